@@ -1,0 +1,46 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import type { Config } from '../config.ts';
+import type { Store } from '../domain/store.ts';
+import { databaseOf } from '../store/open.ts';
+
+/** A command that was called in a way it does not understand. */
+export class Usage extends Error {}
+
+/** Returns the exit code. */
+export type Command = { help: string; run: (argv: string[], config: Config) => Promise<number> };
+
+export const epochSeconds = (): number => Math.floor(Date.now() / 1000);
+
+type Parsed = { values: Record<string, string | boolean | (string | boolean)[] | undefined>; positionals: string[] };
+
+/** Options and operands of a command; anything else is wrong usage. */
+export function parse(argv: string[], options: ParseArgsOptionsConfig, operands: { max: number }): Parsed {
+  let parsed: Parsed;
+  try {
+    parsed = parseArgs({ args: argv, options, allowPositionals: operands.max > 0, strict: true });
+  } catch (error) {
+    throw new Usage((error as Error).message.split('. ', 1)[0]);
+  }
+  if (parsed.positionals.length > operands.max)
+    throw new Usage(`unexpected argument '${parsed.positionals[operands.max]}'`);
+  return parsed;
+}
+
+/** Opens the configured database, brought up to date. A command that only looks does not make a new one. */
+export async function withStore<T>(
+  config: Config,
+  mode: 'create' | 'existing',
+  use: (store: Store) => Promise<T>,
+): Promise<T> {
+  const database = databaseOf(config.database_url);
+  if (mode === 'existing' && !database.exists()) throw new Error(`there is no database at ${database.place}`);
+  await database.migrate(epochSeconds());
+  const store = await database.open();
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+export const print = (text: string): void => void process.stdout.write(`${text}\n`);

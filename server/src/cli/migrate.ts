@@ -1,0 +1,24 @@
+import { databaseOf } from '../store/open.ts';
+import { type Command, epochSeconds, parse, print } from './command.ts';
+
+export const migrateCommand: Command = {
+  help: `Usage: backscroll migrate [--status]
+
+Brings the database schema up to date. serve does so by itself; this is for doing it beforehand.
+With --status it only tells, and changes nothing.`,
+
+  run: async (argv, config) => {
+    const { values } = parse(argv, { status: { type: 'boolean' } }, { max: 0 });
+    const database = databaseOf(config.database_url);
+    if (!values.status) {
+      const steps = await database.migrate(epochSeconds());
+      for (const { version, name } of steps) print(`applied ${version}: ${name}`);
+    } else if (!database.exists()) {
+      print(`there is no database at ${database.place} yet`);
+      return 0;
+    }
+    const { current, latest, pending } = await database.status();
+    print(`schema ${current} of ${latest}: ${pending.length === 0 ? 'up to date' : `${pending.length} to apply`}`);
+    return 0;
+  },
+};

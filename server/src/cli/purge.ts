@@ -1,0 +1,56 @@
+import { createInterface } from 'node:readline/promises';
+import { canonicalId } from '../contract/primitives.ts';
+import type { Purge } from '../domain/store.ts';
+import { type Command, parse, print, Usage, withStore } from './command.ts';
+
+export const purgeCommand: Command = {
+  help: `Usage: backscroll purge --conversation ID [--yes]
+       backscroll purge --app ID --user USER [--yes]
+
+Erases conversations and their messages for good: one conversation, or all those of a person in an app.
+Asks first, unless --yes is given. There is no way back but a backup.`,
+
+  run: async (argv, config) => {
+    const { values } = parse(
+      argv,
+      {
+        conversation: { type: 'string' },
+        app: { type: 'string' },
+        user: { type: 'string' },
+        yes: { type: 'boolean' },
+      },
+      { max: 0 },
+    );
+    const selection = selectionOf(values as { conversation?: string; app?: string; user?: string });
+    return withStore(config, 'existing', async (store) => {
+      const found = await store.countConversations(selection);
+      if (found.conversations > 0 && !values.yes && !(await confirm(`erase ${said(found)} for good?`))) {
+        throw new Error('nothing was erased');
+      }
+      print(`erased ${said(await store.purge(selection))}`);
+      return 0;
+    });
+  },
+};
+
+function selectionOf({ conversation, app, user }: { conversation?: string; app?: string; user?: string }): Purge {
+  if (conversation !== undefined && app === undefined && user === undefined) {
+    return { conversation_id: canonicalId(conversation) };
+  }
+  if (conversation === undefined && app !== undefined && user !== undefined) return { app_id: canonicalId(app), user };
+  throw new Usage('purge needs --conversation ID, or --app ID and --user USER');
+}
+
+function said({ conversations, messages }: { conversations: number; messages: number }): string {
+  const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
+  return `${count(conversations, 'conversation')} with ${count(messages, 'message')}`;
+}
+
+async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // The end of the input is no answer.
+  const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  const answer = await Promise.race([terminal.question(`${question} [y/N] `), ended]);
+  terminal.close();
+  return /^y(es)?$/i.test(answer.trim());
+}

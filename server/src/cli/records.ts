@@ -1,0 +1,92 @@
+import { createReadStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { importRecords } from '../domain/import-records.ts';
+import type { RecordSource } from '../domain/read-lines.ts';
+import type { ImportProgress } from '../domain/store.ts';
+import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
+
+const readBytes = 262_144;
+const progressMillis = 200;
+
+export const importCommand: Command = {
+  help: `Usage: backscroll import FILE...
+
+Takes records in: lines of JSON, one record a line. "-" is standard input.
+All or nothing: the first bad line stops it, is named, and nothing of the import stays.
+Writing a record again replaces it. Works while the service runs on the same database.`,
+
+  run: async (argv, config) => {
+    const { positionals } = parse(argv, {}, { max: Number.POSITIVE_INFINITY });
+    if (positionals.length === 0) throw new Usage('import needs a FILE, or - for standard input');
+    const sources = positionals.map((file): RecordSource => {
+      const bytes = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: readBytes });
+      // Opened now, read later: an error meanwhile is thrown when it is read.
+      bytes.on('error', () => undefined);
+      return { name: positionals.length > 1 ? file : undefined, bytes };
+    });
+    const progress = process.stderr.isTTY ? showProgress() : undefined;
+    const started = performance.now();
+    const records = await withStore(config, 'create', (store) =>
+      importRecords(store, { kind: 'admin' }, sources, epochSeconds(), progress?.report),
+    ).finally(() => progress?.end());
+    print(`imported ${records} records in ${seconds(performance.now() - started)} s`);
+    return 0;
+  },
+};
+
+export const exportCommand: Command = {
+  help: `Usage: backscroll export [FILE]
+
+Writes everything the service holds as records, all from one moment, to FILE or to standard output.
+The same lines are a backup: backscroll import takes them back, into this database or another.
+Keys are written as digests, never as secrets. Works while the service runs.`,
+
+  run: async (argv, config) => {
+    const [file] = parse(argv, {}, { max: 1 }).positionals;
+    await withStore(config, 'existing', async (store) => {
+      const records = Readable.from(store.exportRecords());
+      if (file === undefined || file === '-') await pipeline(records, process.stdout, { end: false });
+      else await writeWhole(file, records);
+    });
+    return 0;
+  },
+};
+
+/** The file appears when it is whole and on disk; what was there before stays until then. */
+async function writeWhole(file: string, bytes: Readable): Promise<void> {
+  const partial = `${file}.${process.pid}.partial`;
+  try {
+    const handle = await open(partial, 'wx', 0o600);
+    await pipeline(bytes, handle.createWriteStream({ flush: true }));
+    await rename(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+}
+
+const seconds = (millis: number): string => (millis / 1000).toFixed(1);
+
+/** One line on the terminal, rewritten in place: records, rate, time. */
+function showProgress(): { report: ImportProgress; end: () => void } {
+  const started = performance.now();
+  let phaseStarted = started;
+  let phase = '';
+  let last = 0;
+  return {
+    report: (now, records) => {
+      const time = performance.now();
+      if (now !== phase) {
+        phase = now;
+        phaseStarted = time;
+      } else if (time - last < progressMillis) return;
+      last = time;
+      const rate = Math.round(records / Math.max(0.001, (time - phaseStarted) / 1000));
+      const line = `${phase} ${records.toLocaleString('en')} records, ${rate.toLocaleString('en')}/s, ${seconds(time - started)} s`;
+      process.stderr.write(`\r\x1b[K${line}`);
+    },
+    end: () => void process.stderr.write('\r\x1b[K'),
+  };
+}

@@ -1,0 +1,83 @@
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import type { Config } from '../config.ts';
+import { limits } from '../contract/limits.ts';
+import type { Store } from '../domain/store.ts';
+import { type App, buildApp } from '../http/app.ts';
+import { type Database, databaseOf } from '../store/open.ts';
+import { type Command, epochSeconds, parse, print } from './command.ts';
+import { loadStarter, type Secrets, welcome } from './starter.ts';
+
+export const serveCommand: Command = {
+  help: `Usage: backscroll serve [--starter]
+
+Brings the database schema up to date and serves the HTTP API at HOST and PORT.
+On SIGTERM or SIGINT it finishes what is in flight, then exits.
+
+Options:
+  --starter  where the embedded database is new and empty, first load starter records, make a key of each kind,
+             and print them with commands to try`,
+
+  run: async (argv, config) => {
+    const { values } = parse(argv, { starter: { type: 'boolean' } }, { max: 0 });
+    const logger = pino({ level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime });
+    const database = databaseOf(config.database_url);
+    for (const { version, name } of await database.migrate(epochSeconds())) logger.info({ version, name }, 'migrated');
+    const store = await database.open();
+    logger.info({ database: database.place }, 'opened');
+    try {
+      const secrets = values.starter ? await startFresh(database, store) : undefined;
+      const app = await buildApp({ ...config, store, logger, clock: Date.now });
+      const base = await listen(app, config);
+      if (values.starter) print(secrets ? welcome(base, secrets) : welcomeBack(base));
+      const signal = await stopSignal();
+      logger.info({ signal }, 'shutting down');
+      await closeWithin(app, limits.shutdownMillisMax);
+      logger.info('stopped');
+      return 0;
+    } finally {
+      await store.close();
+    }
+  },
+};
+
+async function startFresh(database: Database, store: Store): Promise<Secrets | undefined> {
+  return database.engine === 'sqlite' && (await store.isEmpty()) ? loadStarter(store) : undefined;
+}
+
+function welcomeBack(base: string): string {
+  return `
+Backscroll is running at ${base}/v1 on the records it has (keys were shown when they were made).
+Another key: npx backscroll keys create --help
+`;
+}
+
+/** The address it can be reached at from here. */
+async function listen(app: App, { host, port }: Config): Promise<string> {
+  try {
+    await app.listen({ host, port, listenTextResolver: (address) => `listening at ${address}` });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new Error(`PORT=${port}: already in use on ${host}`);
+    if (code === 'EACCES') throw new Error(`PORT=${port}: not allowed to listen there`);
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+      throw new Error(`HOST=${host}: not an address of this machine`);
+    throw new Error(message);
+  }
+  const bound = app.server.address() as AddressInfo;
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[host] ?? (host.includes(':') ? `[${host}]` : host);
+  return `http://${reachable}:${bound.port}`;
+}
+
+function stopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
+  });
+}
+
+/** Finishes what is in flight; what does not finish in time is cut off. */
+async function closeWithin(app: App, millis: number): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), millis);
+  await app.close();
+  clearTimeout(timer);
+}

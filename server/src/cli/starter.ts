@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type KeyKind, keyKinds } from '../contract/record.ts';
+import { makeSecret } from '../domain/api-key.ts';
+import { importRecords } from '../domain/import-records.ts';
+import type { Store } from '../domain/store.ts';
+import { epochSeconds } from './command.ts';
+
+/** What the starter records hold, for the commands that are printed. */
+const ids = {
+  workspace: 'f2ea4643-6eeb-4dc8-8414-6734b1461808',
+  app: '3ccf2629-6bc4-4b26-9774-7084d2d1a2c9',
+  conversation: 'abde975c-1f8d-4221-9ba1-35bb1bcee975',
+  chunkPath:
+    'datasets/99c3347d-f3ad-4d0e-8b28-833bdfae48c2/documents/5472522e-dd15-42d1-b208-958d8ab250ed' +
+    '/segments/53d0cc2f-b5e4-4d62-93e3-09a263bd539b/child_chunks/7f25d0b8-1c2b-46cc-bbaf-08268ca9c5c0',
+};
+
+export type Secrets = Record<KeyKind, string>;
+
+/** Loads the starter records and a key of each kind into an empty store, all in one import. */
+export async function loadStarter(store: Store): Promise<Secrets> {
+  const secrets = Object.fromEntries(keyKinds.map((kind) => [kind, makeSecret(kind)])) as Secrets;
+  const keys = keyKinds.map((kind) => ({
+    record: 'api_key',
+    id: randomUUID(),
+    kind,
+    workspace_id: kind === 'admin' ? null : ids.workspace,
+    app_id: kind === 'app' || kind === 'writer' ? ids.app : null,
+    name: `starter ${kind}`,
+    secret: secrets[kind],
+  }));
+  const lines = Buffer.from(keys.map((key) => `${JSON.stringify(key)}\n`).join(''));
+  const records = createReadStream(new URL('../../starter/records.ndjson', import.meta.url));
+  await importRecords(store, { kind: 'admin' }, [{ bytes: records }, { bytes: one(lines) }], epochSeconds());
+  return secrets;
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** What to try first, for this very instance. */
+export function welcome(base: string, secrets: Secrets): string {
+  const bearer = (kind: KeyKind) => `-H 'Authorization: Bearer ${secrets[kind]}'`;
+  const edit = `-H 'Content-Type: application/json' -d '{"content":"Grind a little finer when the shot runs too fast."}'`;
+  return `
+Backscroll is running at ${base}/v1 with starter records.
+
+Its keys, shown this once (more: npx backscroll keys --help):
+  app        ${secrets.app}
+  knowledge  ${secrets.knowledge}
+  writer     ${secrets.writer}
+  admin      ${secrets.admin}
+
+The newest messages of a conversation:
+curl -s '${base}/v1/messages?conversation_id=${ids.conversation}&limit=3' ${bearer('app')}
+
+Replace the text of a child chunk:
+curl -s -X PATCH '${base}/v1/${ids.chunkPath}' ${bearer('knowledge')} ${edit}
+
+The embedding models:
+curl -s '${base}/v1/workspaces/current/models/model-types/text-embedding' ${bearer('app')}
+
+The API reference: ${base}/docs
+`;
+}

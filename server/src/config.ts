@@ -1,0 +1,60 @@
+import { pageOrders } from './contract/message.ts';
+
+/** The settings of the service, read once from the environment. */
+export type Config = {
+  readonly host: string;
+  readonly port: number;
+  readonly database_url: string;
+  readonly page_order: (typeof pageOrders)[number];
+  readonly log_level: (typeof logLevels)[number];
+  readonly rate_limit: number;
+  readonly metrics_token: string | undefined;
+};
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** Says which setting is wrong, with which value, and what is allowed. */
+export class BadSetting extends Error {}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function readConfig(environment: Environment): Config {
+  const setting = <T>(name: string, fallback: T, allowed: string, parse: (value: string) => T | undefined): T => {
+    const value = environment[name];
+    if (value === undefined || value === '') return fallback;
+    const parsed = parse(value);
+    if (parsed === undefined) throw new BadSetting(`${name}=${shown(name, value)}: ${allowed}`);
+    return parsed;
+  };
+  const integer = (name: string, fallback: number, max: number) =>
+    setting(name, fallback, `must be a whole number from 0 to ${max}`, (value) =>
+      /^\d{1,10}$/.test(value) && Number(value) <= max ? Number(value) : undefined,
+    );
+  const choice = <const T extends string>(name: string, fallback: T, values: readonly T[]) =>
+    setting(name, fallback, `must be one of ${values.join(', ')}`, (value) => values.find((one) => one === value));
+
+  return Object.freeze({
+    host: setting('HOST', '127.0.0.1', 'must be an address or host name', (value) =>
+      /^[\w.:%-]+$/.test(value) ? value : undefined,
+    ),
+    port: integer('PORT', 5001, 65_535),
+    database_url: setting('DATABASE_URL', 'sqlite:data/backscroll.db', 'must be sqlite:PATH', (value) =>
+      /^sqlite:.+/.test(value) && !value.includes(':memory:') ? value : undefined,
+    ),
+    page_order: choice('PAGE_ORDER', 'newest_first', pageOrders),
+    log_level: choice('LOG_LEVEL', 'info', logLevels),
+    rate_limit: integer('RATE_LIMIT', 0, 1_000_000),
+    metrics_token: setting<string | undefined>(
+      'METRICS_TOKEN',
+      undefined,
+      'must be visible ASCII without spaces',
+      (value) => (/^[\x21-\x7e]+$/.test(value) ? value : undefined),
+    ),
+  });
+}
+
+/** A value that may hold a secret is not repeated. */
+function shown(name: string, value: string): string {
+  if (name === 'METRICS_TOKEN') return '…';
+  return value.replace(/\/\/[^@/]*@/, '//…@');
+}

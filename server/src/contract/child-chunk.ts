@@ -1,0 +1,39 @@
+import Type, { type Static } from 'typebox';
+import { limits } from './limits.ts';
+import { epochSeconds, id, integer, shape, text, uuid } from './primitives.ts';
+
+export const ChildChunk = shape(
+  {
+    id: id('Child chunk ID.'),
+    segment_id: uuid('Parent chunk ID.'),
+    content: text('Child chunk text.'),
+    position: integer('Position.'),
+    word_count: integer('Word count.'),
+    type: text('Kind of child chunk: `automatic` as split, `customized` once edited.'),
+    created_at: epochSeconds('Creation time.'),
+    updated_at: epochSeconds('Time of the last change.'),
+  },
+  { title: 'ChildChunk' },
+);
+
+export type ChildChunk = Static<typeof ChildChunk>;
+
+export const ChildChunkAnswer = shape({ data: ChildChunk });
+
+export const ChildChunkPath = Type.Object({
+  dataset_id: Type.String({ description: 'Knowledge base ID.' }),
+  document_id: Type.String({ description: 'Document ID.' }),
+  segment_id: Type.String({ description: 'Parent chunk ID.' }),
+  child_chunk_id: Type.String({ description: 'Child chunk ID.' }),
+});
+
+export type ChildChunkPath = Static<typeof ChildChunkPath>;
+
+/** Blankness and well-formedness are not JSON Schema's to say; the domain checks them. */
+export const ChildChunkEdit = Type.Object({
+  content: Type.String({
+    minLength: 1,
+    maxLength: limits.childChunkUnitsMax,
+    description: 'The child chunk text: not blank, well-formed Unicode without NUL.',
+  }),
+});

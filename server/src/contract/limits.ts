@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+
+/** Every bound the service knows, with its unit in its name. */
+export const limits = {
+  pageMessagesDefault: 20,
+  pageMessagesMin: 1,
+  pageMessagesMax: 100,
+
+  childChunkUnitsMax: 100_000,
+  bodyBytesMax: 1_048_576,
+  /** Read and dropped after an early answer, so that the client gets to see the answer. */
+  drainBytesMax: 8_388_608,
+  drainMillisMax: 10_000,
+  headerBytesMax: 16_384,
+  headersMillisMax: 15_000,
+  bodyMillisMax: 30_000,
+  /** Between two pieces of a streamed upload. */
+  bodyIdleMillisMax: 60_000,
+  keepAliveMillis: 72_000,
+
+  recordBytesMax: 16_777_216,
+  jsonDepthMax: 100,
+  idUnitsMax: 255,
+  /** Checked records beyond this wait on disk, not in memory, until they are applied. */
+  spoolBytesMin: 4_194_304,
+  /** Ids seen in one input beyond this are remembered on disk. */
+  seenIdsInMemoryMax: 100_000,
+
+  secretRandomBytes: 30,
+  failedKeysPerMinuteMax: 100,
+  /** Addresses or keys one limiter remembers at once. */
+  limiterEntriesMax: 100_000,
+
+  writeWaitMillisMax: 5_000,
+  shutdownMillisMax: 20_000,
+} as const;
+
+assert(limits.childChunkUnitsMax * 6 < limits.bodyBytesMax, 'JSON may spell any unit as \\uXXXX');
+assert(limits.secretRandomBytes * 8 >= 160, 'a secret holds at least 160 random bits');
+assert(limits.pageMessagesDefault <= limits.pageMessagesMax);

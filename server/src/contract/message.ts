@@ -1,0 +1,213 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { limits } from './limits.ts';
+import {
+  choice,
+  decimal,
+  epochSeconds,
+  flag,
+  integer,
+  list,
+  nullable,
+  number,
+  openObject,
+  shape,
+  text,
+  uuid,
+} from './primitives.ts';
+
+export const chatModes: readonly string[] = ['advanced-chat', 'agent', 'chat', 'agent-chat'];
+export const pageOrders = ['newest_first', 'oldest_first'] as const;
+export type PageOrder = (typeof pageOrders)[number];
+
+export const MessageFile = shape(
+  {
+    id: uuid('File ID.'),
+    filename: text('Original filename.'),
+    type: text('File type, for example `image`.'),
+    url: nullable(text('Preview URL.')),
+    mime_type: nullable(text('MIME type.')),
+    size: nullable(integer('Size in bytes.')),
+    transfer_method: choice(
+      ['remote_url', 'local_file', 'tool_file'],
+      '`remote_url` (URL-based), `local_file` (uploaded), `tool_file` (tool-generated).',
+    ),
+    belongs_to: nullable(
+      choice(['user', 'assistant'], '`user` for user-uploaded, `assistant` for assistant-generated files.'),
+    ),
+    upload_file_id: nullable(uuid('Upload file ID when transferred via `local_file`.')),
+  },
+  { title: 'MessageFile' },
+);
+
+export const Feedback = shape(
+  { rating: choice(['like', 'dislike'], '`like` (positive) or `dislike` (negative).') },
+  { title: 'Feedback', description: 'User feedback.' },
+);
+
+export const RetrieverResource = shape(
+  {
+    id: uuid('Resource ID.'),
+    message_id: uuid('Message the resource belongs to.'),
+    position: integer('Position in the list.'),
+    dataset_id: uuid('Knowledge base ID.'),
+    dataset_name: text('Knowledge base name.'),
+    document_id: uuid('Document ID.'),
+    document_name: text('Document name.'),
+    data_source_type: text('Type of data source.'),
+    segment_id: uuid('Chunk ID within the document.'),
+    score: number('Similarity score.'),
+    hit_count: integer('Times the chunk was hit.'),
+    word_count: integer('Words in the chunk.'),
+    segment_position: integer('Position of the chunk in the document.'),
+    index_node_hash: text('Hash of the index node.'),
+    content: text('Content snippet.'),
+    summary: nullable(text('Summary of the chunk content.')),
+    created_at: epochSeconds('Creation time.'),
+  },
+  { title: 'RetrieverResource' },
+);
+
+export const AgentThought = shape(
+  {
+    id: uuid('Thought ID.'),
+    chain_id: nullable(text('Chain ID.')),
+    message_id: uuid('Message the thought belongs to.'),
+    position: integer('Position of the thought.'),
+    thought: text('What the model is thinking.'),
+    tool: text('Tools called, separated by `;`.'),
+    tool_labels: nullable(openObject('Labels for tools used.')),
+    tool_input: text('Tool input, in JSON format.'),
+    observation: text('Response from tool calls.'),
+    files: list(Type.String(), 'File IDs related to the thought.'),
+    created_at: epochSeconds('Creation time.'),
+  },
+  { title: 'AgentThought' },
+);
+
+export const FormInputDefault = shape(
+  {
+    type: choice(['variable', 'constant'], '`variable` for workflow variables, `constant` for static values.'),
+    selector: Type.Array(Type.String(), {
+      description: 'Variable selector path when type is `variable`.',
+      default: [],
+    }),
+    value: text('Static value when type is `constant`.', { default: '' }),
+  },
+  { title: 'FormInputDefault', description: 'Default value of a form input.' },
+);
+
+export const FormInput = shape(
+  {
+    type: choice(
+      ['paragraph', 'select', 'file', 'file-list'],
+      '`paragraph` multi-line text, `select` single choice, `file` single upload, `file-list` multiple uploads.',
+    ),
+    output_variable_name: text('Variable where the value is stored.'),
+    default: nullable(FormInputDefault),
+  },
+  { title: 'FormInput' },
+);
+
+export const UserAction = shape(
+  {
+    id: text('Action ID.'),
+    title: text('Button text.'),
+    button_style: choice(['primary', 'default', 'accent', 'ghost'], 'Style of the button.'),
+  },
+  { title: 'UserAction' },
+);
+
+export const FormDefinition = shape(
+  {
+    form_id: text('Unique form identifier.'),
+    node_id: text('Human Input node that generated the form.'),
+    node_title: text('Title of that node.'),
+    form_content: text('Markdown or text shown with the form.'),
+    inputs: list(FormInput, 'Input fields.'),
+    actions: list(UserAction, 'Action buttons.'),
+    display_in_ui: flag('Whether to display the form in the UI.'),
+    form_token: nullable(text('Token for form submission authentication.')),
+    resolved_default_values: openObject('Resolved defaults, keyed by output variable name.'),
+    expiration_time: integer('Unix timestamp when the form expires.'),
+  },
+  { title: 'FormDefinition', description: 'Null when the content represents a submission response.' },
+);
+
+export const FormSubmissionData = shape(
+  {
+    node_id: text('Human Input node of the form.'),
+    node_title: text('Title of that node.'),
+    rendered_content: text('The form as it was answered.'),
+    action_id: text('The clicked action button.'),
+    action_text: text('Display text of the clicked button.'),
+  },
+  { title: 'FormSubmissionData', description: 'Null when the form has not been submitted yet.' },
+);
+
+export const HumanInputContent = shape(
+  {
+    workflow_run_id: text('Workflow run the content belongs to.'),
+    submitted: flag('Whether the form has been submitted.'),
+    type: text('`human_input`.'),
+    form_definition: nullable(FormDefinition),
+    form_submission_data: nullable(FormSubmissionData),
+  },
+  { title: 'HumanInputContent' },
+);
+
+export const Message = shape(
+  {
+    id: uuid('Message ID.'),
+    conversation_id: uuid('Conversation ID.'),
+    parent_message_id: nullable(uuid('Parent message for threaded conversations.')),
+    inputs: openObject('Input variables for this message.'),
+    query: text('User query text.'),
+    answer: text('Assistant answer text.'),
+    status: choice(['normal', 'error'], '`normal` for successful messages; `error` when generation failed.'),
+    error: nullable(text('Error message when status is `error`.')),
+    message_files: list(MessageFile, 'Files attached to the message.'),
+    feedback: nullable(Feedback),
+    retriever_resources: list(RetrieverResource, 'Resources used for the message.'),
+    agent_thoughts: list(AgentThought, 'Agent thought steps.'),
+    created_at: epochSeconds('Creation time.'),
+    extra_contents: list(HumanInputContent, 'Additional execution content, such as human input form data.'),
+    message_tokens: integer('Tokens in the input message.'),
+    answer_tokens: integer('Tokens in the generated answer.'),
+    total_tokens: integer('Sum of message_tokens and answer_tokens.'),
+    provider_response_latency: number('Model provider latency in seconds.'),
+    total_price: nullable(decimal('Total price of the tokens; null when pricing is unavailable.')),
+    currency: nullable(text('Currency of total_price; null when pricing is unavailable.')),
+  },
+  { title: 'Message' },
+);
+
+export type Message = Static<typeof Message>;
+
+export const MessagePage = shape(
+  {
+    limit: integer('Number of items per page.'),
+    has_more: flag('Whether more messages exist.'),
+    data: list(Message, 'The messages.'),
+  },
+  { title: 'MessagePage' },
+);
+
+export const MessageQuery = Type.Object({
+  conversation_id: Type.String({ description: 'Conversation to read.' }),
+  user: Type.Optional(Type.String({ description: 'End-user identifier defined by the calling app.' })),
+  first_id: Type.Optional(
+    Type.String({ description: 'Cursor: answer only messages older than the one with this id.' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: limits.pageMessagesMin,
+      maximum: limits.pageMessagesMax,
+      default: limits.pageMessagesDefault,
+      description: 'Number of messages returned per request.',
+    }),
+  ),
+  page_order: Type.Optional(
+    choice(pageOrders, 'Order inside the page; the same messages either way. Default: the setting PAGE_ORDER.'),
+  ),
+});

@@ -1,0 +1,66 @@
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import Format from 'typebox/format';
+import { limits } from './limits.ts';
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+
+Format.Set('uuid', (value) => uuidPattern.test(value));
+Format.Set('decimal', (value) => decimalPattern.test(value));
+
+/** Ids compare without regard to letter case: a UUID is kept and looked up in lower case. */
+export function canonicalId(id: string): string {
+  return uuidPattern.test(id) ? id.toLowerCase() : id;
+}
+
+type Notes = { description?: string; default?: unknown; examples?: unknown[] };
+
+export const text = (description: string, notes: Notes = {}) => Type.String({ description, ...notes });
+export const uuid = (description: string) => Type.String({ format: 'uuid', description });
+export const id = (description: string) => Type.String({ minLength: 1, maxLength: limits.idUnitsMax, description });
+export const decimal = (description: string) => Type.String({ format: 'decimal', description });
+export const integer = (description: string) => Type.Integer({ description });
+export const number = (description: string) => Type.Number({ description });
+export const flag = (description: string) => Type.Boolean({ description });
+export const epochSeconds = (description: string) =>
+  Type.Integer({ description: `${description} Unix epoch seconds.` });
+
+export function choice<const V extends readonly string[]>(values: V, description: string) {
+  return Type.Unsafe<V[number]>({ type: 'string', enum: values, description });
+}
+
+/** An object whose fields are these and no others. One with a title is a named schema of the OpenAPI document. */
+export function shape<const P extends TProperties>(
+  properties: P,
+  notes: { title?: string; description?: string } = {},
+): TObject<P> {
+  return Type.Object(properties, { additionalProperties: false, ...notes });
+}
+
+export const list = <S extends TSchema>(items: S, description: string) => Type.Array(items, { description });
+
+/** An object with arbitrary properties; kept and given back as it came. */
+export const openObject = (description: string) =>
+  Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
+
+/** Locale key (`en_US`, `zh_Hans`) to text. */
+export const localized = (description: string) =>
+  Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description,
+  });
+
+/** Any JSON value: the document shows only null. */
+export const anyJson = (description: string) => Type.Unsafe<unknown>({ description, default: null });
+
+/** Spelled `type: [T, 'null']` for plain types, `anyOf` for closed objects. */
+export function nullable<S extends TSchema>(schema: S) {
+  const { description, ...bare } = schema as TSchema & { description?: string; type?: string; enum?: string[] };
+  const notes = description === undefined ? {} : { description };
+  const spelled =
+    bare.type === 'object' && 'properties' in bare
+      ? { anyOf: [bare, { type: 'null' }], ...notes }
+      : { ...bare, type: [bare.type, 'null'], ...(bare.enum && { enum: [...bare.enum, null] }), ...notes };
+  return Type.Unsafe<Static<S> | null>(spelled);
+}

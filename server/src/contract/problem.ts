@@ -1,0 +1,96 @@
+import { limits } from './limits.ts';
+
+/** What a compiled schema says about a value that does not fit. */
+export type SchemaProblem = {
+  keyword: string;
+  instancePath: string;
+  params: Record<string, unknown>;
+  message: string;
+};
+
+/** `/message_files/0/id` as a person writes it: `message_files[0].id`. */
+function fieldName(instancePath: string): string {
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : join(path, part)), '');
+}
+
+const join = (path: string, name: unknown): string => (path === '' ? `${name}` : `${path}.${name}`);
+
+/** One sentence that names the field and what is wrong with it. */
+export function describeProblem(problems: readonly SchemaProblem[]): string {
+  // Unknown fields come twice, once as a schema that is `false`; nullable objects once per branch.
+  const problem = problems.find(({ keyword }) => keyword !== 'boolean' && keyword !== 'anyOf') ?? problems[0];
+  if (problem === undefined) return 'is not as described';
+  const { keyword, params, message } = problem;
+  const field = fieldName(problem.instancePath);
+  const named = field === '' ? 'the record' : field;
+  switch (keyword) {
+    case 'additionalProperties':
+      return `${join(field, (params.additionalProperties as string[])[0])} is not a known field`;
+    case 'required':
+      return `${join(field, (params.requiredProperties as string[])[0])} is required`;
+    case 'enum':
+      return `${named} must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`;
+    case 'format':
+      return `${named} must be a ${params.format === 'uuid' ? 'UUID' : params.format}`;
+    default:
+      return `${named} ${message}`;
+  }
+}
+
+const integerLiteral = /^-?\d+$/;
+
+/** The first value that could not come back as it went in, as a sentence. `json` is what `value` was parsed from. */
+export function findBadValue(value: unknown, json: string): string | undefined {
+  return findBad(value, '', 0, () => unsafeSources(json));
+}
+
+function findBad(value: unknown, path: string, depth: number, sources: () => Set<number>): string | undefined {
+  if (typeof value === 'string') return badText(value, path);
+  if (typeof value === 'number') return badNumber(value, path, sources);
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth > limits.jsonDepthMax) return `${path.slice(0, 80)} is nested more than ${limits.jsonDepthMax} deep`;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at += 1) {
+      const bad = findBad(value[at], `${path}[${at}]`, depth + 1, sources);
+      if (bad !== undefined) return bad;
+    }
+    return undefined;
+  }
+  for (const name of Object.keys(value)) {
+    const inner = join(path, name);
+    const bad = badText(name, inner) ?? findBad((value as never)[name], inner, depth + 1, sources);
+    if (bad !== undefined) return bad;
+  }
+  return undefined;
+}
+
+function badText(value: string, path: string): string | undefined {
+  if (!value.isWellFormed()) return `${path.toWellFormed()} must be well-formed Unicode`;
+  if (value.includes('\0')) return `${path.replaceAll('\0', '')} must not contain NUL`;
+  return undefined;
+}
+
+/** Numbers are doubles; an integer that a double cannot hold for certain, or would be written as one, is refused. */
+function badNumber(value: number, path: string, sources: () => Set<number>): string | undefined {
+  if (!Number.isFinite(value)) return `${path} is too large for a number`;
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
+  if (integerLiteral.test(`${value}`) || sources().has(value)) {
+    return `${path} must be an integer within ±${Number.MAX_SAFE_INTEGER}`;
+  }
+  return undefined;
+}
+
+/** Values that the text spells as plain integers out of range; asked for only when a large number was met. */
+function unsafeSources(json: string): Set<number> {
+  const unsafe = new Set<number>();
+  JSON.parse(json, (_name, value, context?: { source?: string }) => {
+    const source = context?.source;
+    if (typeof value === 'number' && source !== undefined && integerLiteral.test(source)) unsafe.add(value);
+    return value;
+  });
+  return unsafe;
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { canonicalId } from '../contract/primitives.ts';
+import { digestOf, makeSecret } from './api-key.ts';
+import { invalidParam } from './errors.ts';
+import type { Prepared } from './prepare-record.ts';
+import type { Intake, Referable, Store } from './store.ts';
+
+/** What a new key is to open. */
+export type KeyWanted = { name: string; expires_at: number | null } & (
+  | { kind: 'app' | 'writer'; app_id: string }
+  | { kind: 'knowledge'; workspace_id: string; dataset_ids: readonly string[] | null }
+  | { kind: 'admin' }
+);
+
+/** Makes a key. The secret is in this answer and nowhere else, ever. */
+export async function createKey(store: Store, wanted: KeyWanted, now: number): Promise<{ id: string; secret: string }> {
+  const intake = await store.openIntake();
+  try {
+    const id = randomUUID();
+    const secret = makeSecret(wanted.kind);
+    const { name, expires_at, kind } = wanted;
+    const reach = await findReach(intake, wanted);
+    const key: Prepared<'api_key'> = {
+      record: 'api_key',
+      line: { number: 1 },
+      ...{ id, kind, ...reach, name, digest: digestOf(secret), created_at: now, expires_at, revoked_at: null },
+    };
+    await intake.add([key]);
+    await intake.apply();
+    return { id, secret };
+  } finally {
+    await intake.discard();
+  }
+}
+
+async function findReach(intake: Intake, wanted: KeyWanted) {
+  const find = async (kind: Referable, given: string) => {
+    const id = canonicalId(given);
+    const known = (await intake.known(kind, [id])).get(id);
+    if (known === undefined) throw invalidParam(`${kind} ${given} does not exist`);
+    return known;
+  };
+  switch (wanted.kind) {
+    case 'admin':
+      return { workspace_id: null, app_id: null, dataset_ids: null };
+    case 'knowledge': {
+      const workspace = await find('workspace', wanted.workspace_id);
+      if (wanted.dataset_ids === null) return { workspace_id: workspace.id, app_id: null, dataset_ids: null };
+      const datasets = await Promise.all(wanted.dataset_ids.map((id) => find('dataset', id)));
+      const foreign = datasets.find(({ parent }) => parent !== workspace.id);
+      if (foreign !== undefined) throw invalidParam(`dataset ${foreign.id} does not exist in that workspace`);
+      return { workspace_id: workspace.id, app_id: null, dataset_ids: datasets.map(({ id }) => id) };
+    }
+    default: {
+      const app = await find('app', wanted.app_id);
+      return { workspace_id: app.parent, app_id: app.id, dataset_ids: null };
+    }
+  }
+}

@@ -1,0 +1,268 @@
+import type { TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { modelTypes } from '../contract/model.ts';
+import { canonicalId } from '../contract/primitives.ts';
+import { describeProblem, findBadValue } from '../contract/problem.ts';
+import { type KeyKind, now as nowDefault, type RecordKind, recordKinds, records } from '../contract/record.ts';
+import { digestOf, secretPrefix } from './api-key.ts';
+import { BadRecord } from './errors.ts';
+import { countWords } from './update-child-chunk.ts';
+
+/** A line of an input; `source` names the file where an import reads several. */
+export type Line = { number: number; source?: string | undefined };
+
+/** The columns of each kind, in full. */
+type Columns = {
+  workspace: { id: string; name: string };
+  app: { id: string; workspace_id: string; name: string; mode: string };
+  api_key: {
+    id: string | null;
+    kind: KeyKind;
+    workspace_id: string | null;
+    app_id: string | null;
+    dataset_ids: string[] | null;
+    name: string;
+    digest: string;
+    created_at: number;
+    expires_at: number | null;
+    revoked_at: number | null;
+  };
+  conversation: { id: string; app_id: string; user: string | null; created_at: number; deleted: boolean };
+  /** `doc` is the message's final JSON text; with `keeps_created_at` a stored time wins over this one. */
+  message: { id: string; conversation_id: string; created_at: number; keeps_created_at: boolean; doc: string };
+  dataset: { id: string; workspace_id: string; name: string };
+  document: { id: string; dataset_id: string; name: string };
+  segment: { id: string; dataset_id: string; document_id: string; position: number; content: string };
+  child_chunk: {
+    id: string;
+    dataset_id: string;
+    segment_id: string;
+    content: string;
+    position: number;
+    word_count: number;
+    type: string;
+    created_at: number;
+    updated_at: number;
+    /** The moment of this import: when a text that it replaces was replaced. */
+    replaced_at: number;
+  };
+  child_chunk_revision: {
+    dataset_id: string;
+    child_chunk_id: string;
+    revision: number;
+    content: string;
+    replaced_at: number;
+    key_id: string | null;
+  };
+  /** `doc` is the record's fields, `entries` what the listing of each model type shows. */
+  model_provider: {
+    workspace_id: string;
+    provider: string;
+    doc: string;
+    entries: { model_type: string; entry: string }[];
+  };
+};
+
+/** A record that is right in itself. Its references are checked next, which also fills in `dataset_id`. */
+export type Prepared<K extends RecordKind> = { record: K; line: Line } & Columns[K];
+export type PreparedRecord = { [K in RecordKind]: Prepared<K> }[RecordKind];
+
+export function badRecord(record: PreparedRecord, problem: string): BadRecord {
+  return new BadRecord(record.line.number, record.record, problem, record.line.source);
+}
+
+/** Checks one line in itself and renders what is stored. Throws BadRecord. */
+export function prepareRecord(line: Line, json: string, now: number): PreparedRecord {
+  const refuse = (problem: string, kind?: string): never => {
+    throw new BadRecord(line.number, kind, problem, line.source);
+  };
+  let value: Record<string, unknown>;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return refuse('not JSON');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse('not a JSON object');
+  const kind = value.record as RecordKind;
+  if (!recordKinds.includes(kind)) return refuse(`record must be one of ${recordKinds.join(', ')}`);
+
+  const { validator, fill } = machineOf(kind);
+  if (!validator.Check(value)) return refuse(describeProblem(validator.Errors(value)), kind);
+  const badValue = findBadValue(value, json);
+  if (badValue !== undefined) return refuse(badValue, kind);
+
+  const columns = render[kind](fill(value) as Fields, value, now, (problem) => refuse(problem, kind));
+  return { record: kind, line, ...columns } as PreparedRecord;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: checked against the kind's schema just before
+type Fields = any;
+type Refuse = (problem: string) => never;
+type Render<K extends RecordKind> = (fields: Fields, given: Fields, now: number, refuse: Refuse) => Columns[K];
+
+const timeOr = (time: number | typeof nowDefault, now: number): number => (time === nowDefault ? now : time);
+const idOr = (id: string | null): string | null => (id === null ? null : canonicalId(id));
+
+/** From complete fields to columns. */
+const render: { [K in RecordKind]: Render<K> } = {
+  workspace: ({ id, name }) => ({ id: canonicalId(id), name }),
+
+  app: ({ id, workspace_id, name, mode }) => ({
+    id: canonicalId(id),
+    workspace_id: canonicalId(workspace_id),
+    name,
+    mode,
+  }),
+
+  api_key: (fields, _given, now, refuse) => {
+    const kind: KeyKind = fields.kind;
+    requireReach(fields, refuse);
+    return {
+      id: idOr(fields.id),
+      kind,
+      workspace_id: idOr(fields.workspace_id),
+      app_id: idOr(fields.app_id),
+      dataset_ids: fields.dataset_ids?.map(canonicalId) ?? null,
+      name: fields.name,
+      digest: requireDigest(kind, fields.secret, fields.digest, refuse),
+      created_at: timeOr(fields.created_at, now),
+      expires_at: fields.expires_at,
+      revoked_at: fields.revoked_at,
+    };
+  },
+
+  conversation: ({ id, app_id, user, created_at, deleted }, _given, now) => ({
+    id: canonicalId(id),
+    app_id: canonicalId(app_id),
+    user,
+    created_at: timeOr(created_at, now),
+    deleted,
+  }),
+
+  message: (fields, given, now, refuse) => {
+    fields.id = canonicalId(fields.id);
+    fields.conversation_id = canonicalId(fields.conversation_id);
+    fields.parent_message_id = idOr(fields.parent_message_id);
+    fields.created_at = timeOr(fields.created_at, now);
+    fields.total_tokens = fields.message_tokens + fields.answer_tokens;
+    if (!Number.isSafeInteger(fields.total_tokens)) refuse('message_tokens and answer_tokens add up to too much');
+    const { id, conversation_id, created_at } = fields;
+    return {
+      id,
+      conversation_id,
+      created_at,
+      keeps_created_at: given.created_at === undefined,
+      doc: JSON.stringify(fields),
+    };
+  },
+
+  dataset: ({ id, workspace_id, name }) => ({ id: canonicalId(id), workspace_id: canonicalId(workspace_id), name }),
+
+  document: ({ id, dataset_id, name }) => ({ id: canonicalId(id), dataset_id: canonicalId(dataset_id), name }),
+
+  segment: ({ id, document_id, position, content }) => ({
+    id: canonicalId(id),
+    dataset_id: '',
+    document_id: canonicalId(document_id),
+    position,
+    content,
+  }),
+
+  child_chunk: (fields, _given, now) => {
+    const created_at = timeOr(fields.created_at, now);
+    return {
+      id: canonicalId(fields.id),
+      dataset_id: '',
+      segment_id: canonicalId(fields.segment_id),
+      content: fields.content,
+      position: fields.position,
+      word_count: fields.word_count ?? countWords(fields.content),
+      type: fields.type,
+      created_at,
+      updated_at: fields.updated_at ?? created_at,
+      replaced_at: now,
+    };
+  },
+
+  child_chunk_revision: ({ child_chunk_id, revision, content, replaced_at, key_id }) => ({
+    dataset_id: '',
+    child_chunk_id: canonicalId(child_chunk_id),
+    revision,
+    content,
+    replaced_at,
+    key_id: idOr(key_id),
+  }),
+
+  model_provider: (fields) => {
+    const workspace_id = canonicalId(fields.workspace_id);
+    const { workspace_id: _, ...entry } = fields;
+    const doc = JSON.stringify({ ...fields, workspace_id });
+    const entries: { model_type: string; entry: string }[] = [];
+    for (const model_type of entry.status === 'active' ? modelTypes : []) {
+      const models = entry.models.filter((m: Fields) => m.model_type === model_type && m.status === 'active');
+      if (models.length === 0) continue;
+      entries.push({ model_type, entry: JSON.stringify({ ...entry, models, tenant_id: workspace_id }) });
+    }
+    return { workspace_id, provider: fields.provider, doc, entries };
+  },
+};
+
+/** Which of workspace, app and datasets go with which kind of key. */
+function requireReach(fields: Fields, refuse: Refuse): void {
+  const kind: KeyKind = fields.kind;
+  const needs = { workspace_id: kind !== 'admin', app_id: kind === 'app' || kind === 'writer' };
+  for (const [field, needed] of Object.entries(needs)) {
+    if (needed && fields[field] === null) refuse(`${field} is required for kind ${kind}`);
+    if (!needed && fields[field] !== null) refuse(`${field} does not go with kind ${kind}`);
+  }
+  if (kind !== 'knowledge' && fields.dataset_ids !== null) refuse(`dataset_ids does not go with kind ${kind}`);
+}
+
+function requireDigest(kind: KeyKind, secret: string | null, digest: string | null, refuse: Refuse): string {
+  if (secret === null) return digest ?? refuse('secret or digest is required');
+  const prefix = secretPrefix[kind];
+  if (!secret.startsWith(prefix) || secret === prefix) refuse(`secret of kind ${kind} must start with ${prefix}`);
+  if (!/^[\x21-\x7e]+$/.test(secret)) refuse('secret must be visible ASCII without spaces');
+  if (digest !== null && digest !== digestOf(secret)) refuse('digest is not that of secret');
+  return digestOf(secret);
+}
+
+type Fill = (value: Fields) => unknown;
+
+/** Makes a value complete and puts its fields into the document's order; open objects stay as they came. */
+function filler(schema: Fields): Fill {
+  if (schema.anyOf) {
+    const inner = filler(schema.anyOf[0]);
+    return (value) => (value === null ? null : inner(value));
+  }
+  if (schema.type === 'array') {
+    const inner = filler(schema.items);
+    return (value) => value.map(inner);
+  }
+  if (!schema.properties) return (value) => value;
+  const fields = Object.entries<Fields>(schema.properties)
+    .filter(([name]) => name !== 'record')
+    .map(([name, field]) => ({ name, fill: filler(field), default: field.default }));
+  return (value) => {
+    const full: Fields = {};
+    for (const field of fields) {
+      const given = value[field.name];
+      full[field.name] = given === undefined ? field.default : field.fill(given);
+    }
+    return full;
+  };
+}
+
+type Machine = { validator: Validator; fill: Fill };
+const machines = new Map<RecordKind, Machine>();
+
+/** Compiled when a kind is first met, so that a start does not pay for it. */
+function machineOf(kind: RecordKind): Machine {
+  let machine = machines.get(kind);
+  if (machine === undefined) {
+    const schema: TSchema = records[kind];
+    machine = { validator: Compile(schema) as Validator, fill: filler(schema) };
+    machines.set(kind, machine);
+  }
+  return machine;
+}

@@ -1,0 +1,130 @@
+import type { ChildChunk } from '../contract/child-chunk.ts';
+import type { ModelType } from '../contract/model.ts';
+import type { KeyKind, RecordKind } from '../contract/record.ts';
+import type { App } from './api-key.ts';
+import type { PreparedRecord } from './prepare-record.ts';
+
+/** The part of an API key that decides what it opens. */
+export type KeyFound = {
+  id: string;
+  kind: KeyKind;
+  workspace_id: string | null;
+  app: App | null;
+  dataset_ids: readonly string[] | null;
+  expires_at: number | null;
+  revoked_at: number | null;
+};
+
+/** A key as `keys list` shows it: everything but what could open something. */
+export type KeyListed = {
+  id: string;
+  kind: KeyKind;
+  name: string;
+  workspace_id: string | null;
+  app_id: string | null;
+  dataset_ids: readonly string[] | null;
+  created_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+};
+
+/** A place in an app's conversation; `user` undefined is anybody's, `first_id` undefined the newest end. */
+export type MessagePlace = {
+  app_id: string;
+  conversation_id: string;
+  user: string | undefined;
+  first_id: string | undefined;
+};
+
+export type ConversationFound = { version: string; first_message_exists: boolean };
+export type MessageRow = { id: string; doc: Uint8Array };
+
+export type ChildChunkPlace = {
+  workspace_id: string;
+  dataset_id: string;
+  document_id: string;
+  segment_id: string;
+  child_chunk_id: string;
+};
+
+export type Versioned<T> = { chunk: T; version: string };
+
+/** How far a path holds together. */
+export type ChildChunkFound = {
+  dataset: boolean;
+  document: boolean;
+  segment: boolean;
+  child_chunk: Versioned<ChildChunk> | undefined;
+};
+
+export type ChildChunkEdit = ChildChunkPlace & {
+  content: string;
+  word_count: number;
+  now: number;
+  key_id: string;
+  /** The version this edit gives the chunk. */
+  version: string;
+  precondition: 'any' | readonly string[] | undefined;
+};
+
+export type ChildChunkOutcome = Versioned<ChildChunk> | { missing: string } | { stale: true };
+
+/** Kinds of record that others refer to. `digest` finds an API key by its digest. */
+export type Referable = Exclude<RecordKind, 'message' | 'child_chunk_revision' | 'model_provider'> | 'digest';
+
+/** What the rules about references need of a stored record. */
+export type Known = {
+  id: string;
+  /** The record it belongs to; null for a workspace or an admin key, the key's id for a digest. */
+  parent: string | null;
+  /** The dataset of a document, segment or child chunk; the app of an API key; else null. */
+  scope: string | null;
+};
+
+export type ImportProgress = (phase: 'checked' | 'applied', records: number) => void;
+
+/** One import on its way in. Nothing of it is in the store before `apply` resolves. */
+export interface Intake {
+  /** Of these ids of one kind, those that the store or earlier lines of this input know. */
+  known(kind: Referable, ids: readonly string[]): Promise<Map<string, Known>>;
+  remember(kind: Referable, known: Known): void;
+  add(records: readonly PreparedRecord[]): Promise<void>;
+  /** All or nothing. A record that no longer fits throws BadRecord. */
+  apply(progress?: ImportProgress): Promise<void>;
+  /** Forgets what was not applied. Always called, also after `apply`. */
+  discard(): Promise<void>;
+}
+
+/** Where it is kept. Absence is a value here; what it means is the domain's to say. */
+export interface Store {
+  findKey(digest: string): Promise<KeyFound | undefined>;
+
+  findVersion(place: MessagePlace): Promise<ConversationFound | undefined>;
+  /** Messages newest first, at most `count`. */
+  findPage(place: MessagePlace, count: number): Promise<(ConversationFound & { messages: MessageRow[] }) | undefined>;
+
+  findChildChunk(place: ChildChunkPlace): Promise<ChildChunkFound>;
+  /** Settles the edit against what stands at the moment of writing; resolves when it is on disk. */
+  updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome>;
+
+  /** JSON texts of provider entries, in the order in which the providers were recorded. */
+  findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]>;
+
+  /** Imports wait here for one another. */
+  openIntake(): Promise<Intake>;
+  /** Lines of records, parents before children, all from one moment. */
+  exportRecords(): AsyncIterable<Uint8Array>;
+
+  listKeys(): Promise<KeyListed[]>;
+  /** False where no such key exists; a key that is revoked already stays as it is. */
+  revokeKey(id: string, now: number): Promise<boolean>;
+  countConversations(selection: Purge): Promise<{ conversations: number; messages: number }>;
+  purge(selection: Purge): Promise<{ conversations: number; messages: number }>;
+
+  isEmpty(): Promise<boolean>;
+  /** Throws where the database cannot answer. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type Purge = { conversation_id: string } | { app_id: string; user: string };

@@ -1,0 +1,123 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController, type RawServerDefault } from 'fastify';
+import { limits } from '../contract/limits.ts';
+import type { PageOrder } from '../contract/message.ts';
+import { notFound, ServiceError } from '../domain/errors.ts';
+import type { Store } from '../domain/store.ts';
+import { Bearer } from './bearer.ts';
+import { dropRest, readJson } from './body.ts';
+import { childChunkRoutes } from './child-chunks.ts';
+import { answerClientError, sendError, writeError } from './errors.ts';
+import { healthRoutes } from './health.ts';
+import { messageRoutes } from './messages.ts';
+import { modelRoutes } from './models.ts';
+import { logRequest, Metrics, requestIdOf } from './observe.ts';
+import { describeApi, documentRoute } from './openapi.ts';
+import { validatorCompiler } from './query.ts';
+import { recordRoutes } from './records.ts';
+import { referenceRoutes } from './reference.ts';
+import { RouteTable } from './route-table.ts';
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** What the routes stand on; passed in, never imported. */
+export type Parts = { store: Store; bearer: Bearer; metrics: Metrics; clock: () => number };
+export type Routes = (app: App, parts: Parts) => void;
+
+export type AppOptions = {
+  store: Store;
+  logger: FastifyBaseLogger;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  page_order: PageOrder;
+  rate_limit: number;
+  metrics_token: string | undefined;
+};
+
+/** The HTTP side, whole: every route, and what holds for all of them. */
+export async function buildApp(options: AppOptions): Promise<App> {
+  const { store, clock, logger } = options;
+  const app: App = Fastify({
+    loggerInstance: logger,
+    childLoggerFactory: (parent) => parent,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestIdOf,
+    rewriteUrl: ({ url = '/' }) => originForm(url),
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    keepAliveTimeout: limits.keepAliveMillis,
+    http: {
+      maxHeaderSize: limits.headerBytesMax,
+      headersTimeout: limits.headersMillisMax,
+      // An upload may take its time; bodies have bounds of their own.
+      requestTimeout: 0,
+      // Answered below, in our own words.
+      requireHostHeader: false,
+    },
+    routerOptions: { maxParamLength: limits.headerBytesMax },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: sendError,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.setValidatorCompiler(validatorCompiler as never);
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.setErrorHandler(sendError);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', readJson);
+  app.decorateRequest('caller', null);
+
+  const metrics = new Metrics();
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      throw new ServiceError('bad_request', 'the Host header is missing');
+    }
+  });
+  app.addHook('onSend', dropRest);
+  app.addHook('onResponse', async (request, reply) => {
+    metrics.count(request, reply);
+    logRequest(request, reply);
+  });
+
+  const table = new RouteTable();
+  app.addHook('onRoute', (route) => table.add(route));
+  app.setNotFoundHandler((request, reply) => {
+    const allow = table.allowed(request.url);
+    if (allow === undefined) throw notFound('no such route');
+    reply.header('allow', allow);
+    throw new ServiceError('method_not_allowed', `this path takes ${allow}`);
+  });
+  answerOddities(app);
+
+  await describeApi(app as never);
+  const parts: Parts = { store, clock, metrics, bearer: new Bearer(store, clock, options.rate_limit) };
+  messageRoutes(options.page_order)(app, parts);
+  childChunkRoutes(app, parts);
+  modelRoutes(app, parts);
+  recordRoutes(app, parts);
+  healthRoutes(options.metrics_token)(app, parts);
+  documentRoute(app as never);
+  referenceRoutes(app as never);
+  return app;
+}
+
+/** `GET http://host/path` asks for `/path`. */
+function originForm(url: string): string {
+  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
+}
+
+/** Requests that Node would answer by itself, without our envelope. */
+function answerOddities(app: App): void {
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    writeError(socket, new ServiceError('method_not_allowed', 'CONNECT is not taken here'), { allow: 'GET, HEAD' });
+  });
+}

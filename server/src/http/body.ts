@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { FastifyRequest, onSendHookHandler } from 'fastify';
+import { limits } from '../contract/limits.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { KeyCheck } from './bearer.ts';
+
+/** Refuses a body that is not of this type before any of it is read. */
+export function requireContentType(type: string): KeyCheck {
+  return async ({ headers }: FastifyRequest) => {
+    const given = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+    const encoding = headers['content-encoding'] ?? 'identity';
+    if (given !== type) throw new ServiceError('unsupported_media_type', `the content type must be ${type}`);
+    if (encoding !== 'identity') {
+      throw new ServiceError('unsupported_media_type', 'the body must come without a content encoding');
+    }
+  };
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** A whole JSON body. Fields beyond the schema, also oddly named ones, are the schema's to ignore. */
+export async function readJson(_request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
+  const bytes = await readAll(payload);
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch {
+    throw new ServiceError('bad_request', 'the body is not JSON');
+  }
+}
+
+function readAll(payload: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const stop = (error?: Error) => {
+      clearTimeout(timer);
+      payload.off('data', take).off('end', stop).off('error', stop).off('close', cut);
+      if (error === undefined) resolve(Buffer.concat(chunks));
+      else reject(error);
+    };
+    const take = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limits.bodyBytesMax) stop(tooLarge());
+      else chunks.push(chunk);
+    };
+    const cut = () => stop(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+    const timer = setTimeout(() => stop(tooSlow()), limits.bodyMillisMax);
+    if (Number(payload.headers['content-length']) > limits.bodyBytesMax) return stop(tooLarge());
+    payload.on('data', take).on('end', stop).on('error', stop).on('close', cut);
+  });
+}
+
+const tooLarge = () => new ServiceError('payload_too_large', `the body is larger than ${limits.bodyBytesMax} bytes`);
+const tooSlow = () => new ServiceError('request_timeout', 'the body took too long to arrive');
+
+/** A body of any length, piece by piece; what is left of it after an error is dropped by `dropRest`. */
+export async function* streamBody(payload: Readable): AsyncGenerator<Uint8Array> {
+  const pieces = payload.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Uint8Array>;
+  for (;;) {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(tooSlow()), limits.bodyIdleMillisMax);
+    });
+    const { done, value } = await Promise.race([pieces.next(), late]).finally(() => clearTimeout(timer));
+    if (done) return;
+    yield value;
+  }
+}
+
+/**
+ * An answer may come before the whole body did. A client that is still sending would not see it if the connection were
+ * closed, so the rest is read and dropped, up to a bound.
+ */
+export const dropRest: onSendHookHandler = async (request, reply, payload) => {
+  const { raw } = request;
+  if (raw.complete || !hasBody(raw)) return payload;
+  let bytes = 0;
+  const timer = setTimeout(() => raw.socket.destroy(), limits.drainMillisMax).unref();
+  raw.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > limits.drainBytesMax) raw.socket.destroy();
+  });
+  raw.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
+  raw.resume();
+  reply.removeHeader('connection');
+  return payload;
+};
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorCode } from '../contract/error.ts';
+import { ServiceError } from '../domain/errors.ts';
+
+/** The one place that knows which status a code has. */
+export const statusOf: Readonly<Record<ErrorCode, number>> = {
+  invalid_param: 400,
+  bad_request: 400,
+  not_chat_app: 400,
+  unauthorized: 401,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  precondition_failed: 412,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  too_many_requests: 429,
+  headers_too_large: 431,
+  internal_server_error: 500,
+  service_unavailable: 503,
+};
+
+function bodyOf({ code, message }: ServiceError): string {
+  return JSON.stringify({ status: statusOf[code], code, message });
+}
+
+function headersOf({ code, retryAfterSeconds }: ServiceError): Record<string, string> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    ...(code === 'unauthorized' && { 'www-authenticate': 'Bearer realm="api"' }),
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+  };
+}
+
+/** Whatever was thrown, as something the caller may know. */
+function publicError(error: FastifyError | Error): ServiceError {
+  if (error instanceof ServiceError) return error;
+  switch ((error as FastifyError).code) {
+    case 'FST_ERR_BAD_URL':
+      return new ServiceError('bad_request', 'the path is not valid percent-encoding');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new ServiceError('unsupported_media_type', 'this content type is not taken here');
+    case 'ECONNRESET':
+    case 'ERR_STREAM_PREMATURE_CLOSE':
+      return new ServiceError('bad_request', 'the request ended before its body did');
+    default:
+      return new ServiceError('internal_server_error', 'something went wrong on our side');
+  }
+}
+
+/** Fastify's handler for whatever a route or Fastify itself throws. */
+export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
+  const known = publicError(error);
+  const status = statusOf[known.code];
+  if (status >= 500) {
+    const cause = (error as { cause?: unknown }).cause;
+    request.log.error(
+      { req_id: request.id, err: error, ...(cause !== undefined && { cause: String(cause) }) },
+      known.message,
+    );
+  }
+  reply
+    .code(status)
+    .headers({ ...headersOf(known), 'x-request-id': request.id })
+    .send(bodyOf(known));
+}
+
+/** What the HTTP parser refuses never becomes a request: the answer is written to the socket as it is. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  const { _httpMessage: pending } = socket as { _httpMessage?: { headersSent: boolean } };
+  if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  writeError(socket, parserError(error.code));
+}
+
+function parserError(code: string | undefined): ServiceError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ServiceError('headers_too_large', 'the request line and headers are too large');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ServiceError('request_timeout', 'the request took too long to arrive');
+    default:
+      return new ServiceError('bad_request', 'the request is not valid HTTP');
+  }
+}
+
+/** Answers on a bare socket and closes it. */
+export function writeError(socket: Socket, error: ServiceError, more: Record<string, string> = {}): void {
+  const status = statusOf[error.code];
+  const body = bodyOf(error);
+  const headers = {
+    ...headersOf(error),
+    ...more,
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': randomUUID(),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+}

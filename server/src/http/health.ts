@@ -1,0 +1,55 @@
+import Type from 'typebox';
+import { choice, shape } from '../contract/primitives.ts';
+import { unavailable } from '../domain/errors.ts';
+import type { Routes } from './app.ts';
+import { answers } from './openapi.ts';
+
+const Health = shape({ status: choice(['ok'], 'Always ok.') }, { title: 'Health' });
+const about = { tags: ['Operations'] };
+
+export function healthRoutes(metricsToken: string | undefined): Routes {
+  return (app, { store, bearer, metrics }) => {
+    app.get(
+      '/health/live',
+      {
+        schema: { ...about, operationId: 'live', summary: 'Does the process run?', response: answers({ 200: Health }) },
+      },
+      async () => ({ status: 'ok' as const }),
+    );
+
+    app.get(
+      '/health/ready',
+      {
+        schema: {
+          ...about,
+          operationId: 'ready',
+          summary: 'Can the service answer?',
+          response: answers({ 200: Health }),
+        },
+      },
+      async () => {
+        await store.ping().catch((error) => {
+          throw Object.assign(unavailable('the database cannot answer'), { cause: error });
+        });
+        return { status: 'ok' as const };
+      },
+    );
+
+    app.get(
+      '/metrics',
+      {
+        schema: {
+          ...about,
+          operationId: 'metrics',
+          summary: 'Prometheus metrics',
+          description: 'Opened by an admin key, or by the token in the setting METRICS_TOKEN.',
+          security: [{ adminKey: [] }],
+          produces: ['text/plain'],
+          response: answers({ 200: Type.String() }, [401]),
+        },
+        onRequest: bearer.opens(['admin'], metricsToken),
+      },
+      async (_request, reply) => reply.header('content-type', metrics.contentType).send(await metrics.text()),
+    );
+  };
+}

@@ -1,0 +1,58 @@
+import { limits } from '../contract/limits.ts';
+import { MessagePage, MessageQuery, type PageOrder } from '../contract/message.ts';
+import { listMessages, requireChatApp } from '../domain/list-messages.ts';
+import type { Routes } from './app.ts';
+import { callerOf } from './bearer.ts';
+import { isHeld, revalidate } from './etag.ts';
+import { answers } from './openapi.ts';
+
+export function messageRoutes(pageOrder: PageOrder): Routes {
+  return (app, { store, bearer }) => {
+    app.route({
+      method: 'GET',
+      url: '/v1/messages',
+      schema: {
+        operationId: 'getConversationHistory',
+        summary: 'List Conversation Messages',
+        description:
+          "A conversation's messages, newest first; `first_id` pages back into older ones. A page with more behind it " +
+          'carries a `Link` header with `rel="next"`. Every page carries an `ETag`.',
+        tags: ['Conversations'],
+        security: [{ appKey: [] }],
+        querystring: MessageQuery,
+        response: answers({ 200: MessagePage, 304: 'The page that the caller holds is current.' }, [400, 401, 404]),
+      },
+      onRequest: bearer.opens(['app']),
+      preValidation: async (request) => requireChatApp(callerOf(request, 'app').app),
+      handler: async (request, reply) => {
+        const { conversation_id, user, first_id, limit, page_order } = request.query;
+        const held = request.headers['if-none-match'];
+        const page = await listMessages(
+          store,
+          callerOf(request, 'app').app,
+          {
+            conversation_id,
+            user,
+            first_id,
+            limit: limit ?? limits.pageMessagesDefault,
+            page_order: page_order ?? pageOrder,
+          },
+          held === undefined ? undefined : (tag) => isHeld(held, tag),
+        );
+        reply.header('etag', `"${page.tag}"`).header('cache-control', revalidate);
+        if (page.body === undefined) return reply.code(304).send();
+        if (page.next !== undefined) reply.header('link', linkToNext(request.url, page.next));
+        return reply.header('content-type', 'application/json; charset=utf-8').send(page.body);
+      },
+    });
+  };
+}
+
+/** The same question, asked from further back. */
+function linkToNext(url: string, next: string): string {
+  const given = new URLSearchParams(url.split('?', 2)[1]);
+  const query = new URLSearchParams();
+  for (const [name, value] of given) if (name !== 'first_id' && value !== '') query.append(name, value);
+  query.append('first_id', next);
+  return `</v1/messages?${query}>; rel="next"`;
+}

@@ -1,0 +1,88 @@
+import swagger from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
+import type { TSchema } from 'typebox';
+import { ErrorBody } from '../contract/error.ts';
+
+const meanings: Record<number, string> = {
+  400: 'A parameter, the body or the app mode does not fit.',
+  401: 'The API key is missing or invalid.',
+  404: 'What was asked for does not exist, or not for this key.',
+  408: 'The client was too slow.',
+  412: 'The child chunk has changed since the tag in `If-Match`.',
+  413: 'The body is too large.',
+  415: 'The content type is not taken here.',
+  429: 'Too many requests; `Retry-After` says when to come back.',
+  500: 'A fault of the service.',
+  503: 'Overloaded, shutting down or without its database; `Retry-After` says when to come back.',
+};
+
+/** The answers of a route: its own, the errors it names, and those that any route can give. */
+export function answers(
+  own: Record<number, TSchema | string>,
+  errors: readonly number[] = [],
+): Record<number, unknown> {
+  const all: Record<number, unknown> = {};
+  for (const [status, schema] of Object.entries(own)) {
+    all[Number(status)] =
+      typeof schema === 'string' ? { type: 'null', description: schema } : { description: 'Done.', ...schema };
+  }
+  for (const status of [...errors, 429, 500, 503]) all[status] = { ...ErrorBody, description: meanings[status] };
+  return all;
+}
+
+const bearerOf = (kind: string, prefix: string, opens: string) => ({
+  type: 'http' as const,
+  scheme: 'bearer',
+  bearerFormat: 'API_KEY',
+  description: `Key of kind ${kind}, \`${prefix}…\`: ${opens}.`,
+});
+
+export async function describeApi(app: FastifyInstance): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Backscroll',
+        version: '1.0.0',
+        description: 'Conversation message history, child chunks of knowledge bases, and model listings.',
+      },
+      servers: [{ url: '/', description: 'This server' }],
+      components: {
+        securitySchemes: {
+          appKey: bearerOf('app', 'app-', 'the messages of its app and the models of its workspace'),
+          knowledgeKey: bearerOf('knowledge', 'dataset-', 'the child chunks and models of its workspace'),
+          writerKey: bearerOf('writer', 'writer-', 'records of conversations and messages of its app'),
+          adminKey: bearerOf('admin', 'admin-', 'the whole installation'),
+        },
+      },
+    },
+  });
+}
+
+/** Made once all routes stand, when it is first asked for. */
+export function documentRoute(app: FastifyInstance): void {
+  let document: string | undefined;
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
+    document ??= `${JSON.stringify(nameSchemas(app.swagger() as never), null, 2)}\n`;
+    return reply.header('content-type', 'application/json; charset=utf-8').send(document);
+  });
+}
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+/** Moves every schema that has a title to the document's named schemas and refers to it from where it stood. */
+function nameSchemas(document: { components: { schemas?: Record<string, Json> } }): Json {
+  const schemas: Record<string, Json> = {};
+  const walk = (node: Json): Json => {
+    if (Array.isArray(node)) return node.map(walk);
+    if (typeof node !== 'object' || node === null) return node;
+    const walked = Object.fromEntries(Object.entries(node).map(([name, value]) => [name, walk(value)]));
+    if (typeof walked.title !== 'string' || walked.type !== 'object') return walked;
+    schemas[walked.title] ??= walked;
+    return { $ref: `#/components/schemas/${walked.title}` };
+  };
+  const { components, ...rest } = document;
+  const walked = walk(rest as Json) as { [name: string]: Json };
+  const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { ...walked, components: { ...(components as { [name: string]: Json }), schemas: sorted } };
+}

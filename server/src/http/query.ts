@@ -1,0 +1,37 @@
+import type { FastifySchemaCompiler } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { describeProblem } from '../contract/problem.ts';
+import { invalidParam } from '../domain/errors.ts';
+
+type ObjectSchema = TSchema & { properties: Record<string, { type?: string }>; required?: string[] };
+
+/** Validates by the route's own schema; what is wrong is said by field. */
+export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const validator = Compile(schema);
+  const read = httpPart === 'querystring' ? queryReader(schema as ObjectSchema) : (value: unknown) => value;
+  return (raw: unknown) => {
+    const value = read(raw);
+    if (!validator.Check(value)) return { error: invalidParam(describeProblem(validator.Errors(value))) };
+    return { value: value as Static<TSchema> };
+  };
+};
+
+/**
+ * A query is text: digits become the integers the schema asks for, what is empty counts as absent, a repeated
+ * parameter is refused, and one that the schema does not name is left alone.
+ */
+function queryReader({ properties }: ObjectSchema) {
+  const names = Object.entries(properties).map(([name, { type }]) => ({ name, isInteger: type === 'integer' }));
+  return (raw: unknown): Record<string, unknown> => {
+    const given = raw as Record<string, string | string[]>;
+    const value: Record<string, unknown> = {};
+    for (const { name, isInteger } of names) {
+      const text = given[name];
+      if (text === undefined || text === '') continue;
+      if (Array.isArray(text)) throw invalidParam(`${name} must not be repeated`);
+      value[name] = isInteger && /^\d{1,15}$/.test(text) ? Number(text) : text;
+    }
+    return value;
+  };
+}

@@ -1,0 +1,58 @@
+import { Readable } from 'node:stream';
+import Type from 'typebox';
+import { integer, shape } from '../contract/primitives.ts';
+import { recordKinds } from '../contract/record.ts';
+import { importRecords } from '../domain/import-records.ts';
+import type { Routes } from './app.ts';
+import { requireContentType, streamBody } from './body.ts';
+import { answers } from './openapi.ts';
+
+const ndjson = 'application/x-ndjson';
+const url = '/admin/records';
+const about = { tags: ['Records'] };
+
+export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
+  app.addContentTypeParser(ndjson, (_request, payload, done) => done(null, payload));
+
+  app.route({
+    method: 'POST',
+    url,
+    schema: {
+      ...about,
+      operationId: 'importRecords',
+      summary: 'Import records',
+      description:
+        `Lines of JSON, one record a line, of the kinds ${recordKinds.map((kind) => `\`${kind}\``).join(', ')}. All or ` +
+        'nothing: the first bad line stops it and is named. A writer key takes `conversation` and `message` records of ' +
+        'its app.',
+      security: [{ adminKey: [] }, { writerKey: [] }],
+      consumes: [ndjson],
+      response: answers({ 200: shape({ records: integer('How many were taken in.') }) }, [400, 401, 408, 415]),
+    },
+    onRequest: [bearer.opens(['admin', 'writer']), requireContentType(ndjson)],
+    handler: async ({ caller, raw }) => {
+      if (caller?.kind !== 'admin' && caller?.kind !== 'writer') throw new Error('the route is opened by these kinds');
+      const now = Math.floor(clock() / 1000);
+      return { records: await importRecords(store, caller, [{ bytes: streamBody(raw) }], now) };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url,
+    schema: {
+      ...about,
+      operationId: 'exportRecords',
+      summary: 'Export records',
+      description: 'Everything the service holds, as records: parents before children, all from one moment.',
+      security: [{ adminKey: [] }],
+      produces: [ndjson],
+      response: answers({ 200: Type.String({ description: 'Lines of JSON, one record a line.' }) }, [401]),
+    },
+    onRequest: bearer.opens(['admin']),
+    handler: async (request, reply) => {
+      reply.header('content-type', ndjson).header('cache-control', 'no-store');
+      return reply.send(request.method === 'HEAD' ? '' : Readable.from(store.exportRecords()));
+    },
+  });
+};

@@ -1,0 +1,56 @@
+import { type Migration, migrations } from './schema.ts';
+import { Connection, createFile } from './sqlite-connection.ts';
+
+export type SchemaStatus = { current: number; latest: number; pending: readonly Migration[] };
+
+/** Long enough for another process to finish migrating first. */
+const waitMillis = 60_000;
+
+const latest = Math.max(...migrations.map(({ version }) => version));
+
+const versionsTable = `
+  CREATE TABLE IF NOT EXISTS schema_migrations (
+    version INTEGER NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    applied_at INTEGER NOT NULL
+  ) STRICT`;
+
+/** Brings the file at `path` up to date, all steps in one transaction. Returns the steps taken. */
+export function migrateSqlite(path: string, now: number): readonly Migration[] {
+  createFile(path);
+  const connection = new Connection(path, waitMillis);
+  try {
+    // A look without the lock first: starting on a current schema writes nothing.
+    if (statusOf(connection).pending.length === 0) return [];
+    connection.db.exec('BEGIN IMMEDIATE');
+    connection.db.exec(versionsTable);
+    const { pending } = statusOf(connection);
+    for (const { version, name, statements } of pending) {
+      for (const statement of statements) connection.db.exec(statement);
+      connection.run('INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)', version, name, now);
+    }
+    connection.db.exec('COMMIT');
+    return pending;
+  } finally {
+    connection.close();
+  }
+}
+
+export function sqliteSchemaStatus(path: string): SchemaStatus {
+  const connection = new Connection(path, waitMillis);
+  try {
+    return statusOf(connection);
+  } finally {
+    connection.close();
+  }
+}
+
+function statusOf(connection: Connection): SchemaStatus {
+  const table = connection.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'");
+  const newest = table && connection.db.prepare('SELECT MAX(version) AS version FROM schema_migrations').get();
+  const current = Number(newest?.version ?? 0);
+  if (current > latest) {
+    throw new Error(`the database has schema ${current}, newer than this program's ${latest}: run a newer backscroll`);
+  }
+  return { current, latest, pending: migrations.filter(({ version }) => version > current) };
+}

@@ -1,0 +1,87 @@
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+
+type Value = SQLInputValue | boolean;
+export type Row = Record<string, unknown>;
+
+/** 16 KiB pages keep most messages off overflow pages; fixed when a file is made. */
+const pageBytes = 16_384;
+
+/** A connection to the embedded file whose durability settings were read back, and its prepared statements. */
+export class Connection {
+  readonly db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(path: string, busyMillis: number) {
+    this.db = new DatabaseSync(path, { timeout: busyMillis });
+    try {
+      this.#configure(path);
+    } catch (error) {
+      this.db.close();
+      throw error;
+    }
+  }
+
+  #configure(path: string): void {
+    this.db.exec(`PRAGMA page_size = ${pageBytes}`);
+    const mode = this.#pragma('journal_mode = WAL');
+    // Deleted content is overwritten, so that an erased person does not linger in free pages.
+    this.db.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864');
+    if (mode !== 'wal' || this.#pragma('synchronous') !== 2) {
+      throw new Error(`the database file ${path} does not take write-ahead logging with full sync`);
+    }
+  }
+
+  #pragma(text: string): unknown {
+    return Object.values(this.db.prepare(`PRAGMA ${text}`).get() ?? {})[0];
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  get(sql: string, ...values: Value[]): Row | undefined {
+    return this.#prepare(sql).get(...(values as SQLInputValue[]));
+  }
+
+  all(sql: string, ...values: Value[]): Row[] {
+    return this.#prepare(sql).all(...(values as SQLInputValue[]));
+  }
+
+  /** The number of rows changed. */
+  run(sql: string, ...values: Value[]): number {
+    return Number(this.#prepare(sql).run(...(values as SQLInputValue[])).changes);
+  }
+
+  iterate(sql: string): Iterable<Row> {
+    return this.#prepare(sql).iterate();
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.db.close();
+  }
+}
+
+/** Makes the file, readable by its owner alone, where there is none. */
+export function createFile(path: string): void {
+  if (existsSync(path)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  closeSync(openSync(path, 'a', 0o600));
+}
+
+/** SQLite's primary result code, where the error is SQLite's. */
+export function sqliteCode(error: unknown): number | undefined {
+  const { code, errcode } = error as { code?: string; errcode?: number };
+  return code === 'ERR_SQLITE_ERROR' && errcode !== undefined ? errcode & 0xff : undefined;
+}
+
+export const sqliteBusy = 5;
+/** Busy, locked, read-only, interrupted, I/O error, full, cannot open: not wrong, only not now. */
+export const sqlitePassing: readonly number[] = [sqliteBusy, 6, 8, 9, 10, 13, 14];

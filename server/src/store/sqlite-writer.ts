@@ -1,0 +1,125 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { BadRecord } from '../domain/errors.ts';
+import type { ChildChunkEdit, ChildChunkOutcome, Purge } from '../domain/store.ts';
+import { settleEdit } from '../domain/update-child-chunk.ts';
+import { RecordWriter } from './apply-records.ts';
+import { findChildChunk } from './find-child-chunk.ts';
+import { readSpool, type Spooled } from './spool.ts';
+import { Connection, sqliteBusy, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
+import * as sql from './statements.ts';
+
+/** The thread that owns all writes. It is handed what has queued up and commits it as one transaction. */
+
+export type Write =
+  | { name: 'updateChildChunk'; edit: ChildChunkEdit }
+  | { name: 'applyRecords'; spooled: Spooled }
+  | { name: 'revokeKey'; id: string; now: number }
+  | { name: 'purge'; selection: Purge };
+
+export type WriteFailure = { kind: 'bad-record' | 'unavailable' | 'internal'; message: string };
+export type WriteResult = { value: unknown } | { failure: WriteFailure };
+export type WriterAnswer = { results: WriteResult[] } | { busy: true } | { applied: number };
+
+/** How long one try for the write lock lasts while another process holds it. */
+const busyMillis = 200;
+const progressEvery = 10_000;
+
+const db = new Connection(workerData.path, busyMillis);
+const port = parentPort ?? fail('the writer is a worker thread');
+const answer = (message: WriterAnswer) => port.postMessage(message);
+
+port.on('message', (writes: Write[] | 'close') => {
+  if (writes === 'close') {
+    db.close();
+    port.close();
+    return;
+  }
+  try {
+    db.db.exec('BEGIN IMMEDIATE');
+  } catch (error) {
+    if (sqliteCode(error) === sqliteBusy) return answer({ busy: true });
+    return answer({ results: writes.map(() => ({ failure: failureOf(error) })) });
+  }
+  try {
+    const results = writes.map(attempt);
+    db.db.exec('COMMIT');
+    // The log still holds the erased pages; folding it into the file overwrites them.
+    if (writes.some(({ name }) => name === 'purge')) db.get('PRAGMA wal_checkpoint(TRUNCATE)');
+    answer({ results });
+  } catch (error) {
+    if (db.db.isTransaction) db.db.exec('ROLLBACK');
+    answer({ results: writes.map(() => ({ failure: failureOf(error) })) });
+  }
+});
+
+/** One write among others: if it fails, it alone is undone. */
+function attempt(write: Write): WriteResult {
+  db.db.exec('SAVEPOINT write');
+  try {
+    const value = perform(write);
+    db.db.exec('RELEASE write');
+    return { value };
+  } catch (error) {
+    // A full disk rolls back the whole transaction by itself, and all writes of it with it.
+    if (!db.db.isTransaction) throw error;
+    db.db.exec('ROLLBACK TO write; RELEASE write');
+    return { failure: failureOf(error) };
+  }
+}
+
+function perform(write: Write): unknown {
+  switch (write.name) {
+    case 'updateChildChunk':
+      return updateChildChunk(write.edit);
+    case 'applyRecords':
+      return applyRecords(write.spooled);
+    case 'revokeKey':
+      return db.run(sql.revokeKey, write.now, write.id) > 0;
+    case 'purge':
+      return purge(write.selection);
+  }
+}
+
+function updateChildChunk(edit: ChildChunkEdit): ChildChunkOutcome {
+  const found = findChildChunk(db, edit);
+  const settled = settleEdit(found, edit);
+  if (settled !== undefined) return settled;
+  const { chunk } = found.child_chunk ?? fail('settled as writable');
+  const { dataset_id, content, word_count, version } = edit;
+  if (chunk.content !== content) db.run(sql.keepRevision, edit.now, edit.key_id, dataset_id, chunk.id);
+  const updated_at = Math.max(edit.now, chunk.updated_at);
+  db.run(sql.replaceChildChunk, content, word_count, updated_at, version, dataset_id, chunk.id);
+  return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
+}
+
+function applyRecords(spooled: Spooled): number {
+  const writer = new RecordWriter(db);
+  let applied = 0;
+  for (const batch of readSpool(spooled)) {
+    for (const record of batch) {
+      writer.write(record);
+      applied += 1;
+      if (applied % progressEvery === 0) answer({ applied });
+    }
+  }
+  writer.finish();
+  return applied;
+}
+
+function purge(selection: Purge) {
+  const [by, values] = sql.purgeBy(selection);
+  const messages = db.run(sql.purge.messages(by), ...values);
+  return { conversations: db.run(sql.purge.conversations(by), ...values), messages };
+}
+
+function failureOf(error: unknown): WriteFailure {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof BadRecord) return { kind: 'bad-record', message };
+  const code = sqliteCode(error);
+  if (code !== undefined && sqlitePassing.includes(code)) return { kind: 'unavailable', message };
+  return { kind: 'internal', message };
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}

@@ -1,0 +1,108 @@
+import { Worker } from 'node:worker_threads';
+import { limits } from '../contract/limits.ts';
+import { ServiceError, unavailable } from '../domain/errors.ts';
+import type { Write, WriteFailure, WriteResult, WriterAnswer } from './sqlite-writer.ts';
+
+type Waiting = {
+  write: Write;
+  resolve: (value: never) => void;
+  reject: (error: Error) => void;
+  /** Runs out while the write waits for others; undefined for those that wait as long as it takes. */
+  timer: NodeJS.Timeout | undefined;
+  expired: boolean;
+  progress: ((applied: number) => void) | undefined;
+};
+
+/** Hands queued writes to the writer thread, all that wait at once, and gives each its own answer. */
+export class WriterQueue {
+  readonly #worker: Worker;
+  #waiting: Waiting[] = [];
+  #inFlight: Waiting[] = [];
+  #dead: Error | undefined;
+  #closed: Promise<void>;
+
+  constructor(path: string) {
+    const file = import.meta.url.endsWith('.ts') ? './sqlite-writer.ts' : './sqlite-writer.js';
+    this.#worker = new Worker(new URL(file, import.meta.url), { workerData: { path } });
+    this.#worker.on('message', (answer: WriterAnswer) => this.#take(answer));
+    this.#worker.on('error', (error) => this.#fail(error as Error));
+    this.#closed = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
+  }
+
+  run<T>(write: Write, options: { patient?: boolean; progress?: (applied: number) => void } = {}): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#dead) return reject(unavailable('the database writer has stopped'));
+      const waiting: Waiting = { write, resolve, reject, timer: undefined, expired: false, progress: options.progress };
+      if (!options.patient) waiting.timer = setTimeout(() => this.#expire(waiting), limits.writeWaitMillisMax);
+      this.#waiting.push(waiting);
+      this.#next();
+    });
+  }
+
+  /** Everything asked for is written first. */
+  async close(): Promise<void> {
+    while (this.#inFlight.length > 0 || this.#waiting.length > 0) await new Promise((done) => setTimeout(done, 5));
+    this.#worker.postMessage('close');
+    await this.#closed;
+  }
+
+  #next(): void {
+    if (this.#inFlight.length > 0 || this.#waiting.length === 0) return;
+    // A large import goes alone, so that writes behind it are still waiting, and can give up, while it runs.
+    const large = this.#waiting.findIndex(({ write }) => write.name === 'applyRecords' && 'fd' in write.spooled);
+    const count = large === -1 ? this.#waiting.length : Math.max(large, 1);
+    this.#inFlight = this.#waiting.splice(0, count);
+    this.#worker.postMessage(this.#inFlight.map(({ write }) => write));
+  }
+
+  #take(answer: WriterAnswer): void {
+    if ('applied' in answer) {
+      for (const { progress } of this.#inFlight) progress?.(answer.applied);
+      return;
+    }
+    const answered = this.#inFlight;
+    this.#inFlight = [];
+    if ('busy' in answer) this.#again(answered);
+    else for (const [at, waiting] of answered.entries()) settle(waiting, answer.results[at] as WriteResult);
+    this.#next();
+  }
+
+  /** Another process holds the lock, and nothing was written: those that still have time go to the front. */
+  #again(answered: Waiting[]): void {
+    for (const waiting of answered) if (waiting.expired) waiting.reject(tooBusy());
+    this.#waiting.unshift(...answered.filter(({ expired }) => !expired));
+  }
+
+  #expire(waiting: Waiting): void {
+    waiting.expired = true;
+    const at = this.#waiting.indexOf(waiting);
+    if (at === -1) return;
+    this.#waiting.splice(at, 1);
+    waiting.reject(tooBusy());
+  }
+
+  #fail(error: Error): void {
+    this.#dead = error;
+    for (const { reject, timer } of [...this.#inFlight, ...this.#waiting]) {
+      clearTimeout(timer);
+      reject(error);
+    }
+    this.#inFlight = [];
+    this.#waiting = [];
+  }
+}
+
+const tooBusy = () => unavailable('the database is busy with a large import, try again');
+
+function settle({ resolve, reject, timer }: Waiting, result: WriteResult): void {
+  clearTimeout(timer);
+  if ('value' in result) resolve(result.value as never);
+  else reject(errorOf(result.failure));
+}
+
+function errorOf({ kind, message }: WriteFailure): Error {
+  if (kind === 'bad-record') return new ServiceError('invalid_param', message);
+  // The cause is for the log; the caller only learns that it may try again.
+  if (kind === 'unavailable') return Object.assign(unavailable('the database cannot write'), { cause: message });
+  return new Error(message);
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Compile, type Validator } from 'typebox/compile';
+import type { Answer } from './harness.ts';
+
+export const openapiFile = new URL('../../openapi.json', import.meta.url);
+
+type Schema = { [name: string]: unknown };
+type Operation = { responses: Record<string, { content?: Record<string, { schema: Schema }> }> };
+type Document = { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } };
+
+const document = JSON.parse(readFileSync(openapiFile, 'utf8')) as Document;
+
+function resolve(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(resolve);
+  if (typeof node !== 'object' || node === null) return node;
+  const { $ref } = node as { $ref?: string };
+  if ($ref !== undefined) return resolve(document.components.schemas[$ref.split('/').pop() ?? '']);
+  return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, resolve(value)]));
+}
+
+const paths = Object.entries(document.paths).map(([path, methods]) => ({
+  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  methods,
+}));
+
+const errorBody = Compile(resolve({ $ref: '#/components/schemas/Error' }) as never);
+const validators = new WeakMap<object, Validator>();
+
+/** Fails where an answer is not one that the OpenAPI document tells of. */
+export function checkAnswer(method: string, url: string, answer: Answer): void {
+  const { status, headers, body } = answer;
+  assert.ok(headers['x-request-id'], 'every answer carries X-Request-Id');
+  if (status >= 400) {
+    if (method !== 'HEAD') assert.ok(errorBody.Check(body), `not the error envelope: ${answer.text}`);
+    assert.equal(method === 'HEAD' ? status : body.status, status);
+    assert.equal(
+      status === 401,
+      headers['www-authenticate'] === 'Bearer realm="api"',
+      'WWW-Authenticate goes with 401',
+    );
+    assert.equal(status === 405, headers.allow !== undefined, 'Allow goes with 405');
+    assert.equal(status === 429 || status === 503, headers['retry-after'] !== undefined, 'Retry-After');
+  }
+  const path = url.split('?', 1)[0] ?? '';
+  const operation = paths.find(({ pattern }) => pattern.test(path))?.methods[
+    method === 'HEAD' ? 'get' : method.toLowerCase()
+  ];
+  if (operation === undefined) return;
+  const described = operation.responses[status];
+  // Any path can meet bad percent-encoding, which is refused before there is a route.
+  if (described === undefined)
+    return assert.ok(body?.code === 'bad_request', `${method} ${path}: ${status} is not described`);
+  const schema = described.content?.['application/json']?.schema;
+  if (schema === undefined || method === 'HEAD' || status === 304) return;
+  let validator = validators.get(schema);
+  if (validator === undefined) {
+    validator = Compile(resolve(schema) as never) as Validator;
+    validators.set(schema, validator);
+  }
+  assert.ok(validator.Check(body), `${method} ${path}: ${status}: ${JSON.stringify(validator.Errors(body)[0])}`);
+}
