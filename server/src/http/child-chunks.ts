@@ -6,7 +6,7 @@ import type { Routes } from './app.ts';
 import { callerOf } from './bearer.ts';
 import { requireContentType } from './body.ts';
 import { isHeld, preconditionOf, revalidate } from './etag.ts';
-import { answers } from './openapi.ts';
+import { answers, header } from './openapi.ts';
 
 const url = '/v1/datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
 const about = { tags: ['Knowledge'], security: [{ knowledgeKey: [] }], params: ChildChunkPath };
@@ -22,6 +22,7 @@ export const childChunkRoutes: Routes = (app, { store, bearer, clock }) => {
       description:
         'Replaces the text of a child chunk. The replaced text is kept as a revision. `If-Match` with the `ETag` of an ' +
         'earlier answer refuses to overwrite a text that the caller has not seen. 200 means that it is on disk.',
+      headers: header('if-match', 'Tags of texts that may be replaced, or `*`.'),
       body: ChildChunkEdit,
       response: answers({ 200: ChildChunkAnswer }, [400, 401, 404, 408, 412, 413, 415]),
     },
@@ -43,6 +44,7 @@ export const childChunkRoutes: Routes = (app, { store, bearer, clock }) => {
       operationId: 'getChildChunk',
       summary: 'Get Child Chunk',
       description: 'The child chunk as it stands, with its `ETag`.',
+      headers: header('if-none-match', 'Tags of chunks that the caller holds.'),
       response: answers({ 200: ChildChunkAnswer, 304: 'The chunk that the caller holds is current.' }, [401, 404]),
     },
     onRequest: bearer.opens(['knowledge']),

@@ -1,8 +1,7 @@
-import Type from 'typebox';
 import { choice, shape } from '../contract/primitives.ts';
 import { unavailable } from '../domain/errors.ts';
 import type { Routes } from './app.ts';
-import { answers } from './openapi.ts';
+import { answers, plainAnswer } from './openapi.ts';
 
 const Health = shape({ status: choice(['ok'], 'Always ok.') }, { title: 'Health' });
 const about = { tags: ['Operations'] };
@@ -44,8 +43,7 @@ export function healthRoutes(metricsToken: string | undefined): Routes {
           summary: 'Prometheus metrics',
           description: 'Opened by an admin key, or by the token in the setting METRICS_TOKEN.',
           security: [{ adminKey: [] }],
-          produces: ['text/plain'],
-          response: answers({ 200: Type.String() }, [401]),
+          response: answers({ 200: plainAnswer('text/plain', 'Prometheus text format.') }, [401]),
         },
         onRequest: bearer.opens(['admin'], metricsToken),
       },

@@ -4,7 +4,7 @@ import { listMessages, requireChatApp } from '../domain/list-messages.ts';
 import type { Routes } from './app.ts';
 import { callerOf } from './bearer.ts';
 import { isHeld, revalidate } from './etag.ts';
-import { answers } from './openapi.ts';
+import { answers, header } from './openapi.ts';
 
 export function messageRoutes(pageOrder: PageOrder): Routes {
   return (app, { store, bearer }) => {
@@ -20,6 +20,7 @@ export function messageRoutes(pageOrder: PageOrder): Routes {
         tags: ['Conversations'],
         security: [{ appKey: [] }],
         querystring: MessageQuery,
+        headers: header('if-none-match', 'Tags of pages that the caller holds.'),
         response: answers({ 200: MessagePage, 304: 'The page that the caller holds is current.' }, [400, 401, 404]),
       },
       onRequest: bearer.opens(['app']),

@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import type { TSchema } from 'typebox';
+import Type, { type TOptional, type TString } from 'typebox';
 import { ErrorBody } from '../contract/error.ts';
 
 const meanings: Record<number, string> = {
@@ -16,11 +16,18 @@ const meanings: Record<number, string> = {
   503: 'Overloaded, shutting down or without its database; `Retry-After` says when to come back.',
 };
 
+/** An answer that is not JSON. */
+export const plainAnswer = (type: string, description: string) => ({
+  description,
+  content: { [type]: { schema: Type.String() } },
+});
+
+/** A request header that a route looks at. */
+export const header = <const N extends string>(name: N, description: string) =>
+  Type.Object({ [name]: Type.Optional(Type.String({ description })) } as Record<N, TOptional<TString>>);
+
 /** The answers of a route: its own, the errors it names, and those that any route can give. */
-export function answers(
-  own: Record<number, TSchema | string>,
-  errors: readonly number[] = [],
-): Record<number, unknown> {
+export function answers(own: Record<number, object | string>, errors: readonly number[] = []): Record<number, unknown> {
   const all: Record<number, unknown> = {};
   for (const [status, schema] of Object.entries(own)) {
     all[Number(status)] =

@@ -5,7 +5,7 @@ import { recordKinds } from '../contract/record.ts';
 import { importRecords } from '../domain/import-records.ts';
 import type { Routes } from './app.ts';
 import { requireContentType, streamBody } from './body.ts';
-import { answers } from './openapi.ts';
+import { answers, plainAnswer } from './openapi.ts';
 
 const ndjson = 'application/x-ndjson';
 const url = '/admin/records';
@@ -26,7 +26,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
         'nothing: the first bad line stops it and is named. A writer key takes `conversation` and `message` records of ' +
         'its app.',
       security: [{ adminKey: [] }, { writerKey: [] }],
-      consumes: [ndjson],
+      body: { content: { [ndjson]: { schema: Type.Unknown({ description: 'Lines of JSON, one record a line.' }) } } },
       response: answers({ 200: shape({ records: integer('How many were taken in.') }) }, [400, 401, 408, 415]),
     },
     onRequest: [bearer.opens(['admin', 'writer']), requireContentType(ndjson)],
@@ -46,8 +46,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
       summary: 'Export records',
       description: 'Everything the service holds, as records: parents before children, all from one moment.',
       security: [{ adminKey: [] }],
-      produces: [ndjson],
-      response: answers({ 200: Type.String({ description: 'Lines of JSON, one record a line.' }) }, [401]),
+      response: answers({ 200: plainAnswer(ndjson, 'Lines of JSON, one record a line.') }, [401]),
     },
     onRequest: bearer.opens(['admin']),
     handler: async (request, reply) => {
