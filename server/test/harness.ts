@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe } from 'node:test';
+import pg from 'pg';
 import { pino } from 'pino';
 import { type Config, readConfig } from '../src/config.ts';
 import { makeSecret } from '../src/domain/api-key.ts';
@@ -17,7 +18,7 @@ import { databaseOf } from '../src/store/open.ts';
 import { checkAnswer } from './openapi-check.ts';
 
 /** Every engine the suite runs on. */
-export const engines = ['sqlite'] as const;
+export const engines = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof engines)[number];
 
 /** The same tests on every engine. */
@@ -57,9 +58,25 @@ export type Service = {
   close(): Promise<void>;
 };
 
-export async function newDatabaseUrl(_engine: Engine): Promise<{ url: string; remove: () => Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'backscroll-test-'));
-  return { url: `sqlite:${join(folder, 'test.db')}`, remove: () => rm(folder, { recursive: true, force: true }) };
+/** A new, empty database of its own. */
+export async function newDatabaseUrl(engine: Engine): Promise<{ url: string; remove: () => Promise<void> }> {
+  if (engine === 'sqlite') {
+    const folder = await mkdtemp(join(tmpdir(), 'backscroll-test-'));
+    return { url: `sqlite:${join(folder, 'test.db')}`, remove: () => rm(folder, { recursive: true, force: true }) };
+  }
+  const server = process.env.TEST_DATABASE_URL;
+  if (!server) throw new Error('no PostgreSQL: run the tests with npm test, or set TEST_DATABASE_URL');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await onServer(server, `CREATE DATABASE ${name}`);
+  const remove = () => onServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  return { url: `${server}/${name}`, remove };
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client(`${url}/postgres`);
+  await client.connect();
+  await client.query(statement);
+  await client.end();
 }
 
 /** A service on a database of its own, listening on a free port of 127.0.0.1. */
@@ -79,7 +96,7 @@ export async function startService(
   });
   let offset = 0;
   const clock = () => Date.now() + offset * 1000;
-  const database = databaseOf(config.database_url);
+  const database = databaseOf(config);
   await database.migrate(Math.floor(clock() / 1000));
   const store = await database.open();
   const app = await buildApp({ ...config, store, clock, logger: pino({ level: config.log_level }, sink) });

@@ -32,7 +32,7 @@ export async function withStore<T>(
   mode: 'create' | 'existing',
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const database = databaseOf(config.database_url);
+  const database = databaseOf(config);
   if (mode === 'existing' && !database.exists()) throw new Error(`there is no database at ${database.place}`);
   await database.migrate(epochSeconds());
   const store = await database.open();

@@ -2,16 +2,17 @@ import { databaseOf } from '../store/open.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
 
 export const migrateCommand: Command = {
-  help: `Usage: backscroll migrate [--status]
+  help: `Usage: backscroll migrate [--status | --citus]
 
 Brings the database schema up to date. serve does so by itself; this is for doing it beforehand.
-With --status it only tells, and changes nothing.`,
+With --status it only tells, and changes nothing. With --citus it also distributes the tables over the nodes of a
+Citus cluster (done by itself where the extension is there when the tables are made).`,
 
   run: async (argv, config) => {
-    const { values } = parse(argv, { status: { type: 'boolean' } }, { max: 0 });
-    const database = databaseOf(config.database_url);
+    const { values } = parse(argv, { status: { type: 'boolean' }, citus: { type: 'boolean' } }, { max: 0 });
+    const database = databaseOf(config);
     if (!values.status) {
-      const steps = await database.migrate(epochSeconds());
+      const steps = await database.migrate(epochSeconds(), { citus: values.citus === true });
       for (const { version, name } of steps) print(`applied ${version}: ${name}`);
     } else if (!database.exists()) {
       print(`there is no database at ${database.place} yet`);

@@ -21,7 +21,7 @@ Options:
   run: async (argv, config) => {
     const { values } = parse(argv, { starter: { type: 'boolean' } }, { max: 0 });
     const logger = pino({ level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime });
-    const database = databaseOf(config.database_url);
+    const database = databaseOf(config);
     for (const { version, name } of await database.migrate(epochSeconds())) logger.info({ version, name }, 'migrated');
     const store = await database.open();
     logger.info({ database: database.place }, 'opened');

@@ -70,11 +70,11 @@ const comma = Buffer.from(',');
 const end = Buffer.from(']}');
 
 /** Messages are stored as their final text, so a page is a concatenation of bytes. */
-function renderPage(limit: number, has_more: boolean, messages: readonly { doc: Uint8Array }[]): Buffer {
+function renderPage(limit: number, has_more: boolean, messages: readonly { doc: Uint8Array | string }[]): Buffer {
   const parts: Uint8Array[] = [Buffer.from(`{"limit":${limit},"has_more":${has_more},"data":[`)];
   for (const { doc } of messages) {
     if (parts.length > 1) parts.push(comma);
-    parts.push(doc);
+    parts.push(typeof doc === 'string' ? Buffer.from(doc) : doc);
   }
   parts.push(end);
   return Buffer.concat(parts);

@@ -37,7 +37,7 @@ export type MessagePlace = {
 };
 
 export type ConversationFound = { version: string; first_message_exists: boolean };
-export type MessageRow = { id: string; doc: Uint8Array };
+export type MessageRow = { id: string; doc: Uint8Array | string };
 
 export type ChildChunkPlace = {
   workspace_id: string;

@@ -1,4 +1,4 @@
-import type { Row } from './sqlite-connection.ts';
+import type { Row } from './engine.ts';
 
 /** One kind of record on its way out: parents come before children, and the order is that of the keys. */
 export type ExportStep = { sql: string; line: (row: Row) => string };

@@ -1,22 +1,40 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../domain/store.ts';
-import { migrateSqlite, type SchemaStatus, sqliteSchemaStatus } from './migrate.ts';
-import type { Migration } from './schema.ts';
-import { SqliteStore } from './sqlite.ts';
+import { PostgresEngine } from './postgres.ts';
+import { migratePostgres, postgresSchemaStatus } from './postgres-migrate.ts';
+import { PostgresPool } from './postgres-pool.ts';
+import type { Migration, SchemaStatus } from './schema.ts';
+import { SqlStore } from './sql-store.ts';
+import { SqliteEngine } from './sqlite.ts';
+import { migrateSqlite, sqliteSchemaStatus } from './sqlite-migrate.ts';
 
 /** What a DATABASE_URL names, before it is opened. */
 export interface Database {
-  readonly engine: 'sqlite';
+  readonly engine: 'sqlite' | 'postgres';
   /** Where it is, for people; without a password. */
   readonly place: string;
+  /** False where opening would make a new, empty one. */
   exists(): boolean;
   status(): Promise<SchemaStatus>;
-  migrate(now: number): Promise<readonly Migration[]>;
+  migrate(now: number, options?: { citus?: boolean }): Promise<readonly Migration[]>;
   /** On a schema that is up to date. */
   open(): Promise<Store>;
 }
 
-export function databaseOf(url: string): Database {
+export type DatabaseOptions = {
+  database_url: string;
+  database_pool: number;
+  database_timeout: number;
+  database_wait: number;
+  database_prepared: boolean;
+};
+
+export function databaseOf(options: DatabaseOptions): Database {
+  return options.database_url.startsWith('sqlite:') ? sqliteAt(options.database_url) : postgresAt(options);
+}
+
+function sqliteAt(url: string): Database {
   const path = url.replace(/^sqlite:(\/\/)?/, '');
   return {
     engine: 'sqlite',
@@ -24,6 +42,50 @@ export function databaseOf(url: string): Database {
     exists: () => existsSync(path),
     status: async () => sqliteSchemaStatus(path),
     migrate: async (now) => migrateSqlite(path, now),
-    open: async () => new SqliteStore(path),
+    open: async () => new SqlStore(new SqliteEngine(path)),
   };
+}
+
+function postgresAt(options: DatabaseOptions): Database {
+  const place = options.database_url.replace(/\/\/[^@/]*@/, '//').replace(/\?.*/, '');
+  const newPool = () =>
+    new PostgresPool({
+      url: options.database_url,
+      connections: options.database_pool,
+      statementMillis: options.database_timeout,
+      prepared: options.database_prepared,
+    });
+  const withPool = async <T>(use: (pool: PostgresPool) => Promise<T>): Promise<T> => {
+    const pool = newPool();
+    try {
+      await waitFor(pool, place, options.database_wait);
+      return await use(pool);
+    } finally {
+      await pool.close();
+    }
+  };
+  return {
+    engine: 'postgres',
+    place,
+    exists: () => true,
+    status: () => withPool(postgresSchemaStatus),
+    migrate: (_now, { citus = false } = {}) => withPool((pool) => migratePostgres(pool, citus)),
+    open: async () => new SqlStore(new PostgresEngine(newPool())),
+  };
+}
+
+/** A database that is still starting is waited for, with growing pauses. */
+async function waitFor(pool: PostgresPool, place: string, seconds: number): Promise<void> {
+  const deadline = performance.now() + seconds * 1000;
+  for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {
+    try {
+      await pool.query('SELECT 1');
+      return;
+    } catch (error) {
+      const cause = (error as Error).cause ?? error;
+      const left = deadline - performance.now();
+      if (left <= 0) throw new Error(`the database at ${place} cannot be reached: ${(cause as Error).message}`);
+      await sleep(Math.min(pause, left));
+    }
+  }
 }

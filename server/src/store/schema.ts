@@ -2,21 +2,20 @@
 export type Migration = { version: number; name: string; statements: readonly string[] };
 
 /**
- * The embedded engine's tables. The first column of every key of a large table is the one it is distributed by
- * (`conversation_id`, `dataset_id`), so that the same shape shards. Tables are clustered by their keys: a page of
- * messages lies in one place. Ids and texts compare by bytes.
+ * The tables, written once for both engines. The first column of every key of a large table is the one it is
+ * distributed by (see `distribution`), so that the same shape shards. There are no foreign keys, sequences or triggers.
  */
 const first: readonly string[] = [
   `CREATE TABLE workspaces (
      id TEXT NOT NULL PRIMARY KEY,
      name TEXT NOT NULL
-   ) STRICT, WITHOUT ROWID`,
+   )`,
   `CREATE TABLE apps (
      id TEXT NOT NULL PRIMARY KEY,
      workspace_id TEXT NOT NULL,
      name TEXT NOT NULL,
      mode TEXT NOT NULL
-   ) STRICT, WITHOUT ROWID`,
+   )`,
   `CREATE TABLE api_keys (
      id TEXT NOT NULL PRIMARY KEY,
      kind TEXT NOT NULL,
@@ -25,87 +24,129 @@ const first: readonly string[] = [
      dataset_ids TEXT,
      name TEXT NOT NULL,
      digest TEXT NOT NULL UNIQUE,
-     created_at INTEGER NOT NULL,
-     expires_at INTEGER,
-     revoked_at INTEGER
-   ) STRICT, WITHOUT ROWID`,
+     created_at BIGINT NOT NULL,
+     expires_at BIGINT,
+     revoked_at BIGINT
+   )`,
   `CREATE TABLE conversations (
      conversation_id TEXT NOT NULL PRIMARY KEY,
      app_id TEXT NOT NULL,
      "user" TEXT,
-     created_at INTEGER NOT NULL,
-     deleted INTEGER NOT NULL,
+     created_at BIGINT NOT NULL,
+     deleted BIGINT NOT NULL,
      version TEXT NOT NULL,
-     next_sequence INTEGER NOT NULL
-   ) STRICT, WITHOUT ROWID`,
+     next_sequence BIGINT NOT NULL
+   )`,
   `CREATE INDEX conversations_by_app ON conversations (app_id, "user")`,
   `CREATE TABLE messages (
      conversation_id TEXT NOT NULL,
-     created_at INTEGER NOT NULL,
-     sequence INTEGER NOT NULL,
+     created_at BIGINT NOT NULL,
+     sequence BIGINT NOT NULL,
      id TEXT NOT NULL,
      doc TEXT NOT NULL,
      PRIMARY KEY (conversation_id, created_at, sequence)
-   ) STRICT, WITHOUT ROWID`,
+   )`,
   `CREATE UNIQUE INDEX messages_by_id ON messages (conversation_id, id)`,
   `CREATE TABLE datasets (
      id TEXT NOT NULL PRIMARY KEY,
      workspace_id TEXT NOT NULL,
      name TEXT NOT NULL
-   ) STRICT, WITHOUT ROWID`,
+   )`,
   `CREATE TABLE documents (
      dataset_id TEXT NOT NULL,
      id TEXT NOT NULL,
      name TEXT NOT NULL,
      PRIMARY KEY (dataset_id, id)
-   ) STRICT, WITHOUT ROWID`,
+   )`,
   `CREATE INDEX documents_by_id ON documents (id)`,
   `CREATE TABLE segments (
      dataset_id TEXT NOT NULL,
      id TEXT NOT NULL,
      document_id TEXT NOT NULL,
-     position INTEGER NOT NULL,
+     position BIGINT NOT NULL,
      content TEXT NOT NULL,
      PRIMARY KEY (dataset_id, id)
-   ) STRICT, WITHOUT ROWID`,
+   )`,
   `CREATE INDEX segments_by_id ON segments (id)`,
   `CREATE TABLE child_chunks (
      dataset_id TEXT NOT NULL,
      id TEXT NOT NULL,
      segment_id TEXT NOT NULL,
      content TEXT NOT NULL,
-     position INTEGER NOT NULL,
-     word_count INTEGER NOT NULL,
+     position BIGINT NOT NULL,
+     word_count BIGINT NOT NULL,
      type TEXT NOT NULL,
-     created_at INTEGER NOT NULL,
-     updated_at INTEGER NOT NULL,
+     created_at BIGINT NOT NULL,
+     updated_at BIGINT NOT NULL,
      version TEXT NOT NULL,
      PRIMARY KEY (dataset_id, id)
-   ) STRICT, WITHOUT ROWID`,
+   )`,
   `CREATE INDEX child_chunks_by_id ON child_chunks (id)`,
   `CREATE TABLE child_chunk_revisions (
      dataset_id TEXT NOT NULL,
      child_chunk_id TEXT NOT NULL,
-     revision INTEGER NOT NULL,
+     revision BIGINT NOT NULL,
      content TEXT NOT NULL,
-     replaced_at INTEGER NOT NULL,
+     replaced_at BIGINT NOT NULL,
      key_id TEXT,
      PRIMARY KEY (dataset_id, child_chunk_id, revision)
-   ) STRICT, WITHOUT ROWID`,
+   )`,
   `CREATE TABLE model_providers (
      workspace_id TEXT NOT NULL,
      provider TEXT NOT NULL,
-     position INTEGER NOT NULL,
+     position BIGINT NOT NULL,
      doc TEXT NOT NULL,
      PRIMARY KEY (workspace_id, provider)
-   ) STRICT, WITHOUT ROWID`,
+   )`,
   `CREATE TABLE model_entries (
      workspace_id TEXT NOT NULL,
      model_type TEXT NOT NULL,
-     position INTEGER NOT NULL,
+     position BIGINT NOT NULL,
      entry TEXT NOT NULL,
      PRIMARY KEY (workspace_id, model_type, position)
-   ) STRICT, WITHOUT ROWID`,
+   )`,
 ];
 
-export const migrations: readonly Migration[] = [{ version: 1, name: 'first tables', statements: first }];
+const steps: readonly Migration[] = [{ version: 1, name: 'first tables', statements: first }];
+
+/** Tables are clustered by their keys, so a page of messages lies in one place; types are enforced. */
+function forSqlite(statement: string): string {
+  const spelled = statement.replaceAll('BIGINT', 'INTEGER');
+  return statement.startsWith('CREATE TABLE') ? `${spelled} STRICT, WITHOUT ROWID` : spelled;
+}
+
+/** Ids and texts compare by bytes, as they do in SQLite. */
+function forPostgres(statement: string): string {
+  return statement.replaceAll(' TEXT', ' TEXT COLLATE "C"');
+}
+
+const inDialect = (spell: (statement: string) => string): readonly Migration[] =>
+  steps.map((step) => ({ ...step, statements: step.statements.map(spell) }));
+
+export const sqliteMigrations = inDialect(forSqlite);
+export const postgresMigrations = inDialect(forPostgres);
+export const latestVersion = Math.max(...steps.map(({ version }) => version));
+
+/** How a distributed PostgreSQL lays the tables out: small ones everywhere, large ones by one column. */
+export const distribution = {
+  reference: ['workspaces', 'apps', 'api_keys', 'datasets', 'model_providers', 'model_entries'],
+  distributed: {
+    conversations: 'conversation_id',
+    messages: 'conversation_id',
+    documents: 'dataset_id',
+    segments: 'dataset_id',
+    child_chunks: 'dataset_id',
+    child_chunk_revisions: 'dataset_id',
+  },
+} as const;
+
+export type SchemaStatus = { current: number; latest: number; pending: readonly Migration[] };
+
+export function statusAt(current: number, migrations: readonly Migration[]): SchemaStatus {
+  if (current > latestVersion) {
+    throw new Error(
+      `the database has schema ${current}, newer than this program's ${latestVersion}: run a newer backscroll`,
+    );
+  }
+  return { current, latest: latestVersion, pending: migrations.filter(({ version }) => version > current) };
+}

@@ -1,9 +1,7 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-
-type Value = SQLInputValue | boolean;
-export type Row = Record<string, unknown>;
+import type { Row, Value } from './engine.ts';
 
 /** 16 KiB pages keep most messages off overflow pages; fixed when a file is made. */
 const pageBytes = 16_384;

@@ -2,19 +2,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { BadRecord } from '../domain/errors.ts';
 import type { ChildChunkEdit, ChildChunkOutcome, Purge } from '../domain/store.ts';
 import { settleEdit } from '../domain/update-child-chunk.ts';
-import { RecordWriter } from './apply-records.ts';
-import { findChildChunk } from './find-child-chunk.ts';
+import type { Write } from './engine.ts';
 import { readSpool, type Spooled } from './spool.ts';
 import { Connection, sqliteBusy, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
+import { RecordWriter } from './sqlite-records.ts';
 import * as sql from './statements.ts';
 
 /** The thread that owns all writes. It is handed what has queued up and commits it as one transaction. */
-
-export type Write =
-  | { name: 'updateChildChunk'; edit: ChildChunkEdit }
-  | { name: 'applyRecords'; spooled: Spooled }
-  | { name: 'revokeKey'; id: string; now: number }
-  | { name: 'purge'; selection: Purge };
 
 export type WriteFailure = { kind: 'bad-record' | 'unavailable' | 'internal'; message: string };
 export type WriteResult = { value: unknown } | { failure: WriteFailure };
@@ -81,7 +75,7 @@ function perform(write: Write): unknown {
 }
 
 function updateChildChunk(edit: ChildChunkEdit): ChildChunkOutcome {
-  const found = findChildChunk(db, edit);
+  const found = sql.childChunkOf(db.all(sql.findChildChunk, ...sql.childChunkValues(edit)));
   const settled = settleEdit(found, edit);
   if (settled !== undefined) return settled;
   const { chunk } = found.child_chunk ?? fail('settled as writable');

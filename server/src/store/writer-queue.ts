@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { limits } from '../contract/limits.ts';
 import { ServiceError, unavailable } from '../domain/errors.ts';
-import type { Write, WriteFailure, WriteResult, WriterAnswer } from './sqlite-writer.ts';
+import type { Write, WriteOptions } from './engine.ts';
+import type { WriteFailure, WriteResult, WriterAnswer } from './sqlite-writer.ts';
 
 type Waiting = {
   write: Write;
@@ -29,7 +30,7 @@ export class WriterQueue {
     this.#closed = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
   }
 
-  run<T>(write: Write, options: { patient?: boolean; progress?: (applied: number) => void } = {}): Promise<T> {
+  run<T>(write: Write, options: WriteOptions = {}): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#dead) return reject(unavailable('the database writer has stopped'));
       const waiting: Waiting = { write, resolve, reject, timer: undefined, expired: false, progress: options.progress };

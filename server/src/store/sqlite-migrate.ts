@@ -1,12 +1,8 @@
-import { type Migration, migrations } from './schema.ts';
+import { type Migration, type SchemaStatus, sqliteMigrations, statusAt } from './schema.ts';
 import { Connection, createFile } from './sqlite-connection.ts';
-
-export type SchemaStatus = { current: number; latest: number; pending: readonly Migration[] };
 
 /** Long enough for another process to finish migrating first. */
 const waitMillis = 60_000;
-
-const latest = Math.max(...migrations.map(({ version }) => version));
 
 const versionsTable = `
   CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -49,8 +45,5 @@ function statusOf(connection: Connection): SchemaStatus {
   const table = connection.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'");
   const newest = table && connection.db.prepare('SELECT MAX(version) AS version FROM schema_migrations').get();
   const current = Number(newest?.version ?? 0);
-  if (current > latest) {
-    throw new Error(`the database has schema ${current}, newer than this program's ${latest}: run a newer backscroll`);
-  }
-  return { current, latest, pending: migrations.filter(({ version }) => version > current) };
+  return statusAt(current, sqliteMigrations);
 }

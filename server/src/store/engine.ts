@@ -1,0 +1,42 @@
+import type { ChildChunkEdit, Purge } from '../domain/store.ts';
+import type { Spooled } from './spool.ts';
+
+export type Row = Record<string, unknown>;
+export type Value = string | number | null | Uint8Array | readonly string[];
+
+/** Everything that changes the database, as data: an engine decides on which thread or connection it happens. */
+export type Write =
+  | { name: 'updateChildChunk'; edit: ChildChunkEdit }
+  | { name: 'applyRecords'; spooled: Spooled }
+  | { name: 'revokeKey'; id: string; now: number }
+  | { name: 'purge'; selection: Purge };
+
+export type WriteOptions = {
+  /** Waits as long as it takes instead of giving up. */
+  patient?: boolean;
+  progress?: (applied: number) => void;
+};
+
+/** What an engine adds to the SQL that both share. */
+export interface Engine {
+  readonly dialect: Dialect;
+  /** One statement, its parameters marked by `?`. Throws ServiceError where the database cannot answer. */
+  read(sql: string, ...values: Value[]): Promise<Row[]>;
+  write<T>(write: Write, options?: WriteOptions): Promise<T>;
+  /** The rows of several statements in batches, all from one moment. */
+  snapshot(statements: readonly string[]): AsyncIterable<{ statement: number; rows: Row[] }>;
+  /** How long an answer about a key may be remembered; 0 where asking is as cheap. */
+  readonly keyCacheMillis: number;
+  /** Where an import may leave what does not fit into memory. */
+  readonly spoolFolder: string;
+  close(): Promise<void>;
+}
+
+/** Where the two dialects of SQL part. */
+export type Dialect = {
+  /** True where the column is among the values of one list parameter. */
+  among(column: string): string;
+  list(values: readonly string[]): Value;
+  /** Parameters as in `statements.findPage`. */
+  findPage: { latest(hasUser: boolean): string; before(hasUser: boolean): string };
+};

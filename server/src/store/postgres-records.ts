@@ -1,0 +1,167 @@
+import type { RecordKind } from '../contract/record.ts';
+import { badRecord, type Prepared, type PreparedRecord } from '../domain/prepare-record.ts';
+import { newVersion } from '../domain/update-child-chunk.ts';
+import type { Row, Value } from './engine.ts';
+import type { Transaction } from './postgres-pool.ts';
+import * as postgres from './postgres-statements.ts';
+import * as sql from './statements.ts';
+import { columnsOf, rowOf, type Upserted, upsertMany, upserts } from './upserts.ts';
+
+/** Records of one kind, none of them twice: written by one statement. */
+type Run<K extends RecordKind = RecordKind> = Prepared<K>[];
+
+/** Writes checked records in bulk, inside the caller's transaction; throws BadRecord where one no longer fits. */
+export class BulkRecordWriter {
+  readonly #tx: Transaction;
+
+  constructor(transaction: Transaction) {
+    this.#tx = transaction;
+  }
+
+  async write(records: readonly PreparedRecord[]): Promise<void> {
+    for (const run of runsOf(records)) await this.#writeRun(run);
+  }
+
+  async #writeRun(run: Run): Promise<void> {
+    switch (run[0]?.record) {
+      case 'message':
+        return this.#writeMessages(run as Run<'message'>);
+      case 'document':
+      case 'segment':
+        await this.#requireDatasets(run as Run<'document' | 'segment'>);
+        return this.#upsert(run);
+      case 'child_chunk':
+        return this.#writeChildChunks(run as Run<'child_chunk'>);
+      case 'api_key':
+        return this.#writeKeys(run as Run<'api_key'>);
+      case 'model_provider':
+        for (const provider of run as Run<'model_provider'>) await this.#writeProvider(provider);
+        return;
+      default:
+        return this.#upsert(run);
+    }
+  }
+
+  async #upsert(run: Run): Promise<void> {
+    const table = upserts[run[0]?.record as Upserted];
+    const rows = run.map((record) => rowOf(record as Parameters<typeof rowOf>[0]));
+    const columns = columnsOf(table).map((column) => rows.map((row) => row[column] ?? null));
+    const written = await this.#tx.query(upsertMany(table), ...(columns as unknown as Value[]));
+    if (written.length === run.length) return;
+    const idOf = (row: Row) => table.key.map((column) => row[column]).join(' ');
+    const done = new Set(written.map(idOf));
+    const refused = run.find((_, at) => !done.has(idOf(rows[at] as Row)));
+    if (refused !== undefined) throw badRecord(refused as PreparedRecord, `${table.parent} may not change`);
+  }
+
+  async #writeMessages(run: Run<'message'>): Promise<void> {
+    const ids = [...new Set(run.map(({ conversation_id }) => conversation_id))].sort();
+    const opened = await this.#tx.query(postgres.openConversations, ids, run.length, newVersion());
+    const first = new Map(opened.map((row) => [row.conversation_id as string, row.first_sequence as number]));
+    await this.#keepTimes(run);
+    const columns: [string[], number[], number[], string[], string[]] = [[], [], [], [], []];
+    for (const [at, record] of run.entries()) {
+      const sequence = first.get(record.conversation_id);
+      if (sequence === undefined) throw badRecord(record, 'conversation_id does not exist');
+      columns[0].push(record.conversation_id);
+      columns[1].push(record.created_at);
+      columns[2].push(sequence + at);
+      columns[3].push(record.id);
+      columns[4].push(record.doc);
+    }
+    await this.#tx.query(postgres.insertMessages, ...(columns as unknown as Value[]));
+  }
+
+  /** Messages written again without their time keep the stored one. */
+  async #keepTimes(run: Run<'message'>): Promise<void> {
+    const undated = run.filter(({ keeps_created_at }) => keeps_created_at);
+    if (undated.length === 0) return;
+    const conversations = [...new Set(undated.map(({ conversation_id }) => conversation_id))];
+    const stored = await this.#tx.query(
+      postgres.findCreatedAt,
+      conversations,
+      undated.map(({ id }) => id),
+    );
+    const times = new Map(stored.map((row) => [`${row.conversation_id} ${row.id}`, row.created_at as number]));
+    for (const record of undated) {
+      const created_at = times.get(`${record.conversation_id} ${record.id}`);
+      if (created_at === undefined || created_at === record.created_at) continue;
+      record.doc = sql.withCreatedAt(record.doc, created_at);
+      record.created_at = created_at;
+    }
+  }
+
+  /** Ids are unique in the installation, though keys of tables hold the dataset too. */
+  async #requireDatasets(run: Run<'document' | 'segment' | 'child_chunk'>): Promise<void> {
+    const kind = run[0]?.record ?? 'document';
+    const stored = await this.#tx.query(
+      `SELECT id, dataset_id FROM ${kind}s WHERE id = ANY(?)`,
+      run.map(({ id }) => id),
+    );
+    const datasets = new Map(stored.map((row) => [row.id, row.dataset_id]));
+    for (const record of run) {
+      const dataset_id = datasets.get(record.id);
+      if (dataset_id === undefined || dataset_id === record.dataset_id) continue;
+      throw badRecord(record as PreparedRecord, `${sql.parentField[kind]} may not change`);
+    }
+  }
+
+  async #writeChildChunks(run: Run<'child_chunk'>): Promise<void> {
+    await this.#requireDatasets(run);
+    for (const { dataset_id, id, content, replaced_at } of run) {
+      const [stored] = await this.#tx.query(sql.findChunkText, dataset_id, id);
+      if (stored === undefined || stored.content === content) continue;
+      await this.#tx.query(sql.keepRevision, replaced_at, null, dataset_id, id);
+    }
+    await this.#upsert(run);
+  }
+
+  async #writeKeys(run: Run<'api_key'>): Promise<void> {
+    for (const key of run) {
+      const [owner] = await this.#tx.query(sql.findKeyOfDigest, key.digest);
+      if (owner !== undefined && owner.id !== key.id) throw badRecord(key, 'digest belongs to another key');
+      await this.#upsert([key]);
+    }
+  }
+
+  async #writeProvider({ workspace_id, provider, doc, entries }: Prepared<'model_provider'>): Promise<void> {
+    const [stored] = await this.#tx.query(sql.findProviderPosition, workspace_id, provider);
+    const [last] = stored ? [stored] : await this.#tx.query(sql.findLastPosition, workspace_id);
+    const position = stored ? (stored.position as number) : Number(last?.position ?? 0) + 1;
+    await this.#tx.query(sql.writeProvider, workspace_id, provider, position, doc);
+    await this.#tx.query(sql.clearModelEntries, workspace_id, position);
+    for (const { model_type, entry } of entries) {
+      await this.#tx.query(sql.writeModelEntry, workspace_id, model_type, position, entry);
+    }
+  }
+}
+
+/** Splits where the kind changes or a record comes again, so that one statement never meets a row twice. */
+function* runsOf(records: readonly PreparedRecord[]): Generator<Run> {
+  let run: PreparedRecord[] = [];
+  let keys = new Set<string>();
+  for (const record of records) {
+    const key = keyOf(record);
+    if (run.length > 0 && (run[0]?.record !== record.record || keys.has(key))) {
+      yield run as Run;
+      run = [];
+      keys = new Set();
+    }
+    run.push(record);
+    keys.add(key);
+  }
+  if (run.length > 0) yield run as Run;
+}
+
+function keyOf(record: PreparedRecord): string {
+  switch (record.record) {
+    case 'message':
+      return `${record.conversation_id} ${record.id}`;
+    case 'child_chunk_revision':
+      return `${record.child_chunk_id} ${record.revision}`;
+    case 'model_provider':
+      return `${record.workspace_id} ${record.provider}`;
+    default:
+      return record.id ?? '';
+  }
+}

@@ -1,0 +1,97 @@
+import type { Dialect } from './engine.ts';
+
+/** What PostgreSQL says differently. Every statement names the column its tables are distributed by. */
+
+function findPage(hasFirst: boolean) {
+  return (hasUser: boolean): string => {
+    const [conversation, app, user] = hasFirst ? ['$2', '$3', '$4'] : ['$1', '$2', '$3'];
+    const count = `$${2 + (hasFirst ? 1 : 0) + (hasUser ? 1 : 0) + 1}`;
+    const joinFirst = `LEFT JOIN messages f ON f.conversation_id = ${conversation} AND f.id = $1`;
+    return `
+      SELECT c.version, ${hasFirst ? 'CASE WHEN f.id IS NULL THEN 0 ELSE 1 END' : '1'} AS first_message_exists, m.id, m.doc
+      FROM conversations c
+      ${hasFirst ? joinFirst : ''}
+      LEFT JOIN LATERAL (
+        SELECT id, doc, created_at, sequence FROM messages
+        WHERE conversation_id = ${conversation}
+          ${hasFirst ? 'AND (created_at, sequence) < (f.created_at, f.sequence)' : ''}
+        ORDER BY created_at DESC, sequence DESC LIMIT ${count}
+      ) m ON true
+      WHERE c.conversation_id = ${conversation} AND c.app_id = ${app} AND c.deleted = 0
+        ${hasUser ? `AND c."user" = ${user}` : ''}
+      ORDER BY m.created_at DESC, m.sequence DESC`;
+  };
+}
+
+export const dialect: Dialect = {
+  among: (column) => `${column} = ANY(?)`,
+  list: (values) => values,
+  findPage: { latest: findPage(false), before: findPage(true) },
+};
+
+/**
+ * Settles an edit and writes it, in one statement: `changed` touches the chunk only if it stands as `place` saw it, and
+ * `kept` keeps the old text only if `changed` did. No change where one was due means that another edit came between.
+ * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null.
+ */
+export const updateChildChunk = `
+  WITH place AS (
+    SELECT o.id AS found_document, s.id AS found_segment, c.id, c.segment_id, c.content, c.position, c.word_count,
+      c.type, c.created_at, c.updated_at, c.version
+    FROM datasets d
+    LEFT JOIN documents o ON o.dataset_id = $1 AND o.id = $3
+    LEFT JOIN segments s ON s.dataset_id = $1 AND s.id = $4 AND s.document_id = o.id
+    LEFT JOIN child_chunks c ON c.dataset_id = $1 AND c.id = $5 AND c.segment_id = s.id
+    WHERE d.id = $1 AND d.workspace_id = $2
+  ), changed AS (
+    UPDATE child_chunks SET content = $6, word_count = $7, type = 'customized',
+      updated_at = GREATEST(child_chunks.updated_at, $8), version = $9
+    FROM place
+    WHERE child_chunks.dataset_id = $1 AND child_chunks.id = $5 AND child_chunks.id = place.id
+      AND child_chunks.version = place.version
+      AND NOT (place.content = $6 AND place.type = 'customized')
+      AND ($11::text[] IS NULL OR place.version = ANY($11::text[]))
+    RETURNING child_chunks.updated_at
+  ), kept AS (
+    INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
+    SELECT $1, place.id, 1 + COALESCE((
+        SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = $1 AND r.child_chunk_id = $5
+      ), 0), place.content, $8, $10
+    FROM place, changed
+    WHERE place.content <> $6
+  )
+  SELECT place.*, changed.updated_at AS changed_at FROM place LEFT JOIN changed ON true`;
+
+/** Gives room for this many messages to each conversation, and a version never used before. Parameters: ids, room, salt. */
+export const openConversations = `
+  UPDATE conversations SET next_sequence = next_sequence + $2, version = md5($3 || conversation_id)
+  WHERE conversation_id = ANY($1) RETURNING conversation_id, next_sequence - $2 AS first_sequence`;
+
+export const insertMessages = `
+  INSERT INTO messages (conversation_id, created_at, sequence, id, doc)
+  SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[])
+  ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc`;
+
+export const findCreatedAt = `
+  SELECT conversation_id, id, created_at FROM messages
+  WHERE conversation_id = ANY($1) AND id = ANY($2)`;
+
+/** Leases stand in a table, since distributed engines have no advisory locks. */
+export const leaseTable = `
+  CREATE TABLE IF NOT EXISTS leases (
+    name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    holder TEXT COLLATE "C" NOT NULL,
+    expires_at BIGINT NOT NULL
+  )`;
+
+/** Parameters: name, holder, expires_at, now. A row comes back where the lease is ours. */
+export const takeLease = `
+  INSERT INTO leases (name, holder, expires_at) VALUES ($1, $2, $3)
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+  WHERE leases.expires_at < $4 OR leases.holder = excluded.holder
+  RETURNING holder`;
+
+/** Held until the end of the transaction by the lock on its row. */
+export const lockImports = `
+  INSERT INTO leases (name, holder, expires_at) VALUES ('import', '', 0)
+  ON CONFLICT (name) DO UPDATE SET expires_at = leases.expires_at + 1`;

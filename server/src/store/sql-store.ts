@@ -1,0 +1,172 @@
+import type { ModelType } from '../contract/model.ts';
+import type {
+  ChildChunkEdit,
+  ChildChunkFound,
+  ChildChunkOutcome,
+  ChildChunkPlace,
+  ConversationFound,
+  ImportProgress,
+  Intake,
+  KeyFound,
+  KeyListed,
+  Known,
+  MessagePlace,
+  MessageRow,
+  Purge,
+  Referable,
+  Store,
+} from '../domain/store.ts';
+import type { Engine, Row } from './engine.ts';
+import { exportSteps } from './export-records.ts';
+import { KeyCache } from './key-cache.ts';
+import { SeenIds } from './seen-ids.ts';
+import { Spool } from './spool.ts';
+import * as sql from './statements.ts';
+
+/** The store, written once: an engine below it runs the statements. */
+export class SqlStore implements Store {
+  readonly #engine: Engine;
+  readonly #keys: KeyCache;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#keys = new KeyCache(engine.keyCacheMillis);
+  }
+
+  findKey(digest: string): Promise<KeyFound | undefined> {
+    return this.#keys.find(digest, () => this.#askKey(digest));
+  }
+
+  async #askKey(digest: string): Promise<KeyFound | undefined> {
+    const [row] = await this.#engine.read(sql.findKey, digest);
+    if (row === undefined) return undefined;
+    const { app_id, mode, ...key } = parseKey(row);
+    return { ...key, app: app_id === null || mode === null ? null : { id: app_id, mode } } as KeyFound;
+  }
+
+  async findVersion(place: MessagePlace): Promise<ConversationFound | undefined> {
+    const statement = place.first_id === undefined ? sql.findVersion.latest : sql.findVersion.before;
+    const [row] = await this.#engine.read(statement(place.user !== undefined), ...placeValues(place));
+    return row && conversationOf(row);
+  }
+
+  async findPage(place: MessagePlace, count: number) {
+    const { findPage } = this.#engine.dialect;
+    const statement = place.first_id === undefined ? findPage.latest : findPage.before;
+    const rows = await this.#engine.read(statement(place.user !== undefined), ...placeValues(place), count);
+    const head = rows[0];
+    if (head === undefined) return undefined;
+    return { ...conversationOf(head), messages: head.id === null ? [] : (rows as MessageRow[]) };
+  }
+
+  async findChildChunk(place: ChildChunkPlace): Promise<ChildChunkFound> {
+    return sql.childChunkOf(await this.#engine.read(sql.findChildChunk, ...sql.childChunkValues(place)));
+  }
+
+  async updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome> {
+    return this.#engine.write({ name: 'updateChildChunk', edit });
+  }
+
+  async findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]> {
+    const rows = await this.#engine.read(sql.findModelEntries, workspace_id, model_type);
+    return rows.map(({ entry }) => entry as string);
+  }
+
+  async openIntake(): Promise<Intake> {
+    const engine = this.#engine;
+    const spool = new Spool(engine.spoolFolder);
+    const seen = new SeenIds();
+    let hasKeys = false;
+    return {
+      known: async (kind, ids) => {
+        const known = new Map<string, Known>();
+        const unseen: string[] = [];
+        for (const id of ids) {
+          const found = seen.get(kind, id);
+          if (found === undefined) unseen.push(id);
+          else known.set(id, found);
+        }
+        for (const stored of await findKnown(engine, kind, unseen)) known.set(stored.id, stored);
+        return known;
+      },
+      remember: (kind, known) => seen.set(kind, known),
+      add: (records) => {
+        hasKeys ||= records.some(({ record }) => record === 'api_key');
+        return spool.add(records);
+      },
+      apply: async (progress?: ImportProgress) => {
+        const spooled = await spool.finish();
+        const applied = (count: number) => progress?.('applied', count);
+        applied(await engine.write<number>({ name: 'applyRecords', spooled }, { patient: true, progress: applied }));
+        if (hasKeys) this.#keys.clear();
+      },
+      discard: async () => {
+        seen.close();
+        await spool.discard();
+      },
+    };
+  }
+
+  async *exportRecords(): AsyncGenerator<Uint8Array> {
+    for await (const { statement, rows } of this.#engine.snapshot(exportSteps.map((step) => step.sql))) {
+      const line = exportSteps[statement]?.line;
+      if (line !== undefined) yield Buffer.from(rows.map((row) => `${line(row)}\n`).join(''));
+    }
+  }
+
+  async listKeys(): Promise<KeyListed[]> {
+    return (await this.#engine.read(sql.listKeys)).map((row) => parseKey(row) as KeyListed);
+  }
+
+  async revokeKey(id: string, now: number): Promise<boolean> {
+    const known = await this.#engine.write<boolean>({ name: 'revokeKey', id, now }, { patient: true });
+    this.#keys.clear();
+    return known;
+  }
+
+  async countConversations(selection: Purge) {
+    const [by, values] = sql.purgeBy(selection);
+    const count = async (statement: string) => (await this.#engine.read(statement, ...values))[0]?.n as number;
+    return {
+      conversations: await count(sql.purge.countConversations(by)),
+      messages: await count(sql.purge.countMessages(by)),
+    };
+  }
+
+  purge(selection: Purge): Promise<{ conversations: number; messages: number }> {
+    return this.#engine.write({ name: 'purge', selection }, { patient: true });
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return (await this.#engine.read(sql.findAnything)).length === 0;
+  }
+
+  async ping(): Promise<void> {
+    await this.#engine.read(sql.ping);
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+}
+
+async function findKnown(engine: Engine, kind: Referable, ids: readonly string[]): Promise<Known[]> {
+  if (ids.length === 0) return [];
+  const { among, list } = engine.dialect;
+  return (await engine.read(sql.findKnown(kind, among), list(ids))) as Known[];
+}
+
+function placeValues({ first_id, conversation_id, app_id, user }: MessagePlace): string[] {
+  const values = [conversation_id, app_id];
+  if (first_id !== undefined) values.unshift(first_id);
+  if (user !== undefined) values.push(user);
+  return values;
+}
+
+function conversationOf(row: Row): ConversationFound {
+  return { version: row.version as string, first_message_exists: row.first_message_exists === 1 };
+}
+
+function parseKey(row: Row): Row {
+  return { ...row, dataset_ids: row.dataset_ids === null ? null : JSON.parse(row.dataset_ids as string) };
+}

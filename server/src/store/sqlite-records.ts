@@ -1,0 +1,117 @@
+import { badRecord, type Prepared, type PreparedRecord } from '../domain/prepare-record.ts';
+import { newVersion } from '../domain/update-child-chunk.ts';
+import type { Connection } from './sqlite-connection.ts';
+import * as sql from './statements.ts';
+import { columnsOf, rowOf, type Upserted, upsertRow, upserts } from './upserts.ts';
+
+const byKind = <T>(make: (kind: Upserted) => T) =>
+  Object.fromEntries(Object.keys(upserts).map((kind) => [kind, make(kind as Upserted)])) as Record<Upserted, T>;
+const statements = byKind((kind) => upsertRow(upserts[kind]));
+const columns = byKind((kind) => columnsOf(upserts[kind]));
+
+/** Conversations whose sequence is held in memory before it is written back. */
+const openConversationsMax = 10_000;
+
+/**
+ * Writes checked records inside the caller's transaction. What the check saw may have changed since: a record that no
+ * longer fits throws BadRecord, and the caller rolls back.
+ */
+export class RecordWriter {
+  readonly #db: Connection;
+  /** Next sequence by conversation. */
+  readonly #open = new Map<string, number>();
+
+  constructor(db: Connection) {
+    this.#db = db;
+  }
+
+  write(record: PreparedRecord): void {
+    switch (record.record) {
+      case 'message':
+        return this.#writeMessage(record);
+      case 'model_provider':
+        return this.#writeProvider(record);
+      case 'document':
+      case 'segment':
+        this.#requireDataset(record);
+        break;
+      case 'child_chunk':
+        this.#requireDataset(record);
+        this.#keepText(record);
+        break;
+      case 'api_key':
+        this.#requireDigest(record);
+        break;
+    }
+    const row = rowOf(record);
+    const written = this.#db.run(
+      statements[record.record],
+      ...columns[record.record].map((column) => row[column] ?? null),
+    );
+    if (written === 0) throw badRecord(record, `${upserts[record.record].parent} may not change`);
+  }
+
+  /** Gives every conversation touched its new sequence and a version never used before. */
+  finish(): void {
+    for (const [conversation_id, next] of this.#open) {
+      this.#db.run(sql.advanceConversation, next, newVersion(), conversation_id);
+    }
+    this.#open.clear();
+  }
+
+  #writeMessage(record: Prepared<'message'>): void {
+    const { conversation_id, id, keeps_created_at } = record;
+    const sequence = this.#nextSequence(record);
+    const stored = this.#db.get(sql.findMessage, conversation_id, id) as
+      | { created_at: number; sequence: number }
+      | undefined;
+    if (stored === undefined) {
+      this.#db.run(sql.insertMessage, conversation_id, record.created_at, sequence, id, record.doc);
+      this.#open.set(conversation_id, sequence + 1);
+      return;
+    }
+    const created_at = keeps_created_at ? stored.created_at : record.created_at;
+    const doc = created_at === record.created_at ? record.doc : sql.withCreatedAt(record.doc, created_at);
+    this.#db.run(sql.replaceMessage, created_at, doc, conversation_id, stored.created_at, stored.sequence);
+  }
+
+  #nextSequence(record: Prepared<'message'>): number {
+    const { conversation_id } = record;
+    const held = this.#open.get(conversation_id);
+    if (held !== undefined) return held;
+    const found = this.#db.get(sql.findSequence, conversation_id);
+    if (found === undefined) throw badRecord(record, 'conversation_id does not exist');
+    if (this.#open.size >= openConversationsMax) this.finish();
+    const next = found.next_sequence as number;
+    this.#open.set(conversation_id, next);
+    return next;
+  }
+
+  /** Ids are unique in the installation, though keys of tables hold the dataset too. */
+  #requireDataset(record: Prepared<'document'> | Prepared<'segment'> | Prepared<'child_chunk'>): void {
+    const stored = this.#db.get(sql.findDatasetOf[record.record], record.id);
+    if (stored === undefined || stored.dataset_id === record.dataset_id) return;
+    throw badRecord(record, `${sql.parentField[record.record]} may not change`);
+  }
+
+  #keepText({ dataset_id, id, content, replaced_at }: Prepared<'child_chunk'>): void {
+    const stored = this.#db.get(sql.findChunkText, dataset_id, id);
+    if (stored === undefined || stored.content === content) return;
+    this.#db.run(sql.keepRevision, replaced_at, null, dataset_id, id);
+  }
+
+  #requireDigest(key: Prepared<'api_key'>): void {
+    const owner = this.#db.get(sql.findKeyOfDigest, key.digest)?.id;
+    if (owner !== undefined && owner !== key.id) throw badRecord(key, 'digest belongs to another key');
+  }
+
+  #writeProvider({ workspace_id, provider, doc, entries }: Prepared<'model_provider'>): void {
+    const db = this.#db;
+    const stored = db.get(sql.findProviderPosition, workspace_id, provider);
+    const last = stored ?? db.get(sql.findLastPosition, workspace_id);
+    const position = stored ? (stored.position as number) : Number(last?.position ?? 0) + 1;
+    db.run(sql.writeProvider, workspace_id, provider, position, doc);
+    db.run(sql.clearModelEntries, workspace_id, position);
+    for (const { model_type, entry } of entries) db.run(sql.writeModelEntry, workspace_id, model_type, position, entry);
+  }
+}

@@ -1,0 +1,14 @@
+import { type PostgresServer, startPostgres } from './postgres-server.ts';
+
+/** One PostgreSQL for the whole run, unless TEST_DATABASE_URL names one (without a database in its path). */
+let started: PostgresServer | undefined;
+
+export async function globalSetup(): Promise<void> {
+  if (process.env.TEST_DATABASE_URL) return;
+  started = await startPostgres();
+  process.env.TEST_DATABASE_URL = started.url;
+}
+
+export async function globalTeardown(): Promise<void> {
+  await started?.stop();
+}
