@@ -1,19 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { BadSetting, readConfig } from '../config.ts';
 import { type Command, print, Usage } from './command.ts';
-import { keysCommand } from './keys.ts';
-import { migrateCommand } from './migrate.ts';
-import { purgeCommand } from './purge.ts';
-import { exportCommand, importCommand } from './records.ts';
-import { serveCommand } from './serve.ts';
 
-const commands: Record<string, Command> = {
-  serve: serveCommand,
-  import: importCommand,
-  export: exportCommand,
-  keys: keysCommand,
-  migrate: migrateCommand,
-  purge: purgeCommand,
+/** Loaded when called: a short command does not pay for the whole service. */
+const commands: Record<string, () => Promise<Command>> = {
+  serve: async () => (await import('./serve.ts')).serveCommand,
+  import: async () => (await import('./records.ts')).importCommand,
+  export: async () => (await import('./records.ts')).exportCommand,
+  keys: async () => (await import('./keys.ts')).keysCommand,
+  migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  purge: async () => (await import('./purge.ts')).purgeCommand,
 };
 
 const help = `backscroll: chat message history, knowledge chunks and model listings, served from your own machine
@@ -33,28 +29,34 @@ Options:
   --version  show the version
 
 Settings come from the environment, or from a file .env in the working directory:
-  HOST           where to listen (127.0.0.1)
-  PORT           port to listen on (5001)
-  DATABASE_URL   sqlite:PATH (sqlite:data/backscroll.db)
-  PAGE_ORDER     newest_first or oldest_first (newest_first)
-  LOG_LEVEL      fatal, error, warn, info, debug, trace or silent (info)
-  RATE_LIMIT     requests a second for one key, 0 for no limit (0)
-  METRICS_TOKEN  a token that opens /metrics (none)`;
+  HOST               where to listen (127.0.0.1)
+  PORT               port to listen on (5001)
+  DATABASE_URL       sqlite:PATH or postgres://... (sqlite:data/backscroll.db)
+  DATABASE_POOL      connections to PostgreSQL at most (10)
+  DATABASE_TIMEOUT   milliseconds after which a statement is given up (5000)
+  DATABASE_WAIT      seconds to wait at the start for PostgreSQL to answer (30)
+  DATABASE_PREPARED  on or off: named prepared statements; off behind pgbouncer (on)
+  PAGE_ORDER         newest_first or oldest_first (newest_first)
+  LOG_LEVEL          fatal, error, warn, info, debug, trace or silent (info)
+  RATE_LIMIT         requests a second for one key, 0 for no limit (0)
+  METRICS_TOKEN      a token that opens /metrics (none)`;
 
 /** Runs one command and returns the exit code: 0 done, 1 failed, 2 wrongly called. */
 export async function main(argv: string[]): Promise<number> {
   const [name, ...rest] = argv;
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+  if (name === '--help' || name === '-h' || name === 'help') {
     print(help);
-    return name === undefined ? 2 : 0;
+    return 0;
   }
   if (name === '--version') {
     print(readVersion());
     return 0;
   }
   try {
-    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (command === undefined) throw new Usage(`unknown command '${name}'`);
+    if (name === undefined) throw new Usage('a command is needed');
+    const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (load === undefined) throw new Usage(`unknown command '${name}'`);
+    const command = await load();
     if (rest.includes('--help') || rest.includes('-h')) {
       print(command.help);
       return 0;

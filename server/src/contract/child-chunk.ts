@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
-import { epochSeconds, id, integer, shape, text, uuid } from './primitives.ts';
+import { epochSeconds, integer, shape, text } from './primitives.ts';
 
 export const ChildChunk = shape(
   {
-    id: id('Child chunk ID.'),
-    segment_id: uuid('Parent chunk ID.'),
+    id: text('Child chunk ID.'),
+    segment_id: text('Parent chunk ID.'),
     content: text('Child chunk text.'),
     position: integer('Position.'),
     word_count: integer('Word count.'),

@@ -11,6 +11,8 @@ export const limits = {
   /** Read and dropped after an early answer, so that the client gets to see the answer. */
   drainBytesMax: 8_388_608,
   drainMillisMax: 10_000,
+  /** Given to the rest of a body before an early answer that ends the connection. */
+  closeGraceMillis: 50,
   headerBytesMax: 16_384,
   headersMillisMax: 15_000,
   bodyMillisMax: 30_000,

@@ -8,9 +8,13 @@ const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 Format.Set('uuid', (value) => uuidPattern.test(value));
 Format.Set('decimal', (value) => decimalPattern.test(value));
 
-/** Ids compare without regard to letter case: a UUID is kept and looked up in lower case. */
+/**
+ * Ids compare without regard to letter case: a UUID is kept and looked up in lower case. No id holds NUL, which
+ * PostgreSQL would not even compare; such a text becomes the empty one, which names nothing either.
+ */
 export function canonicalId(id: string): string {
-  return uuidPattern.test(id) ? id.toLowerCase() : id;
+  if (uuidPattern.test(id)) return id.toLowerCase();
+  return id.includes('\0') ? '' : id;
 }
 
 type Notes = { description?: string; default?: unknown; examples?: unknown[] };
@@ -20,10 +24,10 @@ export const uuid = (description: string) => Type.String({ format: 'uuid', descr
 export const id = (description: string) => Type.String({ minLength: 1, maxLength: limits.idUnitsMax, description });
 export const decimal = (description: string) => Type.String({ format: 'decimal', description });
 export const integer = (description: string) => Type.Integer({ description });
-export const number = (description: string) => Type.Number({ description });
+export const number = (format: 'float' | 'double', description: string) => Type.Number({ format, description });
 export const flag = (description: string) => Type.Boolean({ description });
 export const epochSeconds = (description: string) =>
-  Type.Integer({ description: `${description} Unix epoch seconds.` });
+  Type.Integer({ format: 'int64', description: `${description} Unix epoch seconds.` });
 
 export function choice<const V extends readonly string[]>(values: V, description: string) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: values, description });

@@ -20,13 +20,13 @@ function fieldName(instancePath: string): string {
 const join = (path: string, name: unknown): string => (path === '' ? `${name}` : `${path}.${name}`);
 
 /** One sentence that names the field and what is wrong with it. */
-export function describeProblem(problems: readonly SchemaProblem[]): string {
+export function describeProblem(problems: readonly SchemaProblem[], whole = 'the record'): string {
   // Unknown fields come twice, once as a schema that is `false`; nullable objects once per branch.
   const problem = problems.find(({ keyword }) => keyword !== 'boolean' && keyword !== 'anyOf') ?? problems[0];
   if (problem === undefined) return 'is not as described';
   const { keyword, params, message } = problem;
   const field = fieldName(problem.instancePath);
-  const named = field === '' ? 'the record' : field;
+  const named = field === '' ? whole : field;
   switch (keyword) {
     case 'additionalProperties':
       return `${join(field, (params.additionalProperties as string[])[0])} is not a known field`;
@@ -45,24 +45,35 @@ const integerLiteral = /^-?\d+$/;
 
 /** The first value that could not come back as it went in, as a sentence. `json` is what `value` was parsed from. */
 export function findBadValue(value: unknown, json: string): string | undefined {
-  return findBad(value, '', 0, () => unsafeSources(json));
+  const large: LargeInteger[] = [];
+  const bad = findBad(value, '', 0, large);
+  if (bad !== undefined || large.length === 0) return bad;
+  const spelled = integerLiterals(json);
+  const refused = large.find(({ value }) => integerLiteral.test(`${value}`) || spelled.has(value));
+  return refused && `${refused.path} must be an integer within ±${Number.MAX_SAFE_INTEGER}`;
 }
 
-function findBad(value: unknown, path: string, depth: number, sources: () => Set<number>): string | undefined {
+type LargeInteger = { path: string; value: number };
+
+function findBad(value: unknown, path: string, depth: number, large: LargeInteger[]): string | undefined {
   if (typeof value === 'string') return badText(value, path);
-  if (typeof value === 'number') return badNumber(value, path, sources);
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return `${path} is too large for a number`;
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) large.push({ path, value });
+    return undefined;
+  }
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > limits.jsonDepthMax) return `${path.slice(0, 80)} is nested more than ${limits.jsonDepthMax} deep`;
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at += 1) {
-      const bad = findBad(value[at], `${path}[${at}]`, depth + 1, sources);
+      const bad = findBad(value[at], `${path}[${at}]`, depth + 1, large);
       if (bad !== undefined) return bad;
     }
     return undefined;
   }
   for (const name of Object.keys(value)) {
     const inner = join(path, name);
-    const bad = badText(name, inner) ?? findBad((value as never)[name], inner, depth + 1, sources);
+    const bad = badText(name, inner) ?? findBad((value as never)[name], inner, depth + 1, large);
     if (bad !== undefined) return bad;
   }
   return undefined;
@@ -74,23 +85,16 @@ function badText(value: string, path: string): string | undefined {
   return undefined;
 }
 
-/** Numbers are doubles; an integer that a double cannot hold for certain, or would be written as one, is refused. */
-function badNumber(value: number, path: string, sources: () => Set<number>): string | undefined {
-  if (!Number.isFinite(value)) return `${path} is too large for a number`;
-  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
-  if (integerLiteral.test(`${value}`) || sources().has(value)) {
-    return `${path} must be an integer within ±${Number.MAX_SAFE_INTEGER}`;
-  }
-  return undefined;
-}
-
-/** Values that the text spells as plain integers out of range; asked for only when a large number was met. */
-function unsafeSources(json: string): Set<number> {
-  const unsafe = new Set<number>();
+/**
+ * Numbers that the text spells as plain integers. An integer that a double cannot hold for certain is refused, and so is
+ * one that would be written back as such; asked for only when a large one was met.
+ */
+function integerLiterals(json: string): Set<number> {
+  const spelled = new Set<number>();
   JSON.parse(json, (_name, value, context?: { source?: string }) => {
     const source = context?.source;
-    if (typeof value === 'number' && source !== undefined && integerLiteral.test(source)) unsafe.add(value);
+    if (typeof value === 'number' && source !== undefined && integerLiteral.test(source)) spelled.add(value);
     return value;
   });
-  return unsafe;
+  return spelled;
 }

@@ -16,6 +16,9 @@ type Node = TSchema & {
   default?: unknown;
 };
 
+/** Numbers are doubles: beyond these, neighbours look alike. */
+const safeInteger = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+
 /** Stands for the moment of writing wherever a time is left out. */
 export const now = 'now';
 
@@ -24,6 +27,7 @@ export const now = 'now';
  * default already; at the top also `emptyOf` the type, where `all` is set.
  */
 function lenient(schema: Node, all: boolean, required: readonly string[] = []): Node {
+  if ([schema.type].flat().includes('integer')) return { ...safeInteger, ...schema };
   if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map((branch) => lenient(branch, false)) };
   if (schema.items) return { ...schema, items: lenient(schema.items, false) };
   if (!schema.properties) return schema;
@@ -64,14 +68,17 @@ export const records = {
     mode: text('App mode, for example `chat`.'),
   }),
   api_key: record('api_key', {
-    id: withDefault(nullable(id('Key ID; a new one where left out.')), null),
+    id: withDefault(id('Key ID; a new one where left out.'), null),
     kind: choice(keyKinds, 'What the key opens.'),
     workspace_id: nullable(id('Workspace; not for kind admin.')),
     app_id: nullable(id('App; for kinds app and writer.')),
     dataset_ids: nullable(list(uuid('Knowledge base ID.'), 'Restriction of a knowledge key; null: all.')),
     name: text('Name.'),
-    secret: nullable(text('The secret: taken in, never given out.')),
-    digest: nullable(Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the whole secret, hex.' })),
+    secret: withDefault(text('The secret: taken in, never given out.'), null),
+    digest: withDefault(
+      Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the whole secret, hex.' }),
+      null,
+    ),
     created_at: withDefault(epochSeconds('Creation time.'), now),
     expires_at: nullable(epochSeconds('From then on the key is refused.')),
     revoked_at: nullable(epochSeconds('Since then the key is refused.')),
@@ -110,10 +117,12 @@ export const records = {
   }),
   child_chunk: record('child_chunk', {
     ...ChildChunk.properties,
-    word_count: withDefault(nullable(integer('Counted where left out.')), null),
+    id: id('Child chunk ID.'),
+    segment_id: uuid('Segment of the child chunk.'),
+    word_count: withDefault(integer('Counted where left out.'), null),
     type: withDefault(text('Kind of child chunk.'), 'automatic'),
     created_at: withDefault(epochSeconds('Creation time.'), now),
-    updated_at: withDefault(nullable(epochSeconds('created_at where left out.')), null),
+    updated_at: withDefault(epochSeconds('created_at where left out.'), null),
   }),
   child_chunk_revision: record('child_chunk_revision', {
     child_chunk_id: id('Child chunk.'),

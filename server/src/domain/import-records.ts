@@ -44,8 +44,8 @@ function prepareLines(lines: readonly RawLine[], now: number): { prepared: Prepa
     for (const { bytes, ...line } of lines) {
       if (bytes === undefined) throw new BadRecord(line.number, undefined, tooLong, line.source);
       if (!isUtf8(bytes)) throw new BadRecord(line.number, undefined, 'not UTF-8', line.source);
-      const json = bytes.toString();
-      if (json.trim() !== '') prepared.push(prepareRecord(line, json, now));
+      const json = line.number === 1 ? withoutMark(bytes.toString()) : bytes.toString();
+      if (!blank.test(json)) prepared.push(prepareRecord(line, json, now));
     }
     return { prepared };
   } catch (failure) {
@@ -53,4 +53,7 @@ function prepareLines(lines: readonly RawLine[], now: number): { prepared: Prepa
   }
 }
 
+const blank = /^[ \t\r]*$/;
+/** Some editors put a byte order mark in front of a file. */
+const withoutMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text);
 const tooLong = `longer than ${limits.recordBytesMax} bytes`;

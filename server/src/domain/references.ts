@@ -19,7 +19,8 @@ export async function checkReferences(
     const own = checkRecord(record, importer, (kind, id) => ids.get(kind)?.get(id));
     if (own === undefined) continue;
     for (const [kind, known] of own) {
-      ids.get(kind)?.set(known.id, known);
+      const sameKind = ids.get(kind) ?? new Map<string, Known>();
+      ids.set(kind, sameKind.set(known.id, known));
       intake.remember(kind, known);
     }
   }
@@ -36,7 +37,10 @@ async function findKnown(intake: Intake, batch: readonly PreparedRecord[]): Prom
   };
   for (const record of batch) for (const [kind, id] of mentions(record)) mention(kind, id);
   const digests = await intake.known('digest', [...(mentioned.get('digest') ?? [])]);
-  for (const { parent } of digests.values()) mention('api_key', parent);
+  for (const { parent } of digests.values()) {
+    mention('api_key', parent);
+    mention('key_digest', parent);
+  }
   mentioned.delete('digest');
   const known: KnownIds = new Map([['digest', digests]]);
   for (const [kind, ids] of mentioned) known.set(kind, await intake.known(kind, [...ids]));
@@ -87,6 +91,7 @@ function mentions(record: PreparedRecord): [Referable, string | null][] {
       return [
         ['api_key', record.id],
         ['digest', record.digest],
+        ['key_digest', record.id],
         ['workspace', record.workspace_id],
         ['app', record.app_id],
         ...(record.dataset_ids ?? []).map((id): [Referable, string] => ['dataset', id]),
@@ -157,6 +162,12 @@ function requireWritable(record: PreparedRecord, writer: CallerOf<'writer'>, fin
   }
 }
 
+/** The key that a digest belongs to, unless an earlier line has given that key another one. */
+function ownerOf(digest: string, find: Find): string | undefined {
+  const owner = find('digest', digest)?.parent ?? undefined;
+  return owner !== undefined && find('key_digest', owner)?.parent === digest ? owner : undefined;
+}
+
 function checkKey(key: Prepared<'api_key'>, find: Find): Remembered {
   const { workspace_id, app_id } = key;
   if (workspace_id !== null && find('workspace', workspace_id) === undefined) {
@@ -170,7 +181,7 @@ function checkKey(key: Prepared<'api_key'>, find: Find): Remembered {
       throw badRecord(key, `dataset_ids: ${dataset_id} does not exist in workspace_id`);
     }
   }
-  const owner = find('digest', key.digest)?.parent ?? undefined;
+  const owner = ownerOf(key.digest, find);
   if (owner !== undefined && key.id !== null && owner !== key.id) {
     throw badRecord(key, 'digest belongs to another key');
   }
@@ -181,5 +192,6 @@ function checkKey(key: Prepared<'api_key'>, find: Find): Remembered {
   return [
     ['api_key', { id: key.id, parent: workspace_id, scope: app_id }],
     ['digest', { id: key.digest, parent: key.id, scope: null }],
+    ['key_digest', { id: key.id, parent: key.digest, scope: null }],
   ];
 }

@@ -69,13 +69,16 @@ export type ChildChunkEdit = ChildChunkPlace & {
 
 export type ChildChunkOutcome = Versioned<ChildChunk> | { missing: string } | { stale: true };
 
-/** Kinds of record that others refer to. `digest` finds an API key by its digest. */
-export type Referable = Exclude<RecordKind, 'message' | 'child_chunk_revision' | 'model_provider'> | 'digest';
+/** What can be looked up: kinds of record that others refer to; `digest` leads to an API key, `key_digest` back. */
+export type Referable =
+  | Exclude<RecordKind, 'message' | 'child_chunk_revision' | 'model_provider'>
+  | 'digest'
+  | 'key_digest';
 
 /** What the rules about references need of a stored record. */
 export type Known = {
   id: string;
-  /** The record it belongs to; null for a workspace or an admin key, the key's id for a digest. */
+  /** The record it belongs to; null for a workspace or an admin key; where a digest or a key's digest leads. */
   parent: string | null;
   /** The dataset of a document, segment or child chunk; the app of an API key; else null. */
   scope: string | null;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ChildChunk, ChildChunkPath } from '../contract/child-chunk.ts';
+import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import type { CallerOf } from './api-key.ts';
 import { invalidParam, notFound, ServiceError } from './errors.ts';
@@ -93,6 +94,9 @@ function reachable(caller: CallerOf<'knowledge'>, path: ChildChunkPath) {
 }
 
 function requireText(content: string): void {
+  if (content.length > limits.childChunkUnitsMax) {
+    throw invalidParam(`content must not have more than ${limits.childChunkUnitsMax} characters`);
+  }
   if (content.trim() === '') throw invalidParam('content must not be blank');
   if (!content.isWellFormed()) throw invalidParam('content must be well-formed Unicode');
   if (content.includes('\0')) throw invalidParam('content must not contain NUL');

@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController, type RawServerDefault } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+  type RawServerDefault,
+} from 'fastify';
 import { limits } from '../contract/limits.ts';
 import type { PageOrder } from '../contract/message.ts';
 import { notFound, ServiceError } from '../domain/errors.ts';
@@ -45,6 +52,11 @@ export type AppOptions = {
 /** The HTTP side, whole: every route, and what holds for all of them. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { store, clock, logger } = options;
+  const metrics = new Metrics();
+  const observe = (request: FastifyRequest, reply: FastifyReply) => {
+    metrics.count(request, reply);
+    logRequest(request, reply);
+  };
   const app: App = Fastify({
     loggerInstance: logger,
     childLoggerFactory: (parent) => parent,
@@ -64,7 +76,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
     routerOptions: { maxParamLength: limits.headerBytesMax },
     clientErrorHandler: answerClientError,
-    frameworkErrors: sendError,
+    frameworkErrors: (error, request, reply) => {
+      reply.raw.once('finish', () => observe(request, reply));
+      sendError(error, request, reply);
+    },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   app.setValidatorCompiler(validatorCompiler as never);
@@ -74,27 +89,19 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.addContentTypeParser('application/json', readJson);
   app.decorateRequest('caller', null);
 
-  const metrics = new Metrics();
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      throw new ServiceError('bad_request', 'the Host header is missing');
-    }
-  });
-  app.addHook('onSend', dropRest);
-  app.addHook('onResponse', async (request, reply) => {
-    metrics.count(request, reply);
-    logRequest(request, reply);
-  });
-
   const table = new RouteTable();
   app.addHook('onRoute', (route) => table.add(route));
-  app.setNotFoundHandler((request, reply) => {
-    const allow = table.allowed(request.url);
-    if (allow === undefined) throw notFound('no such route');
-    reply.header('allow', allow);
-    throw new ServiceError('method_not_allowed', `this path takes ${allow}`);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    requireOneHost(request.raw);
+    if (request.is404 || hasEmptyPart(request.params)) refuseRoute(table, request, reply);
   });
+  app.addHook('onSend', dropRest);
+  app.addHook('onResponse', async (request, reply) => observe(request, reply));
+  closeConnectionsAtEnd(app);
+
+  // Never reached: a request without a route is refused before its body is looked at.
+  app.setNotFoundHandler((request, reply) => refuseRoute(table, request, reply));
   answerOddities(app);
 
   await describeApi(app as never);
@@ -107,6 +114,42 @@ export async function buildApp(options: AppOptions): Promise<App> {
   documentRoute(app as never);
   referenceRoutes(app as never);
   return app;
+}
+
+/** While the service stops, clients are told so with each answer, and a connection that falls idle is closed. */
+function closeConnectionsAtEnd(app: App): void {
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close');
+  });
+  app.addHook('onResponse', async () => {
+    if (isClosing) setImmediate(() => app.server.closeIdleConnections());
+  });
+}
+
+/** 404, or 405 where the path takes other methods: said before anything else about a request, the key included. */
+function refuseRoute(table: RouteTable, request: FastifyRequest, reply: FastifyReply): never {
+  const allow = table.allowed(request.url);
+  if (allow === undefined) throw notFound('no such route');
+  reply.header('allow', allow);
+  throw new ServiceError('method_not_allowed', `this path takes ${allow}`);
+}
+
+/** The router takes `//` for an empty parameter; we take it for another path. */
+function hasEmptyPart(params: unknown): boolean {
+  for (const name in params as Record<string, string>) if ((params as Record<string, string>)[name] === '') return true;
+  return false;
+}
+
+function requireOneHost({ httpVersion, rawHeaders }: IncomingMessage): void {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    throw new ServiceError('bad_request', 'the request must have one Host header');
+  }
 }
 
 /** `GET http://host/path` asks for `/path`. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { FastifyRequest, onSendHookHandler } from 'fastify';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { KeyCheck } from './bearer.ts';
@@ -75,17 +76,35 @@ export async function* streamBody(payload: Readable): AsyncGenerator<Uint8Array>
 export const dropRest: onSendHookHandler = async (request, reply, payload) => {
   const { raw } = request;
   if (raw.complete || !hasBody(raw)) return payload;
+  const { socket } = raw;
   let bytes = 0;
-  const timer = setTimeout(() => raw.socket.destroy(), limits.drainMillisMax).unref();
+  const timer = setTimeout(() => socket.destroy(), limits.drainMillisMax).unref();
   raw.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > limits.drainBytesMax) raw.socket.destroy();
+    if (bytes > limits.drainBytesMax) socket.destroy();
   });
-  raw.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
+  const ended = new Promise<void>((resolve) => raw.once('end', resolve).once('close', resolve));
+  void ended.then(() => clearTimeout(timer));
   raw.resume();
-  reply.removeHeader('connection');
+  // Fastify means to close the connection after a body that it did not read; we are reading it.
+  if (reply.hasHeader('connection')) reply.removeHeader('connection');
+  if (reply.raw.shouldKeepAlive) return payload;
+  // Most often the rest is already on its way, and the answer can close the connection as any other does.
+  await Promise.race([ended, sleep(limits.closeGraceMillis)]);
+  if (!raw.complete) closeWhenDropped(request, reply);
   return payload;
 };
+
+/** Node closes a connection that is not kept alive as soon as the answer is out; here the rest is read first. */
+function closeWhenDropped({ raw }: FastifyRequest, reply: FastifyReply): void {
+  reply.raw.shouldKeepAlive = true;
+  reply.raw.removeHeader('connection');
+  const close = () => {
+    if (raw.complete && reply.raw.writableFinished) raw.socket.end();
+  };
+  raw.once('end', close);
+  reply.raw.once('finish', close);
+}
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../contract/error.ts';
@@ -70,12 +70,19 @@ export function sendError(error: FastifyError | Error, request: FastifyRequest, 
 
 /** What the HTTP parser refuses never becomes a request: the answer is written to the socket as it is. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  const { _httpMessage: pending } = socket as { _httpMessage?: { headersSent: boolean } };
-  if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent) {
+  const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null };
+  if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
-    return;
+  } else if (!pending) {
+    writeError(socket, parserError(error.code));
+  } else if (pending.req.complete) {
+    // An earlier request on the connection is still being answered, and goes first.
+    pending.once('close', () => setImmediate(answerClientError, error, socket));
+  } else if (pending.headersSent) {
+    socket.destroy();
+  } else {
+    writeError(socket, parserError(error.code));
   }
-  writeError(socket, parserError(error.code));
 }
 
 function parserError(code: string | undefined): ServiceError {

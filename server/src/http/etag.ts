@@ -1,17 +1,29 @@
 import type { Precondition } from '../domain/update-child-chunk.ts';
 
-const tags = /(W\/)?"([^"]*)"/g;
+const oneTag = /[ \t,]*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
+
+/** The tags of a list; none where it is not a list of tags. */
+function parseTags(header: string): { weak: boolean; tag: string }[] {
+  const tags: { weak: boolean; tag: string }[] = [];
+  oneTag.lastIndex = 0;
+  while (oneTag.lastIndex < header.length) {
+    const match = oneTag.exec(header);
+    if (match === null) return [];
+    tags.push({ weak: match[1] !== undefined, tag: match[2] ?? '' });
+  }
+  return tags;
+}
 
 /** `If-None-Match`: weak and strong tags compare alike, `*` matches whatever is there. */
 export function isHeld(header: string, tag: string): boolean {
-  return header.trim() === '*' || [...header.matchAll(tags)].some(([, , held]) => held === tag);
+  return header.trim() === '*' || parseTags(header).some((held) => held.tag === tag);
 }
 
 /** `If-Match`: weak tags never match. */
 export function preconditionOf(header: string | undefined): Precondition {
   if (header === undefined) return undefined;
   if (header.trim() === '*') return 'any';
-  return [...header.matchAll(tags)].filter(([, weak]) => weak === undefined).map(([, , tag]) => tag ?? '');
+  return parseTags(header).flatMap(({ weak, tag }) => (weak ? [] : [tag]));
 }
 
 /** What a cache may do with an answer that one key may see: keep it, and ask each time. */

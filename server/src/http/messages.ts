@@ -49,11 +49,14 @@ export function messageRoutes(pageOrder: PageOrder): Routes {
   };
 }
 
-/** The same question, asked from further back. */
+/** The same question, asked from further back. What was given is repeated as it was spelled, so it means the same. */
 function linkToNext(url: string, next: string): string {
-  const given = new URLSearchParams(url.split('?', 2)[1]);
-  const query = new URLSearchParams();
-  for (const [name, value] of given) if (name !== 'first_id' && value !== '') query.append(name, value);
-  query.append('first_id', next);
+  const given = url.slice(url.indexOf('?') + 1).split('&');
+  const others = given.filter((pair) => /^[^=]+=./.test(pair) && nameOf(pair) !== 'first_id');
+  const query = [...others, `first_id=${next}`].join('&').replaceAll(unsafeInLink, percentEncode);
   return `</v1/messages?${query}>; rel="next"`;
 }
+
+const nameOf = (pair: string): string | undefined => new URLSearchParams(pair).keys().next().value;
+const unsafeInLink = /[^\x21-\x7e]|["<>\\^`{|}]/g;
+const percentEncode = (char: string): string => `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`;

@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
-const saneRequestId = /^[\w.:=+/@-]{1,128}$/;
+/** Not an API key either: somebody may have put one into the wrong header. */
+const saneRequestId = /^(?!(?:app|dataset|writer|admin)-[\w-]{20})[\w.:=+/@-]{1,128}$/i;
 
 /** The caller's own id for the request where it is fit for a header and a log line. */
 export function requestIdOf({ headers }: IncomingMessage): string {

@@ -28,12 +28,17 @@ export const header = <const N extends string>(name: N, description: string) =>
 
 /** The answers of a route: its own, the errors it names, and those that any route can give. */
 export function answers(own: Record<number, object | string>, errors: readonly number[] = []): Record<number, unknown> {
+  const json = (schema: object, description: string) => ({ description, content: { 'application/json': { schema } } });
   const all: Record<number, unknown> = {};
-  for (const [status, schema] of Object.entries(own)) {
+  for (const [status, answer] of Object.entries(own)) {
     all[Number(status)] =
-      typeof schema === 'string' ? { type: 'null', description: schema } : { description: 'Done.', ...schema };
+      typeof answer === 'string'
+        ? { type: 'null', description: answer }
+        : 'content' in answer
+          ? answer
+          : json(answer, 'Done.');
   }
-  for (const status of [...errors, 429, 500, 503]) all[status] = { ...ErrorBody, description: meanings[status] };
+  for (const status of [...errors, 429, 500, 503]) all[status] = json(ErrorBody, meanings[status] ?? '');
   return all;
 }
 

@@ -10,9 +10,11 @@ type ObjectSchema = TSchema & { properties: Record<string, { type?: string }>; r
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const validator = Compile(schema);
   const read = httpPart === 'querystring' ? queryReader(schema as ObjectSchema) : (value: unknown) => value;
+  // Said of a body that is no object at all.
+  const whole = `the body, which holds ${Object.keys((schema as ObjectSchema).properties ?? {}).join(', ')},`;
   return (raw: unknown) => {
     const value = read(raw);
-    if (!validator.Check(value)) return { error: invalidParam(describeProblem(validator.Errors(value))) };
+    if (!validator.Check(value)) return { error: invalidParam(describeProblem(validator.Errors(value), whole)) };
     return { value: value as Static<TSchema> };
   };
 };

@@ -51,7 +51,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
     onRequest: bearer.opens(['admin']),
     handler: async (request, reply) => {
       reply.header('content-type', ndjson).header('cache-control', 'no-store');
-      return reply.send(request.method === 'HEAD' ? '' : Readable.from(store.exportRecords()));
+      return reply.send(Readable.from(request.method === 'HEAD' ? [] : store.exportRecords()));
     },
   });
 };

@@ -40,14 +40,15 @@ export const updateChildChunk = `
       c.type, c.created_at, c.updated_at, c.version
     FROM datasets d
     LEFT JOIN documents o ON o.dataset_id = $1 AND o.id = $3
-    LEFT JOIN segments s ON s.dataset_id = $1 AND s.id = $4 AND s.document_id = o.id
-    LEFT JOIN child_chunks c ON c.dataset_id = $1 AND c.id = $5 AND c.segment_id = s.id
+    LEFT JOIN segments s ON s.dataset_id = $1 AND s.id = $4 AND s.document_id = $3
+    LEFT JOIN child_chunks c ON c.dataset_id = $1 AND c.id = $5 AND c.segment_id = $4
     WHERE d.id = $1 AND d.workspace_id = $2
   ), changed AS (
     UPDATE child_chunks SET content = $6, word_count = $7, type = 'customized',
       updated_at = GREATEST(child_chunks.updated_at, $8), version = $9
     FROM place
-    WHERE child_chunks.dataset_id = $1 AND child_chunks.id = $5 AND child_chunks.id = place.id
+    WHERE child_chunks.dataset_id = $1 AND child_chunks.id = $5
+      AND place.found_document IS NOT NULL AND place.found_segment IS NOT NULL AND place.id IS NOT NULL
       AND child_chunks.version = place.version
       AND NOT (place.content = $6 AND place.type = 'customized')
       AND ($11::text[] IS NULL OR place.version = ANY($11::text[]))

@@ -80,6 +80,9 @@ export function sqliteCode(error: unknown): number | undefined {
   return code === 'ERR_SQLITE_ERROR' && errcode !== undefined ? errcode & 0xff : undefined;
 }
 
+/** The database was closed under a request that came late. */
+export const isClosed = (error: unknown): boolean => (error as { code?: string }).code === 'ERR_INVALID_STATE';
+
 export const sqliteBusy = 5;
 /** Busy, locked, read-only, interrupted, I/O error, full, cannot open: not wrong, only not now. */
 export const sqlitePassing: readonly number[] = [sqliteBusy, 6, 8, 9, 10, 13, 14];

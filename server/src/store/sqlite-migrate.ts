@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite';
 import { type Migration, type SchemaStatus, sqliteMigrations, statusAt } from './schema.ts';
 import { Connection, createFile } from './sqlite-connection.ts';
 
@@ -17,10 +18,10 @@ export function migrateSqlite(path: string, now: number): readonly Migration[] {
   const connection = new Connection(path, waitMillis);
   try {
     // A look without the lock first: starting on a current schema writes nothing.
-    if (statusOf(connection).pending.length === 0) return [];
+    if (statusOf(connection.db).pending.length === 0) return [];
     connection.db.exec('BEGIN IMMEDIATE');
     connection.db.exec(versionsTable);
-    const { pending } = statusOf(connection);
+    const { pending } = statusOf(connection.db);
     for (const { version, name, statements } of pending) {
       for (const statement of statements) connection.db.exec(statement);
       connection.run('INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)', version, name, now);
@@ -32,18 +33,18 @@ export function migrateSqlite(path: string, now: number): readonly Migration[] {
   }
 }
 
+/** Only looks: the file is opened for reading. */
 export function sqliteSchemaStatus(path: string): SchemaStatus {
-  const connection = new Connection(path, waitMillis);
+  const db = new DatabaseSync(path, { readOnly: true, timeout: waitMillis });
   try {
-    return statusOf(connection);
+    return statusOf(db);
   } finally {
-    connection.close();
+    db.close();
   }
 }
 
-function statusOf(connection: Connection): SchemaStatus {
-  const table = connection.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'");
-  const newest = table && connection.db.prepare('SELECT MAX(version) AS version FROM schema_migrations').get();
-  const current = Number(newest?.version ?? 0);
-  return statusAt(current, sqliteMigrations);
+function statusOf(db: DatabaseSync): SchemaStatus {
+  const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'").get();
+  const newest = table && db.prepare('SELECT MAX(version) AS version FROM schema_migrations').get();
+  return statusAt(Number(newest?.version ?? 0), sqliteMigrations);
 }

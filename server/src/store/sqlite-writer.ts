@@ -17,6 +17,8 @@ export type WriterAnswer = { results: WriteResult[] } | { busy: true } | { appli
 /** How long one try for the write lock lasts while another process holds it. */
 const busyMillis = 200;
 const progressEvery = 10_000;
+/** How long a purge waits for readers of the file to end. */
+const cleanMillisMax = 20_000;
 
 const db = new Connection(workerData.path, busyMillis);
 const port = parentPort ?? fail('the writer is a worker thread');
@@ -37,14 +39,35 @@ port.on('message', (writes: Write[] | 'close') => {
   try {
     const results = writes.map(attempt);
     db.db.exec('COMMIT');
-    // The log still holds the erased pages; folding it into the file overwrites them.
-    if (writes.some(({ name }) => name === 'purge')) db.get('PRAGMA wal_checkpoint(TRUNCATE)');
+    if (writes.some(({ name }) => name === 'purge')) cleanFile();
     answer({ results });
   } catch (error) {
     if (db.db.isTransaction) db.db.exec('ROLLBACK');
     answer({ results: writes.map(() => ({ failure: failureOf(error) })) });
   }
 });
+
+/**
+ * Makes the file forget what was erased. Overwriting deleted cells is not enough: moving rows about has left copies of
+ * them in the unused parts of pages. So the file is written anew, and the log folded into it.
+ */
+function cleanFile(): void {
+  for (const deadline = Date.now() + cleanMillisMax; ; pause(busyMillis)) {
+    try {
+      db.db.exec('VACUUM');
+      if (db.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0) return;
+    } catch (error) {
+      if (sqliteCode(error) !== sqliteBusy) throw error;
+    }
+    if (Date.now() > deadline) throw new StillRead();
+  }
+}
+
+class StillRead extends Error {
+  override message = 'erased, but the file still holds copies because something is reading it: run purge again';
+}
+
+const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis);
 
 /** One write among others: if it fails, it alone is undone. */
 function attempt(write: Write): WriteResult {
@@ -109,6 +132,7 @@ function purge(selection: Purge) {
 function failureOf(error: unknown): WriteFailure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof BadRecord) return { kind: 'bad-record', message };
+  if (error instanceof StillRead) return { kind: 'internal', message };
   const code = sqliteCode(error);
   if (code !== undefined && sqlitePassing.includes(code)) return { kind: 'unavailable', message };
   return { kind: 'internal', message };

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { unavailable } from '../domain/errors.ts';
 import { settleEdit } from '../domain/update-child-chunk.ts';
 import type { Dialect, Engine, Row, Value, Write, WriteOptions } from './engine.ts';
-import { Connection, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
+import { Connection, isClosed, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
 import * as sql from './statements.ts';
 import { WriterQueue } from './writer-queue.ts';
 
@@ -39,8 +39,7 @@ export class SqliteEngine implements Engine {
     try {
       return this.#reader.all(statement, ...values);
     } catch (error) {
-      const code = sqliteCode(error);
-      if (code === undefined || !sqlitePassing.includes(code)) throw error;
+      if (!isClosed(error) && !sqlitePassing.includes(sqliteCode(error) ?? 0)) throw error;
       throw Object.assign(unavailable('the database cannot answer'), { cause: error });
     }
   }

@@ -50,19 +50,25 @@ export const listKeys = `
 export const findModelEntries = `
   SELECT entry FROM model_entries WHERE workspace_id = ? AND model_type = ? ORDER BY position`;
 
-/** Every table is asked by its dataset: `childChunkValues` gives the parameters. */
+/**
+ * Each part of the path is asked for by itself, by its dataset and its parent's id; the path holds where all are found.
+ * `childChunkValues` gives the parameters.
+ */
 export const findChildChunk = `
   SELECT o.id AS found_document, s.id AS found_segment, c.id, c.segment_id, c.content, c.position, c.word_count,
     c.type, c.created_at, c.updated_at, c.version
   FROM datasets d
   LEFT JOIN documents o ON o.dataset_id = ? AND o.id = ?
-  LEFT JOIN segments s ON s.dataset_id = ? AND s.id = ? AND s.document_id = o.id
-  LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = s.id
+  LEFT JOIN segments s ON s.dataset_id = ? AND s.id = ? AND s.document_id = ?
+  LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ?
   WHERE d.id = ? AND d.workspace_id = ?`;
 
 export function childChunkValues(place: ChildChunkPlace): string[] {
   const { dataset_id, document_id, segment_id, child_chunk_id, workspace_id } = place;
-  return [dataset_id, document_id, dataset_id, segment_id, dataset_id, child_chunk_id, dataset_id, workspace_id];
+  const document = [dataset_id, document_id];
+  const segment = [dataset_id, segment_id, document_id];
+  const chunk = [dataset_id, child_chunk_id, segment_id];
+  return [...document, ...segment, ...chunk, dataset_id, workspace_id];
 }
 
 export function childChunkOf([row]: readonly Row[]): ChildChunkFound {
@@ -144,6 +150,7 @@ const knownIn: Record<Referable, { table: string; id: string; parent: string; sc
   conversation: { table: 'conversations', id: 'conversation_id', parent: 'app_id', scope: 'NULL' },
   api_key: { table: 'api_keys', id: 'id', parent: 'workspace_id', scope: 'app_id' },
   digest: { table: 'api_keys', id: 'digest', parent: 'id', scope: 'NULL' },
+  key_digest: { table: 'api_keys', id: 'id', parent: 'digest', scope: 'NULL' },
 };
 
 /** What the rules about references ask, for a list of ids. */

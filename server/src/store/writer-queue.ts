@@ -43,14 +43,15 @@ export class WriterQueue {
   /** Everything asked for is written first. */
   async close(): Promise<void> {
     while (this.#inFlight.length > 0 || this.#waiting.length > 0) await new Promise((done) => setTimeout(done, 5));
+    this.#dead ??= new Error('closed');
     this.#worker.postMessage('close');
     await this.#closed;
   }
 
   #next(): void {
     if (this.#inFlight.length > 0 || this.#waiting.length === 0) return;
-    // A large import goes alone, so that writes behind it are still waiting, and can give up, while it runs.
-    const large = this.#waiting.findIndex(({ write }) => write.name === 'applyRecords' && 'fd' in write.spooled);
+    // What takes long goes alone, so that writes behind it are still waiting, and can give up, while it runs.
+    const large = this.#waiting.findIndex(({ write }) => takesLong(write));
     const count = large === -1 ? this.#waiting.length : Math.max(large, 1);
     this.#inFlight = this.#waiting.splice(0, count);
     this.#worker.postMessage(this.#inFlight.map(({ write }) => write));
@@ -93,7 +94,10 @@ export class WriterQueue {
   }
 }
 
-const tooBusy = () => unavailable('the database is busy with a large import, try again');
+const takesLong = (write: Write): boolean =>
+  write.name === 'purge' || (write.name === 'applyRecords' && 'fd' in write.spooled);
+
+const tooBusy = () => unavailable('the database is busy with a long write, try again');
 
 function settle({ resolve, reject, timer }: Waiting, result: WriteResult): void {
   clearTimeout(timer);

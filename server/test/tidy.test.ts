@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, posix, relative } from 'node:path';
+import { describe, it } from 'node:test';
+import { repository } from './cli-helpers.ts';
+
+const source = join(repository, 'server', 'src');
+const read = (path: string): string => readFileSync(path, 'utf8');
+
+function walk(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (['node_modules', '.git', 'data', 'dist'].includes(entry.name)) return [];
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? walk(path) : [path];
+  });
+}
+
+/** Files of the repository, with what is about to be added; relative to it. */
+function listFiles(): string[] {
+  try {
+    const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+    const listed = execFileSync('git', args, {
+      cwd: repository,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return listed.split('\0').filter((path) => path !== '' && existsSync(join(repository, path)));
+  } catch {
+    return walk(repository).map((path) => relative(repository, path));
+  }
+}
+
+/** Source files by their path under src, each with the relative paths and the packages it imports. */
+const modules = new Map(
+  walk(source)
+    .map((path) => relative(source, path).replaceAll('\\', '/'))
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => {
+      const text = read(join(source, path));
+      const found = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from '([^']+)'|\bimport\(?\s*'([^']+)'/gm);
+      const specifiers = [...found].map(([, from, bare]) => from ?? bare ?? '');
+      const files = specifiers.filter((one) => one.startsWith('.')).map((one) => posix.join(posix.dirname(path), one));
+      // Imports of types alone are gone when the program runs.
+      const types = new Set(
+        [...text.matchAll(/^import type\b[^'";]*?from '([^']+)'/gm)].map(([, from]) =>
+          posix.join(posix.dirname(path), from ?? ''),
+        ),
+      );
+      return [path, { text, files, types, packages: specifiers.filter((one) => !one.startsWith('.')) }] as const;
+    }),
+);
+
+const filesOf = (path: string): string[] => modules.get(path)?.files ?? [];
+const layerOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : path.replace('.ts', ''));
+
+/** What each layer may import: what lies below it, never what lies beside it. */
+const below: Record<string, readonly string[]> = {
+  cli: ['cli', 'store', 'http', 'config', 'domain', 'contract'],
+  store: ['store', 'domain', 'contract'],
+  http: ['http', 'domain', 'contract'],
+  config: ['domain', 'contract'],
+  domain: ['domain', 'contract'],
+  contract: ['contract'],
+};
+
+describe('the source', () => {
+  it('is found', () => {
+    assert.ok(modules.size > 30);
+    assert.ok(filesOf('cli/main.ts').includes('config.ts'));
+  });
+
+  it('lies in known layers, and imports only go down', () => {
+    const wrong = [...modules].flatMap(([path, { files }]) =>
+      files.filter((file) => !below[layerOf(path)]?.includes(layerOf(file))).map((file) => `${path} -> ${file}`),
+    );
+    assert.deepEqual(wrong, []);
+    assert.deepEqual(
+      [...modules.keys()].filter((path) => !(layerOf(path) in below)),
+      [],
+    );
+  });
+
+  it('imports files that exist, by their names', () => {
+    const lost = [...modules].flatMap(([path, { files }]) =>
+      files.filter((file) => !modules.has(file) && !existsSync(join(source, file))).map((file) => `${path} -> ${file}`),
+    );
+    assert.deepEqual(lost, []);
+  });
+
+  it('keeps the domain free of databases, HTTP and other packages', () => {
+    const wrong = [...modules].flatMap(([path, { packages }]) =>
+      layerOf(path) === 'domain' || layerOf(path) === 'contract'
+        ? packages
+            .filter((one) => !(one.startsWith('node:') || one.startsWith('typebox')))
+            .map((one) => `${path} ${one}`)
+        : [],
+    );
+    assert.deepEqual(wrong, []);
+    const io = /^node:(http|https|net|sqlite|worker_threads|child_process)$/;
+    const outside = [...modules].filter(
+      ([path, { packages }]) => layerOf(path) === 'domain' && packages.some((one) => io.test(one)),
+    );
+    assert.deepEqual(
+      outside.map(([path]) => path),
+      [],
+    );
+  });
+
+  it('has no import cycle', () => {
+    const done = new Set<string>();
+    const visit = (path: string, trail: string[]): void => {
+      if (trail.includes(path)) assert.fail(`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' -> ')}`);
+      if (done.has(path)) return;
+      for (const file of filesOf(path)) if (!modules.get(path)?.types.has(file)) visit(file, [...trail, path]);
+      done.add(path);
+    };
+    for (const path of modules.keys()) visit(path, []);
+  });
+
+  it('has no dead file', () => {
+    const reached = new Set<string>();
+    const visit = (path: string): void => {
+      if (reached.has(path)) return;
+      reached.add(path);
+      filesOf(path).forEach(visit);
+    };
+    // The writer is started as a thread, by its name.
+    for (const root of ['cli/main.ts', 'store/sqlite-writer.ts']) visit(root);
+    assert.deepEqual(
+      [...modules.keys()].filter((path) => !reached.has(path)),
+      [],
+    );
+  });
+
+  it('has no file over 300 lines', () => {
+    const long = [...modules].filter(([, { text }]) => text.trimEnd().split('\n').length > 300).map(([path]) => path);
+    assert.deepEqual(long, []);
+  });
+
+  it('reads the environment in one place', () => {
+    const readers = [...modules].filter(([, { text }]) => /process\.env\b/.test(text)).map(([path]) => path);
+    assert.deepEqual(readers, ['cli/main.ts']);
+  });
+});
+
+const textFiles = listFiles()
+  .filter((path) => statSync(join(repository, path)).isFile())
+  .map((path) => ({ path: path.replaceAll('\\', '/'), bytes: readFileSync(join(repository, path)) }))
+  .filter(({ bytes }) => !bytes.includes(0))
+  .map(({ path, bytes }) => ({ path, text: bytes.toString() }));
+
+/** `path: matched text` of every match in the files chosen. Patterns are spelled so that they do not match this file. */
+function matches(pattern: RegExp, choose: (path: string) => boolean = () => true): string[] {
+  return textFiles
+    .filter(({ path }) => choose(path))
+    .flatMap(({ path, text }) => [...text.matchAll(new RegExp(pattern, 'g'))].map(([match]) => `${path}: ${match}`));
+}
+
+describe('the repository', () => {
+  it('is found', () => {
+    for (const path of ['package.json', 'package-lock.json', 'server/package.json', 'server/test/tidy.test.ts'])
+      assert.ok(
+        textFiles.some((file) => file.path === path),
+        path,
+      );
+  });
+
+  it('leaves nothing to be done later', () => {
+    assert.deepEqual(
+      matches(/\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b/, (path) => /\.(ts|js|md|yml|yaml)$/.test(path)),
+      [],
+    );
+  });
+
+  it('skips no test', () => {
+    const isTest = (path: string) => path.includes('test/') || /\.test\.\w+$/.test(path);
+    assert.deepEqual(matches(/\b(?:it|test|describe|suite|t|context)\.(?:ski[p]|onl[y]|tod[o])\b/, isTest), []);
+    assert.deepEqual(matches(/\b(?:ski[p]|onl[y]|tod[o]):(?! string| boolean)/, isTest), []);
+  });
+
+  it('has a lock file without addresses', () => {
+    const lock = JSON.parse(read(join(repository, 'package-lock.json')));
+    const resolved = Object.values(lock.packages as Record<string, { resolved?: string; integrity?: string }>);
+    assert.ok(resolved.length > 50);
+    assert.deepEqual(
+      resolved.filter((one) => /^\w+:/.test(one.resolved ?? '')).map((one) => one.resolved),
+      [],
+    );
+    assert.deepEqual(
+      matches(/"resolved": "https?:[^"]*"/, (path) => path === 'package-lock.json'),
+      [],
+    );
+  });
+
+  it('names no machine and no registry', () => {
+    assert.deepEqual(matches(/(?<![\w.~}-])\/(?:hom[e]|roo[t]|User[s]|wor[k]|mn[t])\/[\w.-]+/), []);
+    assert.deepEqual(matches(/\b[A-Z]:\\{1,2}Users\b/), []);
+    assert.deepEqual(
+      matches(/\b(?:registr[y]\.[\w-]+\.\w+|[\w.-]+\/npm-registr[y]|artifactor[y]|nexu[s]\.[\w-]+)/),
+      [],
+    );
+  });
+
+  it('pins every dependency exactly', () => {
+    const manifests = textFiles.filter(({ path }) => /(^|\/)package\.json$/.test(path));
+    assert.ok(manifests.length >= 2);
+    const loose = manifests.flatMap(({ path, text }) => {
+      const { dependencies, devDependencies, optionalDependencies } = JSON.parse(text);
+      return Object.entries<string>({ ...dependencies, ...devDependencies, ...optionalDependencies })
+        .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+        .map(([name, version]) => `${dirname(path)}: ${name}@${version}`);
+    });
+    assert.deepEqual(loose, []);
+  });
+});
+
+describe('every setting', () => {
+  const names = [...new Set(read(join(source, 'config.ts')).match(/(?<=')[A-Z][A-Z\d]*(?:_[A-Z\d]+)*(?=')/g))];
+  const page = (name: string) => (existsSync(join(repository, name)) ? read(join(repository, name)) : '');
+
+  it('is found', () => {
+    const ofTheContract = ['HOST', 'PORT', 'DATABASE_URL', 'PAGE_ORDER', 'LOG_LEVEL', 'RATE_LIMIT', 'METRICS_TOKEN'];
+    assert.deepEqual(
+      ofTheContract.filter((name) => !names.includes(name)),
+      [],
+    );
+  });
+
+  it('stands in the table of README.md', () => {
+    const rows = page('README.md')
+      .split('\n')
+      .filter((line) => line.startsWith('|'));
+    const missing = names.filter((name) => !rows.some((row) => row.split('|')[1]?.includes(`\`${name}\``)));
+    assert.deepEqual(missing, []);
+  });
+
+  it('stands in .env.example, and nothing else does', () => {
+    const given = [...page('.env.example').matchAll(/^#?\s*([A-Z][A-Z_\d]*)=/gm)].map(([, name]) => name);
+    assert.deepEqual([...new Set(given)].sort(), names.toSorted());
+  });
+
+  it('stands in --help', () => {
+    const help = read(join(source, 'cli', 'main.ts'));
+    assert.deepEqual(
+      names.filter((name) => !help.includes(`\n  ${name} `)),
+      [],
+    );
+  });
+});
