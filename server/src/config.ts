@@ -73,8 +73,13 @@ function isDatabaseUrl(value: string): boolean {
   return /^postgres(ql)?:\/\//.test(value) && URL.canParse(value);
 }
 
-/** A value that may hold a secret is not repeated. */
+/** Of a value that may hold a secret only its beginning is repeated. */
 function shown(name: string, value: string): string {
   if (name === 'METRICS_TOKEN') return '…';
-  return value.replace(/\/\/[^@/]*@/, '//…@');
+  return name === 'DATABASE_URL' ? withoutPassword(value) : value;
+}
+
+function withoutPassword(value: string): string {
+  const { protocol, host, pathname } = URL.canParse(value) ? new URL(value) : { protocol: '', host: '', pathname: '' };
+  return host === '' ? value.replace(/:.*/s, ':…') : `${protocol}//${host}${pathname}`;
 }

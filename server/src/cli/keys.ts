@@ -3,7 +3,7 @@ import { canonicalId } from '../contract/primitives.ts';
 import { type KeyKind, keyKinds } from '../contract/record.ts';
 import { createKey, type KeyWanted } from '../domain/create-key.ts';
 import type { KeyListed } from '../domain/store.ts';
-import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
+import { type Command, epochSeconds, parse, print, Usage, visible, withStore } from './command.ts';
 
 export const keysCommand: Command = {
   help: `Usage: backscroll keys create --kind KIND [--app ID] [--workspace ID] [--dataset ID]... [OPTIONS]
@@ -22,7 +22,7 @@ Options of create:
   --json           print one JSON object with id and secret
 
 The secret is shown once, when the key is made; only its digest is kept.
-A revocation takes effect at once, also in a running service.`,
+A revocation takes effect at once in a running service, on PostgreSQL within 5 seconds.`,
 
   run: async ([action, ...argv], config) => {
     switch (action) {
@@ -56,7 +56,9 @@ async function create(argv: string[], config: Config): Promise<number> {
   );
   const now = epochSeconds();
   const wanted = wantedOf(values as Given, now);
-  const { id, secret } = await withStore(config, 'create', (store) => createKey(store, wanted, now));
+  const { id, secret } = await withStore(config, wanted.kind === 'admin' ? 'create' : 'existing', (store) =>
+    createKey(store, wanted, now),
+  );
   if (values.json) print(JSON.stringify({ id, secret }));
   else print(`id      ${id}\nkind    ${wanted.kind}\nsecret  ${secret}\n\nKeep the secret now: it is not shown again.`);
   return 0;
@@ -114,7 +116,7 @@ async function list(argv: string[], config: Config): Promise<number> {
 const rowOf = (key: KeyListed): string[] => [
   key.id,
   key.kind,
-  key.name || '-',
+  visible(key.name) || '-',
   reachOf(key),
   timeOf(key.created_at),
   timeOf(key.expires_at),

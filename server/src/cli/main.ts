@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { BadSetting, readConfig } from '../config.ts';
-import { type Command, print, Usage } from './command.ts';
+import { type Command, print, Usage, visible } from './command.ts';
 
 /** Loaded when called: a short command does not pay for the whole service. */
 const commands: Record<string, () => Promise<Command>> = {
@@ -44,6 +44,11 @@ Settings come from the environment, or from a file .env in the working directory
 /** Runs one command and returns the exit code: 0 done, 1 failed, 2 wrongly called. */
 export async function main(argv: string[]): Promise<number> {
   const [name, ...rest] = argv;
+  // Whoever reads our output may stop early, as `head` does.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
   if (name === '--help' || name === '-h' || name === 'help') {
     print(help);
     return 0;
@@ -74,7 +79,7 @@ function explain(error: Error): number {
   const wrongUsage = error instanceof Usage;
   const hint = wrongUsage ? ' (see backscroll --help)' : '';
   const start = error instanceof BadSetting || wrongUsage ? 'backscroll: ' : '';
-  process.stderr.write(`${start}${error.message.replaceAll('\n', ' ')}${hint}\n`);
+  process.stderr.write(`${start}${visible(error.message.replaceAll('\n', ' '))}${hint}\n`);
   return wrongUsage ? 2 : 1;
 }
 

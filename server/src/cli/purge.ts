@@ -34,10 +34,10 @@ Asks first, unless --yes is given. There is no way back but a backup.`,
 };
 
 function selectionOf({ conversation, app, user }: { conversation?: string; app?: string; user?: string }): Purge {
-  if (conversation !== undefined && app === undefined && user === undefined) {
+  if (conversation && app === undefined && user === undefined) {
     return { conversation_id: canonicalId(conversation) };
   }
-  if (conversation === undefined && app !== undefined && user !== undefined) return { app_id: canonicalId(app), user };
+  if (conversation === undefined && app && user) return { app_id: canonicalId(app), user };
   throw new Usage('purge needs --conversation ID, or --app ID and --user USER');
 }
 

@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { importRecords } from '../domain/import-records.ts';
@@ -20,18 +20,15 @@ Writing a record again replaces it. Works while the service runs on the same dat
   run: async (argv, config) => {
     const { positionals } = parse(argv, {}, { max: Number.POSITIVE_INFINITY });
     if (positionals.length === 0) throw new Usage('import needs a FILE, or - for standard input');
-    const sources = positionals.map((file): RecordSource => {
-      const bytes = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: readBytes });
-      // Opened now, read later: an error meanwhile is thrown when it is read.
-      bytes.on('error', () => undefined);
-      return { name: positionals.length > 1 ? file : undefined, bytes };
-    });
+    const sources = positionals.map(
+      (file): RecordSource => ({ name: positionals.length > 1 ? file : undefined, bytes: readNamed(file) }),
+    );
     const progress = process.stderr.isTTY ? showProgress() : undefined;
     const started = performance.now();
     const records = await withStore(config, 'create', (store) =>
       importRecords(store, { kind: 'admin' }, sources, epochSeconds(), progress?.report),
     ).finally(() => progress?.end());
-    print(`imported ${records} records in ${seconds(performance.now() - started)} s`);
+    print(`imported ${records} ${records === 1 ? 'record' : 'records'} in ${seconds(performance.now() - started)} s`);
     return 0;
   },
 };
@@ -54,8 +51,11 @@ Keys are written as digests, never as secrets. Works while the service runs.`,
   },
 };
 
-/** The file appears when it is whole and on disk; what was there before stays until then. */
-async function writeWhole(file: string, bytes: Readable): Promise<void> {
+/** The file appears when it is whole and on disk; what was there before stays until then. A pipe or device is written to. */
+async function writeWhole(given: string, bytes: Readable): Promise<void> {
+  const file = await realpath(given).catch(() => given);
+  const there = await stat(file).catch(() => undefined);
+  if (there !== undefined && !there.isFile()) return pipeline(bytes, createWriteStream(file));
   const partial = `${file}.${process.pid}.partial`;
   try {
     const handle = await open(partial, 'wx', 0o600);
@@ -64,6 +64,18 @@ async function writeWhole(file: string, bytes: Readable): Promise<void> {
   } catch (error) {
     await rm(partial, { force: true });
     throw error;
+  }
+}
+
+/** What goes wrong with a file is said with its name. */
+async function* readNamed(file: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* file === '-' ? process.stdin : createReadStream(file, { highWaterMark: readBytes });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Error(
+      `${file}: ${{ ENOENT: 'no such file', EISDIR: 'is a folder', EACCES: 'may not be read' }[code ?? ''] ?? message}`,
+    );
   }
 }
 

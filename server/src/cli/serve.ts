@@ -32,11 +32,16 @@ Options:
       if (values.starter) print(secrets ? welcome(base, secrets) : welcomeBack(base));
       const signal = await stopSignal();
       logger.info({ signal }, 'shutting down');
-      await closeWithin(app, limits.shutdownMillisMax);
-      logger.info('stopped');
+      // Ends the threads as well: a large import that is still being applied is undone with its transaction.
+      const cutOff = () => {
+        logger.warn('stopped before everything was finished');
+        process.exit(0);
+      };
+      await closeWithin(app, limits.shutdownMillisMax, cutOff);
       return 0;
     } finally {
       await store.close();
+      logger.info('stopped');
     }
   },
 };
@@ -47,8 +52,9 @@ async function startFresh(database: Database, store: Store): Promise<Secrets | u
 
 function welcomeBack(base: string): string {
   return `
-Backscroll is running at ${base}/v1 on the records it has (keys were shown when they were made).
-Another key: npx backscroll keys create --help
+Backscroll is running at ${base}/v1 without starter records, which only a new embedded database gets.
+Take records in: npx backscroll import --help
+Make a key:      npx backscroll keys --help
 `;
 }
 
@@ -75,9 +81,9 @@ function stopSignal(): Promise<string> {
   });
 }
 
-/** Finishes what is in flight; what does not finish in time is cut off. */
-async function closeWithin(app: App, millis: number): Promise<void> {
-  const timer = setTimeout(() => app.server.closeAllConnections(), millis);
+/** Finishes what is in flight; what does not finish in time is cut off, and not written. */
+async function closeWithin(app: App, millis: number, cutOff: () => void): Promise<void> {
+  const timer = setTimeout(cutOff, millis).unref();
   await app.close();
   clearTimeout(timer);
 }

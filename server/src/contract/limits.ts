@@ -20,7 +20,8 @@ export const limits = {
   bodyIdleMillisMax: 60_000,
   keepAliveMillis: 72_000,
 
-  recordBytesMax: 16_777_216,
+  /** A page holds a hundred messages at most, so this bounds a page too. */
+  recordBytesMax: 4_194_304,
   jsonDepthMax: 100,
   idUnitsMax: 255,
   /** Checked records beyond this wait on disk, not in memory, until they are applied. */

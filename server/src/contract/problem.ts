@@ -36,10 +36,17 @@ export function describeProblem(problems: readonly SchemaProblem[], whole = 'the
       return `${named} must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`;
     case 'format':
       return `${named} must be a ${params.format === 'uuid' ? 'UUID' : params.format}`;
+    case 'type':
+      return `${named} must be ${[params.type].flat().map(withArticle).join(' or ')}`;
+    case 'minLength':
+      return `${named} must not be empty`;
     default:
       return `${named} ${message}`;
   }
 }
+
+const withArticle = (type: unknown): string =>
+  type === 'null' ? 'null' : `${/^[aeio]/.test(`${type}`) ? 'an' : 'a'} ${type}`;
 
 const integerLiteral = /^-?\d+$/;
 

@@ -1,5 +1,6 @@
 import Type, { type TProperties, type TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
+import { limits } from './limits.ts';
 import { Message } from './message.ts';
 import { ModelProvider } from './model.ts';
 import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
@@ -126,12 +127,16 @@ export const records = {
   }),
   child_chunk_revision: record('child_chunk_revision', {
     child_chunk_id: id('Child chunk.'),
-    revision: Type.Integer({ minimum: 1, description: 'Number of the revision.' }),
+    revision: Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Number of the revision.' }),
     content: text('The text that was replaced.'),
     replaced_at: epochSeconds('When it was replaced.'),
     key_id: nullable(id('The key that replaced it; null where an import did.')),
   }),
-  model_provider: record('model_provider', { workspace_id: id('Workspace.'), ...providerFields }),
+  model_provider: record('model_provider', {
+    workspace_id: id('Workspace.'),
+    ...providerFields,
+    provider: Type.String({ maxLength: limits.idUnitsMax, description: 'Provider identifier, slash-separated.' }),
+  }),
 } satisfies Record<string, TSchema>;
 
 export type RecordKind = keyof typeof records;

@@ -23,7 +23,17 @@ export async function createKey(store: Store, wanted: KeyWanted, now: number): P
     const key: Prepared<'api_key'> = {
       record: 'api_key',
       line: { number: 1 },
-      ...{ id, kind, ...reach, name, digest: digestOf(secret), created_at: now, expires_at, revoked_at: null },
+      ...{
+        id,
+        is_unnamed: false,
+        kind,
+        ...reach,
+        name,
+        digest: digestOf(secret),
+        created_at: now,
+        expires_at,
+        revoked_at: null,
+      },
     };
     await intake.add([key]);
     await intake.apply();

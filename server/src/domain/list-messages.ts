@@ -12,13 +12,16 @@ export type MessageQuestion = {
   page_order: PageOrder;
 };
 
+/** What `If-None-Match` says. */
+export type HeldTags = { tags: readonly string[]; holds: (tag: string) => boolean };
+
 export type MessagePageFound = {
   /** Names this page's content for ever: it is never given to other content. */
   tag: string;
   /** Where the next older page starts; undefined when none is left. */
   next: string | undefined;
-  /** The JSON text of the page. */
-  body: Buffer;
+  /** The JSON text of the page; undefined where the caller holds it. */
+  body: Buffer | undefined;
 };
 
 /** The first thing said about an app that is not for chatting, before its parameters are looked at. */
@@ -29,43 +32,35 @@ export function requireChatApp(app: App): void {
 }
 
 /**
- * One page of a conversation, going back from `first_id`. `isCurrent` is told the page's tag before the page is read;
- * if it says yes (the caller holds that page), the answer is the tag alone.
+ * One page of a conversation, going back from `first_id`: one question to the store, which reads no message where the
+ * caller holds the page already.
  */
 export async function listMessages(
   store: Store,
   app: App,
   question: MessageQuestion,
-  isCurrent?: (tag: string) => boolean,
-): Promise<MessagePageFound | { tag: string; body: undefined }> {
+  held: HeldTags | undefined,
+): Promise<MessagePageFound> {
   const { limit, page_order, user } = question;
-  const place = {
-    app_id: app.id,
-    conversation_id: canonicalId(question.conversation_id),
-    user,
-    first_id: question.first_id === undefined ? undefined : canonicalId(question.first_id),
-  };
-  const tagOf = (version: string) =>
-    `${version}.${limit}${page_order === 'newest_first' ? 'n' : 'o'}${place.first_id ?? ''}`;
-
   // Nobody is called so, and PostgreSQL would refuse to look.
   if (user?.includes('\0')) throw notFound('conversation not exists');
-  if (isCurrent !== undefined) {
-    const tag = tagOf(requireExisting(await store.findVersion(place)).version);
-    if (isCurrent(tag)) return { tag, body: undefined };
-  }
-  const found = requireExisting(await store.findPage(place, limit + 1));
+  const first_id = question.first_id === undefined ? undefined : canonicalId(question.first_id);
+  const conversation_id = canonicalId(question.conversation_id);
+  const suffix = `.${limit}${page_order === 'newest_first' ? 'n' : 'o'}${first_id ?? ''}`;
+  const heldTag = held?.tags.find((tag) => tag.endsWith(suffix));
+
+  const place = { app_id: app.id, conversation_id, user, first_id };
+  const found = await store.findPage(place, limit + 1, heldTag?.slice(0, -suffix.length));
+  if (found === undefined) throw notFound('conversation not exists');
+  if (!found.first_message_exists) throw notFound('first message not exists');
+  const tag = found.version + suffix;
+  if (found.messages === undefined || held?.holds(tag)) return { tag, next: undefined, body: undefined };
+
   const has_more = found.messages.length > limit;
   const messages = has_more ? found.messages.slice(0, limit) : found.messages;
   const next = has_more ? messages[messages.length - 1]?.id : undefined;
   if (page_order === 'oldest_first') messages.reverse();
-  return { tag: tagOf(found.version), next, body: renderPage(limit, has_more, messages) };
-}
-
-function requireExisting<T extends { first_message_exists: boolean }>(found: T | undefined): T {
-  if (found === undefined) throw notFound('conversation not exists');
-  if (!found.first_message_exists) throw notFound('first message not exists');
-  return found;
+  return { tag, next, body: renderPage(limit, has_more, messages) };
 }
 
 const comma = Buffer.from(',');

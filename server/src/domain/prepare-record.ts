@@ -17,6 +17,8 @@ type Columns = {
   app: { id: string; workspace_id: string; name: string; mode: string };
   api_key: {
     id: string | null;
+    /** The id is not the input's: if the digest is known by the time of writing, it is that key which is meant. */
+    is_unnamed: boolean;
     kind: KeyKind;
     workspace_id: string | null;
     app_id: string | null;
@@ -53,6 +55,8 @@ type Columns = {
     content: string;
     replaced_at: number;
     key_id: string | null;
+    /** The moment of this import. */
+    imported_at: number;
   };
   /** `doc` is the record's fields, `entries` what the listing of each model type shows. */
   model_provider: {
@@ -119,6 +123,7 @@ const render: { [K in RecordKind]: Render<K> } = {
     requireReach(fields, refuse);
     return {
       id: idOr(fields.id),
+      is_unnamed: fields.id === null,
       kind,
       workspace_id: idOr(fields.workspace_id),
       app_id: idOr(fields.app_id),
@@ -184,13 +189,14 @@ const render: { [K in RecordKind]: Render<K> } = {
     };
   },
 
-  child_chunk_revision: ({ child_chunk_id, revision, content, replaced_at, key_id }) => ({
+  child_chunk_revision: ({ child_chunk_id, revision, content, replaced_at, key_id }, _given, now) => ({
     dataset_id: '',
     child_chunk_id: canonicalId(child_chunk_id),
     revision,
     content,
     replaced_at,
     key_id: idOr(key_id),
+    imported_at: now,
   }),
 
   model_provider: (fields) => {
@@ -265,4 +271,9 @@ function machineOf(kind: RecordKind): Machine {
     machines.set(kind, machine);
   }
   return machine;
+}
+
+/** Rare: a message written again without its time keeps the stored one. */
+export function withCreatedAt(doc: string, created_at: number): string {
+  return JSON.stringify({ ...JSON.parse(doc), created_at });
 }

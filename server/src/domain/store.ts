@@ -36,8 +36,10 @@ export type MessagePlace = {
   first_id: string | undefined;
 };
 
-export type ConversationFound = { version: string; first_message_exists: boolean };
 export type MessageRow = { id: string; doc: Uint8Array | string };
+
+/** `messages` is undefined where the conversation still has the version that the caller holds. */
+export type PageFound = { version: string; first_message_exists: boolean; messages: MessageRow[] | undefined };
 
 export type ChildChunkPlace = {
   workspace_id: string;
@@ -57,14 +59,16 @@ export type ChildChunkFound = {
   child_chunk: Versioned<ChildChunk> | undefined;
 };
 
+/** `any` is `If-Match: *`; a list holds the strong tags that may be replaced; undefined asks for nothing. */
+export type Precondition = 'any' | readonly string[] | undefined;
+
 export type ChildChunkEdit = ChildChunkPlace & {
   content: string;
-  word_count: number;
   now: number;
   key_id: string;
   /** The version this edit gives the chunk. */
   version: string;
-  precondition: 'any' | readonly string[] | undefined;
+  precondition: Precondition;
 };
 
 export type ChildChunkOutcome = Versioned<ChildChunk> | { missing: string } | { stale: true };
@@ -102,9 +106,8 @@ export interface Intake {
 export interface Store {
   findKey(digest: string): Promise<KeyFound | undefined>;
 
-  findVersion(place: MessagePlace): Promise<ConversationFound | undefined>;
-  /** Messages newest first, at most `count`. */
-  findPage(place: MessagePlace, count: number): Promise<(ConversationFound & { messages: MessageRow[] }) | undefined>;
+  /** Messages newest first, at most `count`, and not read at all where the version is the one that is held. */
+  findPage(place: MessagePlace, count: number, held: string | undefined): Promise<PageFound | undefined>;
 
   findChildChunk(place: ChildChunkPlace): Promise<ChildChunkFound>;
   /** Settles the edit against what stands at the moment of writing; resolves when it is on disk. */
@@ -113,7 +116,7 @@ export interface Store {
   /** JSON texts of provider entries, in the order in which the providers were recorded. */
   findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]>;
 
-  /** Imports wait here for one another. */
+  /** Several may be checked at once; they are applied one after another. */
   openIntake(): Promise<Intake>;
   /** Lines of records, parents before children, all from one moment. */
   exportRecords(): AsyncIterable<Uint8Array>;

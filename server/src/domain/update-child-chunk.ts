@@ -1,13 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import type { ChildChunk, ChildChunkPath } from '../contract/child-chunk.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import type { CallerOf } from './api-key.ts';
 import { invalidParam, notFound, ServiceError } from './errors.ts';
-import type { ChildChunkEdit, ChildChunkFound, ChildChunkOutcome, Store, Versioned } from './store.ts';
-
-/** `any` is `If-Match: *`; a list holds the strong tags that may be replaced; undefined asks for nothing. */
-export type Precondition = 'any' | readonly string[] | undefined;
+import type { ChildChunkEdit, ChildChunkFound, ChildChunkOutcome, Precondition, Store, Versioned } from './store.ts';
+import { newVersion } from './version.ts';
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
@@ -17,9 +14,6 @@ export function countWords(content: string): number {
   for (const segment of segmenter.segment(content)) if (segment.isWordLike) words += 1;
   return words;
 }
-
-/** A version never used before, also not before a restore: 128 random bits. */
-export const newVersion = (): string => randomBytes(16).toString('base64url');
 
 export async function findChildChunk(
   store: Store,
@@ -42,7 +36,6 @@ export async function updateChildChunk(
   const outcome = await store.updateChildChunk({
     ...reachable(caller, path),
     content,
-    word_count: countWords(content),
     now,
     key_id: caller.key_id,
     version: newVersion(),

@@ -53,9 +53,12 @@ export type AppOptions = {
 export async function buildApp(options: AppOptions): Promise<App> {
   const { store, clock, logger } = options;
   const metrics = new Metrics();
+  /** Also of a request that ends before its answer does. */
   const observe = (request: FastifyRequest, reply: FastifyReply) => {
-    metrics.count(request, reply);
-    logRequest(request, reply);
+    reply.raw.once('close', () => {
+      metrics.count(request, reply);
+      logRequest(request, reply);
+    });
   };
   const app: App = Fastify({
     loggerInstance: logger,
@@ -77,7 +80,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     routerOptions: { maxParamLength: limits.headerBytesMax },
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
-      reply.raw.once('finish', () => observe(request, reply));
+      observe(request, reply);
       sendError(error, request, reply);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
@@ -92,12 +95,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const table = new RouteTable();
   app.addHook('onRoute', (route) => table.add(route));
   app.addHook('onRequest', async (request, reply) => {
+    observe(request, reply);
     reply.header('x-request-id', request.id);
     requireOneHost(request.raw);
     if (request.is404 || hasEmptyPart(request.params)) refuseRoute(table, request, reply);
   });
   app.addHook('onSend', dropRest);
-  app.addHook('onResponse', async (request, reply) => observe(request, reply));
   closeConnectionsAtEnd(app);
 
   // Never reached: a request without a route is refused before its body is looked at.

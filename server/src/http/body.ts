@@ -9,9 +9,12 @@ import type { KeyCheck } from './bearer.ts';
 /** Refuses a body that is not of this type before any of it is read. */
 export function requireContentType(type: string): KeyCheck {
   return async ({ headers }: FastifyRequest) => {
-    const given = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+    const [given, ...parameters] = headers['content-type']?.toLowerCase().split(';') ?? [];
     const encoding = headers['content-encoding'] ?? 'identity';
-    if (given !== type) throw new ServiceError('unsupported_media_type', `the content type must be ${type}`);
+    if (given?.trim() !== type) throw new ServiceError('unsupported_media_type', `the content type must be ${type}`);
+    if (parameters.some((one) => one.includes('charset') && !/^\s*charset\s*=\s*"?utf-?8"?\s*$/.test(one))) {
+      throw new ServiceError('unsupported_media_type', 'the body must be UTF-8');
+    }
     if (encoding !== 'identity') {
       throw new ServiceError('unsupported_media_type', 'the body must come without a content encoding');
     }
@@ -58,14 +61,19 @@ const tooSlow = () => new ServiceError('request_timeout', 'the body took too lon
 /** A body of any length, piece by piece; what is left of it after an error is dropped by `dropRest`. */
 export async function* streamBody(payload: Readable): AsyncGenerator<Uint8Array> {
   const pieces = payload.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Uint8Array>;
-  for (;;) {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(tooSlow()), limits.bodyIdleMillisMax);
-    });
-    const { done, value } = await Promise.race([pieces.next(), late]).finally(() => clearTimeout(timer));
-    if (done) return;
-    yield value;
+  try {
+    for (;;) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(tooSlow()), limits.bodyIdleMillisMax);
+      });
+      const { done, value } = await Promise.race([pieces.next(), late]).finally(() => clearTimeout(timer));
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // Lets go of the stream, so that the rest can flow; not waited for, since a piece may still be due.
+    void pieces.return?.();
   }
 }
 

@@ -5,7 +5,7 @@ import { findChildChunk, updateChildChunk } from '../domain/update-child-chunk.t
 import type { Routes } from './app.ts';
 import { callerOf } from './bearer.ts';
 import { requireContentType } from './body.ts';
-import { isHeld, preconditionOf, revalidate } from './etag.ts';
+import { heldTags, preconditionOf, revalidate } from './etag.ts';
 import { answers, header } from './openapi.ts';
 
 const url = '/v1/datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
@@ -50,8 +50,7 @@ export const childChunkRoutes: Routes = (app, { store, bearer, clock }) => {
     onRequest: bearer.opens(['knowledge']),
     handler: async (request, reply) => {
       const found = await findChildChunk(store, callerOf(request, 'knowledge'), request.params);
-      const held = request.headers['if-none-match'];
-      if (held === undefined || !isHeld(held, found.version)) return sendChunk(reply, found);
+      if (!heldTags(request.headers['if-none-match'])?.holds(found.version)) return sendChunk(reply, found);
       return reply.code(304).header('etag', `"${found.version}"`).header('cache-control', revalidate).send();
     },
   });

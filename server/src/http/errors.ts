@@ -55,17 +55,20 @@ function publicError(error: FastifyError | Error): ServiceError {
 export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const known = publicError(error);
   const status = statusOf[known.code];
-  if (status >= 500) {
-    const cause = (error as { cause?: unknown }).cause;
-    request.log.error(
-      { req_id: request.id, err: error, ...(cause !== undefined && { cause: String(cause) }) },
-      known.message,
-    );
-  }
+  if (status >= 500) request.log.error({ req_id: request.id, ...loggable(error) }, known.message);
   reply
     .code(status)
     .headers({ ...headersOf(known), 'x-request-id': request.id })
     .send(bodyOf(known));
+}
+
+/** Enough to find the fault. Not the whole error: a database's holds values of rows. */
+function loggable(error: Error): object {
+  const { cause, code } = error as { cause?: unknown; code?: string };
+  return {
+    err: { code, message: error.message, stack: error.stack },
+    ...(cause !== undefined && { cause: String(cause) }),
+  };
 }
 
 /** What the HTTP parser refuses never becomes a request: the answer is written to the socket as it is. */

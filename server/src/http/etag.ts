@@ -1,4 +1,5 @@
-import type { Precondition } from '../domain/update-child-chunk.ts';
+import type { HeldTags } from '../domain/list-messages.ts';
+import type { Precondition } from '../domain/store.ts';
 
 const oneTag = /[ \t,]*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
 
@@ -15,8 +16,11 @@ function parseTags(header: string): { weak: boolean; tag: string }[] {
 }
 
 /** `If-None-Match`: weak and strong tags compare alike, `*` matches whatever is there. */
-export function isHeld(header: string, tag: string): boolean {
-  return header.trim() === '*' || parseTags(header).some((held) => held.tag === tag);
+export function heldTags(header: string | undefined): HeldTags | undefined {
+  if (header === undefined) return undefined;
+  if (header.trim() === '*') return { tags: [], holds: () => true };
+  const tags = parseTags(header).map(({ tag }) => tag);
+  return { tags, holds: (tag) => tags.includes(tag) };
 }
 
 /** `If-Match`: weak tags never match. */

@@ -3,7 +3,7 @@ import { MessagePage, MessageQuery, type PageOrder } from '../contract/message.t
 import { listMessages, requireChatApp } from '../domain/list-messages.ts';
 import type { Routes } from './app.ts';
 import { callerOf } from './bearer.ts';
-import { isHeld, revalidate } from './etag.ts';
+import { heldTags, revalidate } from './etag.ts';
 import { answers, header } from './openapi.ts';
 
 export function messageRoutes(pageOrder: PageOrder): Routes {
@@ -27,7 +27,6 @@ export function messageRoutes(pageOrder: PageOrder): Routes {
       preValidation: async (request) => requireChatApp(callerOf(request, 'app').app),
       handler: async (request, reply) => {
         const { conversation_id, user, first_id, limit, page_order } = request.query;
-        const held = request.headers['if-none-match'];
         const page = await listMessages(
           store,
           callerOf(request, 'app').app,
@@ -38,7 +37,7 @@ export function messageRoutes(pageOrder: PageOrder): Routes {
             limit: limit ?? limits.pageMessagesDefault,
             page_order: page_order ?? pageOrder,
           },
-          held === undefined ? undefined : (tag) => isHeld(held, tag),
+          heldTags(request.headers['if-none-match']),
         );
         reply.header('etag', `"${page.tag}"`).header('cache-control', revalidate);
         if (page.body === undefined) return reply.code(304).send();

@@ -25,6 +25,7 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply): void {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 100) / 100,
       key_id: request.caller?.key_id ?? null,
+      ...(!reply.raw.writableFinished && { aborted: true }),
     },
     'request',
   );

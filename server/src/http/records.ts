@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import Type from 'typebox';
+import { limits } from '../contract/limits.ts';
 import { integer, shape } from '../contract/primitives.ts';
 import { recordKinds } from '../contract/record.ts';
 import { importRecords } from '../domain/import-records.ts';
@@ -50,6 +51,8 @@ export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
     },
     onRequest: bearer.opens(['admin']),
     handler: async (request, reply) => {
+      // A reader that takes nothing for so long would hold its view of the database for ever.
+      reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
       reply.header('content-type', ndjson).header('cache-control', 'no-store');
       return reply.send(Readable.from(request.method === 'HEAD' ? [] : store.exportRecords()));
     },

@@ -17,11 +17,20 @@ export type WriteOptions = {
   progress?: (applied: number) => void;
 };
 
+/** About how many characters a row or record holds: what batches are measured by. */
+export function unitsOf(row: object): number {
+  let units = 0;
+  for (const value of Object.values(row)) units += typeof value === 'string' ? value.length : 8;
+  return units;
+}
+
 /** What an engine adds to the SQL that both share. */
 export interface Engine {
   readonly dialect: Dialect;
   /** One statement, its parameters marked by `?`. Throws ServiceError where the database cannot answer. */
   read(sql: string, ...values: Value[]): Promise<Row[]>;
+  /** Throws where the database cannot answer. */
+  ping(): Promise<void>;
   write<T>(write: Write, options?: WriteOptions): Promise<T>;
   /** The rows of several statements in batches, all from one moment. */
   snapshot(statements: readonly string[]): AsyncIterable<{ statement: number; rows: Row[] }>;
@@ -37,6 +46,6 @@ export type Dialect = {
   /** True where the column is among the values of one list parameter. */
   among(column: string): string;
   list(values: readonly string[]): Value;
-  /** Parameters as in `statements.findPage`. */
-  findPage: { latest(hasUser: boolean): string; before(hasUser: boolean): string };
+  /** Parameters: [first_id,] held version, conversation_id, app_id[, user], count. */
+  findPage(hasFirst: boolean, hasUser: boolean): string;
 };

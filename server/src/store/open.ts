@@ -7,6 +7,7 @@ import { PostgresPool } from './postgres-pool.ts';
 import type { Migration, SchemaStatus } from './schema.ts';
 import { SqlStore } from './sql-store.ts';
 import { SqliteEngine } from './sqlite.ts';
+import { sqliteCode } from './sqlite-connection.ts';
 import { migrateSqlite, sqliteSchemaStatus } from './sqlite-migrate.ts';
 
 /** What a DATABASE_URL names, before it is opened. */
@@ -36,18 +37,31 @@ export function databaseOf(options: DatabaseOptions): Database {
 
 function sqliteAt(url: string): Database {
   const path = url.replace(/^sqlite:(\/\/)?/, '');
+  /** SQLite's own words do not say which file. */
+  const named = async <T>(work: () => T): Promise<T> => {
+    try {
+      return work();
+    } catch (error) {
+      const isSqlite = sqliteCode(error) !== undefined;
+      throw isSqlite ? new Error(`the database ${path}: ${(error as Error).message}`) : error;
+    }
+  };
   return {
     engine: 'sqlite',
     place: path,
     exists: () => existsSync(path),
-    status: async () => sqliteSchemaStatus(path),
-    migrate: async (now) => migrateSqlite(path, now),
-    open: async () => new SqlStore(new SqliteEngine(path)),
+    status: () => named(() => sqliteSchemaStatus(path)),
+    migrate: (now, { citus = false } = {}) => {
+      if (citus) throw new Error('Citus is PostgreSQL: DATABASE_URL must be postgres://…');
+      return named(() => migrateSqlite(path, now));
+    },
+    open: () => named(() => new SqlStore(new SqliteEngine(path))),
   };
 }
 
 function postgresAt(options: DatabaseOptions): Database {
-  const place = options.database_url.replace(/\/\/[^@/]*@/, '//').replace(/\?.*/, '');
+  const { protocol, host, pathname } = new URL(options.database_url);
+  const place = `${protocol}//${host}${pathname}`;
   const newPool = () =>
     new PostgresPool({
       url: options.database_url,

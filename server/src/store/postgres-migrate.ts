@@ -13,7 +13,7 @@ const statementMillis = 3_600_000;
 const versionsTable = `
   CREATE TABLE IF NOT EXISTS schema_migrations (
     version BIGINT NOT NULL PRIMARY KEY,
-    name TEXT NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
     applied_at BIGINT NOT NULL
   )`;
 
@@ -45,7 +45,7 @@ export async function migratePostgres(pool: PostgresPool, citus: boolean): Promi
   const renewal = setInterval(() => void takeMigrationLease(pool, holder, leaseSeconds).catch(() => false), 10_000);
   try {
     const { pending } = await postgresSchemaStatus(pool);
-    for (const migration of pending) await pool.transaction((tx) => apply(tx, migration), { statementMillis });
+    for (const migration of pending) await pool.transaction((tx) => apply(tx, migration), statementMillis);
     if (citus || (await hasCitus(pool))) await distribute(pool);
     return pending;
   } finally {
@@ -60,6 +60,8 @@ async function takeMigrationLease(pool: PostgresPool, holder: string, seconds: n
 }
 
 async function apply(transaction: Transaction, { version, name, statements }: Migration): Promise<void> {
+  // Tried again after a COMMIT whose answer was lost, there is nothing left to do.
+  if ((await currentVersion(transaction)) >= version) return;
   for (const statement of statements) await transaction.query(statement);
   const now = Math.floor(Date.now() / 1000);
   await transaction.query(
@@ -80,7 +82,7 @@ async function distribute(pool: PostgresPool): Promise<void> {
   const done = await pool.query('SELECT logicalrelid::text AS name FROM pg_dist_partition');
   const isDone = (table: string) => done.some(({ name }) => name === table);
   for (const statement of citusStatements(isDone)) {
-    await pool.transaction((tx) => tx.query(statement), { statementMillis });
+    await pool.transaction((tx) => tx.query(statement), statementMillis);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { RecordKind } from '../contract/record.ts';
-import { badRecord, type Prepared, type PreparedRecord } from '../domain/prepare-record.ts';
-import { newVersion } from '../domain/update-child-chunk.ts';
+import { badRecord, type Prepared, type PreparedRecord, withCreatedAt } from '../domain/prepare-record.ts';
+import { newVersion } from '../domain/version.ts';
 import type { Row, Value } from './engine.ts';
 import type { Transaction } from './postgres-pool.ts';
 import * as postgres from './postgres-statements.ts';
@@ -13,6 +13,7 @@ type Run<K extends RecordKind = RecordKind> = Prepared<K>[];
 /** Writes checked records in bulk, inside the caller's transaction; throws BadRecord where one no longer fits. */
 export class BulkRecordWriter {
   readonly #tx: Transaction;
+  #hasKept = false;
 
   constructor(transaction: Transaction) {
     this.#tx = transaction;
@@ -32,6 +33,8 @@ export class BulkRecordWriter {
         return this.#upsert(run);
       case 'child_chunk':
         return this.#writeChildChunks(run as Run<'child_chunk'>);
+      case 'child_chunk_revision':
+        return this.#writeRevisions(run as Run<'child_chunk_revision'>);
       case 'api_key':
         return this.#writeKeys(run as Run<'api_key'>);
       case 'model_provider':
@@ -86,7 +89,7 @@ export class BulkRecordWriter {
     for (const record of undated) {
       const created_at = times.get(`${record.conversation_id} ${record.id}`);
       if (created_at === undefined || created_at === record.created_at) continue;
-      record.doc = sql.withCreatedAt(record.doc, created_at);
+      record.doc = withCreatedAt(record.doc, created_at);
       record.created_at = created_at;
     }
   }
@@ -108,18 +111,32 @@ export class BulkRecordWriter {
 
   async #writeChildChunks(run: Run<'child_chunk'>): Promise<void> {
     await this.#requireDatasets(run);
-    for (const { dataset_id, id, content, replaced_at } of run) {
-      const [stored] = await this.#tx.query(sql.findChunkText, dataset_id, id);
-      if (stored === undefined || stored.content === content) continue;
-      await this.#tx.query(sql.keepRevision, replaced_at, null, dataset_id, id);
+    for (const [dataset_id, chunks] of Map.groupBy(run, (chunk) => chunk.dataset_id)) {
+      const stored = await this.#tx.query(postgres.holdChunkTexts, dataset_id, chunks.map(({ id }) => id).sort());
+      const texts = new Map(stored.map(({ id, content }) => [id, content]));
+      const changed = chunks.filter(({ id, content }) => texts.has(id) && texts.get(id) !== content);
+      if (changed.length === 0) continue;
+      const ids = changed.map(({ id }) => id);
+      await this.#tx.query(postgres.keepRevisions, dataset_id, ids, changed[0]?.replaced_at ?? 0);
+      this.#hasKept = true;
     }
+    await this.#upsert(run);
+  }
+
+  /** A revision that this import kept makes way for one that it brings under the same number. */
+  async #writeRevisions(run: Run<'child_chunk_revision'>): Promise<void> {
+    for (const record of this.#hasKept ? run : [])
+      await this.#tx.query(sql.moveRevision, ...sql.moveRevisionValues(record));
     await this.#upsert(run);
   }
 
   async #writeKeys(run: Run<'api_key'>): Promise<void> {
     for (const key of run) {
       const [owner] = await this.#tx.query(sql.findKeyOfDigest, key.digest);
-      if (owner !== undefined && owner.id !== key.id) throw badRecord(key, 'digest belongs to another key');
+      if (owner !== undefined && owner.id !== key.id) {
+        if (!key.is_unnamed) throw badRecord(key, 'digest belongs to another key');
+        key.id = owner.id as string;
+      }
       await this.#upsert([key]);
     }
   }

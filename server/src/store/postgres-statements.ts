@@ -2,31 +2,33 @@ import type { Dialect } from './engine.ts';
 
 /** What PostgreSQL says differently. Every statement names the column its tables are distributed by. */
 
-function findPage(hasFirst: boolean) {
-  return (hasUser: boolean): string => {
-    const [conversation, app, user] = hasFirst ? ['$2', '$3', '$4'] : ['$1', '$2', '$3'];
-    const count = `$${2 + (hasFirst ? 1 : 0) + (hasUser ? 1 : 0) + 1}`;
-    const joinFirst = `LEFT JOIN messages f ON f.conversation_id = ${conversation} AND f.id = $1`;
-    return `
-      SELECT c.version, ${hasFirst ? 'CASE WHEN f.id IS NULL THEN 0 ELSE 1 END' : '1'} AS first_message_exists, m.id, m.doc
-      FROM conversations c
-      ${hasFirst ? joinFirst : ''}
-      LEFT JOIN LATERAL (
-        SELECT id, doc, created_at, sequence FROM messages
-        WHERE conversation_id = ${conversation}
-          ${hasFirst ? 'AND (created_at, sequence) < (f.created_at, f.sequence)' : ''}
-        ORDER BY created_at DESC, sequence DESC LIMIT ${count}
-      ) m ON true
-      WHERE c.conversation_id = ${conversation} AND c.app_id = ${app} AND c.deleted = 0
-        ${hasUser ? `AND c."user" = ${user}` : ''}
-      ORDER BY m.created_at DESC, m.sequence DESC`;
-  };
+/** As the embedded engine's; a lateral subquery reads the range in order and stops. Parameters in the same order. */
+function findPage(hasFirst: boolean, hasUser: boolean): string {
+  let at = 0;
+  const next = () => `$${++at}`;
+  const first = hasFirst ? next() : '';
+  const [held, conversation, app] = [next(), next(), next()];
+  const user = hasUser ? next() : '';
+  const count = next();
+  return `
+    SELECT c.version, ${hasFirst ? 'f.id IS NOT NULL' : 'true'} AS first_message_exists, m.id, m.doc
+    FROM conversations c
+    ${hasFirst ? `LEFT JOIN messages f ON f.conversation_id = ${conversation} AND f.id = ${first}` : ''}
+    LEFT JOIN LATERAL (
+      SELECT id, doc, created_at, sequence FROM messages
+      WHERE conversation_id = ${conversation} AND c.version <> ${held}
+        ${hasFirst ? 'AND (created_at, sequence) < (f.created_at, f.sequence)' : ''}
+      ORDER BY created_at DESC, sequence DESC LIMIT ${count}
+    ) m ON true
+    WHERE c.conversation_id = ${conversation} AND c.app_id = ${app} AND c.deleted = 0
+      ${hasUser ? `AND c."user" = ${user}` : ''}
+    ORDER BY m.created_at DESC, m.sequence DESC`;
 }
 
 export const dialect: Dialect = {
   among: (column) => `${column} = ANY(?)`,
   list: (values) => values,
-  findPage: { latest: findPage(false), before: findPage(true) },
+  findPage,
 };
 
 /**
@@ -65,7 +67,7 @@ export const updateChildChunk = `
 
 /** Gives room for this many messages to each conversation, and a version never used before. Parameters: ids, room, salt. */
 export const openConversations = `
-  UPDATE conversations SET next_sequence = next_sequence + $2, version = md5($3 || conversation_id)
+  UPDATE conversations SET next_sequence = next_sequence + $2, version = $3 || '.' || conversation_id
   WHERE conversation_id = ANY($1) RETURNING conversation_id, next_sequence - $2 AS first_sequence`;
 
 export const insertMessages = `
@@ -76,6 +78,22 @@ export const insertMessages = `
 export const findCreatedAt = `
   SELECT conversation_id, id, created_at FROM messages
   WHERE conversation_id = ANY($1) AND id = ANY($2)`;
+
+/** With the conversations known. */
+export const deleteMessages = `
+  WITH gone AS (DELETE FROM messages WHERE conversation_id = ANY($1) RETURNING 1) SELECT COUNT(*) AS n FROM gone`;
+
+/** The texts that stand. Writing the rows holds them until the end of the transaction, so that no edit comes between. */
+export const holdChunkTexts = `
+  UPDATE child_chunks SET version = version WHERE dataset_id = $1 AND id = ANY($2) RETURNING id, content`;
+
+/** Keeps the texts that stand as next revisions. Parameters: dataset_id, ids, replaced_at. */
+export const keepRevisions = `
+  INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
+  SELECT c.dataset_id, c.id, 1 + COALESCE((
+      SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = $1 AND r.child_chunk_id = c.id
+    ), 0), c.content, CAST($3 AS BIGINT), NULL
+  FROM child_chunks c WHERE c.dataset_id = $1 AND c.id = ANY($2)`;
 
 /** Leases stand in a table, since distributed engines have no advisory locks. */
 export const leaseTable = `

@@ -2,16 +2,19 @@ import { tmpdir } from 'node:os';
 import { unavailable } from '../domain/errors.ts';
 import type { PreparedRecord } from '../domain/prepare-record.ts';
 import type { ChildChunkEdit, ChildChunkOutcome, Purge } from '../domain/store.ts';
-import { settleEdit } from '../domain/update-child-chunk.ts';
-import type { Engine, Row, Value, Write, WriteOptions } from './engine.ts';
+import { countWords, settleEdit } from '../domain/update-child-chunk.ts';
+import { type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from './engine.ts';
 import type { PostgresPool, Transaction } from './postgres-pool.ts';
 import { BulkRecordWriter } from './postgres-records.ts';
 import * as postgres from './postgres-statements.ts';
 import { readSpool, type Spooled } from './spool.ts';
 import * as sql from './statements.ts';
 
-/** Rows that one trip to the server brings or takes. */
+/** Rows, and characters in them, that one trip to the server brings or takes. */
 const batchRows = 1_000;
+const batchUnits = 4_194_304;
+/** Of a table whose rows have not been seen yet. */
+const firstRows = 50;
 /** For imports and erasures, whose statements are larger than a request's. */
 const patientMillis = 600_000;
 /** An edit that others keep coming before is given up after this many tries. */
@@ -22,6 +25,7 @@ export class PostgresEngine implements Engine {
   readonly spoolFolder = tmpdir();
   readonly keyCacheMillis = 4_000;
   readonly #pool: PostgresPool;
+  #lastImport: Promise<unknown> = Promise.resolve();
 
   /** The schema is up to date already. */
   constructor(pool: PostgresPool) {
@@ -30,6 +34,10 @@ export class PostgresEngine implements Engine {
 
   read(statement: string, ...values: Value[]): Promise<Row[]> {
     return this.#pool.query(statement, ...values);
+  }
+
+  async ping(): Promise<void> {
+    await this.read(sql.ping);
   }
 
   async write<T>(write: Write, options: WriteOptions = {}): Promise<T> {
@@ -53,7 +61,8 @@ export class PostgresEngine implements Engine {
     const { dataset_id, workspace_id, document_id, segment_id, child_chunk_id, precondition } = edit;
     const place = [dataset_id, workspace_id, document_id, segment_id, child_chunk_id];
     const tags = precondition === undefined || precondition === 'any' ? null : precondition;
-    const { content, word_count, now, version, key_id } = edit;
+    const { content, now, version, key_id } = edit;
+    const word_count = countWords(content);
     for (let tries = 0; tries < editTriesMax; tries += 1) {
       const values = [...place, content, word_count, now, version, key_id, tags];
       const rows = await this.#pool.query(postgres.updateChildChunk, ...values);
@@ -69,50 +78,42 @@ export class PostgresEngine implements Engine {
     throw unavailable('the child chunk is being edited by too many at once');
   }
 
-  /** Imports of anything but chat, and large ones, go one after another; appends of chat back ends need not wait. */
+  /**
+   * Imports of anything but chat, and large ones, go one after another, over all instances; appends of chat back ends
+   * need not wait. In this instance they wait before they take a connection, which would be missing to readers.
+   */
   #applyRecords(spooled: Spooled, { progress }: WriteOptions): Promise<number> {
-    return this.#pool.transaction(
-      async (transaction) => {
-        const writer = new BulkRecordWriter(transaction);
-        let applied = 0;
-        let locked = false;
-        for (const batch of batchesOf(spooled)) {
-          if (!locked && ('fd' in spooled || !batch.every(isChat))) {
-            await transaction.query(postgres.lockImports);
-            locked = true;
-          }
-          await writer.write(batch);
-          applied += batch.length;
-          progress?.(applied);
-        }
-        return applied;
-      },
-      { statementMillis: patientMillis },
-    );
+    if (isAppend(spooled)) return this.#pool.transaction((transaction) => apply(transaction, spooled, progress));
+    const locked = async (transaction: Transaction) => {
+      await transaction.query(postgres.lockImports);
+      return apply(transaction, spooled, progress);
+    };
+    const done = this.#lastImport.then(() => this.#pool.transaction(locked, patientMillis));
+    this.#lastImport = done.catch(() => undefined);
+    return done;
   }
 
+  /** Conversations first: their locks let an append in flight finish, and then its messages are seen and go too. */
   #purge(selection: Purge): Promise<{ conversations: number; messages: number }> {
     const [by, values] = sql.purgeBy(selection);
-    const count = async (transaction: Transaction, statement: string) =>
-      (await transaction.query(`WITH gone AS (${statement} RETURNING 1) SELECT COUNT(*) AS n FROM gone`, ...values))[0]
-        ?.n as number;
-    return this.#pool.transaction(
-      async (transaction) => {
-        const messages = await count(transaction, sql.purge.messages(by));
-        return { conversations: await count(transaction, sql.purge.conversations(by)), messages };
-      },
-      { statementMillis: patientMillis },
-    );
+    return this.#pool.transaction(async (transaction) => {
+      const gone = await transaction.query(`${sql.purge.conversations(by)} RETURNING conversation_id`, ...values);
+      const ids = gone.map(({ conversation_id }) => conversation_id as string);
+      const [counted] = await transaction.query(postgres.deleteMessages, ids);
+      return { conversations: gone.length, messages: counted?.n as number };
+    }, patientMillis);
   }
 
   snapshot(statements: readonly string[]): AsyncIterable<{ statement: number; rows: Row[] }> {
     return this.#pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {
       for (const [statement, text] of statements.entries()) {
         await transaction.query(`DECLARE export NO SCROLL CURSOR FOR ${text}`);
-        for (;;) {
-          const rows = await transaction.query(`FETCH ${batchRows} FROM export`);
+        for (let count = firstRows; ; ) {
+          const rows = await transaction.query(`FETCH ${count} FROM export`);
           if (rows.length === 0) break;
           yield { statement, rows };
+          const units = rows.reduce((sum, row) => sum + unitsOf(row), 0);
+          count = Math.max(1, Math.min(batchRows, Math.floor((batchUnits * rows.length) / units)));
         }
         await transaction.query('CLOSE export');
       }
@@ -124,16 +125,39 @@ export class PostgresEngine implements Engine {
   }
 }
 
-const isChat = ({ record }: PreparedRecord): boolean => record === 'message' || record === 'conversation';
-
-/** Batches of the spool, joined until a trip to the server is worth it. */
-function* batchesOf(spooled: Spooled): Generator<PreparedRecord[]> {
-  let joined: PreparedRecord[] = [];
+/** A small import of conversations and messages alone. */
+function isAppend(spooled: Spooled): boolean {
+  if ('fd' in spooled) return false;
   for (const batch of readSpool(spooled)) {
-    joined.push(...batch);
-    if (joined.length < batchRows) continue;
-    yield joined;
-    joined = [];
+    if (!batch.every(({ record }) => record === 'message' || record === 'conversation')) return false;
   }
-  if (joined.length > 0) yield joined;
+  return true;
+}
+
+async function apply(transaction: Transaction, spooled: Spooled, progress: WriteOptions['progress']): Promise<number> {
+  const writer = new BulkRecordWriter(transaction);
+  let applied = 0;
+  for (const batch of batchesOf(spooled)) {
+    await writer.write(batch);
+    applied += batch.length;
+    progress?.(applied);
+  }
+  return applied;
+}
+
+/** Records of the spool, as many as are worth a trip to the server and no more than fit into one. */
+function* batchesOf(spooled: Spooled): Generator<PreparedRecord[]> {
+  let batch: PreparedRecord[] = [];
+  let units = 0;
+  for (const records of readSpool(spooled)) {
+    for (const record of records) {
+      batch.push(record);
+      units += unitsOf(record);
+      if (batch.length < batchRows && units < batchUnits) continue;
+      yield batch;
+      batch = [];
+      units = 0;
+    }
+  }
+  if (batch.length > 0) yield batch;
 }

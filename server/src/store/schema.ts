@@ -37,7 +37,7 @@ const first: readonly string[] = [
      version TEXT NOT NULL,
      next_sequence BIGINT NOT NULL
    )`,
-  `CREATE INDEX conversations_by_app ON conversations (app_id, "user")`,
+  `CREATE INDEX conversations_by_app ON conversations (app_id)`,
   `CREATE TABLE messages (
      conversation_id TEXT NOT NULL,
      created_at BIGINT NOT NULL,

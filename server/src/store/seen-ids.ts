@@ -2,6 +2,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { limits } from '../contract/limits.ts';
 import type { Known, Referable } from '../domain/store.ts';
 
+const spillIds = 1_000;
+
 /** What one input has brought so far, for its later lines to refer to. Beyond a bound it is remembered on disk. */
 export class SeenIds {
   #memory = new Map<string, Known>();
@@ -20,10 +22,18 @@ export class SeenIds {
     this.#memory.set(`${kind} ${known.id}`, known);
   }
 
+  /** The oldest go, some at a time: nobody waits long for it. */
   #spill(): void {
     const disk = (this.#disk ??= openDisk());
-    for (const [key, { parent, scope }] of this.#memory) disk.keep.run(key, parent, scope);
-    this.#memory.clear();
+    disk.db.exec('BEGIN');
+    let spilled = 0;
+    for (const [key, { parent, scope }] of this.#memory) {
+      disk.keep.run(key, parent, scope);
+      this.#memory.delete(key);
+      spilled += 1;
+      if (spilled === spillIds) break;
+    }
+    disk.db.exec('COMMIT');
   }
 
   close(): void {

@@ -4,7 +4,6 @@ import type {
   ChildChunkFound,
   ChildChunkOutcome,
   ChildChunkPlace,
-  ConversationFound,
   ImportProgress,
   Intake,
   KeyFound,
@@ -12,11 +11,12 @@ import type {
   Known,
   MessagePlace,
   MessageRow,
+  PageFound,
   Purge,
   Referable,
   Store,
 } from '../domain/store.ts';
-import type { Engine, Row } from './engine.ts';
+import type { Engine, Row, Value } from './engine.ts';
 import { exportSteps } from './export-records.ts';
 import { KeyCache } from './key-cache.ts';
 import { SeenIds } from './seen-ids.ts';
@@ -27,10 +27,14 @@ import * as sql from './statements.ts';
 export class SqlStore implements Store {
   readonly #engine: Engine;
   readonly #keys: KeyCache;
+  /** Without and with a first message, each without and with a user. */
+  readonly #pages: readonly string[];
 
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#keys = new KeyCache(engine.keyCacheMillis);
+    const { findPage } = engine.dialect;
+    this.#pages = [findPage(false, false), findPage(false, true), findPage(true, false), findPage(true, true)];
   }
 
   findKey(digest: string): Promise<KeyFound | undefined> {
@@ -44,19 +48,20 @@ export class SqlStore implements Store {
     return { ...key, app: app_id === null || mode === null ? null : { id: app_id, mode } } as KeyFound;
   }
 
-  async findVersion(place: MessagePlace): Promise<ConversationFound | undefined> {
-    const statement = place.first_id === undefined ? sql.findVersion.latest : sql.findVersion.before;
-    const [row] = await this.#engine.read(statement(place.user !== undefined), ...placeValues(place));
-    return row && conversationOf(row);
-  }
-
-  async findPage(place: MessagePlace, count: number) {
-    const { findPage } = this.#engine.dialect;
-    const statement = place.first_id === undefined ? findPage.latest : findPage.before;
-    const rows = await this.#engine.read(statement(place.user !== undefined), ...placeValues(place), count);
+  async findPage(place: MessagePlace, count: number, held: string | undefined): Promise<PageFound | undefined> {
+    const { first_id, conversation_id, app_id, user } = place;
+    // No version is empty.
+    const values: Value[] = [held ?? '', conversation_id, app_id];
+    if (first_id !== undefined) values.unshift(first_id);
+    if (user !== undefined) values.push(user);
+    const statement = this.#pages[(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
+    const rows = await this.#engine.read(statement, ...values, count);
     const head = rows[0];
     if (head === undefined) return undefined;
-    return { ...conversationOf(head), messages: head.id === null ? [] : (rows as MessageRow[]) };
+    const version = head.version as string;
+    const first_message_exists = Boolean(head.first_message_exists);
+    if (version === held) return { version, first_message_exists, messages: undefined };
+    return { version, first_message_exists, messages: head.id === null ? [] : (rows as MessageRow[]) };
   }
 
   async findChildChunk(place: ChildChunkPlace): Promise<ChildChunkFound> {
@@ -91,7 +96,7 @@ export class SqlStore implements Store {
       },
       remember: (kind, known) => seen.set(kind, known),
       add: (records) => {
-        hasKeys ||= records.some(({ record }) => record === 'api_key');
+        hasKeys ||= records.some(({ record }) => record === 'api_key' || record === 'app');
         return spool.add(records);
       },
       apply: async (progress?: ImportProgress) => {
@@ -141,8 +146,8 @@ export class SqlStore implements Store {
     return (await this.#engine.read(sql.findAnything)).length === 0;
   }
 
-  async ping(): Promise<void> {
-    await this.#engine.read(sql.ping);
+  ping(): Promise<void> {
+    return this.#engine.ping();
   }
 
   close(): Promise<void> {
@@ -154,17 +159,6 @@ async function findKnown(engine: Engine, kind: Referable, ids: readonly string[]
   if (ids.length === 0) return [];
   const { among, list } = engine.dialect;
   return (await engine.read(sql.findKnown(kind, among), list(ids))) as Known[];
-}
-
-function placeValues({ first_id, conversation_id, app_id, user }: MessagePlace): string[] {
-  const values = [conversation_id, app_id];
-  if (first_id !== undefined) values.unshift(first_id);
-  if (user !== undefined) values.push(user);
-  return values;
-}
-
-function conversationOf(row: Row): ConversationFound {
-  return { version: row.version as string, first_message_exists: row.first_message_exists === 1 };
 }
 
 function parseKey(row: Row): Row {

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { unavailable } from '../domain/errors.ts';
 import type { Row, Value } from './engine.ts';
 
 /** 16 KiB pages keep most messages off overflow pages; fixed when a file is made. */
@@ -9,12 +10,16 @@ const pageBytes = 16_384;
 /** A connection to the embedded file whose durability settings were read back, and its prepared statements. */
 export class Connection {
   readonly db: DatabaseSync;
+  readonly #path: string;
+  readonly #file: number;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(path: string, busyMillis: number) {
+    this.#path = path;
     this.db = new DatabaseSync(path, { timeout: busyMillis });
     try {
       this.#configure(path);
+      this.#file = statSync(path).ino;
     } catch (error) {
       this.db.close();
       throw error;
@@ -59,6 +64,12 @@ export class Connection {
 
   iterate(sql: string): Iterable<Row> {
     return this.#prepare(sql).iterate();
+  }
+
+  /** Throws where the file was deleted or replaced under us: what is written now would be lost. */
+  requireFile(): void {
+    if (statSync(this.#path, { throwIfNoEntry: false })?.ino === this.#file) return;
+    throw unavailable('the database file is gone');
   }
 
   close(): void {

@@ -1,6 +1,7 @@
-import { badRecord, type Prepared, type PreparedRecord } from '../domain/prepare-record.ts';
-import { newVersion } from '../domain/update-child-chunk.ts';
+import { badRecord, type Prepared, type PreparedRecord, withCreatedAt } from '../domain/prepare-record.ts';
+import { newVersion } from '../domain/version.ts';
 import type { Connection } from './sqlite-connection.ts';
+import * as embedded from './sqlite-statements.ts';
 import * as sql from './statements.ts';
 import { columnsOf, rowOf, type Upserted, upsertRow, upserts } from './upserts.ts';
 
@@ -18,6 +19,7 @@ const openConversationsMax = 10_000;
  */
 export class RecordWriter {
   readonly #db: Connection;
+  #hasKept = false;
   /** Next sequence by conversation. */
   readonly #open = new Map<string, number>();
 
@@ -39,6 +41,10 @@ export class RecordWriter {
         this.#requireDataset(record);
         this.#keepText(record);
         break;
+      case 'child_chunk_revision':
+        // A revision that this import kept makes way for one that it brings under the same number.
+        if (this.#hasKept) this.#db.run(sql.moveRevision, ...sql.moveRevisionValues(record));
+        break;
       case 'api_key':
         this.#requireDigest(record);
         break;
@@ -54,7 +60,7 @@ export class RecordWriter {
   /** Gives every conversation touched its new sequence and a version never used before. */
   finish(): void {
     for (const [conversation_id, next] of this.#open) {
-      this.#db.run(sql.advanceConversation, next, newVersion(), conversation_id);
+      this.#db.run(embedded.advanceConversation, next, newVersion(), conversation_id);
     }
     this.#open.clear();
   }
@@ -62,24 +68,24 @@ export class RecordWriter {
   #writeMessage(record: Prepared<'message'>): void {
     const { conversation_id, id, keeps_created_at } = record;
     const sequence = this.#nextSequence(record);
-    const stored = this.#db.get(sql.findMessage, conversation_id, id) as
+    const stored = this.#db.get(embedded.findMessage, conversation_id, id) as
       | { created_at: number; sequence: number }
       | undefined;
     if (stored === undefined) {
-      this.#db.run(sql.insertMessage, conversation_id, record.created_at, sequence, id, record.doc);
+      this.#db.run(embedded.insertMessage, conversation_id, record.created_at, sequence, id, record.doc);
       this.#open.set(conversation_id, sequence + 1);
       return;
     }
     const created_at = keeps_created_at ? stored.created_at : record.created_at;
-    const doc = created_at === record.created_at ? record.doc : sql.withCreatedAt(record.doc, created_at);
-    this.#db.run(sql.replaceMessage, created_at, doc, conversation_id, stored.created_at, stored.sequence);
+    const doc = created_at === record.created_at ? record.doc : withCreatedAt(record.doc, created_at);
+    this.#db.run(embedded.replaceMessage, created_at, doc, conversation_id, stored.created_at, stored.sequence);
   }
 
   #nextSequence(record: Prepared<'message'>): number {
     const { conversation_id } = record;
     const held = this.#open.get(conversation_id);
     if (held !== undefined) return held;
-    const found = this.#db.get(sql.findSequence, conversation_id);
+    const found = this.#db.get(embedded.findSequence, conversation_id);
     if (found === undefined) throw badRecord(record, 'conversation_id does not exist');
     if (this.#open.size >= openConversationsMax) this.finish();
     const next = found.next_sequence as number;
@@ -89,7 +95,7 @@ export class RecordWriter {
 
   /** Ids are unique in the installation, though keys of tables hold the dataset too. */
   #requireDataset(record: Prepared<'document'> | Prepared<'segment'> | Prepared<'child_chunk'>): void {
-    const stored = this.#db.get(sql.findDatasetOf[record.record], record.id);
+    const stored = this.#db.get(embedded.findDatasetOf[record.record], record.id);
     if (stored === undefined || stored.dataset_id === record.dataset_id) return;
     throw badRecord(record, `${sql.parentField[record.record]} may not change`);
   }
@@ -97,12 +103,15 @@ export class RecordWriter {
   #keepText({ dataset_id, id, content, replaced_at }: Prepared<'child_chunk'>): void {
     const stored = this.#db.get(sql.findChunkText, dataset_id, id);
     if (stored === undefined || stored.content === content) return;
-    this.#db.run(sql.keepRevision, replaced_at, null, dataset_id, id);
+    this.#db.run(embedded.keepRevision, replaced_at, null, dataset_id, id);
+    this.#hasKept = true;
   }
 
   #requireDigest(key: Prepared<'api_key'>): void {
     const owner = this.#db.get(sql.findKeyOfDigest, key.digest)?.id;
-    if (owner !== undefined && owner !== key.id) throw badRecord(key, 'digest belongs to another key');
+    if (owner === undefined || owner === key.id) return;
+    if (!key.is_unnamed) throw badRecord(key, 'digest belongs to another key');
+    key.id = owner as string;
   }
 
   #writeProvider({ workspace_id, provider, doc, entries }: Prepared<'model_provider'>): void {

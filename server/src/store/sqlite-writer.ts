@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { BadRecord } from '../domain/errors.ts';
+import { BadRecord, ServiceError } from '../domain/errors.ts';
 import type { ChildChunkEdit, ChildChunkOutcome, Purge } from '../domain/store.ts';
-import { settleEdit } from '../domain/update-child-chunk.ts';
+import { countWords, settleEdit } from '../domain/update-child-chunk.ts';
 import type { Write } from './engine.ts';
 import { readSpool, type Spooled } from './spool.ts';
 import { Connection, sqliteBusy, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
 import { RecordWriter } from './sqlite-records.ts';
+import * as embedded from './sqlite-statements.ts';
 import * as sql from './statements.ts';
 
 /** The thread that owns all writes. It is handed what has queued up and commits it as one transaction. */
@@ -31,6 +32,7 @@ port.on('message', (writes: Write[] | 'close') => {
     return;
   }
   try {
+    db.requireFile();
     db.db.exec('BEGIN IMMEDIATE');
   } catch (error) {
     if (sqliteCode(error) === sqliteBusy) return answer({ busy: true });
@@ -52,20 +54,32 @@ port.on('message', (writes: Write[] | 'close') => {
  * them in the unused parts of pages. So the file is written anew, and the log folded into it.
  */
 function cleanFile(): void {
-  for (const deadline = Date.now() + cleanMillisMax; ; pause(busyMillis)) {
-    try {
-      db.db.exec('VACUUM');
-      if (db.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0) return;
-    } catch (error) {
-      if (sqliteCode(error) !== sqliteBusy) throw error;
+  const deadline = Date.now() + cleanMillisMax;
+  try {
+    patiently(deadline, () => db.db.exec('VACUUM'));
+    while (db.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy !== 0) {
+      if (Date.now() > deadline) throw new Error('something is reading it');
+      pause(busyMillis);
     }
-    if (Date.now() > deadline) throw new StillRead();
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new NotClean(`erased, but the file may still hold copies (${reason}): run purge again`);
   }
 }
 
-class StillRead extends Error {
-  override message = 'erased, but the file still holds copies because something is reading it: run purge again';
+/** Another process may hold the lock for a while. */
+function patiently(deadline: number, work: () => void): void {
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (sqliteCode(error) !== sqliteBusy || Date.now() > deadline) throw error;
+      pause(busyMillis);
+    }
+  }
 }
+
+class NotClean extends Error {}
 
 const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis);
 
@@ -102,10 +116,11 @@ function updateChildChunk(edit: ChildChunkEdit): ChildChunkOutcome {
   const settled = settleEdit(found, edit);
   if (settled !== undefined) return settled;
   const { chunk } = found.child_chunk ?? fail('settled as writable');
-  const { dataset_id, content, word_count, version } = edit;
-  if (chunk.content !== content) db.run(sql.keepRevision, edit.now, edit.key_id, dataset_id, chunk.id);
+  const { dataset_id, content, version } = edit;
+  const word_count = countWords(content);
+  if (chunk.content !== content) db.run(embedded.keepRevision, edit.now, edit.key_id, dataset_id, chunk.id);
   const updated_at = Math.max(edit.now, chunk.updated_at);
-  db.run(sql.replaceChildChunk, content, word_count, updated_at, version, dataset_id, chunk.id);
+  db.run(embedded.replaceChildChunk, content, word_count, updated_at, version, dataset_id, chunk.id);
   return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
 }
 
@@ -132,7 +147,8 @@ function purge(selection: Purge) {
 function failureOf(error: unknown): WriteFailure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof BadRecord) return { kind: 'bad-record', message };
-  if (error instanceof StillRead) return { kind: 'internal', message };
+  if (error instanceof ServiceError) return { kind: 'unavailable', message };
+  if (error instanceof NotClean) return { kind: 'internal', message };
   const code = sqliteCode(error);
   if (code !== undefined && sqlitePassing.includes(code)) return { kind: 'unavailable', message };
   return { kind: 'internal', message };

@@ -1,8 +1,9 @@
 import { dirname } from 'node:path';
 import { unavailable } from '../domain/errors.ts';
 import { settleEdit } from '../domain/update-child-chunk.ts';
-import type { Dialect, Engine, Row, Value, Write, WriteOptions } from './engine.ts';
+import { type Dialect, type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from './engine.ts';
 import { Connection, isClosed, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
+import { findPage } from './sqlite-statements.ts';
 import * as sql from './statements.ts';
 import { WriterQueue } from './writer-queue.ts';
 
@@ -14,7 +15,7 @@ const batchUnits = 65_536;
 const dialect: Dialect = {
   among: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   list: (values) => JSON.stringify(values),
-  findPage: sql.findPage,
+  findPage,
 };
 
 /** The embedded engine: this thread reads, the writer's thread writes. */
@@ -42,6 +43,11 @@ export class SqliteEngine implements Engine {
       if (!isClosed(error) && !sqlitePassing.includes(sqliteCode(error) ?? 0)) throw error;
       throw Object.assign(unavailable('the database cannot answer'), { cause: error });
     }
+  }
+
+  async ping(): Promise<void> {
+    this.#reader.requireFile();
+    await this.read(sql.ping);
   }
 
   async write<T>(write: Write, options: WriteOptions = {}): Promise<T> {
@@ -82,13 +88,4 @@ export class SqliteEngine implements Engine {
     await this.#writer.close();
     this.#reader.close();
   }
-}
-
-function unitsOf(row: Row): number {
-  let units = 0;
-  for (const name in row) {
-    const value = row[name];
-    units += typeof value === 'string' ? value.length : 8;
-  }
-  return units;
 }

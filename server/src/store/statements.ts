@@ -1,42 +1,8 @@
+import type { Prepared } from '../domain/prepare-record.ts';
 import type { ChildChunkFound, ChildChunkPlace, Purge, Referable } from '../domain/store.ts';
 import type { Row } from './engine.ts';
 
 /** The SQL of the service, in the subset that both engines take. Parameters are positional. */
-
-const visible = 'c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0';
-
-/** Optional parts of a question about a conversation: four statements, each planned for its case. */
-function conversation(select: string, joins: string, order: string) {
-  return (hasUser: boolean): string =>
-    `SELECT ${select} FROM conversations c ${joins} WHERE ${visible}${hasUser ? ' AND c."user" = ?' : ''} ${order}`;
-}
-
-const joinFirst = 'LEFT JOIN messages f ON f.conversation_id = c.conversation_id AND f.id = ?';
-
-/** Parameters: [first_id,] conversation_id, app_id[, user]. */
-export const findVersion = {
-  latest: conversation('c.version, 1 AS first_message_exists', '', ''),
-  before: conversation('c.version, CASE WHEN f.id IS NULL THEN 0 ELSE 1 END AS first_message_exists', joinFirst, ''),
-};
-
-const newestFirst = 'ORDER BY m.created_at DESC, m.sequence DESC LIMIT ?';
-const page = 'm.id, CAST(m.doc AS BLOB) AS doc';
-
-/** Parameters: [first_id,] conversation_id, app_id[, user], count. One row with a null id is an empty page. */
-export const findPage = {
-  latest: conversation(
-    `c.version, 1 AS first_message_exists, ${page}`,
-    'LEFT JOIN messages m ON m.conversation_id = c.conversation_id',
-    newestFirst,
-  ),
-  before: conversation(
-    `c.version, CASE WHEN f.id IS NULL THEN 0 ELSE 1 END AS first_message_exists, ${page}`,
-    `${joinFirst}
-     LEFT JOIN messages m ON m.conversation_id = c.conversation_id
-       AND (m.created_at, m.sequence) < (+f.created_at, +f.sequence)`,
-    newestFirst,
-  ),
-};
 
 export const findKey = `
   SELECT k.id, k.kind, k.workspace_id, k.app_id, k.dataset_ids, k.expires_at, k.revoked_at, a.mode
@@ -82,29 +48,6 @@ export function childChunkOf([row]: readonly Row[]): ChildChunkFound {
   };
 }
 
-/** Keeps the text that stands as the next revision. Parameters: replaced_at, key_id, dataset_id, id. */
-export const keepRevision = `
-  INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
-  SELECT c.dataset_id, c.id, 1 + COALESCE((
-      SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = c.dataset_id AND r.child_chunk_id = c.id
-    ), 0), c.content, CAST(? AS BIGINT), CAST(? AS TEXT)
-  FROM child_chunks c WHERE c.dataset_id = ? AND c.id = ?`;
-
-/** Parameters: content, word_count, updated_at, version, dataset_id, id. */
-export const replaceChildChunk = `
-  UPDATE child_chunks SET content = ?, word_count = ?, type = 'customized', updated_at = ?, version = ?
-  WHERE dataset_id = ? AND id = ?`;
-
-export const insertMessage = `
-  INSERT INTO messages (conversation_id, created_at, sequence, id, doc) VALUES (?, ?, ?, ?, ?)`;
-export const findMessage = 'SELECT created_at, sequence FROM messages WHERE conversation_id = ? AND id = ?';
-/** Parameters: created_at, doc, conversation_id, stored created_at, sequence. */
-export const replaceMessage = `
-  UPDATE messages SET created_at = ?, doc = ? WHERE conversation_id = ? AND created_at = ? AND sequence = ?`;
-export const findSequence = 'SELECT next_sequence FROM conversations WHERE conversation_id = ?';
-export const advanceConversation = `
-  UPDATE conversations SET next_sequence = ?, version = ? WHERE conversation_id = ?`;
-
 export const writeProvider = `
   INSERT INTO model_providers (workspace_id, provider, position, doc) VALUES (?, ?, ?, ?)
   ON CONFLICT (workspace_id, provider) DO UPDATE SET doc = excluded.doc`;
@@ -114,16 +57,23 @@ export const findProviderPosition = 'SELECT position FROM model_providers WHERE 
 export const findLastPosition = 'SELECT MAX(position) AS position FROM model_providers WHERE workspace_id = ?';
 export const clearModelEntries = 'DELETE FROM model_entries WHERE workspace_id = ? AND position = ?';
 
-export const findDatasetOf = {
-  document: 'SELECT dataset_id FROM documents WHERE id = ?',
-  segment: 'SELECT dataset_id FROM segments WHERE id = ?',
-  child_chunk: 'SELECT dataset_id FROM child_chunks WHERE id = ?',
-};
 /** The field of a record that names its parent. */
 export const parentField = { document: 'dataset_id', segment: 'document_id', child_chunk: 'segment_id' } as const;
 export const findChunkText = 'SELECT content FROM child_chunks WHERE dataset_id = ? AND id = ?';
 export const findKeyOfDigest = 'SELECT id FROM api_keys WHERE digest = ?';
 export const revokeKey = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?';
+
+/** Parameters: the number it makes way for, who, when and what was kept; see `moveRevisionValues`. */
+export const moveRevision = `
+  UPDATE child_chunk_revisions SET revision = 1 + (
+    SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = ? AND r.child_chunk_id = ?
+  )
+  WHERE dataset_id = ? AND child_chunk_id = ? AND revision = ? AND key_id IS NULL AND replaced_at = ? AND content <> ?`;
+
+export function moveRevisionValues(record: Prepared<'child_chunk_revision'>): (string | number)[] {
+  const { dataset_id, child_chunk_id, revision, imported_at, content } = record;
+  return [dataset_id, child_chunk_id, dataset_id, child_chunk_id, revision, imported_at, content];
+}
 
 const inPurge = {
   conversation: 'conversation_id = ?',
@@ -167,9 +117,4 @@ export const findAnything = `
 export function purgeBy(selection: Purge): [keyof typeof inPurge, string[]] {
   if ('conversation_id' in selection) return ['conversation', [selection.conversation_id]];
   return ['user', [selection.app_id, selection.user]];
-}
-
-/** Rare: a message written again without its time keeps the stored one. */
-export function withCreatedAt(doc: string, created_at: number): string {
-  return JSON.stringify({ ...JSON.parse(doc), created_at });
 }

@@ -1,6 +1,6 @@
 import type { RecordKind } from '../contract/record.ts';
 import type { PreparedRecord } from '../domain/prepare-record.ts';
-import { newVersion } from '../domain/update-child-chunk.ts';
+import { newVersion } from '../domain/version.ts';
 import type { Value } from './engine.ts';
 
 /** The kinds of record that are one row, written whole. */
@@ -87,9 +87,11 @@ export function upsertRow(upsert: Upsert): string {
   return `INSERT INTO ${upsert.table} (${columns.join(', ')}) VALUES (${marks}) ${onConflict(upsert)}`;
 }
 
-const integers = ['position', 'word_count', 'created_at', 'updated_at', 'expires_at', 'revoked_at', 'replaced_at'];
-const typeOf = (column: string): string =>
-  integers.includes(column) || ['revision', 'deleted', 'next_sequence'].includes(column) ? 'bigint' : 'text';
+const integers = [
+  ...['position', 'word_count', 'revision', 'deleted', 'next_sequence'],
+  ...['created_at', 'updated_at', 'expires_at', 'revoked_at', 'replaced_at'],
+];
+const typeOf = (column: string): string => (integers.includes(column) ? 'bigint' : 'text');
 
 /** Many rows; one list parameter a column, PostgreSQL's way. Returns the keys written. */
 export function upsertMany(upsert: Upsert): string {

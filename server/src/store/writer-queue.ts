@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { limits } from '../contract/limits.ts';
 import { ServiceError, unavailable } from '../domain/errors.ts';
@@ -16,23 +17,36 @@ type Waiting = {
 
 /** Hands queued writes to the writer thread, all that wait at once, and gives each its own answer. */
 export class WriterQueue {
-  readonly #worker: Worker;
+  readonly #path: string;
+  #worker: Worker;
   #waiting: Waiting[] = [];
   #inFlight: Waiting[] = [];
-  #dead: Error | undefined;
-  #closed: Promise<void>;
+  #isClosed = false;
 
   constructor(path: string) {
+    this.#path = path;
+    this.#worker = this.#start();
+  }
+
+  /** A thread that died is replaced; what it was handed may or may not be written, and is answered with 503. */
+  #start(): Worker {
     const file = import.meta.url.endsWith('.ts') ? './sqlite-writer.ts' : './sqlite-writer.js';
-    this.#worker = new Worker(new URL(file, import.meta.url), { workerData: { path } });
-    this.#worker.on('message', (answer: WriterAnswer) => this.#take(answer));
-    this.#worker.on('error', (error) => this.#fail(error as Error));
-    this.#closed = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
+    const worker = new Worker(new URL(file, import.meta.url), { workerData: { path: this.#path } });
+    worker.on('message', (answer: WriterAnswer) => this.#take(answer));
+    worker.once('error', (error) => {
+      const lost = this.#inFlight;
+      this.#inFlight = [];
+      for (const waiting of lost) settle(waiting, { failure: { kind: 'unavailable', message: String(error) } });
+      if (this.#isClosed) return;
+      this.#worker = this.#start();
+      this.#next();
+    });
+    return worker;
   }
 
   run<T>(write: Write, options: WriteOptions = {}): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#dead) return reject(unavailable('the database writer has stopped'));
+      if (this.#isClosed) return reject(unavailable('the database is closed'));
       const waiting: Waiting = { write, resolve, reject, timer: undefined, expired: false, progress: options.progress };
       if (!options.patient) waiting.timer = setTimeout(() => this.#expire(waiting), limits.writeWaitMillisMax);
       this.#waiting.push(waiting);
@@ -42,10 +56,12 @@ export class WriterQueue {
 
   /** Everything asked for is written first. */
   async close(): Promise<void> {
-    while (this.#inFlight.length > 0 || this.#waiting.length > 0) await new Promise((done) => setTimeout(done, 5));
-    this.#dead ??= new Error('closed');
+    while (this.#inFlight.length > 0 || this.#waiting.length > 0) await sleep(5);
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const exited = new Promise((resolve) => this.#worker.once('exit', resolve));
     this.#worker.postMessage('close');
-    await this.#closed;
+    await exited;
   }
 
   #next(): void {
@@ -81,16 +97,6 @@ export class WriterQueue {
     if (at === -1) return;
     this.#waiting.splice(at, 1);
     waiting.reject(tooBusy());
-  }
-
-  #fail(error: Error): void {
-    this.#dead = error;
-    for (const { reject, timer } of [...this.#inFlight, ...this.#waiting]) {
-      clearTimeout(timer);
-      reject(error);
-    }
-    this.#inFlight = [];
-    this.#waiting = [];
   }
 }
 

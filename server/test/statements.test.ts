@@ -1,0 +1,751 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import pg from 'pg';
+import { readConfig } from '../src/config.ts';
+import { makeSecret } from '../src/domain/api-key.ts';
+import { newVersion } from '../src/domain/version.ts';
+import { exportSteps } from '../src/store/export-records.ts';
+import { databaseOf } from '../src/store/open.ts';
+import { dialect, updateChildChunk } from '../src/store/postgres-statements.ts';
+import * as embedded from '../src/store/sqlite-statements.ts';
+import * as sql from '../src/store/statements.ts';
+import { type Answer, type Ask, makeWorld, message, newDatabaseUrl, type Service, startService } from './harness.ts';
+
+/** What a client was seen to send: every statement it had run, and how often it waited for an answer. */
+type Traffic = { statements: { name: string; text: string }[]; roundTrips: number };
+
+type Tap = { url: string; traffic: Traffic; startups: string[][]; close: () => Promise<void> };
+
+/** Stands between a client and PostgreSQL, passes everything on, and reads along what the client says. */
+async function tap(url: string): Promise<Tap> {
+  const { hostname, port } = new URL(url);
+  const traffic: Traffic = { statements: [], roundTrips: 0 };
+  const startups: string[][] = [];
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((client) => {
+    const database = net.connect(Number(port), hostname);
+    const read = reader(traffic, startups);
+    let isAnswered = true;
+    client.on('data', (bytes: Buffer) => {
+      if (read(bytes) && isAnswered) {
+        traffic.roundTrips += 1;
+        isAnswered = false;
+      }
+      database.write(bytes);
+    });
+    database.on('data', (bytes) => {
+      isAnswered = true;
+      client.write(bytes);
+    });
+    for (const [one, other] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => undefined);
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const tapped = new URL(url);
+  tapped.hostname = '127.0.0.1';
+  tapped.port = String((server.address() as AddressInfo).port);
+  const close = async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  };
+  return { url: tapped.href, traffic, startups, close };
+}
+
+/** Reads the frontend's side of the protocol. True where these bytes held a statement or a part of one. */
+function reader(traffic: Traffic, startups: string[][]): (bytes: Buffer) => boolean {
+  const prepared = new Map<string, string>();
+  let bound = '';
+  let started = false;
+  let rest: Buffer = Buffer.alloc(0);
+  const take = (type: string, body: Buffer): boolean => {
+    const words = body.toString().split('\0');
+    const [first = '', second = ''] = words;
+    if (type === 'P') prepared.set(first, second);
+    else if (type === 'B') bound = second;
+    else if (type === 'E') traffic.statements.push({ name: bound, text: prepared.get(bound) ?? '?' });
+    else if (type === 'Q') traffic.statements.push({ name: '', text: first });
+    else return false;
+    return true;
+  };
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    let spoke = false;
+    for (;;) {
+      const head = started ? 1 : 0;
+      if (rest.length < head + 4) return spoke;
+      const end = head + rest.readUInt32BE(head);
+      if (rest.length < end) return spoke;
+      const body = rest.subarray(head + 4, end);
+      if (started) spoke = take(String.fromCharCode(rest[0] ?? 0), body) || spoke;
+      else startups.push(body.subarray(4).toString().split('\0').filter(Boolean));
+      started = true;
+      rest = rest.subarray(end);
+    }
+  };
+}
+
+/** A statement in a few words: what it does first, and to which tables. */
+function gist(text: string): string {
+  const tables = [...text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE) (?:LATERAL )?([a-z_]+)/g)].map(([, table]) => table);
+  return `${text.trim().split(/\s/, 1)[0]} ${[...new Set(tables)].join(' ')}`;
+}
+
+const keyQuestion = 'SELECT api_keys apps';
+const chunkQuestion = 'SELECT datasets documents segments child_chunks';
+const models = '/v1/workspaces/current/models/model-types/llm';
+
+for (const prepared of ['on', 'off'])
+  describe(`what is sent to PostgreSQL, DATABASE_PREPARED=${prepared}`, () => {
+    let wire: Tap;
+    let service: Service;
+    let remove: () => Promise<void>;
+    const { one, other, records } = makeWorld();
+    const first = message(one.ids.conversation, 1);
+    const second = message(one.ids.conversation, 2);
+    const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+
+    before(async () => {
+      const database = await newDatabaseUrl('postgres');
+      remove = database.remove;
+      wire = await tap(database.url);
+      service = await startService('postgres', { DATABASE_PREPARED: prepared }, wire.url);
+      await service.load([...records, first, second]);
+    });
+    after(async () => {
+      await service?.close();
+      await wire?.close();
+      await remove?.();
+    });
+
+    type Sent = Traffic & { answer: Answer };
+    async function sent(method: string, path: string, asked: Ask): Promise<Sent> {
+      wire.traffic.statements.length = 0;
+      wire.traffic.roundTrips = 0;
+      const answer = await service.ask(method, path, asked);
+      return { answer, statements: [...wire.traffic.statements], roundTrips: wire.traffic.roundTrips };
+    }
+    /** With the key in the cache, where a request of the same key has just put it. */
+    async function warm(method: string, path: string, asked: Ask): Promise<Sent> {
+      await service.ask('GET', models, { key: asked.key });
+      return sent(method, path, asked);
+    }
+    function assertOne({ answer, statements, roundTrips }: Sent, status: number, what: string): void {
+      assert.equal(answer.status, status);
+      assert.deepEqual(
+        statements.map(({ text }) => gist(text)),
+        [what],
+      );
+      assert.equal(roundTrips, 1);
+    }
+
+    it('is read by the test: a statement, its text and its round trip', async () => {
+      wire.traffic.statements.length = 0;
+      wire.traffic.roundTrips = 0;
+      const client = new pg.Client(wire.url);
+      await client.connect();
+      await client.query('SELECT 1');
+      await client.query('SELECT $1::text', ['x']);
+      await client.end();
+      assert.deepEqual(
+        wire.traffic.statements.map(({ text }) => text),
+        ['SELECT 1', 'SELECT $1::text'],
+      );
+      assert.equal(wire.traffic.roundTrips, 2);
+    });
+
+    const key = one.keys.app;
+    it('GET /messages: one statement', async () => {
+      const seen = await warm('GET', page, { key });
+      assertOne(seen, 200, 'SELECT conversations messages');
+      assert.equal(seen.answer.body.data.length, 2);
+      assertOne(await warm('GET', `${page}&user=ann`, { key }), 200, 'SELECT conversations messages');
+    });
+
+    it('GET /messages with first_id: one statement', async () => {
+      const seen = await warm('GET', `${page}&first_id=${second.id}`, { key });
+      assertOne(seen, 200, 'SELECT conversations messages');
+      assert.deepEqual(
+        seen.answer.body.data.map(({ id }: { id: string }) => id),
+        [first.id],
+      );
+      assertOne(
+        await warm('GET', `${page}&user=ann&first_id=${second.id}`, { key }),
+        200,
+        'SELECT conversations messages',
+      );
+    });
+
+    it('GET /messages of what is not there: one statement', async () => {
+      const lost = one.ids.chunk;
+      for (const path of [`/v1/messages?conversation_id=${lost}`, `${page}&first_id=${lost}`, `${page}&user=bob`])
+        assertOne(await warm('GET', path, { key }), 404, 'SELECT conversations messages');
+    });
+
+    it('GET /messages, 304: one statement, which reads no page', async () => {
+      const etag = (await service.ask('GET', page, { key })).headers.etag ?? '';
+      const held = { key, headers: { 'if-none-match': etag } };
+      assertOne(await warm('GET', page, held), 304, 'SELECT conversations messages');
+      const older = `${page}&first_id=${second.id}`;
+      const olderTag = (await service.ask('GET', older, { key })).headers.etag ?? '';
+      const headers = { 'if-none-match': olderTag };
+      assertOne(await warm('GET', older, { key, headers }), 304, 'SELECT conversations messages');
+    });
+
+    it('GET /messages, If-None-Match that does not match: one statement all the same', async () => {
+      const etag = (await service.ask('GET', page, { key })).headers.etag ?? '';
+      const outdated = etag.replace(/"[^.]*/, '"AAAAAAAAAAAAAAAAAAAAAA');
+      for (const path of [page, `${page}&first_id=${second.id}`]) {
+        for (const tag of ['"other"', outdated]) {
+          const seen = await warm('GET', path, { key, headers: { 'if-none-match': tag } });
+          assertOne(seen, 200, 'SELECT conversations messages');
+          assert.equal(seen.roundTrips, 1);
+        }
+      }
+    });
+
+    const knowledge = one.keys.knowledge;
+    const patch = (content: string, headers = {}): Ask => ({ key: knowledge, headers, body: { content } });
+    const edit = gist(updateChildChunk);
+
+    it('PATCH: one statement, whatever comes of it', async () => {
+      assertOne(await warm('PATCH', one.chunkPath, patch('new text')), 200, edit);
+      const same = await warm('PATCH', one.chunkPath, patch('new text'));
+      assertOne(same, 200, edit);
+      const etag = same.answer.headers.etag ?? '';
+      assertOne(await warm('PATCH', one.chunkPath, patch('newer text', { 'if-match': etag })), 200, edit);
+      assertOne(await warm('PATCH', one.chunkPath, patch('other text', { 'if-match': etag })), 412, edit);
+      assertOne(await warm('PATCH', one.chunkPath, patch('newer text', { 'if-match': etag })), 200, edit);
+      assertOne(await warm('PATCH', one.chunkPath, patch('any text', { 'if-match': '*' })), 200, edit);
+      assertOne(await warm('PATCH', other.chunkPath, patch('new text')), 404, edit);
+      const lost = one.chunkPath.replace(one.ids.chunk, one.ids.app);
+      assertOne(await warm('PATCH', lost, patch('new text')), 404, edit);
+    });
+
+    it('GET of a chunk: one statement', async () => {
+      const seen = await warm('GET', one.chunkPath, { key: knowledge });
+      assertOne(seen, 200, chunkQuestion);
+      const headers = { 'if-none-match': seen.answer.headers.etag ?? '' };
+      assertOne(await warm('GET', one.chunkPath, { key: knowledge, headers }), 304, chunkQuestion);
+      assertOne(await warm('GET', other.chunkPath, { key: knowledge }), 404, chunkQuestion);
+    });
+
+    it('models: one statement', async () => {
+      assertOne(await warm('GET', models, { key: knowledge }), 200, 'SELECT model_entries');
+      assertOne(await warm('GET', models, { key }), 200, 'SELECT model_entries');
+    });
+
+    it('what is refused before the database: no statement', async () => {
+      const refused: [string, string, Ask, number][] = [
+        ['GET', `${page}&limit=0`, { key }, 400],
+        ['PATCH', one.chunkPath, patch(' '), 400],
+        ['GET', `${models}x`, { key }, 400],
+        ['GET', page, {}, 401],
+      ];
+      for (const [method, path, asked, status] of refused) {
+        const seen = await warm(method, path, { ...asked });
+        assert.deepEqual([seen.answer.status, seen.statements], [status, []]);
+      }
+    });
+
+    it('one statement more where the key is not remembered, and none for a key known to be unknown', async () => {
+      const forget = () =>
+        service.load([{ record: 'api_key', kind: 'admin', name: 'another', secret: makeSecret('admin') }]);
+      const operations: [string, string, Ask, string][] = [
+        ['GET', page, { key }, 'SELECT conversations messages'],
+        ['PATCH', one.chunkPath, patch('text of a key not remembered'), edit],
+        ['GET', one.chunkPath, { key: knowledge }, chunkQuestion],
+        ['GET', models, { key: knowledge }, 'SELECT model_entries'],
+      ];
+      for (const [method, path, asked, what] of operations) {
+        await forget();
+        const seen = await sent(method, path, asked);
+        assert.equal(seen.answer.status, 200);
+        assert.deepEqual(
+          seen.statements.map(({ text }) => gist(text)),
+          [keyQuestion, what],
+        );
+      }
+      const unknown = { key: makeSecret('app') };
+      assert.equal((await sent('GET', page, unknown)).statements.length, 1);
+      assert.equal((await sent('GET', page, unknown)).statements.length, 0);
+    });
+
+    it('no setting of the session, at the start of a connection or later', async () => {
+      const allowed = ['user', 'database', 'client_encoding', 'application_name'];
+      assert.ok(wire.startups.length > 0);
+      for (const startup of wire.startups)
+        assert.deepEqual(
+          startup.filter((_, at) => at % 2 === 0 && !allowed.includes(startup[at] ?? '')),
+          [],
+        );
+    });
+
+    it(
+      prepared === 'on' ? 'statements are prepared under a name' : 'no statement is prepared under a name',
+      async () => {
+        const asked: [string, string, Ask][] = [
+          ['GET', page, { key }],
+          ['PATCH', one.chunkPath, patch('prepared text')],
+          ['GET', models, { key }],
+        ];
+        for (const [method, path, ask] of asked) {
+          const { statements } = await warm(method, path, ask);
+          assert.equal(statements.length, 1);
+          assert.equal(statements[0]?.name !== '', prepared === 'on');
+        }
+      },
+    );
+  });
+
+describe('what is run on SQLite', () => {
+  let service: Service;
+  const { one, other, records } = makeWorld();
+  const second = message(one.ids.conversation, 2);
+  const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+  const ran: string[] = [];
+  const methods = ['all', 'get', 'run', 'iterate'] as const;
+  const kept = new Map(methods.map((method) => [method, StatementSync.prototype[method]]));
+  const exec = DatabaseSync.prototype.exec;
+
+  before(async () => {
+    for (const method of methods) {
+      const original = StatementSync.prototype[method] as (...values: unknown[]) => unknown;
+      Object.assign(StatementSync.prototype, {
+        [method](this: StatementSync, ...values: unknown[]) {
+          ran.push(this.sourceSQL);
+          return original.apply(this, values);
+        },
+      });
+    }
+    DatabaseSync.prototype.exec = function (text) {
+      ran.push(text);
+      return exec.call(this, text);
+    };
+    service = await startService('sqlite');
+    await service.load([...records, message(one.ids.conversation, 1), second]);
+  });
+  after(async () => {
+    Object.assign(StatementSync.prototype, Object.fromEntries(kept));
+    DatabaseSync.prototype.exec = exec;
+    await service?.close();
+  });
+
+  async function run(method: string, path: string, asked: Ask, status: number): Promise<string[]> {
+    ran.length = 0;
+    assert.equal((await service.ask(method, path, asked)).status, status);
+    return ran.map(gist);
+  }
+  const key = one.keys.app;
+  const pageQuestion = 'SELECT conversations messages';
+
+  it('GET /messages: one for the key, one for the page', async () => {
+    assert.deepEqual(await run('GET', page, { key }, 200), [keyQuestion, pageQuestion]);
+    assert.deepEqual(await run('GET', `${page}&user=ann&first_id=${second.id}`, { key }, 200), [
+      keyQuestion,
+      pageQuestion,
+    ]);
+    assert.deepEqual(await run('GET', `${page}&user=bob`, { key }, 404), [keyQuestion, pageQuestion]);
+  });
+
+  it('GET /messages with If-None-Match: one for the key, one for the page, also where it changed', async () => {
+    const etag = (await service.ask('GET', page, { key })).headers.etag ?? '';
+    const asked = { key, headers: { 'if-none-match': etag } };
+    assert.deepEqual(await run('GET', page, asked, 304), [keyQuestion, pageQuestion]);
+    const stale = { key, headers: { 'if-none-match': '"other"' } };
+    assert.deepEqual(await run('GET', page, stale, 200), [keyQuestion, pageQuestion]);
+  });
+
+  it('models and GET of a chunk: one for the key, one for the answer', async () => {
+    assert.deepEqual(await run('GET', models, { key }, 200), [keyQuestion, 'SELECT model_entries']);
+    const knowledge = { key: one.keys.knowledge };
+    assert.deepEqual(await run('GET', one.chunkPath, knowledge, 200), [keyQuestion, chunkQuestion]);
+    assert.deepEqual(await run('GET', other.chunkPath, knowledge, 404), [keyQuestion, chunkQuestion]);
+  });
+
+  it('PATCH: one for the key and one look, on the thread that answers', async () => {
+    for (const content of ['new text', 'new text', 'newer text']) {
+      const asked = { key: one.keys.knowledge, body: { content } };
+      assert.deepEqual(await run('PATCH', one.chunkPath, asked, 200), [keyQuestion, chunkQuestion]);
+    }
+  });
+
+  it('PATCH: the write on the thread that writes, in one transaction', async () => {
+    // The product's own writer, in a thread whose statements are told.
+    const code = `
+      const { parentPort } = require('node:worker_threads');
+      const { DatabaseSync, StatementSync } = require('node:sqlite');
+      const tell = (sql) => parentPort.postMessage({ sql });
+      for (const method of ['all', 'get', 'run']) {
+        const original = StatementSync.prototype[method];
+        StatementSync.prototype[method] = function (...values) {
+          tell(this.sourceSQL);
+          return original.apply(this, values);
+        };
+      }
+      const { exec } = DatabaseSync.prototype;
+      DatabaseSync.prototype.exec = function (text) {
+        tell(text);
+        return exec.call(this, text);
+      };
+      import(${JSON.stringify(new URL('../src/store/sqlite-writer.ts', import.meta.url).href)});`;
+    const path = service.config.database_url.replace('sqlite:', '');
+    const writer = new Worker(code, { eval: true, workerData: { path } });
+    const told: string[] = [];
+    const answered = new Promise<unknown>((resolve, reject) => {
+      writer.on('error', reject);
+      writer.on('message', (said) => ('sql' in said ? told.push(said.sql) : resolve(said)));
+    });
+    const { dataset, document, segment, chunk } = one.ids;
+    const place = { dataset_id: dataset, document_id: document, segment_id: segment, child_chunk_id: chunk };
+    const text = { content: 'text by the writer', word_count: 4, now: 2_000_000_000, key_id: one.keyIds.knowledge };
+    const workspace_id = one.ids.workspace;
+    const edit = { ...place, workspace_id, ...text, version: newVersion(), precondition: undefined };
+    writer.postMessage([{ name: 'updateChildChunk', edit }]);
+    const [result] = ((await answered) as { results: { value?: { version: string } }[] }).results;
+    writer.postMessage('close');
+    await once(writer, 'exit');
+    assert.equal(result?.value?.version, edit.version);
+    const steps = told.slice(told.indexOf('BEGIN IMMEDIATE')).map(gist);
+    assert.deepEqual(
+      steps.map((step) => step.trim()),
+      [
+        ...['BEGIN', 'SAVEPOINT', chunkQuestion, 'INSERT child_chunk_revisions child_chunks', 'UPDATE child_chunks'],
+        ...['RELEASE', 'COMMIT'],
+      ],
+    );
+  });
+});
+
+const length = 200_000;
+const ties = 100_000;
+const limit = 100;
+const tiedSecond = 5_000_000;
+
+/** Rows enough in every table that reading one whole would be the worse plan. */
+const filler = [
+  `INSERT INTO workspaces SELECT 'w' || i, 'w' FROM generate_series(1, 2000) i`,
+  `INSERT INTO apps SELECT 'a' || i, 'w' || i, 'a', 'chat' FROM generate_series(1, 2000) i`,
+  `INSERT INTO api_keys SELECT 'k' || i, 'app', 'w' || i, 'a' || i, NULL, 'k', md5(i::text), 1, NULL, NULL
+   FROM generate_series(1, 5000) i`,
+  `INSERT INTO conversations SELECT 'c' || i, 'a' || i % 2000, 'u', 1, 0, 'v', 1 FROM generate_series(1, 10000) i`,
+  `INSERT INTO datasets SELECT 'd' || i, 'w' || i, 'd' FROM generate_series(1, 2000) i`,
+  `INSERT INTO documents SELECT 'd' || i % 2000, 'o' || i, 'o' FROM generate_series(1, 5000) i`,
+  `INSERT INTO segments SELECT 'd' || i % 2000, 's' || i, 'o' || i % 5000, i, 's' FROM generate_series(1, 10000) i`,
+  `INSERT INTO child_chunks SELECT 'd' || i % 2000, 'h' || i, 's' || i % 10000, 'text', i, 1, 'automatic', 1, 1, 'v'
+   FROM generate_series(1, 20000) i`,
+  `INSERT INTO child_chunk_revisions SELECT 'd' || i % 2000, 'h' || i, 1, 'text', 1, NULL
+   FROM generate_series(1, 10000) i`,
+  `INSERT INTO model_providers SELECT 'w' || i % 500, 'p' || i, i, '{}' FROM generate_series(1, 5000) i`,
+  `INSERT INTO model_entries SELECT 'w' || i % 500, 'llm', i, '{}' FROM generate_series(1, 5000) i`,
+  `INSERT INTO messages SELECT 'c1', i, i, 'm' || i, '{"answer":"short"}' FROM generate_series(1, ${length}) i`,
+  `INSERT INTO messages SELECT 'c2', ${tiedSecond}, i, 'm' || i, '{"answer":"short"}'
+   FROM generate_series(1, ${ties}) i`,
+  // Others, before, between and behind.
+  `INSERT INTO messages SELECT 'c' || i % 5000 + 3, i, i, 'm' || i, '{"answer":"short"}'
+   FROM generate_series(1, 20000) i`,
+];
+
+/** What the planner says of one step: only what is asked for here. */
+type Plan = {
+  'Node Type': string;
+  'Relation Name'?: string;
+  Alias?: string;
+  'Index Name'?: string;
+  'Index Cond'?: string;
+  'Scan Direction'?: string;
+  'Actual Rows'?: number;
+  'Actual Loops'?: number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  'Shared Hit Blocks'?: number;
+  'Shared Read Blocks'?: number;
+  Plans?: Plan[];
+};
+const stepsOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(stepsOf)];
+const describePlan = (plan: Plan): string =>
+  stepsOf(plan)
+    .map((step) => [step['Node Type'], step.Alias, step['Index Name'], step['Index Cond']].filter(Boolean).join(' '))
+    .join(' / ');
+
+/** Rows that scans have touched, also those they threw away. */
+function rowsRead(plan: Plan): number {
+  const isScan = (step: Plan) => step['Relation Name'] !== undefined;
+  return stepsOf(plan)
+    .filter(isScan)
+    .map((step) => {
+      const rows = (step['Actual Rows'] ?? 0) * (step['Actual Loops'] ?? 1);
+      return rows + (step['Rows Removed by Filter'] ?? 0) + (step['Rows Removed by Index Recheck'] ?? 0);
+    })
+    .reduce((sum, rows) => sum + rows, 0);
+}
+
+describe('plans on PostgreSQL', () => {
+  let client: pg.Client;
+  let remove: () => Promise<void>;
+
+  before(async () => {
+    const database = await newDatabaseUrl('postgres');
+    remove = database.remove;
+    await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
+    client = new pg.Client(database.url);
+    await client.connect();
+    for (const statement of filler) await client.query(statement);
+    await client.query('VACUUM ANALYZE');
+  });
+  after(async () => {
+    await client?.end();
+    await remove?.();
+  });
+
+  const modes = ['force_custom_plan', 'force_generic_plan'] as const;
+  const spell = (text: string): string => {
+    let at = 0;
+    return text.replaceAll('?', () => `$${++at}`);
+  };
+  let made = 0;
+  /** The plan as a prepared statement gets it, and what came of it. */
+  async function explain(mode: (typeof modes)[number], text: string, values: (string | number | null)[]) {
+    await client.query(`SET plan_cache_mode = ${mode}`);
+    const name = `explained_${++made}`;
+    await client.query(`PREPARE ${name} AS ${spell(text)}`);
+    const given = values.map((value) => (typeof value === 'string' ? pg.escapeLiteral(value) : String(value)));
+    const executed = `EXECUTE ${name}${given.length > 0 ? `(${given.join(', ')})` : ''}`;
+    await client.query('BEGIN');
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${executed}`);
+    await client.query('ROLLBACK');
+    return rows[0]['QUERY PLAN'][0].Plan as Plan;
+  }
+  function assertIndexed(plan: Plan): void {
+    assert.ok(!stepsOf(plan).some((step) => step['Node Type'] === 'Seq Scan'), describePlan(plan));
+  }
+
+  /** The scan that reads the page, held to the primary key and to the rows of the page. */
+  function assertPage(plan: Plan, hasFirst: boolean, rows: number): void {
+    assertIndexed(plan);
+    const scan = stepsOf(plan).find((step) => step.Alias === 'messages');
+    assert.equal(scan?.['Node Type'], 'Index Scan', describePlan(plan));
+    assert.equal(scan['Index Name'], 'messages_pkey');
+    assert.equal(scan['Scan Direction'], 'Backward');
+    assert.match(scan['Index Cond'] ?? '', /conversation_id = /);
+    if (hasFirst)
+      assert.match(scan['Index Cond'] ?? '', /ROW\(created_at, sequence\) < ROW\(f\.created_at, f\.sequence\)/);
+    assert.equal(scan['Rows Removed by Filter'] ?? 0, 0);
+    assert.equal(scan['Actual Rows'], rows);
+    for (const step of stepsOf(plan))
+      if (/Sort/.test(step['Node Type'])) assert.ok((step['Actual Rows'] ?? 0) <= limit + 1, describePlan(plan));
+    assert.ok(rowsRead(plan) <= limit + 1 + 2, `${rowsRead(plan)} rows read`);
+    const blocks = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+    assert.ok(blocks < limit + 50, `${blocks} blocks read`);
+  }
+
+  for (const mode of modes) {
+    it(`a page at the start, in the middle and at the end of ${length} messages, ${mode}`, async (t) => {
+      const places = { newest: length, middle: length / 2, oldest: limit / 2 };
+      for (const hasUser of [false, true]) {
+        const user = hasUser ? ['u'] : [];
+        const latest = await explain(mode, dialect.findPage(false, hasUser), ['', 'c1', 'a1', ...user, limit + 1]);
+        assertPage(latest, false, limit + 1);
+        t.diagnostic(`no first_id: ${rowsRead(latest)} rows read: ${describePlan(latest)}`);
+        for (const [place, first] of Object.entries(places)) {
+          const values = [`m${first}`, '', 'c1', 'a1', ...user, limit + 1];
+          const plan = await explain(mode, dialect.findPage(true, hasUser), values);
+          assertPage(plan, true, Math.min(limit + 1, first - 1));
+          const blocks = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+          t.diagnostic(`${place}: ${rowsRead(plan)} rows, ${blocks} blocks read: ${describePlan(plan)}`);
+        }
+      }
+    });
+
+    it(`a page among ${ties} messages of one second, ${mode}`, async (t) => {
+      for (const first of [ties, ties / 2, 10]) {
+        const plan = await explain(mode, dialect.findPage(true, false), [`m${first}`, '', 'c2', 'a2', limit + 1]);
+        assertPage(plan, true, Math.min(limit + 1, first - 1));
+        t.diagnostic(`from ${first}: ${rowsRead(plan)} rows read`);
+      }
+    });
+
+    it(`a first_id that is not there reads no page, ${mode}`, async () => {
+      const plan = await explain(mode, dialect.findPage(true, false), ['none', '', 'c1', 'a1', limit + 1]);
+      assertPage(plan, true, 0);
+      assert.ok(rowsRead(plan) <= 2);
+    });
+
+    it(`every other statement of the operations reads its rows alone, by their keys, ${mode}`, async (t) => {
+      const place = ['d1', 'w1', 'o1', 's1', 'h1'];
+      const chunk = sql.childChunkValues({
+        dataset_id: 'd1',
+        workspace_id: 'w1',
+        document_id: 'o1',
+        segment_id: 's1',
+        child_chunk_id: 'h1',
+      });
+      const questions: [string, string, (string | number | null)[], number][] = [
+        ['key', sql.findKey, ['c4ca4238a0b923820dcc509a6f75849b'], 2],
+        ['held page', dialect.findPage(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
+        ['held page with first_id', dialect.findPage(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
+        ['models', sql.findModelEntries, ['w1', 'llm'], 10],
+        ['chunk', sql.findChildChunk, chunk, 4],
+        ['edit', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null], 9],
+      ];
+      for (const [name, text, values, rows] of questions) {
+        const plan = await explain(mode, text, values);
+        assertIndexed(plan);
+        // A row that is written counts as read once more by the step that writes it.
+        assert.ok(rowsRead(plan) <= rows, `${name}: ${rowsRead(plan)} rows read: ${describePlan(plan)}`);
+        t.diagnostic(`${name}: ${rowsRead(plan)} rows read: ${describePlan(plan)}`);
+      }
+    });
+  }
+
+  it('an edit changes one row and keeps one revision', async () => {
+    const place = ['d1', 'w1', 'o1', 's1', 'h1'];
+    const plan = await explain('force_generic_plan', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null]);
+    const writes = stepsOf(plan).filter((step) => step['Node Type'] === 'ModifyTable');
+    assert.deepEqual(writes.map((step) => step['Relation Name']).sort(), ['child_chunk_revisions', 'child_chunks']);
+  });
+
+  it('an export walks the large tables by their keys, without sorting', async () => {
+    await client.query('SET plan_cache_mode = auto');
+    for (const { sql: text } of exportSteps) {
+      if (!/FROM (messages|conversations|documents|segments|child_chunks|child_chunk_revisions)\b/.test(text)) continue;
+      const { rows } = await client.query(`EXPLAIN (FORMAT JSON) DECLARE walk NO SCROLL CURSOR FOR ${text}`);
+      const plan = rows[0]['QUERY PLAN'][0].Plan as Plan;
+      assert.ok(!stepsOf(plan).some((step) => step['Node Type'].includes('Sort')), `${text}: ${describePlan(plan)}`);
+    }
+  });
+});
+
+describe('plans on SQLite', () => {
+  let db: DatabaseSync;
+  let remove: () => Promise<void>;
+
+  before(async () => {
+    const database = await newDatabaseUrl('sqlite');
+    remove = database.remove;
+    await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
+    db = new DatabaseSync(database.url.replace('sqlite:', ''));
+    db.exec(`
+      PRAGMA synchronous = OFF;
+      INSERT INTO conversations VALUES ('c1', 'a1', 'u', 1, 0, 'v', 1), ('c2', 'a2', 'u', 1, 0, 'v', 1);
+      INSERT INTO messages WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${length})
+        SELECT 'c1', i, i, 'm' || i, '{"answer":"short"}' FROM n;
+      INSERT INTO messages WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ties})
+        SELECT 'c2', ${tiedSecond}, i, 'm' || i, '{"answer":"short"}' FROM n;`);
+  });
+  after(async () => {
+    db?.close();
+    await remove?.();
+  });
+
+  const planOf = (text: string): string[] =>
+    db
+      .prepare(`EXPLAIN QUERY PLAN ${text}`)
+      .all(...Array(text.split('?').length - 1).fill(null))
+      .map(({ detail }) => String(detail));
+
+  /** Reads by a key alone; a list of parameters may be walked. */
+  function assertSearch(text: string, ...expected: RegExp[]): void {
+    const plan = planOf(text).filter((step) => !/^SCAN json_each VIRTUAL TABLE/.test(step));
+    const shown = `${text}\n${plan.join('\n')}`;
+    assert.ok(
+      plan.some((step) => step.startsWith('SEARCH ')),
+      shown,
+    );
+    assert.ok(!plan.some((step) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(step)), shown);
+    for (const pattern of expected)
+      assert.ok(
+        plan.some((step) => pattern.test(step)),
+        `${pattern} in ${shown}`,
+      );
+  }
+
+  const byConversation = /^SEARCH c USING PRIMARY KEY \(conversation_id=\?\)/;
+  const byId = /^SEARCH f USING (COVERING )?INDEX messages_by_id \(conversation_id=\? AND id=\?\)/;
+
+  it('shows a scan, a sort and a wrong key where there is one', () => {
+    assert.throws(() => assertSearch('SELECT * FROM messages WHERE sequence = ?'));
+    assert.throws(() => assertSearch('SELECT * FROM messages WHERE conversation_id = ? ORDER BY sequence'));
+    assert.throws(() => assertSearch('SELECT * FROM messages WHERE conversation_id = ?', /sequence/));
+  });
+
+  for (const hasUser of [false, true])
+    it(`pages, ${hasUser ? 'with' : 'without'} user`, (t) => {
+      const latest = /^SEARCH m USING PRIMARY KEY \(conversation_id=\?\)/;
+      const range = /^SEARCH m USING PRIMARY KEY \(conversation_id=\? AND \(created_at,sequence\)<\(\?,\?\)\)/;
+      assertSearch(embedded.findPage(false, hasUser), byConversation, latest);
+      assertSearch(embedded.findPage(true, hasUser), byConversation, byId, range);
+      t.diagnostic(planOf(embedded.findPage(true, hasUser)).join(' / '));
+    });
+
+  it('a page costs the same at the start and at the end, also among ties', (t) => {
+    const statement = db.prepare(embedded.findPage(true, false));
+    const median = (...values: (string | number)[]): number => {
+      const times = Array.from({ length: 51 }, () => {
+        const began = performance.now();
+        assert.equal(statement.all(...values).length, limit + 1);
+        return performance.now() - began;
+      });
+      return times.sort((one, other) => one - other)[25] ?? 0;
+    };
+    const newest = median(`m${length}`, '', 'c1', 'a1', limit + 1);
+    const oldest = median(`m${limit + 2}`, '', 'c1', 'a1', limit + 1);
+    const tied = median(`m${limit + 2}`, '', 'c2', 'a2', limit + 1);
+    for (const [place, millis] of Object.entries({ newest, oldest, tied }))
+      t.diagnostic(`${place}: ${(millis * 1000).toFixed(0)} µs`);
+    // Walking to a page instead of seeking it would take a thousand times as long.
+    assert.ok(Math.max(oldest, tied) < newest * 20 + 1);
+  });
+
+  it('every other statement that looks something up', () => {
+    assertSearch(sql.findKey, /^SEARCH k USING INDEX \w+ \(digest=\?\)/, /^SEARCH a USING PRIMARY KEY \(id=\?\)/);
+    assertSearch(sql.findModelEntries, /USING PRIMARY KEY \(workspace_id=\? AND model_type=\?\)/);
+    assertSearch(
+      sql.findChildChunk,
+      /^SEARCH d USING PRIMARY KEY \(id=\?\)/,
+      /^SEARCH o USING (PRIMARY KEY \(dataset_id=\? AND id=\?|COVERING INDEX documents_by_id \(id=\? AND dataset_id=\?)\)/,
+      /^SEARCH s USING PRIMARY KEY \(dataset_id=\? AND id=\?\)/,
+      /^SEARCH c USING PRIMARY KEY \(dataset_id=\? AND id=\?\)/,
+    );
+    assertSearch(
+      embedded.keepRevision,
+      /^SEARCH c USING PRIMARY KEY/,
+      /^SEARCH r USING .*dataset_id=\? AND child_chunk_id=\?/,
+    );
+    const { findMessage, replaceMessage, findSequence, advanceConversation, replaceChildChunk, findDatasetOf } =
+      embedded;
+    const { findProviderPosition, findLastPosition, clearModelEntries, findChunkText, findKeyOfDigest, revokeKey } =
+      sql;
+    const others = [findMessage, replaceMessage, findSequence, advanceConversation, findProviderPosition];
+    const more = [findLastPosition, clearModelEntries, findChunkText, findKeyOfDigest, revokeKey, replaceChildChunk];
+    for (const text of [...others, ...more, ...Object.values(findDatasetOf)]) assertSearch(text);
+    for (const by of ['conversation', 'user'] as const)
+      for (const statement of Object.values(sql.purge)) assertSearch(statement(by));
+    const kinds = ['workspace', 'app', 'dataset', 'document', 'segment', 'child_chunk', 'conversation'] as const;
+    for (const kind of [...kinds, 'api_key', 'digest', 'key_digest'] as const)
+      assertSearch(sql.findKnown(kind, (column) => `${column} IN (SELECT value FROM json_each(?))`));
+  });
+
+  it('an export walks the large tables by their keys, without sorting', () => {
+    for (const { sql: text } of exportSteps) {
+      const plan = planOf(text);
+      // The providers of a workspace are few.
+      if (text.includes('FROM model_providers')) continue;
+      assert.ok(plan.length === 1 && plan[0]?.startsWith('SCAN'), `${text}: ${plan.join(' / ')}`);
+    }
+  });
+});
