@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { makeSecret } from '../src/domain/api-key.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import {
   type Answer,
   type ChunkIds,

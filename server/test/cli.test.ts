@@ -137,6 +137,7 @@ describe('wrong usage: exit 2 and one line on standard error', together, () => {
     [['keys', 'create', '--kind', 'knowledge'], /--workspace/],
     [['keys', 'create', '--kind', 'app', '--app', id, '--workspace', id], /--workspace/],
     [['keys', 'create', '--kind', 'app', '--app', id, '--dataset', id], /--dataset/],
+    [['keys', 'create', '--kind', 'admin', 'more'], /unexpected argument 'more'/],
     [['keys', 'create', '--kind', 'knowledge', '--workspace', id, '--app', id], /--app/],
     [['keys', 'create', '--kind', 'admin', '--workspace', id], /--workspace/],
     ...['90', 'd', '0d', '1.5d', '-1d', '90d ', 'never', ''].map((time): [string[], RegExp] => [
@@ -540,6 +541,9 @@ describe('while serve runs on the same file', together, () => {
     assert.equal((await ask(serving.base, other.chunkPath, one.keys.knowledge)).status, 200);
     const { status, body } = await ask(serving.base, other.chunkPath, secret);
     assert.deepEqual([status, body.message], [404, 'dataset not found']);
+    const both = JSON.parse(assertDone(await run([...call, other.ids.dataset, '--json'], { cwd })));
+    assert.equal((await ask(serving.base, one.chunkPath, both.secret)).status, 200);
+    assert.equal((await ask(serving.base, other.chunkPath, both.secret)).status, 200);
   });
 
   it('an import shows at once', async () => {

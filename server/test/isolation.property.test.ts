@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { KeyKind } from '../src/contract/record.ts';
-import { makeSecret } from '../src/domain/api-key.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import {
   type Answer,
   type Ask,

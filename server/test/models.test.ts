@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { makeSecret } from '../src/domain/api-key.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import { type Answer, makeTenant, ndjson, onEveryEngine, type Service, startService, type Tenant } from './harness.ts';
 
 const types = ['text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'] as const;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { makeSecret } from '../src/domain/api-key.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import {
   type Ask,
   makeWorld,

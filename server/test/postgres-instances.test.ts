@@ -8,8 +8,8 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
-import { makeSecret } from '../src/domain/api-key.ts';
 import { importRecords } from '../src/domain/import-records.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import { databaseOf } from '../src/store/open.ts';
 import { latestVersion } from '../src/store/schema.ts';
 import {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { makeSecret } from '../src/domain/api-key.ts';
 import { importRecords } from '../src/domain/import-records.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import { type Engine, ndjson, onEveryEngine, type Service, startService } from './harness.ts';
 
 type Json = Record<string, unknown>;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeSecret } from '../src/domain/api-key.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import {
   type Answer,
   makeTenant,

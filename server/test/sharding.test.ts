@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
-import { makeSecret } from '../src/domain/api-key.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import { databaseOf } from '../src/store/open.ts';
 import { citusStatements } from '../src/store/postgres-migrate.ts';
 import { distribution } from '../src/store/schema.ts';

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { makeSecret } from '../src/domain/api-key.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import { ask, newFolder, run, type Serving, serve } from './cli-helpers.ts';
 import { ndjson } from './harness.ts';
 

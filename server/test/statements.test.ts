@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
-import { makeSecret } from '../src/domain/api-key.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import { newVersion } from '../src/domain/version.ts';
 import { exportSteps } from '../src/store/export-records.ts';
 import { databaseOf } from '../src/store/open.ts';

@@ -41,13 +41,7 @@ const modules = new Map(
       const found = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from '([^']+)'|\bimport\(?\s*'([^']+)'/gm);
       const specifiers = [...found].map(([, from, bare]) => from ?? bare ?? '');
       const files = specifiers.filter((one) => one.startsWith('.')).map((one) => posix.join(posix.dirname(path), one));
-      // Imports of types alone are gone when the program runs.
-      const types = new Set(
-        [...text.matchAll(/^import type\b[^'";]*?from '([^']+)'/gm)].map(([, from]) =>
-          posix.join(posix.dirname(path), from ?? ''),
-        ),
-      );
-      return [path, { text, files, types, packages: specifiers.filter((one) => !one.startsWith('.')) }] as const;
+      return [path, { text, files, packages: specifiers.filter((one) => !one.startsWith('.')) }] as const;
     }),
 );
 
@@ -112,7 +106,7 @@ describe('the source', () => {
     const visit = (path: string, trail: string[]): void => {
       if (trail.includes(path)) assert.fail(`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' -> ')}`);
       if (done.has(path)) return;
-      for (const file of filesOf(path)) if (!modules.get(path)?.types.has(file)) visit(file, [...trail, path]);
+      for (const file of filesOf(path)) visit(file, [...trail, path]);
       done.add(path);
     };
     for (const path of modules.keys()) visit(path, []);

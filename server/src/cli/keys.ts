@@ -6,13 +6,13 @@ import type { KeyListed } from '../domain/store.ts';
 import { type Command, epochSeconds, parse, print, Usage, visible, withStore } from './command.ts';
 
 export const keysCommand: Command = {
-  help: `Usage: backscroll keys create --kind KIND [--app ID] [--workspace ID] [--dataset ID]... [OPTIONS]
+  help: `Usage: backscroll keys create --kind KIND [--app ID] [--workspace ID] [--dataset ID...] [OPTIONS]
        backscroll keys list [--json]
        backscroll keys revoke ID
 
 Kinds of key:
   app        --app ID                            reads the messages of one app, lists models
-  knowledge  --workspace ID [--dataset ID]...    edits child chunks of a workspace, or of some datasets; lists models
+  knowledge  --workspace ID [--dataset ID...]    edits child chunks of a workspace, or of some datasets; lists models
   writer     --app ID                            writes conversations and messages of one app
   admin                                          records, keys, metrics: the whole installation
 
@@ -41,7 +41,7 @@ A revocation takes effect at once in a running service, on PostgreSQL within 5 s
 };
 
 async function create(argv: string[], config: Config): Promise<number> {
-  const { values } = parse(
+  const { values, positionals } = parse(
     argv,
     {
       kind: { type: 'string' },
@@ -52,10 +52,14 @@ async function create(argv: string[], config: Config): Promise<number> {
       expires: { type: 'string' },
       json: { type: 'boolean' },
     },
-    { max: 0 },
+    { max: Number.POSITIVE_INFINITY },
   );
   const now = epochSeconds();
-  const wanted = wantedOf(values as Given, now);
+  const given = values as Given;
+  // `--dataset A B` names two, as `--dataset A --dataset B` does.
+  if (positionals.length > 0 && !given.dataset) throw new Usage(`unexpected argument '${positionals[0]}'`);
+  if (given.dataset) given.dataset.push(...positionals);
+  const wanted = wantedOf(given, now);
   const { id, secret } = await withStore(config, wanted.kind === 'admin' ? 'create' : 'existing', (store) =>
     createKey(store, wanted, now),
   );

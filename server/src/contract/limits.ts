@@ -15,6 +15,7 @@ export const limits = {
   closeGraceMillis: 50,
   headerBytesMax: 16_384,
   headersMillisMax: 15_000,
+  headersCheckMillis: 2_000,
   bodyMillisMax: 30_000,
   /** Between two pieces of a streamed upload. */
   bodyIdleMillisMax: 60_000,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalId } from '../contract/primitives.ts';
-import { digestOf, makeSecret } from './api-key.ts';
 import { invalidParam } from './errors.ts';
 import type { Prepared } from './prepare-record.ts';
+import { digestOf, makeSecret } from './secret.ts';
 import type { Intake, Referable, Store } from './store.ts';
 
 /** What a new key is to open. */

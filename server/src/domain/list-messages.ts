@@ -1,6 +1,6 @@
 import { chatModes, type PageOrder } from '../contract/message.ts';
 import { canonicalId } from '../contract/primitives.ts';
-import type { App } from './api-key.ts';
+import type { App } from './caller.ts';
 import { notFound, ServiceError } from './errors.ts';
 import type { Store } from './store.ts';
 

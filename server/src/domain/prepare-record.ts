@@ -4,9 +4,9 @@ import { modelTypes } from '../contract/model.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { describeProblem, findBadValue } from '../contract/problem.ts';
 import { type KeyKind, now as nowDefault, type RecordKind, recordKinds, records } from '../contract/record.ts';
-import { digestOf, secretPrefix } from './api-key.ts';
+import { countWords } from './count-words.ts';
 import { BadRecord } from './errors.ts';
-import { countWords } from './update-child-chunk.ts';
+import { digestOf, secretPrefix } from './secret.ts';
 
 /** A line of an input; `source` names the file where an import reads several. */
 export type Line = { number: number; source?: string | undefined };

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CallerOf } from './api-key.ts';
+import type { CallerOf } from './caller.ts';
 import { badRecord, type Prepared, type PreparedRecord } from './prepare-record.ts';
 import type { Intake, Known, Referable } from './store.ts';
 

@@ -1,7 +1,7 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { ModelType } from '../contract/model.ts';
 import type { KeyKind, RecordKind } from '../contract/record.ts';
-import type { App } from './api-key.ts';
+import type { App } from './caller.ts';
 import type { PreparedRecord } from './prepare-record.ts';
 
 /** The part of an API key that decides what it opens. */

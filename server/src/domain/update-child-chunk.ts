@@ -1,19 +1,10 @@
 import type { ChildChunk, ChildChunkPath } from '../contract/child-chunk.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
-import type { CallerOf } from './api-key.ts';
+import type { CallerOf } from './caller.ts';
 import { invalidParam, notFound, ServiceError } from './errors.ts';
 import type { ChildChunkEdit, ChildChunkFound, ChildChunkOutcome, Precondition, Store, Versioned } from './store.ts';
 import { newVersion } from './version.ts';
-
-const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
-
-/** Words by Unicode segmentation, so languages without spaces count too. */
-export function countWords(content: string): number {
-  let words = 0;
-  for (const segment of segmenter.segment(content)) if (segment.isWordLike) words += 1;
-  return words;
-}
 
 export async function findChildChunk(
   store: Store,

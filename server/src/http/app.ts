@@ -1,14 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-  type RawServerDefault,
-} from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import type { PageOrder } from '../contract/message.ts';
 import { notFound, ServiceError } from '../domain/errors.ts';
@@ -26,18 +19,7 @@ import { validatorCompiler } from './query.ts';
 import { recordRoutes } from './records.ts';
 import { referenceRoutes } from './reference.ts';
 import { RouteTable } from './route-table.ts';
-
-export type App = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->;
-
-/** What the routes stand on; passed in, never imported. */
-export type Parts = { store: Store; bearer: Bearer; metrics: Metrics; clock: () => number };
-export type Routes = (app: App, parts: Parts) => void;
+import type { App, Parts } from './routes.ts';
 
 export type AppOptions = {
   store: Store;
@@ -72,6 +54,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     http: {
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headersMillisMax,
+      connectionsCheckingInterval: limits.headersCheckMillis,
       // An upload may take its time; bodies have bounds of their own.
       requestTimeout: 0,
       // Answered below, in our own words.

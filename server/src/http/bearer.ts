@@ -2,8 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import type { KeyKind } from '../contract/record.ts';
-import { type Caller, type CallerOf, digestOf, findCaller } from '../domain/api-key.ts';
+import type { Caller, CallerOf } from '../domain/caller.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { findCaller } from '../domain/find-caller.ts';
+import { digestOf } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { WindowCounter } from './window-counter.ts';
 

@@ -2,11 +2,11 @@ import type { FastifyReply } from 'fastify';
 import { type ChildChunk, ChildChunkAnswer, ChildChunkEdit, ChildChunkPath } from '../contract/child-chunk.ts';
 import type { Versioned } from '../domain/store.ts';
 import { findChildChunk, updateChildChunk } from '../domain/update-child-chunk.ts';
-import type { Routes } from './app.ts';
 import { callerOf } from './bearer.ts';
 import { requireContentType } from './body.ts';
 import { heldTags, preconditionOf, revalidate } from './etag.ts';
 import { answers, header } from './openapi.ts';
+import type { Routes } from './routes.ts';
 
 const url = '/v1/datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
 const about = { tags: ['Knowledge'], security: [{ knowledgeKey: [] }], params: ChildChunkPath };

@@ -1,7 +1,7 @@
 import { choice, shape } from '../contract/primitives.ts';
 import { unavailable } from '../domain/errors.ts';
-import type { Routes } from './app.ts';
 import { answers, plainAnswer } from './openapi.ts';
+import type { Routes } from './routes.ts';
 
 const Health = shape({ status: choice(['ok'], 'Always ok.') }, { title: 'Health' });
 const about = { tags: ['Operations'] };

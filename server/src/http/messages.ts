@@ -1,10 +1,10 @@
 import { limits } from '../contract/limits.ts';
 import { MessagePage, MessageQuery, type PageOrder } from '../contract/message.ts';
 import { listMessages, requireChatApp } from '../domain/list-messages.ts';
-import type { Routes } from './app.ts';
 import { callerOf } from './bearer.ts';
 import { heldTags, revalidate } from './etag.ts';
 import { answers, header } from './openapi.ts';
+import type { Routes } from './routes.ts';
 
 export function messageRoutes(pageOrder: PageOrder): Routes {
   return (app, { store, bearer }) => {

@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { ModelListing, modelTypes } from '../contract/model.ts';
 import { choice } from '../contract/primitives.ts';
 import { listModels } from '../domain/list-models.ts';
-import type { Routes } from './app.ts';
 import { answers } from './openapi.ts';
+import type { Routes } from './routes.ts';
 
 export const modelRoutes: Routes = (app, { store, bearer }) => {
   app.route({

@@ -4,9 +4,9 @@ import { limits } from '../contract/limits.ts';
 import { integer, shape } from '../contract/primitives.ts';
 import { recordKinds } from '../contract/record.ts';
 import { importRecords } from '../domain/import-records.ts';
-import type { Routes } from './app.ts';
 import { requireContentType, streamBody } from './body.ts';
 import { answers, plainAnswer } from './openapi.ts';
+import type { Routes } from './routes.ts';
 
 const ndjson = 'application/x-ndjson';
 const url = '/admin/records';

@@ -1,0 +1,19 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { limits } from '../contract/limits.ts';
+import type { KeyKind } from '../contract/record.ts';
+
+export const secretPrefix: Record<KeyKind, string> = {
+  app: 'app-',
+  knowledge: 'dataset-',
+  writer: 'writer-',
+  admin: 'admin-',
+};
+
+/** A new secret. It is shown where it is made and nowhere else; the service keeps its digest. */
+export function makeSecret(kind: KeyKind): string {
+  return secretPrefix[kind] + randomBytes(limits.secretRandomBytes).toString('base64url');
+}
+
+export function digestOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}

@@ -1,0 +1,18 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+import type { Store } from '../domain/store.ts';
+import type { Bearer } from './bearer.ts';
+import type { Metrics } from './observe.ts';
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** What the routes stand on; passed in, never imported. */
+export type Parts = { store: Store; bearer: Bearer; metrics: Metrics; clock: () => number };
+export type Routes = (app: App, parts: Parts) => void;
