@@ -5,6 +5,8 @@ export const limits = {
   pageMessagesDefault: 20,
   pageMessagesMin: 1,
   pageMessagesMax: 100,
+  /** Rendered pages that one instance keeps at hand. */
+  pageCacheBytesMax: 67_108_864,
 
   childChunkUnitsMax: 100_000,
   bodyBytesMax: 1_048_576,

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { limits } from '../contract/limits.ts';
 import type { KeyKind } from '../contract/record.ts';
 
@@ -15,5 +15,5 @@ export function makeSecret(kind: KeyKind): string {
 }
 
 export function digestOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
+  return hash('sha256', secret, 'hex');
 }

@@ -5,6 +5,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest
 import { limits } from '../contract/limits.ts';
 import type { PageOrder } from '../contract/message.ts';
 import { notFound, ServiceError } from '../domain/errors.ts';
+import { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
 import { Bearer } from './bearer.ts';
 import { dropRest, readJson } from './body.ts';
@@ -91,7 +92,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   answerOddities(app);
 
   await describeApi(app as never);
-  const parts: Parts = { store, clock, metrics, bearer: new Bearer(store, clock, options.rate_limit) };
+  const bearer = new Bearer(store, clock, options.rate_limit);
+  const parts: Parts = { store, pages: new PageCache(limits.pageCacheBytesMax), clock, metrics, bearer };
   messageRoutes(options.page_order)(app, parts);
   childChunkRoutes(app, parts);
   modelRoutes(app, parts);

@@ -7,7 +7,7 @@ import { answers, header } from './openapi.ts';
 import type { Routes } from './routes.ts';
 
 export function messageRoutes(pageOrder: PageOrder): Routes {
-  return (app, { store, bearer }) => {
+  return (app, { store, pages, bearer }) => {
     app.route({
       method: 'GET',
       url: '/v1/messages',
@@ -29,6 +29,7 @@ export function messageRoutes(pageOrder: PageOrder): Routes {
         const { conversation_id, user, first_id, limit, page_order } = request.query;
         const page = await listMessages(
           store,
+          pages,
           callerOf(request, 'app').app,
           {
             conversation_id,

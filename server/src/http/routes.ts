@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+import type { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
 import type { Bearer } from './bearer.ts';
 import type { Metrics } from './observe.ts';
@@ -14,5 +15,5 @@ export type App = FastifyInstance<
 >;
 
 /** What the routes stand on; passed in, never imported. */
-export type Parts = { store: Store; bearer: Bearer; metrics: Metrics; clock: () => number };
+export type Parts = { store: Store; pages: PageCache; bearer: Bearer; metrics: Metrics; clock: () => number };
 export type Routes = (app: App, parts: Parts) => void;
