@@ -15,10 +15,12 @@ type Waiting = {
   progress: ((applied: number) => void) | undefined;
 };
 
+const restartMillis = 500;
+
 /** Hands queued writes to the writer thread, all that wait at once, and gives each its own answer. */
 export class WriterQueue {
   readonly #path: string;
-  #worker: Worker;
+  #worker: Worker | undefined;
   #waiting: Waiting[] = [];
   #inFlight: Waiting[] = [];
   #isClosed = false;
@@ -37,9 +39,8 @@ export class WriterQueue {
       const lost = this.#inFlight;
       this.#inFlight = [];
       for (const waiting of lost) settle(waiting, { failure: { kind: 'unavailable', message: String(error) } });
-      if (this.#isClosed) return;
-      this.#worker = this.#start();
-      this.#next();
+      this.#worker = undefined;
+      setTimeout(() => this.#next(), restartMillis);
     });
     return worker;
   }
@@ -59,13 +60,16 @@ export class WriterQueue {
     while (this.#inFlight.length > 0 || this.#waiting.length > 0) await sleep(5);
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const exited = new Promise((resolve) => this.#worker.once('exit', resolve));
-    this.#worker.postMessage('close');
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const exited = new Promise((resolve) => worker.once('exit', resolve));
+    worker.postMessage('close');
     await exited;
   }
 
   #next(): void {
     if (this.#inFlight.length > 0 || this.#waiting.length === 0) return;
+    this.#worker ??= this.#start();
     // What takes long goes alone, so that writes behind it are still waiting, and can give up, while it runs.
     const large = this.#waiting.findIndex(({ write }) => takesLong(write));
     const count = large === -1 ? this.#waiting.length : Math.max(large, 1);
