@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import http from 'node:http';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -98,6 +99,23 @@ onEveryEngine('mended', (engine) => {
     agent.destroy();
   });
 
+  it('a bad line is named although 20 MB are still to come from a client that reads only at the end', async () => {
+    const body = Buffer.concat([Buffer.from('no JSON\n'), Buffer.alloc(20_000_000, ' \n')]);
+    const socket = net.connect(service.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const head = `POST /admin/records HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\n`;
+    const rest = `Content-Type: application/x-ndjson\r\nContent-Length: ${body.length}\r\n\r\n`;
+    socket.pause();
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.write(head + rest);
+      socket.write(body, () => resolve());
+    });
+    const [answer] = await once(socket.resume(), 'data');
+    assert.match(String(answer), /line 1: not JSON/);
+    socket.destroy();
+  });
+
   if (engine === 'postgres') {
     it('an append that is in flight while its conversation is purged leaves no message behind', async () => {
       const tenant = makeWorld().one;
@@ -136,6 +154,27 @@ onEveryEngine('mended', (engine) => {
       await rename(`${file}.away`, file);
       assert.equal((await patch('back')).status, 200);
       assert.equal((await service.ask('GET', '/health/ready')).status, 200);
+    });
+  }
+});
+
+describe('mended, at the end', () => {
+  for (const [what, bytes] of [
+    ['half a request', 'GET /v1/mess'],
+    ['no HTTP', 'garbage\r\n\r\n'],
+    ['half a body', 'POST /admin/records HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{}'],
+  ] as const) {
+    it(`a client that sent ${what} and stays does not hold up the end`, async () => {
+      const service = await startService('sqlite');
+      const socket = net.connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
+      socket.on('error', () => undefined).resume();
+      await once(socket, 'connect');
+      socket.write(bytes);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const began = performance.now();
+      await service.close();
+      assert.ok(performance.now() - began < 8_000, `${performance.now() - began} ms`);
+      socket.destroy();
     });
   }
 });

@@ -53,7 +53,7 @@ async function startFresh(database: Database, store: Store): Promise<Secrets | u
 
 function welcomeBack(base: string): string {
   return `
-Backscroll is running at ${base}/v1 without starter records, which only a new embedded database gets.
+Backscroll is running at ${base}/v1 without starter records, which only a new, empty embedded database gets.
 Take records in: npx backscroll import --help
 Make a key:      npx backscroll keys --help
 `;

@@ -15,6 +15,8 @@ export const limits = {
   drainMillisMax: 10_000,
   /** Given to the rest of a body before an early answer that ends the connection. */
   closeGraceMillis: 50,
+  /** Between the last answer on a connection and cutting it, where the client does not close. */
+  closeMillis: 2_000,
   headerBytesMax: 16_384,
   headersMillisMax: 15_000,
   headersCheckMillis: 2_000,

@@ -81,7 +81,8 @@ function requireText(content: string): void {
   if (content.length > limits.childChunkUnitsMax) {
     throw invalidParam(`content must not have more than ${limits.childChunkUnitsMax} characters`);
   }
-  if (content.trim() === '') throw invalidParam('content must not be blank');
+  // NEL is white space to Unicode, though not to JavaScript.
+  if (/^[\s\u0085]*$/.test(content)) throw invalidParam('content must not be blank');
   if (!content.isWellFormed()) throw invalidParam('content must be well-formed Unicode');
   if (content.includes('\0')) throw invalidParam('content must not contain NUL');
 }

@@ -104,17 +104,37 @@ export async function buildApp(options: AppOptions): Promise<App> {
   return app;
 }
 
-/** While the service stops, clients are told so with each answer, and a connection that falls idle is closed. */
+/**
+ * While the service stops, clients are told so with each answer, and connections on which nothing is being answered are
+ * closed, also those that have sent half a request.
+ */
 function closeConnectionsAtEnd(app: App): void {
+  const requests = new Map<Socket, number>();
   let isClosing = false;
-  app.addHook('preClose', async () => {
-    isClosing = true;
+  const closeIdle = () => {
+    for (const [socket, count] of requests) if (count === 0) socket.destroySoon();
+  };
+  const count = (socket: Socket, change: number) => {
+    const now = requests.get(socket);
+    if (now !== undefined) requests.set(socket, now + change);
+  };
+  app.server.on('connection', (socket: Socket) => {
+    requests.set(socket, 0);
+    socket.once('close', () => requests.delete(socket));
+  });
+  app.addHook('onRequest', async ({ raw }, reply) => {
+    count(raw.socket, 1);
+    reply.raw.once('close', () => {
+      count(raw.socket, -1);
+      if (isClosing) closeIdle();
+    });
   });
   app.addHook('onSend', async (_request, reply) => {
     if (isClosing) reply.header('connection', 'close');
   });
-  app.addHook('onResponse', async () => {
-    if (isClosing) setImmediate(() => app.server.closeIdleConnections());
+  app.addHook('preClose', async () => {
+    isClosing = true;
+    closeIdle();
   });
 }
 

@@ -6,6 +6,13 @@ import { limits } from '../contract/limits.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { KeyCheck } from './bearer.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route takes bodies of any length. */
+    isUpload?: boolean;
+  }
+}
+
 /** Refuses a body that is not of this type before any of it is read. */
 export function requireContentType(type: string): KeyCheck {
   return async ({ headers }: FastifyRequest) => {
@@ -85,11 +92,14 @@ export const dropRest: onSendHookHandler = async (request, reply, payload) => {
   const { raw } = request;
   if (raw.complete || !hasBody(raw)) return payload;
   const { socket } = raw;
+  // Whoever may send an upload of any length may finish it, and then reads what was wrong with it.
+  const isUpload = request.caller !== null && request.routeOptions.config.isUpload === true;
   let bytes = 0;
   const timer = setTimeout(() => socket.destroy(), limits.drainMillisMax).unref();
   raw.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > limits.drainBytesMax) socket.destroy();
+    if (isUpload) timer.refresh();
+    else if (bytes > limits.drainBytesMax) socket.destroy();
   });
   const ended = new Promise<void>((resolve) => raw.once('end', resolve).once('close', resolve));
   void ended.then(() => clearTimeout(timer));

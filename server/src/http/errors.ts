@@ -3,6 +3,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../contract/error.ts';
+import { limits } from '../contract/limits.ts';
 import { ServiceError } from '../domain/errors.ts';
 
 /** The one place that knows which status a code has. */
@@ -112,4 +113,6 @@ export function writeError(socket: Socket, error: ServiceError, more: Record<str
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  // A client that does not close its side would hold the connection for ever.
+  setTimeout(() => socket.destroy(), limits.closeMillis).unref();
 }

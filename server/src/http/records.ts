@@ -30,6 +30,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
       body: { content: { [ndjson]: { schema: Type.Unknown({ description: 'Lines of JSON, one record a line.' }) } } },
       response: answers({ 200: shape({ records: integer('How many were taken in.') }) }, [400, 401, 408, 415]),
     },
+    config: { isUpload: true },
     onRequest: [bearer.opens(['admin', 'writer']), requireContentType(ndjson)],
     handler: async ({ caller, raw }) => {
       if (caller?.kind !== 'admin' && caller?.kind !== 'writer') throw new Error('the route is opened by these kinds');
