@@ -43,6 +43,6 @@ export const limits = {
   shutdownMillisMax: 20_000,
 } as const;
 
-assert(limits.childChunkUnitsMax * 6 < limits.bodyBytesMax, 'JSON may spell any unit as \\uXXXX');
+assert(limits.childChunkUnitsMax * 6 < limits.bodyBytesMax, 'JSON may spell any unit in six bytes');
 assert(limits.secretRandomBytes * 8 >= 160, 'a secret holds at least 160 random bits');
 assert(limits.pageMessagesDefault <= limits.pageMessagesMax);
