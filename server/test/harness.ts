@@ -235,3 +235,22 @@ export function chunkPath({ dataset, document, segment, chunk }: ChunkIds): stri
 export function message(conversation_id: string, created_at: number, more: object = {}) {
   return { record: 'message', id: randomUUID(), conversation_id, query: 'q', answer: 'a', created_at, ...more };
 }
+
+/** What a message record may leave out, but for its time, and what it then holds. */
+export const messageDefaults = {
+  parent_message_id: null,
+  inputs: {},
+  status: 'normal',
+  error: null,
+  message_files: [],
+  feedback: null,
+  retriever_resources: [],
+  agent_thoughts: [],
+  extra_contents: [],
+  message_tokens: 0,
+  answer_tokens: 0,
+  total_tokens: 0,
+  provider_response_latency: 0,
+  total_price: null,
+  currency: null,
+};

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { importRecords } from '../src/domain/import-records.ts';
 import { makeSecret } from '../src/domain/secret.ts';
-import { type Engine, ndjson, onEveryEngine, type Service, startService } from './harness.ts';
+import { type Engine, messageDefaults, ndjson, onEveryEngine, type Service, startService } from './harness.ts';
 
 type Json = Record<string, unknown>;
 
@@ -171,22 +171,7 @@ const optional = fc.record(
   },
   { requiredKeys: [] },
 );
-const defaults = {
-  parent_message_id: null,
-  inputs: {},
-  status: 'normal',
-  error: null,
-  message_files: [],
-  feedback: null,
-  retriever_resources: [],
-  agent_thoughts: [],
-  extra_contents: [],
-  message_tokens: 0,
-  answer_tokens: 0,
-  provider_response_latency: 0,
-  total_price: null,
-  currency: null,
-};
+const { total_tokens: _sum, ...defaults } = messageDefaults;
 
 /** Times that often meet, and some from the ends. */
 const time = fc.oneof(
