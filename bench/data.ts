@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { command } from './servers.ts';
+
+/** What the bench reads and writes: generated, the same each time. */
+
+export const workspace_id = uuid('workspace');
+export const app_id = uuid('app');
+export const appSecret = 'app-bench-secret-of-forty-characters-00001';
+export const knowledgeSecret = 'dataset-bench-secret-of-forty-characters-1';
+
+/** A UUID that stands for a name. */
+export function uuid(name: string): string {
+  const hex = hash('sha256', name);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+export const conversationId = (at: number): string => uuid(`conversation ${at}`);
+export const messageId = (conversation: number, at: number): string => uuid(`message ${conversation} ${at}`);
+
+const startTime = 1_790_000_000;
+const words =
+  'the grinder hums while water climbs toward ninety three degrees and somebody asks again which filter fits';
+const others = 'Der Kaffee läuft, 水温九十三度, насос гудит; la tasse est prête ☕';
+
+/** Prose of about so many bytes; every fourth holds letters beyond ASCII. */
+function prose(bytes: number, at: number): string {
+  const line = `${at % 4 === 3 ? others : words} (${at}).\n`;
+  return line.repeat(Math.ceil(bytes / Buffer.byteLength(line)));
+}
+
+function message(conversation: number, at: number, bytes: number): object {
+  return {
+    record: 'message',
+    id: messageId(conversation, at),
+    conversation_id: conversationId(conversation),
+    query: prose(bytes / 8, at),
+    answer: prose((bytes * 5) / 8, at),
+    created_at: startTime + at,
+    ...(bytes > 1_000 && { retriever_resources: [citation(conversation, at, bytes / 8)] }),
+    message_tokens: 200 + (at % 50),
+    answer_tokens: 300,
+    provider_response_latency: 1.25,
+    total_price: '0.0012890',
+    currency: 'USD',
+  };
+}
+
+function citation(conversation: number, at: number, bytes: number): object {
+  const name = `${conversation} ${at}`;
+  return {
+    id: uuid(`citation ${name}`),
+    message_id: messageId(conversation, at),
+    position: 1,
+    dataset_id: uuid('dataset'),
+    dataset_name: 'Handbook',
+    document_id: uuid(`document ${at % 40}`),
+    document_name: 'grinder.md',
+    data_source_type: 'upload_file',
+    segment_id: uuid(`segment ${at % 40}`),
+    score: 0.83,
+    hit_count: at % 7,
+    word_count: 90,
+    segment_position: 3,
+    index_node_hash: hash('sha256', name),
+    content: prose(bytes, at),
+    summary: null,
+    created_at: startTime + at,
+  };
+}
+
+const head: readonly object[] = [
+  { record: 'workspace', id: workspace_id, name: 'Bench' },
+  { record: 'app', id: app_id, workspace_id, name: 'Bench', mode: 'chat' },
+  { record: 'api_key', kind: 'app', workspace_id, app_id, name: 'bench', secret: appSecret },
+  { record: 'api_key', kind: 'knowledge', workspace_id, name: 'bench', secret: knowledgeSecret },
+];
+
+export type Shape = { conversations: number; messages: number; bytes: number };
+
+/** Lines of records: conversations with so many messages of about so many bytes each. */
+export function* chat({ conversations, messages, bytes }: Shape): Generator<string> {
+  for (const record of head) yield `${JSON.stringify(record)}\n`;
+  for (let c = 0; c < conversations; c += 1) {
+    const conversation = { record: 'conversation', id: conversationId(c), app_id, user: `user-${c}` };
+    let lines = `${JSON.stringify(conversation)}\n`;
+    for (let m = 0; m < messages; m += 1) {
+      lines += `${JSON.stringify(message(c, m, bytes))}\n`;
+      if (lines.length < 65_536) continue;
+      yield lines;
+      lines = '';
+    }
+    yield lines;
+  }
+}
+
+export const dataset_id = uuid('dataset');
+export const document_id = uuid('document');
+export const segment_id = uuid('segment');
+export const chunkId = (at: number): string => uuid(`chunk ${at}`);
+
+/** Lines of records: one knowledge base document with so many child chunks. */
+export function* knowledge(chunks: number): Generator<string> {
+  yield `${JSON.stringify({ record: 'dataset', id: dataset_id, workspace_id, name: 'Handbook' })}\n`;
+  yield `${JSON.stringify({ record: 'document', id: document_id, dataset_id, name: 'grinder.md' })}\n`;
+  yield `${JSON.stringify({ record: 'segment', id: segment_id, document_id, position: 1, content: prose(800, 1) })}\n`;
+  for (let at = 0; at < chunks; at += 1) {
+    yield `${JSON.stringify({ record: 'child_chunk', id: chunkId(at), segment_id, position: at, content: prose(400, at) })}\n`;
+  }
+}
+
+/** Takes records in through the command line, as an operator would. */
+export async function importLines(database: string, lines: Iterable<string>): Promise<void> {
+  const child = spawn(process.execPath, [command, 'import', '-'], {
+    env: { ...process.env, DATABASE_URL: database },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  Readable.from(lines).pipe(child.stdin);
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`import ended with ${code}`);
+}
