@@ -32,7 +32,7 @@ export async function startServer(folder: string, argv: string[], env: NodeJS.Pr
     const port = /listening at http:\/\/[^"\s]*:(\d+)/.exec(readFileSync(log, 'utf8'))?.[1];
     if (port !== undefined) return { port: Number(port), child, log, stop };
     if (isGone) throw new Error(`${argv.join(' ')} ended:\n${readFileSync(log, 'utf8')}`);
-    await sleep(5);
+    await sleep(1);
   }
 }
 
