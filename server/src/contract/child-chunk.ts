@@ -1,6 +1,7 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { epochSeconds, integer, shape, text } from './primitives.ts';
+import { Type } from './type.ts';
 
 export const ChildChunk = shape(
   {

@@ -1,5 +1,4 @@
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import { limits } from './limits.ts';
 import {
   choice,
@@ -15,6 +14,7 @@ import {
   text,
   uuid,
 } from './primitives.ts';
+import { Type } from './type.ts';
 
 export const chatModes: readonly string[] = ['advanced-chat', 'agent', 'chat', 'agent-chat'];
 export const pageOrders = ['newest_first', 'oldest_first'] as const;

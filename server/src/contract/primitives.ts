@@ -1,12 +1,9 @@
-import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
-import Format from 'typebox/format';
+import type { Static, TObject, TProperties, TSchema } from 'typebox';
 import { limits } from './limits.ts';
+import { Type } from './type.ts';
 
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
-
-Format.Set('uuid', (value) => uuidPattern.test(value));
-Format.Set('decimal', (value) => decimalPattern.test(value));
+export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
 /**
  * Ids compare without regard to letter case: a UUID is kept and looked up in lower case. No id holds NUL, which

@@ -1,9 +1,10 @@
-import Type, { type TProperties, type TSchema } from 'typebox';
+import type { TProperties, TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
 import { limits } from './limits.ts';
 import { Message } from './message.ts';
 import { ModelProvider } from './model.ts';
 import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
+import { Type } from './type.ts';
 
 export const keyKinds = ['app', 'knowledge', 'writer', 'admin'] as const;
 export type KeyKind = (typeof keyKinds)[number];

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
 import { modelTypes } from '../contract/model.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { describeProblem, findBadValue } from '../contract/problem.ts';
 import { type KeyKind, now as nowDefault, type RecordKind, recordKinds, records } from '../contract/record.ts';
+import { compile, type Validator } from '../contract/validator.ts';
 import { countWords } from './count-words.ts';
 import { BadRecord } from './errors.ts';
 import { digestOf, secretPrefix } from './secret.ts';
@@ -267,7 +267,7 @@ function machineOf(kind: RecordKind): Machine {
   let machine = machines.get(kind);
   if (machine === undefined) {
     const schema: TSchema = records[kind];
-    machine = { validator: Compile(schema) as Validator, fill: filler(schema) };
+    machine = { validator: compile(schema), fill: filler(schema) };
     machines.set(kind, machine);
   }
   return machine;

@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { ModelListing, modelTypes } from '../contract/model.ts';
 import { choice } from '../contract/primitives.ts';
+import { Type } from '../contract/type.ts';
 import { listModels } from '../domain/list-models.ts';
 import { answers } from './openapi.ts';
 import type { Routes } from './routes.ts';

@@ -1,7 +1,8 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import Type, { type TOptional, type TString } from 'typebox';
+import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../contract/error.ts';
+import { Type } from '../contract/type.ts';
 
 const meanings: Record<number, string> = {
   400: 'A parameter, the body or the app mode does not fit.',

@@ -1,19 +1,20 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { describeProblem } from '../contract/problem.ts';
+import { compile, type Validator } from '../contract/validator.ts';
 import { invalidParam } from '../domain/errors.ts';
 
 type ObjectSchema = TSchema & { properties: Record<string, { type?: string }>; required?: string[] };
 
 /** Validates by the route's own schema; what is wrong is said by field. */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const validator = Compile(schema);
+  let validator: Validator | undefined;
   const read = httpPart === 'querystring' ? queryReader(schema as ObjectSchema) : (value: unknown) => value;
   // Said of a body that is no object at all.
   const whole = `the body, which holds ${Object.keys((schema as ObjectSchema).properties ?? {}).join(', ')},`;
   return (raw: unknown) => {
     const value = read(raw);
+    validator ??= compile(schema);
     if (!validator.Check(value)) return { error: invalidParam(describeProblem(validator.Errors(value), whole)) };
     return { value: value as Static<TSchema> };
   };

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import Type from 'typebox';
 import { limits } from '../contract/limits.ts';
 import { integer, shape } from '../contract/primitives.ts';
 import { recordKinds } from '../contract/record.ts';
+import { Type } from '../contract/type.ts';
 import { importRecords } from '../domain/import-records.ts';
 import { requireContentType, streamBody } from './body.ts';
 import { answers, plainAnswer } from './openapi.ts';
@@ -27,7 +27,9 @@ export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
         'nothing: the first bad line stops it and is named. A writer key takes `conversation` and `message` records of ' +
         'its app.',
       security: [{ adminKey: [] }, { writerKey: [] }],
-      body: { content: { [ndjson]: { schema: Type.Unknown({ description: 'Lines of JSON, one record a line.' }) } } },
+      body: {
+        content: { [ndjson]: { schema: Type.Unsafe<unknown>({ description: 'Lines of JSON, one record a line.' }) } },
+      },
       response: answers({ 200: shape({ records: integer('How many were taken in.') }) }, [400, 401, 408, 415]),
     },
     config: { isUpload: true },
