@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../domain/store.ts';
-import { PostgresEngine } from './postgres.ts';
-import { migratePostgres, postgresSchemaStatus } from './postgres-migrate.ts';
-import { PostgresPool } from './postgres-pool.ts';
+import type { PostgresPool } from './postgres-pool.ts';
 import type { Migration, SchemaStatus } from './schema.ts';
 import { SqlStore } from './sql-store.ts';
 import { SqliteEngine } from './sqlite.ts';
@@ -59,18 +57,21 @@ function sqliteAt(url: string): Database {
   };
 }
 
+/** Its modules and its driver are loaded when used: a service on the embedded engine starts without them. */
 function postgresAt(options: DatabaseOptions): Database {
   const { protocol, host, pathname } = new URL(options.database_url);
   const place = `${protocol}//${host}${pathname}`;
-  const newPool = () =>
-    new PostgresPool({
+  const newPool = async () => {
+    const { PostgresPool } = await import('./postgres-pool.ts');
+    return new PostgresPool({
       url: options.database_url,
       connections: options.database_pool,
       statementMillis: options.database_timeout,
       prepared: options.database_prepared,
     });
+  };
   const withPool = async <T>(use: (pool: PostgresPool) => Promise<T>): Promise<T> => {
-    const pool = newPool();
+    const pool = await newPool();
     try {
       await waitFor(pool, place, options.database_wait);
       return await use(pool);
@@ -82,9 +83,18 @@ function postgresAt(options: DatabaseOptions): Database {
     engine: 'postgres',
     place,
     exists: () => true,
-    status: () => withPool(postgresSchemaStatus),
-    migrate: (_now, { citus = false } = {}) => withPool((pool) => migratePostgres(pool, citus)),
-    open: async () => new SqlStore(new PostgresEngine(newPool())),
+    status: async () => {
+      const { postgresSchemaStatus } = await import('./postgres-migrate.ts');
+      return withPool(postgresSchemaStatus);
+    },
+    migrate: async (_now, { citus = false } = {}) => {
+      const { migratePostgres } = await import('./postgres-migrate.ts');
+      return withPool((pool) => migratePostgres(pool, citus));
+    },
+    open: async () => {
+      const { PostgresEngine } = await import('./postgres.ts');
+      return new SqlStore(new PostgresEngine(await newPool()));
+    },
   };
 }
 
