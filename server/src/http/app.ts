@@ -32,6 +32,9 @@ export type AppOptions = {
   metrics_token: string | undefined;
 };
 
+const buildValidator = () => validatorCompiler as never;
+const buildSerializer = () => () => JSON.stringify;
+
 /** The HTTP side, whole: every route, and what holds for all of them. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { store, clock, logger } = options;
@@ -61,6 +64,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
       // Answered below, in our own words.
       requireHostHeader: false,
     },
+    // Given here, not set later: then Fastify does not load its own.
+    schemaController: { compilersFactory: { buildValidator, buildSerializer } },
     routerOptions: { maxParamLength: limits.headerBytesMax },
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
@@ -69,8 +74,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.setValidatorCompiler(validatorCompiler as never);
-  app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(sendError);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', readJson);
