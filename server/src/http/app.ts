@@ -15,7 +15,7 @@ import { healthRoutes } from './health.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
 import { logRequest, Metrics, requestIdOf } from './observe.ts';
-import { describeApi, documentRoute } from './openapi.ts';
+import { documentRoute } from './openapi.ts';
 import { validatorCompiler } from './query.ts';
 import { recordRoutes } from './records.ts';
 import { referenceRoutes } from './reference.ts';
@@ -94,7 +94,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.setNotFoundHandler((request, reply) => refuseRoute(table, request, reply));
   answerOddities(app);
 
-  await describeApi(app as never);
+  documentRoute(app as never);
   const bearer = new Bearer(store, clock, options.rate_limit);
   const parts: Parts = { store, pages: new PageCache(limits.pageCacheBytesMax), clock, metrics, bearer };
   messageRoutes(options.page_order)(app, parts);
@@ -102,7 +102,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   modelRoutes(app, parts);
   recordRoutes(app, parts);
   healthRoutes(options.metrics_token)(app, parts);
-  documentRoute(app as never);
   referenceRoutes(app as never);
   return app;
 }

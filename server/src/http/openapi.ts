@@ -1,5 +1,4 @@
-import swagger from '@fastify/swagger';
-import type { FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../contract/error.ts';
 import { Type } from '../contract/type.ts';
@@ -50,35 +49,45 @@ const bearerOf = (kind: string, prefix: string, opens: string) => ({
   description: `Key of kind ${kind}, \`${prefix}…\`: ${opens}.`,
 });
 
-export async function describeApi(app: FastifyInstance): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Backscroll',
-        version: '1.0.0',
-        description: 'Conversation message history, child chunks of knowledge bases, and model listings.',
-      },
-      servers: [{ url: '/', description: 'This server' }],
-      components: {
-        securitySchemes: {
-          appKey: bearerOf('app', 'app-', 'the messages of its app and the models of its workspace'),
-          knowledgeKey: bearerOf('knowledge', 'dataset-', 'the child chunks and models of its workspace'),
-          writerKey: bearerOf('writer', 'writer-', 'records of conversations and messages of its app'),
-          adminKey: bearerOf('admin', 'admin-', 'the whole installation'),
-        },
-      },
+const about = {
+  openapi: '3.1.0',
+  info: {
+    title: 'Backscroll',
+    version: '1.0.0',
+    description: 'Conversation message history, child chunks of knowledge bases, and model listings.',
+  },
+  servers: [{ url: '/', description: 'This server' }],
+  components: {
+    securitySchemes: {
+      appKey: bearerOf('app', 'app-', 'the messages of its app and the models of its workspace'),
+      knowledgeKey: bearerOf('knowledge', 'dataset-', 'the child chunks and models of its workspace'),
+      writerKey: bearerOf('writer', 'writer-', 'records of conversations and messages of its app'),
+      adminKey: bearerOf('admin', 'admin-', 'the whole installation'),
     },
+  },
+};
+
+/** The OpenAPI document: what the routes that are added from here on say of themselves, put together when first asked for. */
+export function documentRoute(app: FastifyInstance): void {
+  const routes: RouteOptions[] = [];
+  let document: Promise<string> | undefined;
+  app.addHook('onRoute', (route) => void routes.push(route));
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
+    document ??= describe(routes);
+    return reply.header('content-type', 'application/json; charset=utf-8').send(await document);
   });
 }
 
-/** Made once all routes stand, when it is first asked for. */
-export function documentRoute(app: FastifyInstance): void {
-  let document: string | undefined;
-  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
-    document ??= `${JSON.stringify(nameSchemas(app.swagger() as never), null, 2)}\n`;
-    return reply.header('content-type', 'application/json; charset=utf-8').send(document);
-  });
+/** A second app with the same routes, so that what describes them is not loaded at every start. */
+async function describe(routes: readonly RouteOptions[]): Promise<string> {
+  const { default: swagger } = await import('@fastify/swagger');
+  const app = Fastify({ exposeHeadRoutes: false });
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
+  await app.register(swagger, { openapi: about });
+  for (const { method, url, schema = {} } of routes) app.route({ method, url, schema, handler: async () => '' });
+  await app.ready();
+  return `${JSON.stringify(nameSchemas(app.swagger() as never), null, 2)}\n`;
 }
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
