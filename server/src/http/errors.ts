@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../contract/error.ts';
@@ -111,6 +111,8 @@ export function writeError(socket: Socket, error: ServiceError, more: Record<str
     'x-request-id': randomUUID(),
     connection: 'close',
   };
+  // Not imported: that would load all it can export, the client behind `fetch` included, at every start.
+  const { STATUS_CODES } = process.getBuiltinModule('node:http');
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
   // A client that does not close its side would hold the connection for ever.
