@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import net from 'node:net';
 import { delimiter, join } from 'node:path';
@@ -24,6 +24,7 @@ import {
   newScope,
   oneLine,
   type Ran,
+  repository,
   run,
   runMany,
   type Scope,
@@ -790,6 +791,31 @@ describe('the launcher', together, () => {
     assertDone(await run(['migrate'], place));
     const shell = { ...place, command: '/bin/sh', before: ['-c', 'exec "$0" "$@"', command] };
     assert.match(assertDone(await run(['--help'], shell)), /usage/i);
+  });
+
+  /** A copy of the program, which the command line needs no package for until it serves. */
+  async function copyProgram(scope: Scope): Promise<{ cwd: string; ask: () => Promise<string> }> {
+    const cwd = await newFolder(scope);
+    for (const name of ['bin', 'src', 'package.json']) {
+      await cp(join(repository, 'server', name), join(cwd, name), { recursive: true });
+    }
+    const env = { NODE_COMPILE_CACHE: undefined };
+    const place = { cwd, env, command: process.execPath, before: [join(cwd, 'bin', 'backscroll.js')] };
+    return { cwd, ask: async () => assertDone(await run(['--version'], place)) };
+  }
+
+  it('keeps compiled code with the program, closed to others', async (t) => {
+    const { cwd, ask } = await copyProgram(t);
+    const version = await ask();
+    assert.equal(statSync(join(cwd, '.cache')).mode & 0o777, 0o700);
+    assert.ok(readdirSync(join(cwd, '.cache'), { recursive: true }).length > 5);
+    assert.equal(await ask(), version);
+  });
+
+  it('does without where it cannot be kept', async (t) => {
+    const { cwd, ask } = await copyProgram(t);
+    await writeFile(join(cwd, '.cache'), '');
+    assert.match(await ask(), /^\d/);
   });
 
   it('says one clear line on a Node that is too old', async (t) => {
