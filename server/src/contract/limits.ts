@@ -39,6 +39,8 @@ export const limits = {
   /** Addresses or keys one limiter remembers at once. */
   limiterEntriesMax: 100_000,
 
+  /** After the start: what checks requests is loaded, unless one was quicker. */
+  loadCompilerMillis: 500,
   writeWaitMillisMax: 5_000,
   shutdownMillisMax: 20_000,
 } as const;

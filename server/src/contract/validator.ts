@@ -9,19 +9,22 @@ export type Validator = { Check(value: unknown): boolean; Errors(value: unknown)
 const require = createRequire(import.meta.url);
 let typebox: typeof import('typebox/schema') | undefined;
 
-/** TypeBox comes as hundreds of modules, so it is loaded with the first schema; call this when there is a value to check. */
+/** Call it when there is a value to check: the first schema loads the compiler, which comes as hundreds of modules. */
 export function compile(schema: TSchema): Validator {
-  typebox ??= load();
-  const validator = typebox.Compile(schema);
+  const validator = loadCompiler().Compile(schema);
   return {
     Check: (value) => validator.Check(value),
     Errors: (value) => validator.Errors(value)[1],
   };
 }
 
-function load(): typeof import('typebox/schema') {
-  const format: typeof import('typebox/format') = require('typebox/format');
-  format.Set('uuid', (value) => uuidPattern.test(value));
-  format.Set('decimal', (value) => decimalPattern.test(value));
-  return require('typebox/schema');
+/** For a moment when nobody waits. */
+export function loadCompiler(): typeof import('typebox/schema') {
+  if (typebox === undefined) {
+    const format: typeof import('typebox/format') = require('typebox/format');
+    format.Set('uuid', (value) => uuidPattern.test(value));
+    format.Set('decimal', (value) => decimalPattern.test(value));
+    typebox = require('typebox/schema') as typeof import('typebox/schema');
+  }
+  return typebox;
 }

@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import type { PageOrder } from '../contract/message.ts';
+import { loadCompiler } from '../contract/validator.ts';
 import { notFound, ServiceError } from '../domain/errors.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
@@ -89,6 +90,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   app.addHook('onSend', dropRest);
   closeConnectionsAtEnd(app);
+  // Not before it answers, and not while the first request waits.
+  app.addHook('onListen', async () => void setTimeout(loadCompiler, limits.loadCompilerMillis).unref());
 
   // Never reached: a request without a route is refused before its body is looked at.
   app.setNotFoundHandler((request, reply) => refuseRoute(table, request, reply));
