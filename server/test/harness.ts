@@ -99,7 +99,7 @@ export async function startService(
   const database = databaseOf(config);
   await database.migrate(Math.floor(clock() / 1000));
   const store = await database.open();
-  const app = await buildApp({ ...config, store, clock, logger: pino({ level: config.log_level }, sink) });
+  const app = await buildApp({ ...config, store, clock, lines: sink, logger: pino({ level: config.log_level }, sink) });
   await app.listen({ host: '127.0.0.1', port: config.port });
   const { port } = app.server.address() as AddressInfo;
   const base = `http://127.0.0.1:${port}`;

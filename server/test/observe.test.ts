@@ -95,7 +95,7 @@ onEveryEngine('logs and metrics', (engine) => {
       assert.equal(typeof line.ms, 'number');
       assert.ok(Number(line.ms) >= 0 && Number(line.ms) < 5000);
       assert.equal(line.key_id, one.keyIds.app);
-      assert.equal(typeof line.time, 'number');
+      assert.equal(new Date(String(line.time)).toISOString(), line.time);
       assert.ok(line.level);
     });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -6,11 +7,12 @@ import { after, before, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
+import { pageOrders } from '../src/contract/message.ts';
 import { makeSecret } from '../src/domain/secret.ts';
 import { newVersion } from '../src/domain/version.ts';
 import { exportSteps } from '../src/store/export-records.ts';
 import { databaseOf } from '../src/store/open.ts';
-import { dialect, updateChildChunk } from '../src/store/postgres-statements.ts';
+import { findPage, updateChildChunk } from '../src/store/postgres-statements.ts';
 import * as embedded from '../src/store/sqlite-statements.ts';
 import * as sql from '../src/store/statements.ts';
 import { type Answer, type Ask, makeWorld, message, newDatabaseUrl, type Service, startService } from './harness.ts';
@@ -102,7 +104,7 @@ function reader(traffic: Traffic, startups: string[][]): (bytes: Buffer) => bool
 /** A statement in a few words: what it does first, and to which tables. */
 function gist(text: string): string {
   const tables = [...text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE) (?:LATERAL )?([a-z_]+)/g)].map(([, table]) => table);
-  return `${text.trim().split(/\s/, 1)[0]} ${[...new Set(tables)].join(' ')}`;
+  return [text.trim().split(/\s/, 1)[0], ...new Set(tables)].join(' ');
 }
 
 const keyQuestion = 'SELECT api_keys apps';
@@ -351,36 +353,51 @@ describe('what is run on SQLite', () => {
     return ran.map(gist);
   }
   const key = one.keys.app;
-  const pageQuestion = 'SELECT conversations messages';
+  const mark = gist('PRAGMA data_version');
 
-  it('GET /messages: one for the key, one for the page', async () => {
-    assert.deepEqual(await run('GET', page, { key }, 200), [keyQuestion, pageQuestion]);
-    assert.deepEqual(await run('GET', `${page}&user=ann&first_id=${second.id}`, { key }, 200), [
-      keyQuestion,
-      pageQuestion,
-    ]);
-    assert.deepEqual(await run('GET', `${page}&user=bob`, { key }, 404), [keyQuestion, pageQuestion]);
+  const change = () => service.load([{ record: 'workspace', id: randomUUID(), name: 'a change' }]);
+  const readPage = ['BEGIN', 'SELECT conversations', 'SELECT messages', 'COMMIT'];
+  const readOlder = ['BEGIN', 'SELECT conversations messages', 'SELECT messages', 'COMMIT'];
+
+  it('GET /messages: the mark, the key, and the page in one snapshot', async () => {
+    await change();
+    assert.deepEqual(await run('GET', page, { key }, 200), [mark, keyQuestion, ...readPage]);
+    await change();
+    const older = `${page}&user=ann&first_id=${second.id}`;
+    assert.deepEqual(await run('GET', older, { key }, 200), [mark, keyQuestion, ...readOlder]);
+    await change();
+    const lost = await run('GET', `${page}&user=bob`, { key }, 404);
+    assert.deepEqual(lost, [mark, keyQuestion, 'BEGIN', 'SELECT conversations', 'COMMIT']);
   });
 
-  it('GET /messages with If-None-Match: one for the key, one for the page, also where it changed', async () => {
-    const etag = (await service.ask('GET', page, { key })).headers.etag ?? '';
-    const asked = { key, headers: { 'if-none-match': etag } };
-    assert.deepEqual(await run('GET', page, asked, 304), [keyQuestion, pageQuestion]);
-    const stale = { key, headers: { 'if-none-match': '"other"' } };
-    assert.deepEqual(await run('GET', page, stale, 200), [keyQuestion, pageQuestion]);
+  it('GET /messages again: the mark alone where nothing has changed, else the version and no message', async () => {
+    for (const path of [page, `${page}&user=ann&first_id=${second.id}`]) {
+      const held = { key, headers: { 'if-none-match': (await service.ask('GET', path, { key })).headers.etag ?? '' } };
+      await run('GET', path, { key }, 200);
+      assert.deepEqual(await run('GET', path, { key }, 200), [mark]);
+      assert.deepEqual(await run('GET', path, held, 304), [mark]);
+      await change();
+      const version = (path === page ? readPage : readOlder).filter((text) => text !== 'SELECT messages');
+      assert.deepEqual(await run('GET', path, { key }, 200), [mark, keyQuestion, ...version]);
+      await change();
+      assert.deepEqual(await run('GET', path, held, 304), [mark, keyQuestion, ...version]);
+    }
   });
 
-  it('models and GET of a chunk: one for the key, one for the answer', async () => {
-    assert.deepEqual(await run('GET', models, { key }, 200), [keyQuestion, 'SELECT model_entries']);
+  it('models and GET of a chunk: one for the key, where something has changed, one for the answer', async () => {
+    await change();
+    assert.deepEqual(await run('GET', models, { key }, 200), [mark, keyQuestion, 'SELECT model_entries']);
+    assert.deepEqual(await run('GET', models, { key }, 200), [mark, 'SELECT model_entries']);
     const knowledge = { key: one.keys.knowledge };
-    assert.deepEqual(await run('GET', one.chunkPath, knowledge, 200), [keyQuestion, chunkQuestion]);
-    assert.deepEqual(await run('GET', other.chunkPath, knowledge, 404), [keyQuestion, chunkQuestion]);
+    assert.deepEqual(await run('GET', one.chunkPath, knowledge, 200), [mark, keyQuestion, chunkQuestion]);
+    assert.deepEqual(await run('GET', other.chunkPath, knowledge, 404), [mark, chunkQuestion]);
   });
 
   it('PATCH: one for the key and one look, on the thread that answers', async () => {
     for (const content of ['new text', 'new text', 'newer text']) {
       const asked = { key: one.keys.knowledge, body: { content } };
-      assert.deepEqual(await run('PATCH', one.chunkPath, asked, 200), [keyQuestion, chunkQuestion]);
+      await change();
+      assert.deepEqual(await run('PATCH', one.chunkPath, asked, 200), [mark, keyQuestion, chunkQuestion]);
     }
   });
 
@@ -556,14 +573,15 @@ describe('plans on PostgreSQL', () => {
   for (const mode of modes) {
     it(`a page at the start, in the middle and at the end of ${length} messages, ${mode}`, async (t) => {
       const places = { newest: length, middle: length / 2, oldest: limit / 2 };
-      for (const hasUser of [false, true]) {
+      const forms = [false, true].flatMap((hasUser) => pageOrders.map((order) => ({ hasUser, order })));
+      for (const { hasUser, order } of forms) {
         const user = hasUser ? ['u'] : [];
-        const latest = await explain(mode, dialect.findPage(false, hasUser), ['', 'c1', 'a1', ...user, limit + 1]);
+        const latest = await explain(mode, findPage(false, hasUser, order), ['', 'c1', 'a1', ...user, limit]);
         assertPage(latest, false, limit + 1);
         t.diagnostic(`no first_id: ${rowsRead(latest)} rows read: ${describePlan(latest)}`);
         for (const [place, first] of Object.entries(places)) {
-          const values = [`m${first}`, '', 'c1', 'a1', ...user, limit + 1];
-          const plan = await explain(mode, dialect.findPage(true, hasUser), values);
+          const values = [`m${first}`, '', 'c1', 'a1', ...user, limit];
+          const plan = await explain(mode, findPage(true, hasUser, order), values);
           assertPage(plan, true, Math.min(limit + 1, first - 1));
           const blocks = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
           t.diagnostic(`${place}: ${rowsRead(plan)} rows, ${blocks} blocks read: ${describePlan(plan)}`);
@@ -573,14 +591,14 @@ describe('plans on PostgreSQL', () => {
 
     it(`a page among ${ties} messages of one second, ${mode}`, async (t) => {
       for (const first of [ties, ties / 2, 10]) {
-        const plan = await explain(mode, dialect.findPage(true, false), [`m${first}`, '', 'c2', 'a2', limit + 1]);
+        const plan = await explain(mode, findPage(true, false, 'newest_first'), [`m${first}`, '', 'c2', 'a2', limit]);
         assertPage(plan, true, Math.min(limit + 1, first - 1));
         t.diagnostic(`from ${first}: ${rowsRead(plan)} rows read`);
       }
     });
 
     it(`a first_id that is not there reads no page, ${mode}`, async () => {
-      const plan = await explain(mode, dialect.findPage(true, false), ['none', '', 'c1', 'a1', limit + 1]);
+      const plan = await explain(mode, findPage(true, false, 'newest_first'), ['none', '', 'c1', 'a1', limit]);
       assertPage(plan, true, 0);
       assert.ok(rowsRead(plan) <= 2);
     });
@@ -596,8 +614,8 @@ describe('plans on PostgreSQL', () => {
       });
       const questions: [string, string, (string | number | null)[], number][] = [
         ['key', sql.findKey, ['c4ca4238a0b923820dcc509a6f75849b'], 2],
-        ['held page', dialect.findPage(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
-        ['held page with first_id', dialect.findPage(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
+        ['held page', findPage(false, true, 'newest_first'), ['v', 'c1', 'a1', 'u', limit], 1],
+        ['held page with first_id', findPage(true, false, 'newest_first'), ['m9', 'v', 'c1', 'a1', limit], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],
         ['chunk', sql.findChildChunk, chunk, 4],
         ['edit', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null], 9],
@@ -658,9 +676,9 @@ describe('plans on SQLite', () => {
       .all(...Array(text.split('?').length - 1).fill(null))
       .map(({ detail }) => String(detail));
 
-  /** Reads by a key alone; a list of parameters may be walked. */
+  /** Reads by a key alone; a list of parameters may be walked, and what was read already. */
   function assertSearch(text: string, ...expected: RegExp[]): void {
-    const plan = planOf(text).filter((step) => !/^SCAN json_each VIRTUAL TABLE/.test(step));
+    const plan = planOf(text).filter((step) => !/^SCAN (json_each VIRTUAL TABLE|\(subquery)/.test(step));
     const shown = `${text}\n${plan.join('\n')}`;
     assert.ok(
       plan.some((step) => step.startsWith('SEARCH ')),
@@ -683,28 +701,54 @@ describe('plans on SQLite', () => {
     assert.throws(() => assertSearch('SELECT * FROM messages WHERE conversation_id = ?', /sequence/));
   });
 
-  for (const hasUser of [false, true])
-    it(`pages, ${hasUser ? 'with' : 'without'} user`, (t) => {
-      const latest = /^SEARCH m USING PRIMARY KEY \(conversation_id=\?\)/;
-      const range = /^SEARCH m USING PRIMARY KEY \(conversation_id=\? AND \(created_at,sequence\)<\(\?,\?\)\)/;
-      assertSearch(embedded.findPage(false, hasUser), byConversation, latest);
-      assertSearch(embedded.findPage(true, hasUser), byConversation, byId, range);
-      t.diagnostic(planOf(embedded.findPage(true, hasUser)).join(' / '));
-    });
+  it('pages: the conversation by its key, its messages by theirs', (t) => {
+    const { conversation, messages } = embedded.findPage;
+    for (const form of ['anybody', 'user'] as const) {
+      assertSearch(conversation.newest[form], byConversation);
+      assertSearch(conversation.older[form], byConversation, byId);
+    }
+    const latest = /^SEARCH messages USING PRIMARY KEY \(conversation_id=\?\)/;
+    const range = /^SEARCH messages USING PRIMARY KEY \(conversation_id=\? AND \(created_at,sequence\)<\(\?,\?\)\)/;
+    assertSearch(messages.newest.newest_first, latest);
+    assertSearch(messages.older.newest_first, range);
+    t.diagnostic(planOf(messages.older.newest_first).join(' / '));
+    // Turning a page around sorts the page, and nothing else.
+    for (const [from, pattern] of [
+      ['newest', latest],
+      ['older', range],
+    ] as const) {
+      const plan = planOf(messages[from].oldest_first);
+      assert.ok(
+        plan.some((step) => pattern.test(step)),
+        plan.join('\n'),
+      );
+      assert.deepEqual(
+        plan.filter((step) => step.includes('TEMP B-TREE')),
+        ['USE TEMP B-TREE FOR ORDER BY'],
+      );
+      t.diagnostic(plan.join(' / '));
+    }
+  });
+
+  it('is not planned anew for each page', () => {
+    // What is planned for a bound value is planned again with every binding.
+    for (const form of Object.values(embedded.findPage.messages).flatMap((forms) => Object.values(forms)))
+      assert.match(form, /LIMIT \+\?/);
+  });
 
   it('a page costs the same at the start and at the end, also among ties', (t) => {
-    const statement = db.prepare(embedded.findPage(true, false));
+    const statement = db.prepare(embedded.findPage.messages.older.newest_first);
     const median = (...values: (string | number)[]): number => {
       const times = Array.from({ length: 51 }, () => {
         const began = performance.now();
-        assert.equal(statement.all(...values).length, limit + 1);
+        assert.equal(statement.get(...values)?.count, limit + 1);
         return performance.now() - began;
       });
       return times.sort((one, other) => one - other)[25] ?? 0;
     };
-    const newest = median(`m${length}`, '', 'c1', 'a1', limit + 1);
-    const oldest = median(`m${limit + 2}`, '', 'c1', 'a1', limit + 1);
-    const tied = median(`m${limit + 2}`, '', 'c2', 'a2', limit + 1);
+    const newest = median('c1', length, length, limit + 1);
+    const oldest = median('c1', limit + 2, limit + 2, limit + 1);
+    const tied = median('c2', tiedSecond, limit + 2, limit + 1);
     for (const [place, millis] of Object.entries({ newest, oldest, tied }))
       t.diagnostic(`${place}: ${(millis * 1000).toFixed(0)} µs`);
     // Walking to a page instead of seeking it would take a thousand times as long.

@@ -7,6 +7,7 @@ import { buildApp } from '../http/app.ts';
 import type { App } from '../http/routes.ts';
 import { type Database, databaseOf } from '../store/open.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
+import { LogLines } from './log-lines.ts';
 import { loadStarter, type Secrets, welcome } from './starter.ts';
 
 export const serveCommand: Command = {
@@ -21,15 +22,17 @@ Options:
 
   run: async (argv, config) => {
     const { values } = parse(argv, { starter: { type: 'boolean' } }, { max: 0 });
-    const logger = pino({ level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime });
+    const lines = new LogLines();
+    const logger = pino({ level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines);
     const database = databaseOf(config);
     for (const { version, name } of await database.migrate(epochSeconds())) logger.info({ version, name }, 'migrated');
     const store = await database.open();
     logger.info({ database: database.place }, 'opened');
     try {
       const secrets = values.starter ? await startFresh(database, store) : undefined;
-      const app = await buildApp({ ...config, store, logger, clock: Date.now });
+      const app = await buildApp({ ...config, store, logger, lines, clock: Date.now });
       const base = await listen(app, config);
+      lines.flush();
       if (values.starter) print(secrets ? welcome(base, secrets) : welcomeBack(base));
       const signal = await stopSignal();
       logger.info({ signal }, 'shutting down');

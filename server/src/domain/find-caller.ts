@@ -1,13 +1,19 @@
 import type { Caller } from './caller.ts';
-import { digestOf } from './secret.ts';
-import type { Store } from './store.ts';
+import type { KeyFound, Store } from './store.ts';
 
-/** The caller a secret stands for; undefined for an unknown, expired or revoked one. */
-export async function findCaller(store: Store, secret: string, now: number): Promise<Caller | undefined> {
-  const key = await store.findKey(digestOf(secret));
+/** Somebody who may ask, and the moment from which on they may not, in seconds. */
+export type CallerFound = { caller: Caller; until: number };
+
+/** The caller that the secret of this digest stands for; undefined for an unknown, expired or revoked one. */
+export async function findCaller(store: Store, digest: string, now: number): Promise<CallerFound | undefined> {
+  const key = await store.findKey(digest);
   if (key === undefined || key.revoked_at !== null) return undefined;
-  if (key.expires_at !== null && key.expires_at <= now) return undefined;
-  const { id: key_id, kind, workspace_id, app, dataset_ids } = key;
+  const until = key.expires_at ?? Number.POSITIVE_INFINITY;
+  const caller = until <= now ? undefined : callerOf(key);
+  return caller && { caller, until };
+}
+
+function callerOf({ id: key_id, kind, workspace_id, app, dataset_ids }: KeyFound): Caller | undefined {
   if (kind === 'admin') return { kind, key_id };
   if (workspace_id === null) return undefined;
   if (kind === 'knowledge') return { kind, key_id, workspace_id, dataset_ids };

@@ -2,8 +2,8 @@ import { chatModes, type PageOrder } from '../contract/message.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import type { App } from './caller.ts';
 import { notFound, ServiceError } from './errors.ts';
-import type { PageCache } from './page-cache.ts';
-import type { MessageRow, Store } from './store.ts';
+import type { HeldPage, MessagePage, PageCache } from './page-cache.ts';
+import type { Messages, Store } from './store.ts';
 
 export type MessageQuestion = {
   conversation_id: string;
@@ -16,25 +16,36 @@ export type MessageQuestion = {
 /** What `If-None-Match` says. */
 export type HeldTags = { tags: readonly string[]; holds: (tag: string) => boolean };
 
-export type MessagePageFound = {
-  /** Names this page's content for ever: it is never given to other content. */
-  tag: string;
-  /** Where the next older page starts; undefined when none is left. */
-  next: string | undefined;
-  /** The JSON text of the page; undefined where the caller holds it. */
-  body: Buffer | undefined;
-};
+export const pageTail = ']}';
+
+export const isChatApp = ({ mode }: App): boolean => chatModes.includes(mode);
 
 /** The first thing said about an app that is not for chatting, before its parameters are looked at. */
 export function requireChatApp(app: App): void {
-  if (!chatModes.includes(app.mode)) {
+  if (!isChatApp(app)) {
     throw new ServiceError('not_chat_app', 'Please check that the app mode matches the API route.');
   }
 }
 
+/** A question, asked by one app, as the cache knows it. */
+export type PageName = { key: string; suffix: string };
+
+/** Ids are looked up as they are kept; a question that differs only in their spelling is the same one. */
+export function nameOfPage(
+  app: App,
+  { conversation_id, user, first_id, limit, page_order }: MessageQuestion,
+): PageName {
+  const from = first_id === undefined ? '' : canonicalId(first_id);
+  const suffix = `.${limit}${page_order === 'newest_first' ? 'n' : 'o'}${from}`;
+  // Nothing that is found holds NUL.
+  return { key: `${canonicalId(conversation_id)}${suffix}\0${app.id}\0${user ?? ''}`, suffix };
+}
+
 /**
- * One page of a conversation, going back from `first_id`: one question to the store, which reads no message where the
- * caller, or else the cache, holds the page in the version that the conversation has.
+ * One page of a conversation, going back from `first_id`. Where the database still bears the mark under which the page
+ * was last found, nothing is asked. Otherwise it is one question to the store, which reads no message where the caller,
+ * or else the cache, holds the page in the version that the conversation has. `mark` is the store's, taken before: what
+ * is written meanwhile then shows as a change.
  */
 export async function listMessages(
   store: Store,
@@ -42,46 +53,38 @@ export async function listMessages(
   app: App,
   question: MessageQuestion,
   held: HeldTags | undefined,
-): Promise<MessagePageFound> {
+  mark: number | undefined,
+): Promise<MessagePage | HeldPage> {
   const { limit, page_order, user } = question;
   // Nobody is called so, and PostgreSQL would refuse to look.
   if (user?.includes('\0')) throw notFound('conversation not exists');
-  const first_id = question.first_id === undefined ? undefined : canonicalId(question.first_id);
-  const conversation_id = canonicalId(question.conversation_id);
-  const suffix = `.${limit}${page_order === 'newest_first' ? 'n' : 'o'}${first_id ?? ''}`;
-  const cacheKey = conversation_id + suffix;
-  const cached = pages.get(cacheKey);
-  const heldVersion = cached?.version ?? held?.tags.find((tag) => tag.endsWith(suffix))?.slice(0, -suffix.length);
+  const { key, suffix } = nameOfPage(app, question);
+  const current = pages.current(key, mark);
+  if (current !== undefined && held?.holds(current.tag)) return { tag: current.tag, docs: undefined };
+  if (current?.docs !== undefined) return current;
 
-  const found = await store.findPage({ app_id: app.id, conversation_id, user, first_id }, limit + 1, heldVersion);
+  const cached = pages.get(key);
+  const heldVersion = cached?.version ?? held?.tags.find((tag) => tag.endsWith(suffix))?.slice(0, -suffix.length);
+  const place = {
+    app_id: app.id,
+    conversation_id: canonicalId(question.conversation_id),
+    user,
+    first_id: question.first_id === undefined ? undefined : canonicalId(question.first_id),
+  };
+  const found = await store.findPage(place, { limit, page_order }, heldVersion);
   if (found === undefined) throw notFound('conversation not exists');
   if (!found.first_message_exists) throw notFound('first message not exists');
   const { version, messages } = found;
   const tag = version + suffix;
-  if (held?.holds(tag)) return { tag, next: undefined, body: undefined };
-  if (messages !== undefined) {
-    const page = { version, ...renderPage(messages, limit, page_order) };
-    pages.set(cacheKey, page);
-    return { tag, next: page.next, body: page.body };
-  }
-  if (cached === undefined) throw new Error('a page that nobody holds was not read');
-  return { tag, next: cached.next, body: cached.body };
+  const page = messages === undefined ? cached : render(version, tag, limit, messages);
+  const isHeld = held?.holds(tag) === true;
+  if (page === undefined && !isHeld) throw new Error('a page that nobody holds was not read');
+  const answer = isHeld || page === undefined ? { tag, docs: undefined } : page;
+  pages.set(key, page ?? answer, mark);
+  return answer;
 }
 
-const comma = Buffer.from(',');
-const end = Buffer.from(']}');
-
-/** Messages are stored as their final text, so a page is a concatenation of bytes. One more than `limit` may be given. */
-function renderPage(found: readonly MessageRow[], limit: number, page_order: PageOrder) {
-  const has_more = found.length > limit;
-  const messages = found.slice(0, limit);
-  const next = has_more ? messages[messages.length - 1]?.id : undefined;
-  if (page_order === 'oldest_first') messages.reverse();
-  const parts: Uint8Array[] = [Buffer.from(`{"limit":${limit},"has_more":${has_more},"data":[`)];
-  for (const { doc } of messages) {
-    if (parts.length > 1) parts.push(comma);
-    parts.push(typeof doc === 'string' ? Buffer.from(doc) : doc);
-  }
-  parts.push(end);
-  return { next, body: Buffer.concat(parts) };
+function render(version: string, tag: string, limit: number, { docs, next }: Messages): MessagePage {
+  const head = `{"limit":${limit},"has_more":${next !== undefined},"data":[`;
+  return { version, tag, next, head, docs: typeof docs === 'string' ? Buffer.from(docs) : docs };
 }

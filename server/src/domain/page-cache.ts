@@ -1,44 +1,89 @@
 /** A page as it was rendered, and the version of its conversation that it shows. */
-export type CachedPage = { version: string; next: string | undefined; body: Buffer };
+export type MessagePage = {
+  version: string;
+  /** Names this page's content for ever: it is never given to other content. */
+  tag: string;
+  /** Where the next older page starts; undefined when none is left. */
+  next: string | undefined;
+  /** The JSON text: head, messages, tail. The large part is sent as it came out of the store. */
+  head: string;
+  docs: Uint8Array;
+};
+
+/** A page that the caller holds: only its name is known, or needed. */
+export type HeldPage = { tag: string; docs: undefined };
 
 /** A page larger than this part of the cache would push out too many others. */
 const pageShareMax = 1 / 16;
+/** Pages of which only the tag is remembered. */
+const tagsMax = 20_000;
+
+type Entry<P> = { page: P; mark: number | undefined };
 
 /**
- * Pages that were read lately, bounded in bytes. It cannot give out a stale one: whoever takes a page from here asks the
- * store in the same breath whether the conversation still has that version.
+ * Pages that were read lately, bounded in bytes. It cannot give out a stale one: a page is taken by the mark of the
+ * database that it was found under, or else whoever takes it asks the store whether the conversation still has its
+ * version. A page is kept when it is asked for the second time, so that walking through a long history pushes nothing
+ * out; before that its tag is remembered.
  */
 export class PageCache {
   readonly #bytesMax: number;
-  readonly #pages = new Map<string, CachedPage>();
+  readonly #pages = new Map<string, Entry<MessagePage>>();
+  readonly #tags = new Map<string, Entry<HeldPage>>();
   #bytes = 0;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  get(key: string): CachedPage | undefined {
-    const page = this.#pages.get(key);
-    if (page === undefined) return undefined;
-    // The least recently used stand first.
-    this.#pages.delete(key);
-    this.#pages.set(key, page);
-    return page;
+  /** The page, or its tag alone, where the database has not changed since it was found. */
+  current(key: string, mark: number | undefined): MessagePage | HeldPage | undefined {
+    if (mark === undefined) return undefined;
+    const entry = this.#pages.get(key);
+    if (entry !== undefined) return entry.mark === mark ? this.#use(key, entry) : undefined;
+    const tag = this.#tags.get(key);
+    return tag?.mark === mark ? tag?.page : undefined;
   }
 
-  set(key: string, page: CachedPage): void {
+  get(key: string): MessagePage | undefined {
+    const entry = this.#pages.get(key);
+    return entry && this.#use(key, entry);
+  }
+
+  /** A page as it was found under a mark. */
+  set(key: string, page: MessagePage | HeldPage, mark: number | undefined): void {
+    const entry = this.#pages.get(key);
+    if (entry?.page === page) {
+      entry.mark = mark;
+      return;
+    }
+    const isKnown = this.#tags.delete(key) || entry !== undefined;
     this.#remove(key);
-    if (page.body.length > this.#bytesMax * pageShareMax) return;
-    this.#pages.set(key, page);
-    this.#bytes += page.body.length;
+    if (page.docs === undefined || !isKnown || page.docs.length > this.#bytesMax * pageShareMax) {
+      return this.#remember(key, page.tag, mark);
+    }
+    this.#pages.set(key, { page, mark });
+    this.#bytes += page.docs.length;
     for (const oldest of this.#pages.keys()) {
       if (this.#bytes <= this.#bytesMax) return;
       this.#remove(oldest);
     }
   }
 
+  #remember(key: string, tag: string, mark: number | undefined): void {
+    this.#tags.set(key, { page: { tag, docs: undefined }, mark });
+    if (this.#tags.size > tagsMax) for (const oldest of this.#tags.keys()) return void this.#tags.delete(oldest);
+  }
+
+  /** The least recently used stand first. */
+  #use(key: string, entry: Entry<MessagePage>): MessagePage {
+    this.#pages.delete(key);
+    this.#pages.set(key, entry);
+    return entry.page;
+  }
+
   #remove(key: string): void {
-    this.#bytes -= this.#pages.get(key)?.body.length ?? 0;
+    this.#bytes -= this.#pages.get(key)?.page.docs.length ?? 0;
     this.#pages.delete(key);
   }
 }

@@ -1,4 +1,5 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
+import type { PageOrder } from '../contract/message.ts';
 import type { ModelType } from '../contract/model.ts';
 import type { KeyKind, RecordKind } from '../contract/record.ts';
 import type { App } from './caller.ts';
@@ -36,10 +37,14 @@ export type MessagePlace = {
   first_id: string | undefined;
 };
 
-export type MessageRow = { id: string; doc: Uint8Array | string };
+/** How many messages of a place are asked for, and in which order. */
+export type PageShape = { limit: number; page_order: PageOrder };
+
+/** Messages as they are stored, their JSON texts joined by commas; `next` is the oldest of them where older ones exist. */
+export type Messages = { docs: Uint8Array | string; next: string | undefined };
 
 /** `messages` is undefined where the conversation still has the version that the caller holds. */
-export type PageFound = { version: string; first_message_exists: boolean; messages: MessageRow[] | undefined };
+export type PageFound = { version: string; first_message_exists: boolean; messages: Messages | undefined };
 
 export type ChildChunkPlace = {
   workspace_id: string;
@@ -106,8 +111,14 @@ export interface Intake {
 export interface Store {
   findKey(digest: string): Promise<KeyFound | undefined>;
 
-  /** Messages newest first, at most `count`, and not read at all where the version is the one that is held. */
-  findPage(place: MessagePlace, count: number, held: string | undefined): Promise<PageFound | undefined>;
+  /**
+   * Changes whenever anything in the database does; what was read under a mark holds while the mark stands. Undefined
+   * where asking for it would cost as much as reading.
+   */
+  mark(): number | undefined;
+
+  /** The newest messages of a place, not read at all where the version is the one that is held. */
+  findPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined>;
 
   findChildChunk(place: ChildChunkPlace): Promise<ChildChunkFound>;
   /** Settles the edit against what stands at the moment of writing; resolves when it is on disk. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
@@ -11,11 +11,13 @@ import type { Store } from '../domain/store.ts';
 import { Bearer } from './bearer.ts';
 import { dropRest, readJson } from './body.ts';
 import { childChunkRoutes } from './child-chunks.ts';
-import { answerClientError, sendError, writeError } from './errors.ts';
+import { answerClientError, answerOn, sendError, writeError } from './errors.ts';
+import { FastLane } from './fast-lane.ts';
 import { healthRoutes } from './health.ts';
 import { messageRoutes } from './messages.ts';
+import { Metrics } from './metrics.ts';
 import { modelRoutes } from './models.ts';
-import { logRequest, Metrics, requestIdOf } from './observe.ts';
+import { type Lines, Observer, requestIdOf } from './observe.ts';
 import { documentRoute } from './openapi.ts';
 import { validatorCompiler } from './query.ts';
 import { recordRoutes } from './records.ts';
@@ -26,6 +28,8 @@ import type { App, Parts } from './routes.ts';
 export type AppOptions = {
   store: Store;
   logger: FastifyBaseLogger;
+  /** Where the logger writes to. */
+  lines: Lines;
   /** Milliseconds since the epoch. */
   clock: () => number;
   page_order: PageOrder;
@@ -40,11 +44,13 @@ const buildSerializer = () => () => JSON.stringify;
 export async function buildApp(options: AppOptions): Promise<App> {
   const { store, clock, logger } = options;
   const metrics = new Metrics();
-  /** Also of a request that ends before its answer does. */
+  const observer = new Observer(metrics, logger, options.lines);
   const observe = (request: FastifyRequest, reply: FastifyReply) => {
-    reply.raw.once('close', () => {
-      metrics.count(request, reply);
-      logRequest(request, reply);
+    const { id, method } = request;
+    const start = performance.now();
+    const route = request.routeOptions.url ?? 'unmatched';
+    reply.raw.on('close', () => {
+      observer.ended({ id, method, route, key_id: request.caller?.key_id ?? null, start }, reply.raw);
     });
   };
   const app: App = Fastify({
@@ -89,7 +95,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
     if (request.is404 || hasEmptyPart(request.params)) refuseRoute(table, request, reply);
   });
   app.addHook('onSend', dropRest);
-  closeConnectionsAtEnd(app);
   // Not before it answers, and not while the first request waits.
   app.addHook('onListen', async () => void setTimeout(loadCompiler, limits.loadCompilerMillis).unref());
 
@@ -106,6 +111,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
   recordRoutes(app, parts);
   healthRoutes(options.metrics_token)(app, parts);
   referenceRoutes(app as never);
+
+  const [route] = app.server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
+  if (route === undefined) throw new Error('the framework does not listen to its server');
+  const lane = new FastLane(parts, observer, options.page_order, route);
+  app.server.off('request', route).on('request', lane.handle);
+  closeConnectionsAtEnd(app, () => lane.close());
   return app;
 }
 
@@ -113,32 +124,27 @@ export async function buildApp(options: AppOptions): Promise<App> {
  * While the service stops, clients are told so with each answer, and connections on which nothing is being answered are
  * closed, also those that have sent half a request.
  */
-function closeConnectionsAtEnd(app: App): void {
-  const requests = new Map<Socket, number>();
+function closeConnectionsAtEnd(app: App, atClosing: () => void): void {
+  const sockets = new Set<Socket>();
+  const awaited = new WeakSet<ServerResponse>();
   let isClosing = false;
   const closeIdle = () => {
-    for (const [socket, count] of requests) if (count === 0) socket.destroySoon();
-  };
-  const count = (socket: Socket, change: number) => {
-    const now = requests.get(socket);
-    if (now !== undefined) requests.set(socket, now + change);
+    for (const socket of sockets) {
+      const answer = answerOn(socket);
+      if (answer === undefined) socket.destroySoon();
+      else if (!awaited.has(answer)) awaited.add(answer.once('close', closeIdle));
+    }
   };
   app.server.on('connection', (socket: Socket) => {
-    requests.set(socket, 0);
-    socket.once('close', () => requests.delete(socket));
-  });
-  app.addHook('onRequest', async ({ raw }, reply) => {
-    count(raw.socket, 1);
-    reply.raw.once('close', () => {
-      count(raw.socket, -1);
-      if (isClosing) closeIdle();
-    });
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
   app.addHook('onSend', async (_request, reply) => {
     if (isClosing) reply.header('connection', 'close');
   });
   app.addHook('preClose', async () => {
     isClosing = true;
+    atClosing();
     closeIdle();
   });
 }

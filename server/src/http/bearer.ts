@@ -4,7 +4,7 @@ import { limits } from '../contract/limits.ts';
 import type { KeyKind } from '../contract/record.ts';
 import type { Caller, CallerOf } from '../domain/caller.ts';
 import { ServiceError } from '../domain/errors.ts';
-import { findCaller } from '../domain/find-caller.ts';
+import { type CallerFound, findCaller } from '../domain/find-caller.ts';
 import { digestOf } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { WindowCounter } from './window-counter.ts';
@@ -24,6 +24,8 @@ export class Bearer {
   readonly #rateLimit: number;
   readonly #failures = new WindowCounter(60_000);
   readonly #requests = new WindowCounter(1_000);
+  /** By digest; each holds while the database bears the mark it was found under. */
+  readonly #callers = new Map<string, CallerFound & { mark: number }>();
 
   constructor(store: Store, clock: () => number, rateLimit: number) {
     this.#store = store;
@@ -35,15 +37,41 @@ export class Bearer {
   opens(kinds: readonly KeyKind[], token?: string): KeyCheck {
     const tokenDigest = token === undefined ? undefined : digestOf(token);
     return async (request) => {
-      const secret = bearerSecret(request.headers.authorization);
-      if (secret === undefined) return this.#refuse(request.ip, false);
-      if (tokenDigest !== undefined && sameDigest(digestOf(secret), tokenDigest)) return;
-      const caller = await findCaller(this.#store, secret, Math.floor(this.#clock() / 1000));
+      const digest = bearerDigest(request.headers.authorization);
+      if (digest === undefined) return this.#refuse(request.ip, false);
+      if (tokenDigest !== undefined && sameDigest(digest, tokenDigest)) return;
+      const mark = this.#store.mark();
+      const caller = this.recall(digest, mark) ?? (await this.find(digest, mark));
       if (caller === undefined) return this.#refuse(request.ip, true);
       if (!kinds.includes(caller.kind)) return this.#refuse(request.ip, false);
-      if (this.#rateLimit > 0) this.#limit(caller.key_id);
+      if (!this.admits(caller)) throw this.#limited(caller);
       request.caller = caller;
     };
+  }
+
+  /** The caller of a digest, where the database has not changed since it was found. */
+  recall(digest: string, mark: number | undefined): Caller | undefined {
+    const found = this.#callers.get(digest);
+    return found !== undefined && found.mark === mark && found.until > this.#seconds() ? found.caller : undefined;
+  }
+
+  /** Asks the store, whose mark this is. */
+  async find(digest: string, mark: number | undefined): Promise<Caller | undefined> {
+    const found = await findCaller(this.#store, digest, this.#seconds());
+    if (found !== undefined && mark !== undefined) {
+      if (this.#callers.size >= limits.callersMax) this.#callers.clear();
+      this.#callers.set(digest, { ...found, mark });
+    }
+    return found?.caller;
+  }
+
+  /** Counts a request of this caller; false where it is one too many. */
+  admits({ key_id }: Caller): boolean {
+    return this.#rateLimit === 0 || this.#requests.hit(key_id, this.#clock()) <= this.#rateLimit;
+  }
+
+  #seconds(): number {
+    return Math.floor(this.#clock() / 1000);
   }
 
   /** Only secrets that open nothing count towards the limit, but once it is reached all failures look alike. */
@@ -56,17 +84,18 @@ export class Bearer {
     throw new ServiceError('unauthorized', 'the API key is missing or invalid');
   }
 
-  #limit(key_id: string): void {
-    const now = this.#clock();
-    if (this.#requests.hit(key_id, now) <= this.#rateLimit) return;
-    throw tooMany(`more than ${this.#rateLimit} requests a second`, this.#requests.secondsLeft(key_id, now));
+  #limited({ key_id }: Caller): ServiceError {
+    const seconds = this.#requests.secondsLeft(key_id, this.#clock());
+    return tooMany(`more than ${this.#rateLimit} requests a second`, seconds);
   }
 }
 
 const tooMany = (message: string, seconds: number) => new ServiceError('too_many_requests', message, seconds);
 
-function bearerSecret(header: string | undefined): string | undefined {
-  return header === undefined ? undefined : /^bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1];
+/** The digest of the secret that an Authorization header carries; undefined where it carries none. */
+export function bearerDigest(header: string | undefined): string | undefined {
+  const secret = header === undefined ? undefined : /^bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1];
+  return secret === undefined ? undefined : digestOf(secret);
 }
 
 function sameDigest(one: string, other: string): boolean {

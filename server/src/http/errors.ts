@@ -63,6 +63,13 @@ export function sendError(error: FastifyError | Error, request: FastifyRequest, 
     .send(bodyOf(known));
 }
 
+/** The same answer, without the framework. */
+export function answerError(response: ServerResponse, error: ServiceError, id: string): void {
+  const body = bodyOf(error);
+  const headers = { ...headersOf(error), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
+  response.writeHead(statusOf[error.code], headers).end(body);
+}
+
 /** Enough to find the fault. Not the whole error: a database's holds values of rows. */
 function loggable(error: Error): object {
   const { cause, code } = error as { cause?: unknown; code?: string };
@@ -72,9 +79,14 @@ function loggable(error: Error): object {
   };
 }
 
+/** The answer that is due on a connection; undefined where none is. */
+export function answerOn(socket: Socket): ServerResponse | undefined {
+  return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
+}
+
 /** What the HTTP parser refuses never becomes a request: the answer is written to the socket as it is. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null };
+  const pending = answerOn(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
   } else if (!pending) {

@@ -23,6 +23,12 @@ export function heldTags(header: string | undefined): HeldTags | undefined {
   return { tags, holds: (tag) => tags.includes(tag) };
 }
 
+/** Whether `If-None-Match` names this tag. */
+export function holds(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  return header === `"${tag}"` || heldTags(header)?.holds(tag) === true;
+}
+
 /** `If-Match`: weak tags never match. */
 export function preconditionOf(header: string | undefined): Precondition {
   if (header === undefined) return undefined;

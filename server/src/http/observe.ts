@@ -1,66 +1,63 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Metrics } from './metrics.ts';
 
 /** Not an API key either: somebody may have put one into the wrong header. */
 const saneRequestId = /^(?!(?:app|dataset|writer|admin)-[\w-]{20})[\w.:=+/@-]{1,128}$/i;
 
 /** The caller's own id for the request where it is fit for a header and a log line. */
 export function requestIdOf({ headers }: IncomingMessage): string {
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && saneRequestId.test(given) ? given : randomUUID();
+  return saneIdOf(headers['x-request-id'] as string | undefined);
 }
 
-/** Route patterns, not paths: ids of people and conversations stay out of logs and metrics. */
-const routeOf = (request: FastifyRequest): string => request.routeOptions.url ?? 'unmatched';
-
-/** One line a request. */
-export function logRequest(request: FastifyRequest, reply: FastifyReply): void {
-  request.log.info(
-    {
-      req_id: request.id,
-      method: request.method,
-      route: routeOf(request),
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 100) / 100,
-      key_id: request.caller?.key_id ?? null,
-      ...(!reply.raw.writableFinished && { aborted: true }),
-    },
-    'request',
-  );
+export function saneIdOf(given: string | undefined): string {
+  return given !== undefined && saneRequestId.test(given) ? given : randomUUID();
 }
 
-/** Figures for Prometheus. */
-export class Metrics {
-  readonly #registry = new Registry();
-  readonly #requests = new Counter({
-    name: 'backscroll_http_requests_total',
-    help: 'Requests answered.',
-    labelNames: ['method', 'route', 'status'],
-    registers: [this.#registry],
-  });
-  readonly #seconds = new Histogram({
-    name: 'backscroll_http_request_duration_seconds',
-    help: 'Time from a request to the end of its answer.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [this.#registry],
-  });
+/** Where lines of the log go. */
+export type Lines = { write(text: string): void };
 
-  readonly contentType = this.#registry.contentType;
+/** What is known of a request when its answer ends. `route` is a pattern, so that ids stay out of logs and metrics. */
+export type Ended = { id: string; method: string; route: string; key_id: string | null; start: number };
 
-  constructor() {
-    collectDefaultMetrics({ register: this.#registry });
+/** Counts each request, and writes one line about it, once its answer has ended, be it early. */
+export class Observer {
+  readonly #metrics: Metrics;
+  readonly #lines: Lines | undefined;
+  #second = 0;
+  #time = '';
+
+  constructor(
+    metrics: Metrics,
+    logger: FastifyBaseLogger & { isLevelEnabled?: (level: string) => boolean },
+    lines: Lines,
+  ) {
+    this.#metrics = metrics;
+    this.#lines = logger.isLevelEnabled?.('info') === false ? undefined : lines;
   }
 
-  count(request: FastifyRequest, reply: FastifyReply): void {
-    const labels = { method: request.method, route: routeOf(request), status: reply.statusCode };
-    this.#requests.inc(labels);
-    this.#seconds.observe(labels, reply.elapsedTime / 1000);
+  ended({ id, method, route, key_id, start }: Ended, response: ServerResponse): void {
+    const { statusCode, writableFinished } = response;
+    const millis = performance.now() - start;
+    this.#metrics.count(method, route, statusCode, millis / 1000);
+    if (this.#lines === undefined) return;
+    // All other parts are of our own making or were checked, so that they need no escaping.
+    const key = JSON.stringify(key_id);
+    const aborted = writableFinished ? '' : ',"aborted":true';
+    const took = Math.round(millis * 100) / 100;
+    this.#lines.write(
+      `{"level":30,"time":"${this.#now()}","req_id":"${id}","method":"${method}","route":"${route}","status":${statusCode},"ms":${took},"key_id":${key}${aborted},"msg":"request"}\n`,
+    );
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  /** The moment as logs spell it; spelled once a millisecond. */
+  #now(): string {
+    const now = Date.now();
+    if (now !== this.#second) {
+      this.#second = now;
+      this.#time = new Date(now).toISOString();
+    }
+    return this.#time;
   }
 }

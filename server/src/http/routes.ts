@@ -4,7 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
 import type { Bearer } from './bearer.ts';
-import type { Metrics } from './observe.ts';
+import type { Metrics } from './metrics.ts';
 
 export type App = FastifyInstance<
   RawServerDefault,

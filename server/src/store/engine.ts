@@ -1,4 +1,4 @@
-import type { ChildChunkEdit, Purge } from '../domain/store.ts';
+import type { ChildChunkEdit, MessagePlace, PageFound, PageShape, Purge } from '../domain/store.ts';
 import type { Spooled } from './spool.ts';
 
 export type Row = Record<string, unknown>;
@@ -29,6 +29,9 @@ export interface Engine {
   readonly dialect: Dialect;
   /** One statement, its parameters marked by `?`. Throws ServiceError where the database cannot answer. */
   read(sql: string, ...values: Value[]): Promise<Row[]>;
+  /** As the store's. */
+  mark(): number | undefined;
+  findPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined>;
   /** Throws where the database cannot answer. */
   ping(): Promise<void>;
   write<T>(write: Write, options?: WriteOptions): Promise<T>;
@@ -46,6 +49,4 @@ export type Dialect = {
   /** True where the column is among the values of one list parameter. */
   among(column: string): string;
   list(values: readonly string[]): Value;
-  /** Parameters: [first_id,] held version, conversation_id, app_id[, user], count. */
-  findPage(hasFirst: boolean, hasUser: boolean): string;
 };

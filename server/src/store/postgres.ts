@@ -1,8 +1,9 @@
 import { tmpdir } from 'node:os';
+import type { PageOrder } from '../contract/message.ts';
 import { countWords } from '../domain/count-words.ts';
 import { unavailable } from '../domain/errors.ts';
 import type { PreparedRecord } from '../domain/prepare-record.ts';
-import type { ChildChunkEdit, ChildChunkOutcome, Purge } from '../domain/store.ts';
+import type { ChildChunkEdit, ChildChunkOutcome, MessagePlace, PageFound, PageShape, Purge } from '../domain/store.ts';
 import { settleEdit } from '../domain/update-child-chunk.ts';
 import { type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from './engine.ts';
 import type { PostgresPool, Transaction } from './postgres-pool.ts';
@@ -21,6 +22,11 @@ const patientMillis = 600_000;
 /** An edit that others keep coming before is given up after this many tries. */
 const editTriesMax = 100;
 
+/** Without and with a first message, each without and with a user. */
+const formsOf = (order: PageOrder): readonly string[] =>
+  [false, true].flatMap((hasFirst) => [false, true].map((hasUser) => postgres.findPage(hasFirst, hasUser, order)));
+const pages = { newest_first: formsOf('newest_first'), oldest_first: formsOf('oldest_first') };
+
 export class PostgresEngine implements Engine {
   readonly dialect = postgres.dialect;
   readonly spoolFolder = tmpdir();
@@ -35,6 +41,27 @@ export class PostgresEngine implements Engine {
 
   read(statement: string, ...values: Value[]): Promise<Row[]> {
     return this.#pool.query(statement, ...values);
+  }
+
+  /** Asking costs a trip to the server, and so does reading. */
+  mark(): undefined {
+    return undefined;
+  }
+
+  async findPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined> {
+    const { first_id, conversation_id, app_id, user } = place;
+    // No version is empty.
+    const values: Value[] = [held ?? '', conversation_id, app_id];
+    if (first_id !== undefined) values.unshift(first_id);
+    if (user !== undefined) values.push(user);
+    const forms = pages[shape.page_order];
+    const statement = forms[(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
+    const [row] = await this.read(statement, ...values, shape.limit);
+    if (row === undefined) return undefined;
+    const { version, first_message_exists } = row as { version: string; first_message_exists: boolean };
+    if (version === held) return { version, first_message_exists, messages: undefined };
+    const messages = { docs: (row.docs ?? '') as string, next: (row.next ?? undefined) as string | undefined };
+    return { version, first_message_exists, messages };
   }
 
   async ping(): Promise<void> {

@@ -10,13 +10,13 @@ import type {
   KeyListed,
   Known,
   MessagePlace,
-  MessageRow,
   PageFound,
+  PageShape,
   Purge,
   Referable,
   Store,
 } from '../domain/store.ts';
-import type { Engine, Row, Value } from './engine.ts';
+import type { Engine, Row } from './engine.ts';
 import { exportSteps } from './export-records.ts';
 import { KeyCache } from './key-cache.ts';
 import { SeenIds } from './seen-ids.ts';
@@ -27,14 +27,10 @@ import * as sql from './statements.ts';
 export class SqlStore implements Store {
   readonly #engine: Engine;
   readonly #keys: KeyCache;
-  /** Without and with a first message, each without and with a user. */
-  readonly #pages: readonly string[];
 
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#keys = new KeyCache(engine.keyCacheMillis);
-    const { findPage } = engine.dialect;
-    this.#pages = [findPage(false, false), findPage(false, true), findPage(true, false), findPage(true, true)];
   }
 
   findKey(digest: string): Promise<KeyFound | undefined> {
@@ -48,20 +44,12 @@ export class SqlStore implements Store {
     return { ...key, app: app_id === null || mode === null ? null : { id: app_id, mode } } as KeyFound;
   }
 
-  async findPage(place: MessagePlace, count: number, held: string | undefined): Promise<PageFound | undefined> {
-    const { first_id, conversation_id, app_id, user } = place;
-    // No version is empty.
-    const values: Value[] = [held ?? '', conversation_id, app_id];
-    if (first_id !== undefined) values.unshift(first_id);
-    if (user !== undefined) values.push(user);
-    const statement = this.#pages[(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
-    const rows = await this.#engine.read(statement, ...values, count);
-    const head = rows[0];
-    if (head === undefined) return undefined;
-    const version = head.version as string;
-    const first_message_exists = Boolean(head.first_message_exists);
-    if (version === held) return { version, first_message_exists, messages: undefined };
-    return { version, first_message_exists, messages: head.id === null ? [] : (rows as MessageRow[]) };
+  mark(): number | undefined {
+    return this.#engine.mark();
+  }
+
+  findPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined> {
+    return this.#engine.findPage(place, shape, held);
   }
 
   async findChildChunk(place: ChildChunkPlace): Promise<ChildChunkFound> {

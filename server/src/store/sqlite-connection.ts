@@ -62,6 +62,16 @@ export class Connection {
     return Number(this.#prepare(sql).run(...(values as SQLInputValue[])).changes);
   }
 
+  /** Everything that is read inside is of one moment. */
+  snapshot<T>(read: () => T): T {
+    this.run('BEGIN');
+    try {
+      return read();
+    } finally {
+      this.run('COMMIT');
+    }
+  }
+
   iterate(sql: string): Iterable<Row> {
     return this.#prepare(sql).iterate();
   }

@@ -1,25 +1,48 @@
+import type { PageOrder } from '../contract/message.ts';
+
 /** What only the embedded engine says. Parameters are positional. */
 
 /**
- * A page, in four forms: with and without a first message, with and without a user. Every row carries the
- * conversation's version. Where that is the one that is held, and where there are no messages, one row comes back whose
- * message is null: comparing the key with an impossible one keeps SQLite from looking at any message.
- *
- * The unary plus takes the affinity off the columns; without it SQLite compares only the first of the two by index, and
- * walks through all messages of the same second.
- *
- * Parameters: [first_id,] held version, conversation_id, app_id[, user], count.
+ * A conversation's version and, where one is given, the place of the first message: null where it does not exist.
+ * Parameters: [first_id,] conversation_id, app_id[, user].
  */
-export function findPage(hasFirst: boolean, hasUser: boolean): string {
+function findConversation(hasFirst: boolean, hasUser: boolean): string {
   return `
-    SELECT c.version, ${hasFirst ? 'f.id IS NOT NULL' : '1'} AS first_message_exists, m.id, CAST(m.doc AS BLOB) AS doc
+    SELECT c.version ${hasFirst ? ', f.created_at, f.sequence' : ''}
     FROM conversations c
     ${hasFirst ? 'LEFT JOIN messages f ON f.conversation_id = c.conversation_id AND f.id = ?' : ''}
-    LEFT JOIN messages m ON m.conversation_id = CASE c.version WHEN ? THEN '' ELSE c.conversation_id END
-      ${hasFirst ? 'AND (m.created_at, m.sequence) < (+f.created_at, +f.sequence)' : ''}
-    WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 ${hasUser ? 'AND c."user" = ?' : ''}
-    ORDER BY m.created_at DESC, m.sequence DESC LIMIT ?`;
+    WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 ${hasUser ? 'AND c."user" = ?' : ''}`;
 }
+
+/**
+ * The newest messages, or those before a place, as one text: handing out each by itself costs twice as much. `parts`
+ * names each with its length in bytes. Parameters: conversation_id[, created_at, sequence], count.
+ *
+ * The unary plus keeps SQLite from planning for the very number that is bound, which it does anew for each binding.
+ */
+function joinMessages(hasFirst: boolean, page_order: PageOrder): string {
+  const newest = `
+    SELECT id, doc, created_at, sequence FROM messages
+    WHERE conversation_id = ? ${hasFirst ? 'AND (created_at, sequence) < (?, ?)' : ''}
+    ORDER BY created_at DESC, sequence DESC LIMIT +?`;
+  const ordered = page_order === 'newest_first' ? newest : `SELECT * FROM (${newest}) ORDER BY created_at, sequence`;
+  return `
+    SELECT COUNT(*) AS count, CAST(group_concat(doc, ',') AS BLOB) AS docs,
+      group_concat(id || ' ' || octet_length(doc), ' ') AS parts
+    FROM (${ordered})`;
+}
+
+/** The two questions of a page, in each form. */
+export const findPage = {
+  conversation: {
+    newest: { anybody: findConversation(false, false), user: findConversation(false, true) },
+    older: { anybody: findConversation(true, false), user: findConversation(true, true) },
+  },
+  messages: {
+    newest: { newest_first: joinMessages(false, 'newest_first'), oldest_first: joinMessages(false, 'oldest_first') },
+    older: { newest_first: joinMessages(true, 'newest_first'), oldest_first: joinMessages(true, 'oldest_first') },
+  },
+};
 
 /** Keeps the text that stands as the next revision. Parameters: replaced_at, key_id, dataset_id, id. */
 export const keepRevision = `

@@ -1,21 +1,23 @@
 import { dirname } from 'node:path';
 import { unavailable } from '../domain/errors.ts';
+import type { MessagePlace, PageFound, PageShape } from '../domain/store.ts';
 import { settleEdit } from '../domain/update-child-chunk.ts';
 import { type Dialect, type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from './engine.ts';
 import { Connection, isClosed, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
-import { findPage } from './sqlite-statements.ts';
+import { findPage } from './sqlite-page.ts';
 import * as sql from './statements.ts';
 import { WriterQueue } from './writer-queue.ts';
 
 /** Readers do not wait for the writer in WAL mode; this covers recovery after a crash. */
 const readerBusyMillis = 5_000;
+/** The file is read where the system holds it in memory, without copies; SQLite itself goes no further than 2 GiB. */
+const mappedBytesMax = 2 ** 31;
 /** Rows of an export between two looks at the event loop, by their length. */
 const batchUnits = 65_536;
 
 const dialect: Dialect = {
   among: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   list: (values) => JSON.stringify(values),
-  findPage,
 };
 
 /** The embedded engine: this thread reads, the writer's thread writes. */
@@ -32,17 +34,30 @@ export class SqliteEngine implements Engine {
     this.#path = path;
     this.spoolFolder = dirname(path);
     this.#reader = new Connection(path, readerBusyMillis);
-    this.#reader.db.exec('PRAGMA query_only = ON');
+    this.#reader.db.exec(`PRAGMA query_only = ON; PRAGMA mmap_size = ${mappedBytesMax}`);
     this.#writer = new WriterQueue(path);
   }
 
   async read(statement: string, ...values: Value[]): Promise<Row[]> {
+    return this.#answer(() => this.#reader.all(statement, ...values));
+  }
+
+  #answer<T>(read: () => T): T {
     try {
-      return this.#reader.all(statement, ...values);
+      return read();
     } catch (error) {
       if (!isClosed(error) && !sqlitePassing.includes(sqliteCode(error) ?? 0)) throw error;
       throw Object.assign(unavailable('the database cannot answer'), { cause: error });
     }
+  }
+
+  /** Commits of the writer's thread and of other processes all change it. */
+  mark(): number | undefined {
+    return this.#answer(() => this.#reader.get('PRAGMA data_version')?.data_version as number);
+  }
+
+  async findPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined> {
+    return this.#answer(() => this.#reader.snapshot(() => findPage(this.#reader, place, shape, held)));
   }
 
   async ping(): Promise<void> {

@@ -1,0 +1,34 @@
+import { pino } from 'pino';
+
+/** How long a line may wait for others to be written with it. */
+const waitMillis = 50;
+const bytesMax = 65_536;
+
+/**
+ * Standard output for the log: lines that come close together are written at once, since a write a request would cost
+ * more than most requests do. What waits is written when the process ends, unless it is killed.
+ */
+export class LogLines {
+  readonly #output = pino.destination({ dest: 1, sync: true });
+  #text = '';
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor() {
+    process.on('exit', () => this.flush());
+  }
+
+  write(line: string): void {
+    this.#text += line;
+    if (this.#text.length >= bytesMax) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), waitMillis).unref();
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#text === '') return;
+    const text = this.#text;
+    this.#text = '';
+    this.#output.write(text);
+  }
+}

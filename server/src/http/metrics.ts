@@ -1,0 +1,58 @@
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+
+const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+type Series = { labels: Record<string, string | number>; sum: number; count: number; buckets: number[] };
+
+/** Figures for Prometheus. Requests are counted in plain arrays: the library's own would cost more than the log line. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #series = new Map<string, Series>();
+
+  readonly contentType = this.#registry.contentType;
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry });
+    this.#register('backscroll_http_requests_total', 'Requests answered.', 'counter', ({ labels, count }) => [
+      { labels, value: count },
+    ]);
+    const seconds = 'backscroll_http_request_duration_seconds';
+    const help = 'Time from a request to the end of its answer.';
+    this.#register(seconds, help, 'histogram', ({ labels, sum, count, buckets }) => {
+      let below = 0;
+      return [
+        ...bounds.map((le, at) => ({
+          metricName: `${seconds}_bucket`,
+          labels: { le, ...labels },
+          value: (below += buckets[at] ?? 0),
+        })),
+        { metricName: `${seconds}_bucket`, labels: { le: '+Inf', ...labels }, value: count },
+        { metricName: `${seconds}_sum`, labels, value: sum },
+        { metricName: `${seconds}_count`, labels, value: count },
+      ];
+    });
+  }
+
+  #register(name: string, help: string, type: string, valuesOf: (series: Series) => object[]): void {
+    const get = async () => ({ name, help, type, values: [...this.#series.values()].flatMap(valuesOf) });
+    this.#registry.registerMetric({ name, get } as unknown as Metric);
+  }
+
+  count(method: string, route: string, status: number, seconds: number): void {
+    const key = `${status} ${method} ${route}`;
+    let series = this.#series.get(key);
+    if (series === undefined) {
+      series = { labels: { method, route, status }, sum: 0, count: 0, buckets: bounds.map(() => 0) };
+      this.#series.set(key, series);
+    }
+    series.count += 1;
+    series.sum += seconds;
+    let at = 0;
+    while (at < bounds.length && seconds > (bounds[at] as number)) at += 1;
+    if (at < bounds.length) series.buckets[at] = (series.buckets[at] as number) + 1;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}

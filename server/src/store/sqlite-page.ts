@@ -1,0 +1,44 @@
+import type { MessagePlace, Messages, PageFound, PageShape } from '../domain/store.ts';
+import type { Value } from './engine.ts';
+import type { Connection } from './sqlite-connection.ts';
+import * as sql from './sqlite-statements.ts';
+
+/** A page, inside the caller's snapshot: the version first, and messages only where another version is held. */
+export function findPage(
+  db: Connection,
+  place: MessagePlace,
+  shape: PageShape,
+  held: string | undefined,
+): PageFound | undefined {
+  const { conversation_id, app_id, user, first_id } = place;
+  const from = first_id === undefined ? 'newest' : 'older';
+  const first = first_id === undefined ? [] : [first_id];
+  const found =
+    user === undefined
+      ? db.get(sql.findPage.conversation[from].anybody, ...first, conversation_id, app_id)
+      : db.get(sql.findPage.conversation[from].user, ...first, conversation_id, app_id, user);
+  if (found === undefined) return undefined;
+  const version = found.version as string;
+  if (found.created_at === null) return { version, first_message_exists: false, messages: undefined };
+  if (version === held) return { version, first_message_exists: true, messages: undefined };
+  const bounds = first_id === undefined ? [] : [found.created_at as Value, found.sequence as Value];
+  const messages = joinMessages(db, from, shape, [conversation_id, ...bounds]);
+  return { version, first_message_exists: true, messages };
+}
+
+/** One message more than the page holds is read, which tells whether there are older ones, and is cut off. */
+function joinMessages(db: Connection, from: 'newest' | 'older', shape: PageShape, values: Value[]): Messages {
+  const { limit, page_order } = shape;
+  const row = db.get(sql.findPage.messages[from][page_order], ...values, limit + 1) as {
+    count: number;
+    docs: Uint8Array | null;
+    parts: string | null;
+  };
+  const docs = row.docs ?? new Uint8Array();
+  if (row.count <= limit) return { docs, next: undefined };
+  const parts = (row.parts ?? '').split(' ');
+  if (page_order === 'newest_first') {
+    return { docs: docs.subarray(0, -Number(parts.at(-1)) - 1), next: parts.at(-4) };
+  }
+  return { docs: docs.subarray(Number(parts[1]) + 1), next: parts[2] };
+}
