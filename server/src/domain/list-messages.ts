@@ -65,13 +65,14 @@ export async function listMessages(
 
   const cached = pages.get(key);
   const heldVersion = cached?.version ?? held?.tags.find((tag) => tag.endsWith(suffix))?.slice(0, -suffix.length);
+  const known = heldVersion === undefined ? undefined : { version: heldVersion, page_exists: cached !== undefined };
   const place = {
     app_id: app.id,
     conversation_id: canonicalId(question.conversation_id),
     user,
     first_id: question.first_id === undefined ? undefined : canonicalId(question.first_id),
   };
-  const found = await store.findPage(place, { limit, page_order }, heldVersion);
+  const found = await store.findPage(place, { limit, page_order }, known);
   if (found === undefined) throw notFound('conversation not exists');
   if (!found.first_message_exists) throw notFound('first message not exists');
   const { version, messages } = found;

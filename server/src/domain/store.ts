@@ -43,6 +43,9 @@ export type PageShape = { limit: number; page_order: PageOrder };
 /** Messages as they are stored, their JSON texts joined by commas; `next` is the oldest of them where older ones exist. */
 export type Messages = { docs: Uint8Array | string; next: string | undefined };
 
+/** A version in which a page is held. `page_exists`: we have read it in that version, so its first message exists. */
+export type HeldVersion = { version: string; page_exists: boolean };
+
 /** `messages` is undefined where the conversation still has the version that the caller holds. */
 export type PageFound = { version: string; first_message_exists: boolean; messages: Messages | undefined };
 
@@ -118,7 +121,7 @@ export interface Store {
   mark(): number | undefined;
 
   /** The newest messages of a place, not read at all where the version is the one that is held. */
-  findPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined>;
+  findPage(place: MessagePlace, shape: PageShape, held: HeldVersion | undefined): Promise<PageFound | undefined>;
 
   findChildChunk(place: ChildChunkPlace): Promise<ChildChunkFound>;
   /** Settles the edit against what stands at the moment of writing; resolves when it is on disk. */

@@ -1,4 +1,4 @@
-import type { ChildChunkEdit, MessagePlace, PageFound, PageShape, Purge } from '../domain/store.ts';
+import type { ChildChunkEdit, HeldVersion, MessagePlace, PageFound, PageShape, Purge } from '../domain/store.ts';
 import type { Spooled } from './spool.ts';
 
 export type Row = Record<string, unknown>;
@@ -31,7 +31,7 @@ export interface Engine {
   read(sql: string, ...values: Value[]): Promise<Row[]>;
   /** As the store's. */
   mark(): number | undefined;
-  findPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined>;
+  findPage(place: MessagePlace, shape: PageShape, held: HeldVersion | undefined): Promise<PageFound | undefined>;
   /** Throws where the database cannot answer. */
   ping(): Promise<void>;
   write<T>(write: Write, options?: WriteOptions): Promise<T>;

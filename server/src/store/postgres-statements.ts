@@ -34,6 +34,10 @@ export function findPage(hasFirst: boolean, hasUser: boolean, page_order: PageOr
       ${hasUser ? `AND c."user" = ${user}` : ''}`;
 }
 
+/** For many pages at once that are held. Parameters: conversation ids. */
+export const findVersions = `
+  SELECT conversation_id, app_id, "user", version FROM conversations WHERE conversation_id = ANY($1) AND deleted = 0`;
+
 export const dialect: Dialect = {
   among: (column) => `${column} = ANY(?)`,
   list: (values) => values,

@@ -3,7 +3,15 @@ import type { PageOrder } from '../contract/message.ts';
 import { countWords } from '../domain/count-words.ts';
 import { unavailable } from '../domain/errors.ts';
 import type { PreparedRecord } from '../domain/prepare-record.ts';
-import type { ChildChunkEdit, ChildChunkOutcome, MessagePlace, PageFound, PageShape, Purge } from '../domain/store.ts';
+import type {
+  ChildChunkEdit,
+  ChildChunkOutcome,
+  HeldVersion,
+  MessagePlace,
+  PageFound,
+  PageShape,
+  Purge,
+} from '../domain/store.ts';
 import { settleEdit } from '../domain/update-child-chunk.ts';
 import { type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from './engine.ts';
 import type { PostgresPool, Transaction } from './postgres-pool.ts';
@@ -11,6 +19,7 @@ import { BulkRecordWriter } from './postgres-records.ts';
 import * as postgres from './postgres-statements.ts';
 import { readSpool, type Spooled } from './spool.ts';
 import * as sql from './statements.ts';
+import { type ConversationVersion, VersionChecks } from './version-checks.ts';
 
 /** Rows, and characters in them, that one trip to the server brings or takes. */
 const batchRows = 1_000;
@@ -32,6 +41,10 @@ export class PostgresEngine implements Engine {
   readonly spoolFolder = tmpdir();
   readonly keyCacheMillis = 4_000;
   readonly #pool: PostgresPool;
+  readonly #checks = new VersionChecks(
+    ({ place, shape, version }) => this.#readPage(place, shape, version),
+    (ids) => this.read(postgres.findVersions, ids) as Promise<ConversationVersion[]>,
+  );
   #lastImport: Promise<unknown> = Promise.resolve();
 
   /** The schema is up to date already. */
@@ -48,7 +61,13 @@ export class PostgresEngine implements Engine {
     return undefined;
   }
 
-  async findPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined> {
+  findPage(place: MessagePlace, shape: PageShape, held: HeldVersion | undefined): Promise<PageFound | undefined> {
+    return held?.page_exists
+      ? this.#checks.ask({ place, shape, version: held.version })
+      : this.#readPage(place, shape, held?.version);
+  }
+
+  async #readPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined> {
     const { first_id, conversation_id, app_id, user } = place;
     // No version is empty.
     const values: Value[] = [held ?? '', conversation_id, app_id];

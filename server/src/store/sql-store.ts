@@ -4,6 +4,7 @@ import type {
   ChildChunkFound,
   ChildChunkOutcome,
   ChildChunkPlace,
+  HeldVersion,
   ImportProgress,
   Intake,
   KeyFound,
@@ -48,7 +49,7 @@ export class SqlStore implements Store {
     return this.#engine.mark();
   }
 
-  findPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined> {
+  findPage(place: MessagePlace, shape: PageShape, held: HeldVersion | undefined): Promise<PageFound | undefined> {
     return this.#engine.findPage(place, shape, held);
   }
 

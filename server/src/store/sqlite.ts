@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { unavailable } from '../domain/errors.ts';
-import type { MessagePlace, PageFound, PageShape } from '../domain/store.ts';
+import type { HeldVersion, MessagePlace, PageFound, PageShape } from '../domain/store.ts';
 import { settleEdit } from '../domain/update-child-chunk.ts';
 import { type Dialect, type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from './engine.ts';
 import { Connection, isClosed, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
@@ -56,8 +56,8 @@ export class SqliteEngine implements Engine {
     return this.#answer(() => this.#reader.get('PRAGMA data_version')?.data_version as number);
   }
 
-  async findPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<PageFound | undefined> {
-    return this.#answer(() => this.#reader.snapshot(() => findPage(this.#reader, place, shape, held)));
+  async findPage(place: MessagePlace, shape: PageShape, held: HeldVersion | undefined): Promise<PageFound | undefined> {
+    return this.#answer(() => this.#reader.snapshot(() => findPage(this.#reader, place, shape, held?.version)));
   }
 
   async ping(): Promise<void> {
