@@ -7,7 +7,8 @@ const page = (bytes: number, version = 'v'): MessagePage => ({
   tag: `${version}.20n`,
   next: undefined,
   head: '',
-  docs: Buffer.alloc(bytes),
+  docs: new Uint8Array(bytes),
+  isKept: false,
 });
 const keep = (cache: PageCache, key: string, kept: MessagePage) => {
   cache.set(key, kept, 1);
@@ -15,7 +16,7 @@ const keep = (cache: PageCache, key: string, kept: MessagePage) => {
 };
 
 describe('the page cache', () => {
-  it('keeps a page that is asked for twice, and only the tag of one that is asked for once', () => {
+  it('keeps a page that is soon asked for again, and only the tag of one that is asked for once', () => {
     const cache = new PageCache(1600);
     cache.set('a', page(100), 1);
     assert.equal(cache.get('a'), undefined);
@@ -23,6 +24,16 @@ describe('the page cache', () => {
     cache.set('a', page(100), 1);
     assert.equal(cache.get('a')?.docs.length, 100);
     assert.equal(cache.current('a', 1)?.docs?.length, 100);
+  });
+
+  it('takes a page that comes again after many others for a new one', () => {
+    const cache = new PageCache(1_600_000);
+    cache.set('a', page(100), 1);
+    for (let at = 0; at < 2_000; at += 1) cache.set(`other ${at}`, page(100), 1);
+    cache.set('a', page(100), 1);
+    assert.equal(cache.get('a'), undefined);
+    cache.set('a', page(100), 1);
+    assert.ok(cache.get('a'));
   });
 
   it('gives out nothing by a mark that it was not found under, and nothing without a mark', () => {

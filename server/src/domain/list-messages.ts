@@ -85,7 +85,9 @@ export async function listMessages(
   return answer;
 }
 
+const encoder = new TextEncoder();
+
 function render(version: string, tag: string, limit: number, { docs, next }: Messages): MessagePage {
   const head = `{"limit":${limit},"has_more":${next !== undefined},"data":[`;
-  return { version, tag, next, head, docs: typeof docs === 'string' ? Buffer.from(docs) : docs };
+  return { version, tag, next, head, docs: typeof docs === 'string' ? encoder.encode(docs) : docs, isKept: false };
 }

@@ -7,7 +7,10 @@ export type MessagePage = {
   next: string | undefined;
   /** The JSON text: head, messages, tail. The large part is sent as it came out of the store. */
   head: string;
+  /** Nothing else lies in its ArrayBuffer. */
   docs: Uint8Array;
+  /** In the cache, now or earlier; where it is not, whoever was given the page is the only one to have it. */
+  isKept: boolean;
 };
 
 /** A page that the caller holds: only its name is known, or needed. */
@@ -17,20 +20,24 @@ export type HeldPage = { tag: string; docs: undefined };
 const pageShareMax = 1 / 16;
 /** Pages of which only the tag is remembered. */
 const tagsMax = 20_000;
+/** A page that was read this many pages ago is no longer asked for again, but anew: so many fit into the cache. */
+const againMax = 2_000;
 
-type Entry<P> = { page: P; mark: number | undefined };
+type Kept = { page: MessagePage; mark: number | undefined };
+type Tagged = { page: HeldPage; mark: number | undefined; read: number };
 
 /**
  * Pages that were read lately, bounded in bytes. It cannot give out a stale one: a page is taken by the mark of the
  * database that it was found under, or else whoever takes it asks the store whether the conversation still has its
- * version. A page is kept when it is asked for the second time, so that walking through a long history pushes nothing
+ * version. A page is kept when it is soon asked for again, so that walking through a long history pushes nothing
  * out; before that its tag is remembered.
  */
 export class PageCache {
   readonly #bytesMax: number;
-  readonly #pages = new Map<string, Entry<MessagePage>>();
-  readonly #tags = new Map<string, Entry<HeldPage>>();
+  readonly #pages = new Map<string, Kept>();
+  readonly #tags = new Map<string, Tagged>();
   #bytes = 0;
+  #reads = 0;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
@@ -57,11 +64,15 @@ export class PageCache {
       entry.mark = mark;
       return;
     }
-    const isKnown = this.#tags.delete(key) || entry !== undefined;
+    this.#reads += 1;
+    const tagged = this.#tags.get(key);
+    const isAgain = entry !== undefined || (tagged !== undefined && this.#reads - tagged.read <= againMax);
+    this.#tags.delete(key);
     this.#remove(key);
-    if (page.docs === undefined || !isKnown || page.docs.length > this.#bytesMax * pageShareMax) {
+    if (page.docs === undefined || !isAgain || page.docs.length > this.#bytesMax * pageShareMax) {
       return this.#remember(key, page.tag, mark);
     }
+    page.isKept = true;
     this.#pages.set(key, { page, mark });
     this.#bytes += page.docs.length;
     for (const oldest of this.#pages.keys()) {
@@ -71,12 +82,12 @@ export class PageCache {
   }
 
   #remember(key: string, tag: string, mark: number | undefined): void {
-    this.#tags.set(key, { page: { tag, docs: undefined }, mark });
+    this.#tags.set(key, { page: { tag, docs: undefined }, mark, read: this.#reads });
     if (this.#tags.size > tagsMax) for (const oldest of this.#tags.keys()) return void this.#tags.delete(oldest);
   }
 
   /** The least recently used stand first. */
-  #use(key: string, entry: Entry<MessagePage>): MessagePage {
+  #use(key: string, entry: Kept): MessagePage {
     this.#pages.delete(key);
     this.#pages.set(key, entry);
     return entry.page;

@@ -40,7 +40,10 @@ export type MessagePlace = {
 /** How many messages of a place are asked for, and in which order. */
 export type PageShape = { limit: number; page_order: PageOrder };
 
-/** Messages as they are stored, their JSON texts joined by commas; `next` is the oldest of them where older ones exist. */
+/**
+ * Messages as they are stored, their JSON texts joined by commas, in memory of their own; `next` is the oldest of them
+ * where older ones exist.
+ */
 export type Messages = { docs: Uint8Array | string; next: string | undefined };
 
 /** A version in which a page is held. `page_exists`: we have read it in that version, so its first message exists. */

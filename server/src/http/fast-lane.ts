@@ -30,7 +30,8 @@ type Asked = {
 };
 
 const ended = Symbol('what is said of the request when its answer ends');
-type Watched = ServerResponse & { [ended]?: Ended | undefined };
+const unkept = Symbol('a page that nobody else holds');
+type Watched = ServerResponse & { [ended]?: Ended | undefined; [unkept]?: Uint8Array };
 
 const prefix = `${messagesPath}?`;
 /** What ends a query, or belongs into none. */
@@ -64,6 +65,7 @@ export class FastLane {
     this.#route = route;
     this.#closed = function () {
       if (this[ended] !== undefined) observer.ended(this[ended], this);
+      if (this[unkept] !== undefined && this.writableFinished) free(this[unkept]);
     };
   }
 
@@ -154,8 +156,17 @@ function send({ request, response, held, ended }: Asked, page: MessagePage | Hel
   if (page.next !== undefined) headers.push('link', linkToNext(request.url ?? '', page.next));
   const length = page.head.length + page.docs.length + pageTail.length;
   headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(length));
+  if (!page.isKept) response[unkept] = page.docs;
   response.writeHead(200, headers);
   response.write(page.head, 'latin1');
   response.write(page.docs);
   response.end(pageTail, 'latin1');
+}
+
+/**
+ * Gives memory back at once. Left to the garbage collector, pages read once make it walk the whole heap every few
+ * hundred requests, which costs as much as reading them.
+ */
+function free({ buffer }: Uint8Array): void {
+  (buffer as ArrayBuffer).transfer(0);
 }

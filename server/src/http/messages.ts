@@ -49,16 +49,20 @@ export function questionOf(query: Static<typeof MessageQuery>, pageOrder: PageOr
 
 /** The same question, asked from further back. What was given is repeated as it was spelled, so it means the same. */
 export function linkToNext(url: string, next: string): string {
-  const given = url.slice(url.indexOf('?') + 1).split('&');
-  const others = given.filter((pair) => /^[^=]+=./.test(pair) && nameOf(pair) !== 'first_id');
-  const query = [...others, `first_id=${next}`].join('&').replaceAll(unsafeInLink, percentEncode);
-  return `</v1/messages?${query}>; rel="next"`;
+  let others = '';
+  for (let at = url.indexOf('?') + 1, end: number; at < url.length; at = end + 1) {
+    end = url.indexOf('&', at);
+    if (end === -1) end = url.length;
+    const equals = url.indexOf('=', at);
+    const hasValue = equals > at && equals + 1 < end;
+    if (hasValue && nameOf(url.slice(at, equals)) !== 'first_id') others += `${url.slice(at, end)}&`;
+  }
+  const query = unsafeInLink.test(others) ? others.replace(unsafeInLinks, percentEncode) : others;
+  return `</v1/messages?${query}first_id=${next}>; rel="next"`;
 }
 
-function nameOf(pair: string): string | undefined {
-  const name = pair.slice(0, pair.indexOf('='));
-  return /[%+]/.test(name) ? new URLSearchParams(pair).keys().next().value : name;
-}
-
-const unsafeInLink = /[^\x21-\x7e]|["<>\\^`{|}]/g;
+const nameOf = (spelled: string): string | undefined =>
+  /[%+]/.test(spelled) ? new URLSearchParams(spelled).keys().next().value : spelled;
+const unsafeInLink = /[^\x21-\x7e]|["<>\\^`{|}]/;
+const unsafeInLinks = new RegExp(unsafeInLink, 'g');
 const percentEncode = (char: string): string => `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
