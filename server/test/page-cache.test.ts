@@ -7,6 +7,7 @@ const page = (bytes: number, version = 'v'): MessagePage => ({
   tag: `${version}.20n`,
   next: undefined,
   head: '',
+  tail: '',
   docs: new Uint8Array(bytes),
   isKept: false,
 });
@@ -51,8 +52,8 @@ describe('the page cache', () => {
 
   it('gives a page that it holds the mark under which it was found again', () => {
     const cache = new PageCache(1600);
-    const kept = page(100);
-    keep(cache, 'a', kept);
+    keep(cache, 'a', page(100));
+    const kept = cache.get('a') ?? assert.fail('not kept');
     cache.set('a', kept, 2);
     assert.equal(cache.current('a', 1), undefined);
     assert.equal(cache.current('a', 2), kept);

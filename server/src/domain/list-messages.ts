@@ -3,7 +3,7 @@ import { canonicalId } from '../contract/primitives.ts';
 import type { App } from './caller.ts';
 import { notFound, ServiceError } from './errors.ts';
 import type { HeldPage, MessagePage, PageCache } from './page-cache.ts';
-import type { Messages, Store } from './store.ts';
+import type { MessagePlace, Messages, PageShape, Store } from './store.ts';
 
 export type MessageQuestion = {
   conversation_id: string;
@@ -16,8 +16,6 @@ export type MessageQuestion = {
 /** What `If-None-Match` says. */
 export type HeldTags = { tags: readonly string[]; holds: (tag: string) => boolean };
 
-export const pageTail = ']}';
-
 export const isChatApp = ({ mode }: App): boolean => chatModes.includes(mode);
 
 /** The first thing said about an app that is not for chatting, before its parameters are looked at. */
@@ -27,18 +25,25 @@ export function requireChatApp(app: App): void {
   }
 }
 
-/** A question, asked by one app, as the cache knows it. */
-export type PageName = { key: string; suffix: string };
+/** A question that one app asks, as the cache and the store know it. */
+export type PageAsked = {
+  /** Two questions with the same key have the same answer. */
+  key: string;
+  /** What the page's tag says after the version. */
+  suffix: string;
+  place: MessagePlace;
+  shape: PageShape;
+};
 
 /** Ids are looked up as they are kept; a question that differs only in their spelling is the same one. */
-export function nameOfPage(
-  app: App,
-  { conversation_id, user, first_id, limit, page_order }: MessageQuestion,
-): PageName {
-  const from = first_id === undefined ? '' : canonicalId(first_id);
-  const suffix = `.${limit}${page_order === 'newest_first' ? 'n' : 'o'}${from}`;
+export function pageAsked(app: App, question: MessageQuestion): PageAsked {
+  const { user, limit, page_order } = question;
+  const conversation_id = canonicalId(question.conversation_id);
+  const first_id = question.first_id === undefined ? undefined : canonicalId(question.first_id);
+  const suffix = `.${limit}${page_order === 'newest_first' ? 'n' : 'o'}${first_id ?? ''}`;
   // Nothing that is found holds NUL.
-  return { key: `${canonicalId(conversation_id)}${suffix}\0${app.id}\0${user ?? ''}`, suffix };
+  const key = `${conversation_id}${suffix}\0${app.id}\0${user ?? ''}`;
+  return { key, suffix, place: { app_id: app.id, conversation_id, user, first_id }, shape: { limit, page_order } };
 }
 
 /**
@@ -50,15 +55,12 @@ export function nameOfPage(
 export async function listMessages(
   store: Store,
   pages: PageCache,
-  app: App,
-  question: MessageQuestion,
+  { key, suffix, place, shape }: PageAsked,
   held: HeldTags | undefined,
   mark: number | undefined,
 ): Promise<MessagePage | HeldPage> {
-  const { limit, page_order, user } = question;
   // Nobody is called so, and PostgreSQL would refuse to look.
-  if (user?.includes('\0')) throw notFound('conversation not exists');
-  const { key, suffix } = nameOfPage(app, question);
+  if (place.user?.includes('\0')) throw notFound('conversation not exists');
   const current = pages.current(key, mark);
   if (current !== undefined && held?.holds(current.tag)) return { tag: current.tag, docs: undefined };
   if (current?.docs !== undefined) return current;
@@ -66,18 +68,12 @@ export async function listMessages(
   const cached = pages.get(key);
   const heldVersion = cached?.version ?? held?.tags.find((tag) => tag.endsWith(suffix))?.slice(0, -suffix.length);
   const known = heldVersion === undefined ? undefined : { version: heldVersion, page_exists: cached !== undefined };
-  const place = {
-    app_id: app.id,
-    conversation_id: canonicalId(question.conversation_id),
-    user,
-    first_id: question.first_id === undefined ? undefined : canonicalId(question.first_id),
-  };
-  const found = await store.findPage(place, { limit, page_order }, known);
+  const found = await store.findPage(place, shape, known);
   if (found === undefined) throw notFound('conversation not exists');
   if (!found.first_message_exists) throw notFound('first message not exists');
   const { version, messages } = found;
   const tag = version + suffix;
-  const page = messages === undefined ? cached : render(version, tag, limit, messages);
+  const page = messages === undefined ? cached : render(version, tag, shape.limit, messages);
   const isHeld = held?.holds(tag) === true;
   if (page === undefined && !isHeld) throw new Error('a page that nobody holds was not read');
   const answer = isHeld || page === undefined ? { tag, docs: undefined } : page;
@@ -89,5 +85,13 @@ const encoder = new TextEncoder();
 
 function render(version: string, tag: string, limit: number, { docs, next }: Messages): MessagePage {
   const head = `{"limit":${limit},"has_more":${next !== undefined},"data":[`;
-  return { version, tag, next, head, docs: typeof docs === 'string' ? encoder.encode(docs) : docs, isKept: false };
+  return {
+    version,
+    tag,
+    next,
+    head,
+    docs: typeof docs === 'string' ? encoder.encode(docs) : docs,
+    tail: ']}',
+    isKept: false,
+  };
 }

@@ -5,11 +5,12 @@ export type MessagePage = {
   tag: string;
   /** Where the next older page starts; undefined when none is left. */
   next: string | undefined;
-  /** The JSON text: head, messages, tail. The large part is sent as it came out of the store. */
+  /** The JSON text is head, docs, tail. What was just read stands in `docs` as it came out of the store. */
   head: string;
   /** Nothing else lies in its ArrayBuffer. */
   docs: Uint8Array;
-  /** In the cache, now or earlier; where it is not, whoever was given the page is the only one to have it. */
+  tail: string;
+  /** Out of the cache. One that is not belongs to whoever was given it, alone. */
   isKept: boolean;
 };
 
@@ -72,8 +73,7 @@ export class PageCache {
     if (page.docs === undefined || !isAgain || page.docs.length > this.#bytesMax * pageShareMax) {
       return this.#remember(key, page.tag, mark);
     }
-    page.isKept = true;
-    this.#pages.set(key, { page, mark });
+    this.#pages.set(key, { page: inOnePiece(page), mark });
     this.#bytes += page.docs.length;
     for (const oldest of this.#pages.keys()) {
       if (this.#bytes <= this.#bytesMax) return;
@@ -98,3 +98,14 @@ export class PageCache {
     this.#pages.delete(key);
   }
 }
+
+/** As it is sent fastest. */
+function inOnePiece(page: MessagePage): MessagePage {
+  const docs = new Uint8Array(page.head.length + page.docs.length + page.tail.length);
+  docs.set(encoder.encode(page.head));
+  docs.set(page.docs, page.head.length);
+  docs.set(encoder.encode(page.tail), page.head.length + page.docs.length);
+  return { ...page, head: '', docs, tail: '', isKept: true };
+}
+
+const encoder = new TextEncoder();

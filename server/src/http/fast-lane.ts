@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import { MessageQuery, type PageOrder } from '../contract/message.ts';
 import type { Caller, CallerOf } from '../domain/caller.ts';
 import { ServiceError } from '../domain/errors.ts';
-import { isChatApp, listMessages, type MessageQuestion, nameOfPage, pageTail } from '../domain/list-messages.ts';
+import { isChatApp, listMessages, type MessageQuestion, type PageAsked, pageAsked } from '../domain/list-messages.ts';
 import type { HeldPage, MessagePage } from '../domain/page-cache.ts';
 import { bearerDigest } from './bearer.ts';
 import { answerError } from './errors.ts';
@@ -21,13 +21,16 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 type Asked = {
   request: IncomingMessage;
   response: Watched;
-  question: MessageQuestion;
+  question: Question;
   digest: string;
   held: string | undefined;
   /** The store's, from before anything was read. */
   mark: number | undefined;
   ended: Ended;
 };
+
+/** A question as it is spelled, and the page that it is for whoever asked it last. */
+type Question = MessageQuestion & { app_id: string | undefined; page: PageAsked | undefined };
 
 const ended = Symbol('what is said of the request when its answer ends');
 const unkept = Symbol('a page that nobody else holds');
@@ -48,7 +51,7 @@ export class FastLane {
   readonly #parts: Parts;
   readonly #pageOrder: PageOrder;
   readonly #route: Handler;
-  readonly #questions = new Map<string, MessageQuestion>();
+  readonly #questions = new Map<string, Question>();
   readonly #readQuery = validatorCompiler({
     schema: MessageQuery,
     httpPart: 'querystring',
@@ -94,15 +97,17 @@ export class FastLane {
     const { pages, bearer } = this.#parts;
     if (caller.kind !== 'app' || !isChatApp(caller.app) || !bearer.admits(caller)) return this.#leave(asked);
     asked.ended.key_id = caller.key_id;
-    const page = pages.current(nameOfPage(caller.app, asked.question).key, asked.mark);
+    const wanted = pageOf(asked.question, caller);
+    const page = pages.current(wanted.key, asked.mark);
     if (page?.docs !== undefined || (page !== undefined && holds(asked.held, page.tag))) send(asked, page);
-    else void this.#list(asked, caller);
+    else void this.#list(asked, wanted);
   }
 
-  async #list(asked: Asked, { app }: CallerOf<'app'>): Promise<void> {
-    const { question, held, mark, response } = asked;
+  async #list(asked: Asked, wanted: PageAsked): Promise<void> {
+    const { store, pages } = this.#parts;
+    const { held, mark, response } = asked;
     try {
-      send(asked, await listMessages(this.#parts.store, this.#parts.pages, app, question, heldTags(held), mark));
+      send(asked, await listMessages(store, pages, wanted, heldTags(held), mark));
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'not_found') answerError(response, error, asked.ended.id);
       else this.#leave(asked);
@@ -132,18 +137,26 @@ export class FastLane {
     }
   }
 
-  #questionOf({ method, url = '', httpVersionMinor }: IncomingMessage): MessageQuestion | undefined {
+  #questionOf({ method, url = '', httpVersionMinor }: IncomingMessage): Question | undefined {
     if (method !== 'GET' || httpVersionMinor !== 1 || !url.startsWith(prefix)) return undefined;
     const known = this.#questions.get(url);
     if (known !== undefined) return known;
     const query = url.slice(prefix.length);
     const read = unusual.test(query) ? undefined : this.#readQuery(parse(query)).value;
     if (read === undefined) return undefined;
-    const question = questionOf(read, this.#pageOrder);
+    const question = { ...questionOf(read, this.#pageOrder), app_id: undefined, page: undefined };
     if (this.#questions.size >= questionsMax) this.#questions.clear();
     this.#questions.set(url, question);
     return question;
   }
+}
+
+function pageOf(question: Question, { app }: CallerOf<'app'>): PageAsked {
+  if (question.page === undefined || question.app_id !== app.id) {
+    question.app_id = app.id;
+    question.page = pageAsked(app, question);
+  }
+  return question.page;
 }
 
 function send({ request, response, held, ended }: Asked, page: MessagePage | HeldPage): void {
@@ -154,13 +167,14 @@ function send({ request, response, held, ended }: Asked, page: MessagePage | Hel
     return;
   }
   if (page.next !== undefined) headers.push('link', linkToNext(request.url ?? '', page.next));
-  const length = page.head.length + page.docs.length + pageTail.length;
+  const length = page.head.length + page.docs.length + page.tail.length;
   headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(length));
-  if (!page.isKept) response[unkept] = page.docs;
   response.writeHead(200, headers);
+  if (page.isKept) return void response.end(page.docs);
+  response[unkept] = page.docs;
   response.write(page.head, 'latin1');
   response.write(page.docs);
-  response.end(pageTail, 'latin1');
+  response.end(page.tail, 'latin1');
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { limits } from '../contract/limits.ts';
 import { MessagePage, MessageQuery, type PageOrder } from '../contract/message.ts';
-import { listMessages, type MessageQuestion, pageTail, requireChatApp } from '../domain/list-messages.ts';
+import { listMessages, type MessageQuestion, pageAsked, requireChatApp } from '../domain/list-messages.ts';
 import { callerOf } from './bearer.ts';
 import { heldTags, revalidate } from './etag.ts';
 import { answers, header } from './openapi.ts';
@@ -29,13 +29,13 @@ export function messageRoutes(pageOrder: PageOrder): Routes {
       onRequest: bearer.opens(['app']),
       preValidation: async (request) => requireChatApp(callerOf(request, 'app').app),
       handler: async (request, reply) => {
-        const question = questionOf(request.query, pageOrder);
+        const asked = pageAsked(callerOf(request, 'app').app, questionOf(request.query, pageOrder));
         const held = heldTags(request.headers['if-none-match']);
-        const page = await listMessages(store, pages, callerOf(request, 'app').app, question, held, store.mark());
+        const page = await listMessages(store, pages, asked, held, store.mark());
         reply.header('etag', `"${page.tag}"`).header('cache-control', revalidate);
         if (page.docs === undefined) return reply.code(304).send();
         if (page.next !== undefined) reply.header('link', linkToNext(request.url, page.next));
-        const body = Buffer.concat([Buffer.from(page.head), page.docs, Buffer.from(pageTail)]);
+        const body = Buffer.concat([Buffer.from(page.head), page.docs, Buffer.from(page.tail)]);
         return reply.header('content-type', 'application/json; charset=utf-8').send(body);
       },
     });

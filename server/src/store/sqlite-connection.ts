@@ -13,6 +13,8 @@ export class Connection {
   readonly #path: string;
   readonly #file: number;
   readonly #statements = new Map<string, StatementSync>();
+  /** The same, their rows without names. */
+  readonly #ordered = new Map<string, StatementSync>();
 
   constructor(path: string, busyMillis: number) {
     this.#path = path;
@@ -57,6 +59,17 @@ export class Connection {
     return this.#prepare(sql).all(...(values as SQLInputValue[]));
   }
 
+  /** The first row's columns in their order: cheaper than a row by names. */
+  first(sql: string, ...values: Value[]): unknown[] | undefined {
+    let statement = this.#ordered.get(sql);
+    if (statement === undefined) {
+      statement = this.db.prepare(sql);
+      statement.setReturnArrays(true);
+      this.#ordered.set(sql, statement);
+    }
+    return statement.get(...(values as SQLInputValue[])) as unknown as unknown[] | undefined;
+  }
+
   /** The number of rows changed. */
   run(sql: string, ...values: Value[]): number {
     return Number(this.#prepare(sql).run(...(values as SQLInputValue[])).changes);
@@ -84,6 +97,7 @@ export class Connection {
 
   close(): void {
     this.#statements.clear();
+    this.#ordered.clear();
     this.db.close();
   }
 }

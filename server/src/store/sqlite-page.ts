@@ -15,13 +15,13 @@ export function findPage(
   const first = first_id === undefined ? [] : [first_id];
   const found =
     user === undefined
-      ? db.get(sql.findPage.conversation[from].anybody, ...first, conversation_id, app_id)
-      : db.get(sql.findPage.conversation[from].user, ...first, conversation_id, app_id, user);
+      ? db.first(sql.findPage.conversation[from].anybody, ...first, conversation_id, app_id)
+      : db.first(sql.findPage.conversation[from].user, ...first, conversation_id, app_id, user);
   if (found === undefined) return undefined;
-  const version = found.version as string;
-  if (found.created_at === null) return { version, first_message_exists: false, messages: undefined };
+  const [version, created_at, sequence] = found as [string, Value | undefined, Value | undefined];
+  if (created_at === null) return { version, first_message_exists: false, messages: undefined };
   if (version === held) return { version, first_message_exists: true, messages: undefined };
-  const bounds = first_id === undefined ? [] : [found.created_at as Value, found.sequence as Value];
+  const bounds = created_at === undefined || sequence === undefined ? [] : [created_at, sequence];
   const messages = joinMessages(db, from, shape, [conversation_id, ...bounds]);
   return { version, first_message_exists: true, messages };
 }
@@ -29,14 +29,11 @@ export function findPage(
 /** One message more than the page holds is read, which tells whether there are older ones, and is cut off. */
 function joinMessages(db: Connection, from: 'newest' | 'older', shape: PageShape, values: Value[]): Messages {
   const { limit, page_order } = shape;
-  const row = db.get(sql.findPage.messages[from][page_order], ...values, limit + 1) as {
-    count: number;
-    docs: Uint8Array | null;
-    parts: string | null;
-  };
-  const docs = row.docs ?? new Uint8Array();
-  if (row.count <= limit) return { docs, next: undefined };
-  const parts = (row.parts ?? '').split(' ');
+  const row = db.first(sql.findPage.messages[from][page_order], ...values, limit + 1);
+  const [count, joined, named] = row as [number, Uint8Array | null, string | null];
+  const docs = joined ?? new Uint8Array();
+  if (count <= limit) return { docs, next: undefined };
+  const parts = (named ?? '').split(' ');
   if (page_order === 'newest_first') {
     return { docs: docs.subarray(0, -Number(parts.at(-1)) - 1), next: parts.at(-4) };
   }

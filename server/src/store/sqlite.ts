@@ -53,7 +53,7 @@ export class SqliteEngine implements Engine {
 
   /** Commits of the writer's thread and of other processes all change it. */
   mark(): number | undefined {
-    return this.#answer(() => this.#reader.get('PRAGMA data_version')?.data_version as number);
+    return this.#answer(() => this.#reader.first('PRAGMA data_version')?.[0] as number);
   }
 
   async findPage(place: MessagePlace, shape: PageShape, held: HeldVersion | undefined): Promise<PageFound | undefined> {
