@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { command } from './servers.ts';
+import { command, track } from './servers.ts';
 
 /** What the bench reads and writes: generated, the same each time. */
 
@@ -117,6 +117,9 @@ export async function importLines(database: string, lines: Iterable<string>): Pr
     env: { ...process.env, DATABASE_URL: database },
     stdio: ['pipe', 'ignore', 'inherit'],
   });
+  track(child);
+  // Where it ends early, its exit code says so.
+  child.stdin.on('error', () => undefined);
   Readable.from(lines).pipe(child.stdin);
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`import ended with ${code}`);

@@ -14,25 +14,34 @@ export type Loaded = { requests: number; seconds: number; bytes: number };
 
 /** Keeps one request in flight on each connection for a while. Reads into one buffer, so that the client costs little. */
 export async function load({ port, next, connections, seconds, status }: Load): Promise<Loaded> {
-  const clients: Client[] = [];
-  for (let at = 0; at < connections; at += 1) clients.push(await Client.open(port));
   let requests = 0;
   let bytes = 0;
-  const start = performance.now();
-  const end = start + seconds * 1000;
-  await Promise.all(
-    clients.map(async (client) => {
-      while (performance.now() < end) {
-        const answer = await client.ask(next());
-        if (answer.status !== status) throw new Error(`answered ${answer.status}, not ${status}`);
-        requests += 1;
-        bytes += answer.bytes;
-      }
-    }),
-  );
-  const took = (performance.now() - start) / 1000;
-  for (const client of clients) client.close();
-  return { requests, seconds: took, bytes };
+  return withClients(port, connections, async (clients) => {
+    const start = performance.now();
+    const end = start + seconds * 1000;
+    await Promise.all(
+      clients.map(async (client) => {
+        while (performance.now() < end) {
+          const answer = await client.ask(next());
+          if (answer.status !== status) throw new Error(`answered ${answer.status}, not ${status}`);
+          requests += 1;
+          bytes += answer.bytes;
+        }
+      }),
+    );
+    return { requests, seconds: (performance.now() - start) / 1000, bytes };
+  });
+}
+
+/** Opens connections, and closes them whatever happens. */
+export async function withClients<T>(port: number, count: number, work: (clients: Client[]) => Promise<T>): Promise<T> {
+  const clients: Client[] = [];
+  try {
+    for (let at = 0; at < count; at += 1) clients.push(await Client.open(port));
+    return await work(clients);
+  } finally {
+    for (const client of clients) client.close();
+  }
 }
 
 export type Answer = { status: number; bytes: number; head: string };
