@@ -33,6 +33,20 @@ export async function load({ port, next, connections, seconds, status }: Load): 
   });
 }
 
+/** Asks so many times, one request in flight on each connection. */
+export function loadCount(port: number, next: () => string, connections: number, count: number): Promise<void> {
+  let left = count;
+  return withClients(port, connections, async (clients) => {
+    const ask = async (client: Client) => {
+      while ((left -= 1) >= 0) {
+        const { status } = await client.ask(next());
+        if (status !== 200) throw new Error(`answered ${status}, not 200`);
+      }
+    };
+    await Promise.all(clients.map(ask));
+  });
+}
+
 /** Opens connections, and closes them whatever happens. */
 export async function withClients<T>(port: number, count: number, work: (clients: Client[]) => Promise<T>): Promise<T> {
   const clients: Client[] = [];

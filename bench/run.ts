@@ -2,14 +2,28 @@ import { rmSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { measureBesideEdits } from './beside-edits.ts';
+import { measureDepth } from './depth.ts';
+import { measureEdits } from './edits.ts';
 import { describeMachine } from './machine.ts';
+import { measureMemory } from './memory.ts';
 import { BadUsage, help, type Options, readOptions } from './options.ts';
 import { measurePages } from './pages.ts';
+import { measurePostgresPages } from './postgres-pages.ts';
 import type { Bench, Measurement, Result } from './result.ts';
 import { endAll } from './servers.ts';
+import { measureSize } from './size.ts';
 import { rowOf, tableOf } from './table.ts';
 
-const measurements: readonly Measurement[] = [{ goals: [1, 2, 3], measure: measurePages }];
+const measurements: readonly Measurement[] = [
+  { goals: [1, 2, 3], measure: measurePages },
+  { goals: [9], measure: measureBesideEdits },
+  { goals: [12], measure: measureMemory },
+  { goals: [8], measure: measureEdits },
+  { goals: [4, 5], measure: measurePostgresPages },
+  { goals: [6], measure: measureDepth },
+  { goals: [7], measure: measureSize },
+];
 
 const goals = measurements.flatMap((one) => one.goals).sort((a, b) => a - b);
 
@@ -53,6 +67,7 @@ async function run(folder: string, { only, large, pairs, json }: Options): Promi
     } catch (error) {
       failures.push(`${names}: ${(error as Error).message}`);
       say(`${names} failed: ${(error as Error).stack}`);
+    } finally {
       await endAll();
     }
   }
