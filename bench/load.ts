@@ -70,6 +70,7 @@ export class Client {
   #answer: Answer = { status: 0, bytes: 0, head: '' };
   #resolve: ((answer: Answer) => void) | undefined;
   #reject: ((error: Error) => void) | undefined;
+  #lost: Error | undefined;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -91,6 +92,7 @@ export class Client {
       });
       const client = new Client(socket);
       const fail = (error: Error) => {
+        client.#lost ??= error;
         reject(error);
         client.#reject?.(error);
       };
@@ -102,6 +104,7 @@ export class Client {
 
   ask(request: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
+      if (this.#lost !== undefined) return reject(this.#lost);
       this.#resolve = resolve;
       this.#reject = reject;
       this.#socket.write(request, 'latin1');

@@ -5,6 +5,7 @@ import { join, relative } from 'node:path';
 import { measureBesideEdits } from './beside-edits.ts';
 import { measureDepth } from './depth.ts';
 import { measureEdits } from './edits.ts';
+import { measureFactor } from './factor.ts';
 import { describeMachine } from './machine.ts';
 import { measureMemory } from './memory.ts';
 import { BadUsage, help, type Options, readOptions } from './options.ts';
@@ -19,6 +20,7 @@ const measurements: readonly Measurement[] = [
   { goals: [1, 2, 3], measure: measurePages },
   { goals: [9], measure: measureBesideEdits },
   { goals: [12], measure: measureMemory },
+  { goals: [13], measure: measureFactor },
   { goals: [8], measure: measureEdits },
   { goals: [4, 5], measure: measurePostgresPages },
   { goals: [6], measure: measureDepth },

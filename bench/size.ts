@@ -13,14 +13,16 @@ const requests = 300;
 /** Goal 7: how much the database holds must not matter. */
 export async function measureSize({ folder, pairs, large, say }: Bench): Promise<Result[]> {
   const sizes = large ? [50_000, 500_000, 5_000_000] : [50_000, 500_000];
+  const shapeOf = (size: number): Shape => ({ conversations: size / messages, messages, bytes: 100 });
+  const databaseOf = (size: number) => `sqlite:${join(folder, `size-${size}.db`)}`;
+  for (const size of sizes) {
+    say(`importing ${size} messages`);
+    await importLines(databaseOf(size), chat(shapeOf(size)));
+  }
   const measures: (() => Promise<number>)[] = [];
   for (const size of sizes) {
-    const shape: Shape = { conversations: size / messages, messages, bytes: 100 };
-    say(`importing ${size} messages`);
-    const database = `sqlite:${join(folder, `size-${size}.db`)}`;
-    await importLines(database, chat(shape));
-    const client = await Client.open((await startOurs(folder, database)).port);
-    const anyRequest = () => pageRequest(...anyPlace(shape));
+    const client = await Client.open((await startOurs(folder, databaseOf(size))).port);
+    const anyRequest = () => pageRequest(...anyPlace(shapeOf(size)));
     measures.push(() => latencyOf(client, Array.from({ length: requests }, anyRequest)));
   }
   say('warming up');
