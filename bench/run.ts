@@ -67,6 +67,7 @@ async function run(folder: string, { only, large, pairs, json }: Options): Promi
       for (const result of found) console.log(`\n${rowOf(result)}\n`);
       results.push(...found);
     } catch (error) {
+      if (isStopping) return 1;
       failures.push(`${names}: ${(error as Error).message}`);
       say(`${names} failed: ${(error as Error).stack}`);
     } finally {
@@ -82,19 +83,18 @@ async function run(folder: string, { only, large, pairs, json }: Options): Promi
   return failures.length === 0 ? 0 : 1;
 }
 
+/** A signal has come, and what fails now fails because of it. */
+let isStopping = false;
+
 /** Whatever ends the bench, its processes and files go with it. */
 function leaveNothing(folder: string): void {
-  for (const [signal, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const) {
-    process.once(signal, async () => {
-      console.log('\nstopped');
-      await endAll();
-      process.exit(code);
-    });
-  }
+  const stop = async (_signal: NodeJS.Signals, number: number) => {
+    isStopping = true;
+    console.log('\nstopped');
+    await endAll();
+    process.exit(128 + number);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 }
 
