@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { appendRequest, chat, importLines, type Shape } from './data.ts';
 import { latencyOf } from './latency.ts';
 import { type Client, withClients } from './load.ts';
-import { compared, interleave, median } from './pairs.ts';
+import { compared, interleave, median, pointsOf } from './pairs.ts';
 import { pageRequest } from './reads.ts';
 import type { Bench, Result } from './result.ts';
 import { startOurs } from './servers.ts';
@@ -36,7 +36,7 @@ export async function measureDepth({ folder, pairs, say }: Bench): Promise<Resul
       against: 'page at depth 100',
       unit: 'µs',
       aim: { max: 1.2 },
-      series: { name: 'depth', points: depths.map((depth, at) => [depth, median(figures[at] ?? [])]) },
+      series: { name: 'depth', points: pointsOf(depths, figures) },
     },
   ];
 }

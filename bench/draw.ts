@@ -8,8 +8,8 @@ import type { Result, Series } from './result.ts';
 const docs = resolve(import.meta.dirname, '../docs');
 
 const titles = {
-  depth: { title: 'A page costs the same at any depth', across: 'messages between the page and the newest one' },
-  size: { title: 'A page costs the same in a database of any size', across: 'messages in the database' },
+  depth: { title: 'Cost of a page by its depth', across: 'messages of the conversation that are newer' },
+  size: { title: 'Cost of a page by the size of the database', across: 'messages in the database' },
 };
 
 const [width, height] = [720, 360];
@@ -23,14 +23,16 @@ const style = `
     .value { fill: var(--ink); }
     .grid { stroke: var(--line); }
     .cost { stroke: var(--mark); stroke-width: 2; fill: none; }
+    .half { stroke: var(--mark); stroke-width: 6; opacity: 0.35; }
     .dot { fill: var(--mark); }`;
 
 export function draw({ name, points }: Series): string {
   const { title, across } = titles[name];
   const logs = points.map(([at]) => Math.log10(at));
   const [first, last] = [Math.min(...logs), Math.max(...logs)];
-  const step = roundStep(Math.max(...points.map(([, micros]) => micros)) / 4);
-  const top = step * Math.ceil((Math.max(...points.map(([, micros]) => micros)) * 1.15) / step);
+  const most = Math.max(...points.map(([, , , high]) => high));
+  const step = roundStep(most / 4);
+  const top = step * Math.ceil((most * 1.15) / step);
   const x = (at: number) =>
     round(box.left + 24 + ((Math.log10(at) - first) / (last - first)) * (width - box.left - box.right - 48));
   const y = (micros: number) => round(height - box.bottom - (micros / top) * (height - box.top - box.bottom));
@@ -41,19 +43,20 @@ export function draw({ name, points }: Series): string {
     lines.push(`<text x="${box.left - 8}" y="${y(micros) + 4}" text-anchor="end">${micros}</text>`);
   }
   lines.push(`<polyline class="cost" points="${points.map(([at, micros]) => `${x(at)},${y(micros)}`).join(' ')}"/>`);
-  for (const [at, micros] of points) {
+  for (const [at, micros, low, high] of points) {
+    lines.push(`<line class="half" x1="${x(at)}" x2="${x(at)}" y1="${y(low)}" y2="${y(high)}"/>`);
     lines.push(`<circle class="dot" cx="${x(at)}" cy="${y(micros)}" r="4"/>`);
     lines.push(
-      `<text class="value" x="${x(at)}" y="${y(micros) - 12}" text-anchor="middle">${Math.round(micros)}</text>`,
+      `<text class="value" x="${x(at)}" y="${y(high) - 10}" text-anchor="middle">${Math.round(micros)}</text>`,
     );
     lines.push(`<text x="${x(at)}" y="${height - box.bottom + 20}" text-anchor="middle">${short(at)}</text>`);
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
   <title>${title}</title>
   <style>${style}
   </style>
   <text class="title" x="${box.left}" y="24">${title}</text>
-  <text x="${box.left}" y="44">microseconds from the request to the end of the answer, one request at a time</text>
+  <text x="${box.left}" y="44">microseconds a request, one at a time; median and middle half of the rounds</text>
   ${lines.join('\n  ')}
   <text x="${(box.left + width - box.right) / 2}" y="${height - 16}" text-anchor="middle">${across}, logarithmic</text>
 </svg>

@@ -11,6 +11,7 @@ const fillings = 2;
 
 /** Goal 12: once the caches are full, memory stays as it is. Every pair is a server of its own. */
 export async function measureMemory(bench: Bench): Promise<Result[]> {
+  if (process.platform !== 'linux') throw new Error('the memory of another process is only known on Linux');
   const { folder, pairs, say } = bench;
   const database = await embeddedDatabase(bench);
   const [full, later, fullOwn, laterOwn]: number[][] = [[], [], [], []];

@@ -34,7 +34,7 @@ export function compared(mine: readonly number[], others: readonly number[]): Co
   const ratios = mine.map((one, at) => one / (others[at] ?? Number.NaN));
   return {
     ratio: median(ratios),
-    spread: [quantile(ratios, 0.25), quantile(ratios, 0.75)],
+    spread: middleHalf(ratios),
     ours: median(mine),
     theirs: median(others),
   };
@@ -46,3 +46,15 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+export const middleHalf = (values: readonly number[]): [number, number] => [
+  quantile(values, 0.25),
+  quantile(values, 0.75),
+];
+
+/** Figures of several things against something that grows, for a plot. */
+export const pointsOf = (grows: readonly number[], figures: readonly number[][]) =>
+  grows.map((at, index): [number, number, number, number] => {
+    const values = figures[index] ?? [];
+    return [at, median(values), ...middleHalf(values)];
+  });

@@ -110,6 +110,7 @@ export async function compareRates(
   const figures = await compare(keeping(ours, mine), keeping(theirs, others), pairs);
   const micros = (rates: Rate[]) => median(rates.map(({ processorMicros }) => processorMicros));
   const busy = (rates: Rate[]) => median(rates.map((rate) => (rate.perSecond * rate.processorMicros) / 1e4));
+  if (Number.isNaN(micros(mine))) return { ...figures, notes: {} };
   return {
     ...figures,
     notes: {

@@ -18,8 +18,8 @@ export type Result = Compared & {
   standIn?: string;
 };
 
-/** Pairs of what grows and the microseconds that one page takes. */
-export type Series = { name: 'depth' | 'size'; points: [at: number, micros: number][] };
+/** What grows, and the microseconds that one page takes: the median of the rounds and their middle half. */
+export type Series = { name: 'depth' | 'size'; points: [at: number, micros: number, low: number, high: number][] };
 
 /** What every measurement gets. */
 export type Bench = {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { chat, importLines, type Shape } from './data.ts';
 import { latencyOf } from './latency.ts';
 import { Client } from './load.ts';
-import { compared, interleave, median } from './pairs.ts';
+import { compared, interleave, pointsOf } from './pairs.ts';
 import { anyPlace, pageRequest } from './reads.ts';
 import type { Bench, Result } from './result.ts';
 import { startOurs } from './servers.ts';
@@ -37,7 +37,7 @@ export async function measureSize({ folder, pairs, large, say }: Bench): Promise
       against: 'any page of a database of 50,000',
       unit: 'µs',
       aim: { max: 1.3 },
-      series: { name: 'size', points: sizes.map((size, at) => [size, median(figures[at] ?? [])]) },
+      series: { name: 'size', points: pointsOf(sizes, figures) },
       ...(!large && { standIn: 'the goal speaks of 5,000,000 messages: --large' }),
     },
   ];
