@@ -1,27 +1,17 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The limit: `node:http` with nothing behind it. `/<bytes>` answers that many from memory, `/304` an empty 304. */
+/** The limit: `node:http` with nothing behind it. It is asked what ours is asked, and answers everything alike. */
 
-const bodies = new Map<string, Buffer>();
+const [answer] = process.argv.slice(2);
+const body = Buffer.alloc(answer === '304' ? 0 : Number(answer), 'x');
 
-function bodyOf(path: string): Buffer {
-  let body = bodies.get(path);
-  if (body === undefined) {
-    body = Buffer.alloc(Number(path.slice(1)), 'x');
-    bodies.set(path, body);
-  }
-  return body;
-}
-
-const server = createServer((request, response) => {
-  const path = request.url ?? '/';
-  if (path === '/304') {
+const server = createServer((_request, response) => {
+  if (answer === '304') {
     response.writeHead(304);
     response.end();
     return;
   }
-  const body = bodyOf(path);
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length });
   response.end(body);
 });

@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { command } from './servers.ts';
+import { command, track } from './servers.ts';
 
 /** What the bench reads and writes: generated, the same each time. */
 
 export const workspace_id = uuid('workspace');
 export const app_id = uuid('app');
 export const appSecret = 'app-bench-secret-of-forty-characters-00001';
+export const writerSecret = 'writer-bench-secret-of-forty-characters-01';
 export const knowledgeSecret = 'dataset-bench-secret-of-forty-characters-1';
 
 /** A UUID that stands for a name. */
@@ -75,6 +76,7 @@ const head: readonly object[] = [
   { record: 'workspace', id: workspace_id, name: 'Bench' },
   { record: 'app', id: app_id, workspace_id, name: 'Bench', mode: 'chat' },
   { record: 'api_key', kind: 'app', workspace_id, app_id, name: 'bench', secret: appSecret },
+  { record: 'api_key', kind: 'writer', workspace_id, app_id, name: 'bench', secret: writerSecret },
   { record: 'api_key', kind: 'knowledge', workspace_id, name: 'bench', secret: knowledgeSecret },
 ];
 
@@ -94,6 +96,28 @@ export function* chat({ conversations, messages, bytes }: Shape): Generator<stri
     }
     yield lines;
   }
+}
+
+/** A request that adds a short message to a conversation. */
+export function appendRequest(conversation: number, at: number): string {
+  const place = { id: messageId(conversation, at), conversation_id: conversationId(conversation) };
+  const record = { record: 'message', ...place, query: 'And then?', answer: 'It hums.', created_at: startTime + at };
+  const body = `${JSON.stringify(record)}\n`;
+  return withBody('POST', '/admin/records', writerSecret, 'application/x-ndjson', body);
+}
+
+/** A request that gives a chunk a text it never had. */
+export function editRequest(chunk: number, edit: number): string {
+  const path = `/v1/datasets/${dataset_id}/documents/${document_id}/segments/${segment_id}/child_chunks/${chunkId(chunk)}`;
+  return withBody('PATCH', path, knowledgeSecret, 'application/json', JSON.stringify({ content: editText(edit) }));
+}
+
+/** As requests are sent, every character is one byte. */
+export const editText = (edit: number): string => `Edit ${edit}. ${`${words}. `.repeat(4)}`.slice(0, 400);
+
+function withBody(method: string, path: string, secret: string, type: string, body: string): string {
+  const headers = `Authorization: Bearer ${secret}\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}`;
+  return `${method} ${path} HTTP/1.1\r\nHost: bench\r\n${headers}\r\n\r\n${body}`;
 }
 
 export const dataset_id = uuid('dataset');
@@ -117,6 +141,9 @@ export async function importLines(database: string, lines: Iterable<string>): Pr
     env: { ...process.env, DATABASE_URL: database },
     stdio: ['pipe', 'ignore', 'inherit'],
   });
+  track(child);
+  // Where it ends early, its exit code says so.
+  child.stdin.on('error', () => undefined);
   Readable.from(lines).pipe(child.stdin);
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`import ended with ${code}`);

@@ -12,7 +12,14 @@ export type Result = Compared & {
   aim: { min: number } | { max: number } | undefined;
   /** More figures, for people. */
   notes?: Record<string, number | string>;
+  /** Cost against something that grows, for a plot. */
+  series?: Series;
+  /** Why the goal itself was not measured, where these figures only stand in for it. */
+  standIn?: string;
 };
+
+/** What grows, and the microseconds that one page takes: the median of the rounds and their middle half. */
+export type Series = { name: 'depth' | 'size'; points: [at: number, micros: number, low: number, high: number][] };
 
 /** What every measurement gets. */
 export type Bench = {
@@ -22,9 +29,13 @@ export type Bench = {
   pairs: number;
   /** Also what takes many minutes. */
   large: boolean;
+  /** Whether this goal is asked for: of several that share their preparations, the others are left out. */
+  wants: (goal: number) => boolean;
   /** Tells a person what is going on. */
   say: (text: string) => void;
 };
+
+export type Measurement = { goals: readonly number[]; measure: (bench: Bench) => Promise<Result[]> };
 
 export const reaches = ({ ratio, aim }: Result): boolean =>
   aim === undefined || ('min' in aim ? ratio >= aim.min : ratio <= aim.max);

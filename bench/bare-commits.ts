@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto';
+import { Connection } from '../server/src/store/sqlite-connection.ts';
+import { keepRevision, replaceChildChunk } from '../server/src/store/sqlite-statements.ts';
+import { chunkId, dataset_id, editText } from './data.ts';
+import { chunks } from './embedded.ts';
+import { serveHelper } from './servers.ts';
+
+/** The limit of edits: the statements of an edit in a loop, committed in groups with full sync. */
+
+const [path = ''] = process.argv.slice(2);
+const { db } = new Connection(path, 1_000);
+const keep = db.prepare(keepRevision);
+const replace = db.prepare(replaceChildChunk);
+const ids = Array.from({ length: chunks }, (_, at) => chunkId(at));
+const key_id = 'a-key-of-the-bench';
+const words = 64;
+let edits = 0;
+
+function commit(group: number): void {
+  const now = Math.floor(Date.now() / 1000);
+  db.exec('BEGIN IMMEDIATE');
+  for (let at = 0; at < group; at += 1) {
+    const id = ids[Math.floor(Math.random() * chunks)] ?? '';
+    keep.run(now, key_id, dataset_id, id);
+    replace.run(editText((edits += 1)), words, now, randomBytes(16).toString('hex'), dataset_id, id);
+  }
+  db.exec('COMMIT');
+}
+
+serveHelper(({ group, seconds }: { group: number; seconds: number }) => {
+  const start = performance.now();
+  let done = 0;
+  while (performance.now() < start + seconds * 1000) {
+    commit(group);
+    done += group;
+  }
+  return { perSecond: done / ((performance.now() - start) / 1000) };
+});

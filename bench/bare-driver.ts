@@ -1,0 +1,39 @@
+import pg from 'pg';
+import { findPage } from '../server/src/store/postgres-statements.ts';
+import { app_id, conversationId, messageId } from './data.ts';
+import { shape } from './embedded.ts';
+import { anyPlace, pageMessages } from './reads.ts';
+import { serveHelper } from './servers.ts';
+
+/** The limit on PostgreSQL: the statement of a page and the driver, without anything around them. */
+
+const [connectionString] = process.argv.slice(2);
+const connections = 10;
+
+/** The statement that reads a page before a message, for a user, and its values. */
+const text = findPage(true, true, 'newest_first');
+
+function values(): (string | number)[] {
+  const [conversation, first] = anyPlace(shape);
+  const nothingHeld = '';
+  const place = [conversationId(conversation), app_id, `user-${conversation}`];
+  return [messageId(conversation, first), nothingHeld, ...place, pageMessages];
+}
+
+const pool = new pg.Pool({ connectionString, max: connections });
+
+async function loop(end: number): Promise<number> {
+  let statements = 0;
+  while (performance.now() < end) {
+    const { rows } = await pool.query({ name: 'page', text, values: values() });
+    if (rows.length !== 1) throw new Error(`the statement gave ${rows.length} rows`);
+    statements += 1;
+  }
+  return statements;
+}
+
+serveHelper(async ({ loops, seconds }: { loops: number; seconds: number }) => {
+  const start = performance.now();
+  const done = await Promise.all(Array.from({ length: loops }, () => loop(start + seconds * 1000)));
+  return { perSecond: done.reduce((sum, one) => sum + one, 0) / ((performance.now() - start) / 1000) };
+});

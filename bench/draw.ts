@@ -1,0 +1,87 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { lastRun } from './options.ts';
+import type { Result, Series } from './result.ts';
+
+/** Draws the plots of docs/ from the figures of a run: `node bench/draw.ts [FILE]`. */
+
+const docs = resolve(import.meta.dirname, '../docs');
+
+const titles = {
+  depth: { title: 'Cost of a page by its depth', across: 'messages of the conversation that are newer' },
+  size: { title: 'Cost of a page by the size of the database', across: 'messages in the database' },
+};
+
+const [width, height] = [720, 360];
+const box = { left: 72, right: 24, top: 56, bottom: 64 };
+
+const style = `
+    svg { --ink: #1f2328; --soft: #656d76; --line: #d0d7de; --mark: #0969da; }
+    @media (prefers-color-scheme: dark) { svg { --ink: #e6edf3; --soft: #8d96a0; --line: #30363d; --mark: #58a6ff; } }
+    text { font: 13px system-ui, sans-serif; fill: var(--soft); }
+    .title { font-size: 16px; fill: var(--ink); }
+    .value { fill: var(--ink); }
+    .grid { stroke: var(--line); }
+    .cost { stroke: var(--mark); stroke-width: 2; fill: none; }
+    .half { stroke: var(--mark); stroke-width: 6; opacity: 0.35; }
+    .dot { fill: var(--mark); }`;
+
+export function draw({ name, points }: Series): string {
+  const { title, across } = titles[name];
+  const logs = points.map(([at]) => Math.log10(at));
+  const [first, last] = [Math.min(...logs), Math.max(...logs)];
+  const most = Math.max(...points.map(([, , , high]) => high));
+  const step = roundStep(most / 4);
+  const top = step * Math.ceil((most * 1.15) / step);
+  const x = (at: number) =>
+    round(box.left + 24 + ((Math.log10(at) - first) / (last - first)) * (width - box.left - box.right - 48));
+  const y = (micros: number) => round(height - box.bottom - (micros / top) * (height - box.top - box.bottom));
+
+  const lines: string[] = [];
+  for (let micros = 0; micros <= top; micros += step) {
+    lines.push(`<line class="grid" x1="${box.left}" x2="${width - box.right}" y1="${y(micros)}" y2="${y(micros)}"/>`);
+    lines.push(`<text x="${box.left - 8}" y="${y(micros) + 4}" text-anchor="end">${micros}</text>`);
+  }
+  lines.push(`<polyline class="cost" points="${points.map(([at, micros]) => `${x(at)},${y(micros)}`).join(' ')}"/>`);
+  for (const [at, micros, low, high] of points) {
+    lines.push(`<line class="half" x1="${x(at)}" x2="${x(at)}" y1="${y(low)}" y2="${y(high)}"/>`);
+    lines.push(`<circle class="dot" cx="${x(at)}" cy="${y(micros)}" r="4"/>`);
+    lines.push(
+      `<text class="value" x="${x(at)}" y="${y(high) - 10}" text-anchor="middle">${Math.round(micros)}</text>`,
+    );
+    lines.push(`<text x="${x(at)}" y="${height - box.bottom + 20}" text-anchor="middle">${short(at)}</text>`);
+  }
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
+  <title>${title}</title>
+  <style>${style}
+  </style>
+  <text class="title" x="${box.left}" y="24">${title}</text>
+  <text x="${box.left}" y="44">microseconds a request, one at a time; median and middle half of the rounds</text>
+  ${lines.join('\n  ')}
+  <text x="${(box.left + width - box.right) / 2}" y="${height - 16}" text-anchor="middle">${across}, logarithmic</text>
+</svg>
+`;
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10;
+
+/** 1, 2 or 5 times a power of ten, not below the value. */
+function roundStep(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 5].find((one) => one * power >= value) ?? 10) * power;
+}
+
+function short(value: number): string {
+  if (value >= 1_000_000) return `${value / 1_000_000} million`;
+  return value >= 1_000 ? `${value / 1_000} thousand` : `${value}`;
+}
+
+if (import.meta.main) {
+  const { results } = JSON.parse(readFileSync(process.argv[2] ?? lastRun, 'utf8')) as { results: Result[] };
+  for (const { series } of results) {
+    if (series === undefined) continue;
+    const path = join(docs, `cost-by-${series.name}.svg`);
+    writeFileSync(path, draw(series));
+    console.log(relative('.', path));
+  }
+}

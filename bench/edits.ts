@@ -1,0 +1,70 @@
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chat, importLines, knowledge } from './data.ts';
+import { chunks } from './embedded.ts';
+import { compare, median } from './pairs.ts';
+import { roundSeconds } from './reads.ts';
+import type { Bench, Result } from './result.ts';
+import { processorSeconds, startHelper, startOurs } from './servers.ts';
+
+type Rate = { perSecond: number };
+type Edits = Rate & { edits: number };
+
+/** Goal 8: edits that are on disk before they are answered, against committing the same rows and nothing else. */
+export async function measureEdits({ folder, pairs, say }: Bench): Promise<Result[]> {
+  say(`importing ${chunks} chunks`);
+  const [path, copy] = [join(folder, 'edits.db'), join(folder, 'edits-bare.db')];
+  await importLines(`sqlite:${path}`, both(chat({ conversations: 1, messages: 1, bytes: 100 }), knowledge(chunks)));
+  copyFileSync(path, copy);
+  const ours = await startOurs(folder, `sqlite:${path}`);
+  const clients = startHelper('edit-load.ts', `${ours.port}`);
+  const bare = startHelper('bare-commits.ts', copy);
+  const groups: number[] = [];
+  const micros: number[] = [];
+
+  const edit = async () => {
+    const [commits, used] = [commitsOf(path), processorSeconds(ours)];
+    const { edits, perSecond } = await clients.ask<Edits>({ seconds: roundSeconds });
+    groups.push(edits / (commitsOf(path) - commits));
+    micros.push(((processorSeconds(ours) - used) / edits) * 1e6);
+    return perSecond;
+  };
+  const commit = async () => {
+    const group = Math.max(1, Math.round(groups.at(-1) ?? 1));
+    return (await bare.ask<Rate>({ group, seconds: roundSeconds })).perSecond;
+  };
+
+  say('warming up');
+  for (let round = 0; round < 3; round += 1) await edit();
+  await commit();
+  groups.splice(0, groups.length - 1);
+  say('edits by 64 clients, and bare commits');
+  const figures = await compare(edit, commit, pairs);
+  for (const one of [clients, bare, ours]) await one.stop();
+  return [
+    {
+      ...figures,
+      goal: 8,
+      what: 'PATCH of child chunks, durable, 64 clients, embedded engine',
+      against: 'a bare loop committing the same rows in groups of the same size, full sync',
+      unit: 'edits/s',
+      aim: { min: 0.7 },
+      notes: {
+        'edits in a commit, counted in the write-ahead log': median(groups),
+        ...(!Number.isNaN(median(micros)) && {
+          'processor time of an edit, all threads of the server': `${median(micros).toFixed(0)} µs`,
+        }),
+      },
+    },
+  ];
+}
+
+function* both(one: Iterable<string>, other: Iterable<string>): Generator<string> {
+  yield* one;
+  yield* other;
+}
+
+/** SQLite counts transactions in the third word of the index of its write-ahead log. */
+function commitsOf(path: string): number {
+  return readFileSync(`${path}-shm`).readUInt32LE(8);
+}
