@@ -81,8 +81,6 @@ export async function listMessages(
   return answer;
 }
 
-const encoder = new TextEncoder();
-
 function render(version: string, tag: string, limit: number, { docs, next }: Messages): MessagePage {
   const head = `{"limit":${limit},"has_more":${next !== undefined},"data":[`;
   return {
@@ -90,7 +88,7 @@ function render(version: string, tag: string, limit: number, { docs, next }: Mes
     tag,
     next,
     head,
-    docs: typeof docs === 'string' ? encoder.encode(docs) : docs,
+    docs,
     tail: ']}',
     isKept: false,
   };

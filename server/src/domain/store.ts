@@ -44,7 +44,7 @@ export type PageShape = { limit: number; page_order: PageOrder };
  * Messages as they are stored, their JSON texts joined by commas, in memory of their own; `next` is the oldest of them
  * where older ones exist.
  */
-export type Messages = { docs: Uint8Array | string; next: string | undefined };
+export type Messages = { docs: Uint8Array; next: string | undefined };
 
 /** A version in which a page is held. `page_exists`: we have read it in that version, so its first message exists. */
 export type HeldVersion = { version: string; page_exists: boolean };

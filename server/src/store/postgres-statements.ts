@@ -1,37 +1,33 @@
-import type { PageOrder } from '../contract/message.ts';
 import type { Dialect } from './engine.ts';
 
 /** What PostgreSQL says differently. Every statement names the column its tables are distributed by. */
 
 /**
- * A page, whole, as one row: the conversation's version and the newest messages, or those before a first one, as one
- * text. Messages are not looked at where the version is the one that is held; one more than the page holds tells
- * whether there are older ones. Parameters: [first_id,] held version, conversation_id, app_id[, user], limit.
+ * A page, in four forms: with and without a first message, with and without a user. Every row carries the conversation's
+ * version. Where that is the one that is held, and where there are no messages, one row comes back whose message is null.
+ * A lateral subquery reads the range in order and stops. Joining the texts here would cost more than sending them one by
+ * one. Parameters: [first_id,] held version, conversation_id, app_id[, user], count.
  */
-export function findPage(hasFirst: boolean, hasUser: boolean, page_order: PageOrder): string {
+export function findPage(hasFirst: boolean, hasUser: boolean): string {
   let at = 0;
   const next = () => `$${++at}`;
   const first = hasFirst ? next() : '';
   const [held, conversation, app] = [next(), next(), next()];
   const user = hasUser ? next() : '';
-  const limit = `${next()}::bigint`;
+  const count = next();
   return `
-    SELECT c.version, ${hasFirst ? 'f.id IS NOT NULL' : 'true'} AS first_message_exists, m.docs, m.next
+    SELECT c.version, ${hasFirst ? 'f.id IS NOT NULL' : 'true'} AS first_message_exists, m.id, m.doc
     FROM conversations c
     ${hasFirst ? `LEFT JOIN messages f ON f.conversation_id = ${conversation} AND f.id = ${first}` : ''}
     LEFT JOIN LATERAL (
-      SELECT string_agg(doc, ',' ORDER BY nth ${page_order === 'newest_first' ? '' : 'DESC'})
-          FILTER (WHERE nth <= ${limit}) AS docs,
-        CASE WHEN COUNT(*) > ${limit} THEN MAX(id) FILTER (WHERE nth = ${limit}) END AS next
-      FROM (
-        SELECT id, doc, ROW_NUMBER() OVER (ORDER BY created_at DESC, sequence DESC) AS nth FROM messages
-        WHERE conversation_id = ${conversation} AND c.version <> ${held}
-          ${hasFirst ? 'AND (created_at, sequence) < (f.created_at, f.sequence)' : ''}
-        ORDER BY created_at DESC, sequence DESC LIMIT ${limit} + 1
-      ) newest
+      SELECT id, doc, created_at, sequence FROM messages
+      WHERE conversation_id = ${conversation} AND c.version <> ${held}
+        ${hasFirst ? 'AND (created_at, sequence) < (f.created_at, f.sequence)' : ''}
+      ORDER BY created_at DESC, sequence DESC LIMIT ${count}
     ) m ON true
     WHERE c.conversation_id = ${conversation} AND c.app_id = ${app} AND c.deleted = 0
-      ${hasUser ? `AND c."user" = ${user}` : ''}`;
+      ${hasUser ? `AND c."user" = ${user}` : ''}
+    ORDER BY m.created_at DESC, m.sequence DESC`;
 }
 
 /** For many pages at once that are held. Parameters: conversation ids. */

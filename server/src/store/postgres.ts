@@ -1,5 +1,4 @@
 import { tmpdir } from 'node:os';
-import type { PageOrder } from '../contract/message.ts';
 import { countWords } from '../domain/count-words.ts';
 import { unavailable } from '../domain/errors.ts';
 import type { PreparedRecord } from '../domain/prepare-record.ts';
@@ -8,6 +7,7 @@ import type {
   ChildChunkOutcome,
   HeldVersion,
   MessagePlace,
+  Messages,
   PageFound,
   PageShape,
   Purge,
@@ -32,9 +32,7 @@ const patientMillis = 600_000;
 const editTriesMax = 100;
 
 /** Without and with a first message, each without and with a user. */
-const formsOf = (order: PageOrder): readonly string[] =>
-  [false, true].flatMap((hasFirst) => [false, true].map((hasUser) => postgres.findPage(hasFirst, hasUser, order)));
-const pages = { newest_first: formsOf('newest_first'), oldest_first: formsOf('oldest_first') };
+const pages = [false, true].flatMap((hasFirst) => [false, true].map((hasUser) => postgres.findPage(hasFirst, hasUser)));
 
 export class PostgresEngine implements Engine {
   readonly dialect = postgres.dialect;
@@ -73,14 +71,13 @@ export class PostgresEngine implements Engine {
     const values: Value[] = [held ?? '', conversation_id, app_id];
     if (first_id !== undefined) values.unshift(first_id);
     if (user !== undefined) values.push(user);
-    const forms = pages[shape.page_order];
-    const statement = forms[(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
-    const [row] = await this.read(statement, ...values, shape.limit);
-    if (row === undefined) return undefined;
-    const { version, first_message_exists } = row as { version: string; first_message_exists: boolean };
+    const statement = pages[(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
+    const rows = (await this.read(statement, ...values, shape.limit + 1)) as PageRow[];
+    const [head] = rows;
+    if (head === undefined) return undefined;
+    const { version, first_message_exists } = head;
     if (version === held) return { version, first_message_exists, messages: undefined };
-    const messages = { docs: (row.docs ?? '') as string, next: (row.next ?? undefined) as string | undefined };
-    return { version, first_message_exists, messages };
+    return { version, first_message_exists, messages: joinMessages(head.id === null ? [] : rows, shape) };
   }
 
   async ping(): Promise<void> {
@@ -170,6 +167,23 @@ export class PostgresEngine implements Engine {
   close(): Promise<void> {
     return this.#pool.close();
   }
+}
+
+type PageRow = { version: string; first_message_exists: boolean; id: string | null; doc: string };
+
+/** One message more than the page holds may be given: it tells whether there are older ones. */
+function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape): Messages {
+  const page = rows.slice(0, limit);
+  const next = rows.length > limit ? (page.at(-1)?.id ?? undefined) : undefined;
+  const texts = (page_order === 'newest_first' ? page : page.reverse()).map(({ doc }) => doc);
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), Math.max(0, texts.length - 1));
+  const docs = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for (const text of texts) {
+    if (at > 0) at += docs.write(',', at);
+    at += docs.write(text, at);
+  }
+  return { docs, next };
 }
 
 /** A small import of conversations and messages alone. */
