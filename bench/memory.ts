@@ -37,7 +37,7 @@ export async function measureMemory(bench: Bench): Promise<Result[]> {
     {
       ...compared(later ?? [], full ?? []),
       goal: 12,
-      what: `resident memory after ${(requests * 10).toLocaleString('en')} pages, no two the same`,
+      what: `resident memory after ${(requests * 10).toLocaleString('en')} pages at random`,
       against: `after ${requests.toLocaleString('en')}, which fill the caches`,
       unit: 'MB',
       aim: { max: 1.2 },

@@ -50,6 +50,7 @@ async function main(argv: string[]): Promise<number> {
 }
 
 async function run(folder: string, { only, large, pairs, json }: Options): Promise<number> {
+  const machine = describeMachine();
   const start = performance.now();
   const say = (text: string) => {
     const seconds = Math.round((performance.now() - start) / 1000);
@@ -77,7 +78,6 @@ async function run(folder: string, { only, large, pairs, json }: Options): Promi
     }
   }
   results.sort((one, other) => one.goal - other.goal);
-  const machine = describeMachine();
   say(`done\n\n${tableOf(results, machine, pairs)}`);
   for (const failure of failures) console.log(`Failed: ${failure}`);
   await writeFile(json, `${JSON.stringify({ machine, pairs, results, failures }, null, 2)}\n`);

@@ -12,6 +12,11 @@ export const script = (name: string): string => fileURLToPath(new URL(name, impo
 
 const children = new Set<ChildProcess>();
 const graceMillis = 5_000;
+const startMillisMax = 60_000;
+/** What a person has set for a service of their own does not change what is measured: empty means the default. */
+const defaults = Object.fromEntries(
+  ['HOST', 'LOG_LEVEL', 'PAGE_ORDER', 'RATE_LIMIT', 'DATABASE_POOL', 'DATABASE_PREPARED'].map((name) => [name, '']),
+);
 
 /** Remembers a child process until it is gone, so that none outlives the bench. */
 export function track<T extends ChildProcess>(child: T): T {
@@ -43,13 +48,18 @@ export async function startServer(folder: string, argv: string[], env: NodeJS.Pr
   const log = join(folder, `server-${(count += 1)}.log`);
   const output = openSync(log, 'w');
   const child = track(
-    spawn(process.execPath, argv, { env: { ...process.env, PORT: '0', ...env }, stdio: ['ignore', output, output] }),
+    spawn(process.execPath, argv, {
+      env: { ...process.env, ...defaults, PORT: '0', ...env },
+      stdio: ['ignore', output, output],
+    }),
   );
   closeSync(output);
+  const deadline = performance.now() + startMillisMax;
   for (;;) {
     const port = /listening at [^"\s]*:(\d+)/.exec(readFileSync(log, 'utf8'))?.[1];
     if (port !== undefined) return { port: Number(port), child, log, stop: () => end(child) };
     if (!children.has(child)) throw new Error(`${argv.join(' ')} ended:\n${readFileSync(log, 'utf8')}`);
+    if (performance.now() > deadline) throw new Error(`${argv.join(' ')} does not say where it listens`);
     await sleep(1);
   }
 }

@@ -4,7 +4,7 @@ import Fastify from 'fastify';
 
 /**
  * The straightforward design of the same pages: rows and their parts out of their tables, put together as objects, and
- * written as JSON for each request. It is done with care: four statements a page, all of them prepared and indexed.
+ * written as JSON for each request. It is done with care: seven statements a page, however many messages it has, all of them prepared and indexed.
  */
 
 const [path = ''] = process.argv.slice(2);
