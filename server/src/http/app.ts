@@ -8,7 +8,7 @@ import { loadCompiler } from '../contract/validator.ts';
 import { notFound, ServiceError } from '../domain/errors.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
-import { Bearer } from './bearer.ts';
+import { Bearer, checkFirst } from './bearer.ts';
 import { dropRest, readJson } from './body.ts';
 import { childChunkRoutes } from './child-chunks.ts';
 import { answerClientError, answerOn, sendError, writeError } from './errors.ts';
@@ -88,12 +88,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   const table = new RouteTable();
   app.addHook('onRoute', (route) => table.add(route));
-  app.addHook('onRequest', async (request, reply) => {
+  const look = checkFirst((request, reply) => {
     observe(request, reply);
     reply.header('x-request-id', request.id);
     requireOneHost(request.raw);
     if (request.is404 || hasEmptyPart(request.params)) refuseRoute(table, request, reply);
   });
+  app.addHook('onRequest', look);
   app.addHook('onSend', dropRest);
   // Not before it answers, and not while the first request waits.
   app.addHook('onListen', async () => void setTimeout(loadCompiler, limits.loadCompilerMillis).unref());
@@ -139,8 +140,9 @@ function closeConnectionsAtEnd(app: App, atClosing: () => void): void {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     if (isClosing) reply.header('connection', 'close');
+    done(null, payload);
   });
   app.addHook('preClose', async () => {
     isClosing = true;

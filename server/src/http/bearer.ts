@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import type { KeyKind } from '../contract/record.ts';
 import type { Caller, CallerOf } from '../domain/caller.ts';
@@ -15,7 +15,18 @@ declare module 'fastify' {
   }
 }
 
-export type KeyCheck = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+/** A check that comes before the body is looked at; what it throws is the answer. Not a promise: most need not wait. */
+export function checkFirst(check: (request: FastifyRequest, reply: FastifyReply) => void): onRequestHookHandler {
+  return (request, reply, done) => {
+    try {
+      check(request, reply);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done();
+  };
+}
 
 /** Opens a route for some kinds of key. Whatever is wrong with a key, the answer is one and the same. */
 export class Bearer {
@@ -34,18 +45,30 @@ export class Bearer {
   }
 
   /** The check that comes before anything else about a request. `token` opens the route too. */
-  opens(kinds: readonly KeyKind[], token?: string): KeyCheck {
+  opens(kinds: readonly KeyKind[], token?: string): onRequestHookHandler {
     const tokenDigest = token === undefined ? undefined : digestOf(token);
-    return async (request) => {
-      const digest = bearerDigest(request.headers.authorization);
-      if (digest === undefined) return this.#refuse(request.ip, false);
-      if (tokenDigest !== undefined && sameDigest(digest, tokenDigest)) return;
-      const mark = this.#store.mark();
-      const caller = this.recall(digest, mark) ?? (await this.find(digest, mark));
+    const admit = (request: FastifyRequest, caller: Caller | undefined): void => {
       if (caller === undefined) return this.#refuse(request.ip, true);
       if (!kinds.includes(caller.kind)) return this.#refuse(request.ip, false);
       if (!this.admits(caller)) throw this.#limited(caller);
       request.caller = caller;
+    };
+    return (request, _reply, done) => {
+      try {
+        const digest = bearerDigest(request.headers.authorization);
+        if (digest === undefined) return this.#refuse(request.ip, false);
+        if (tokenDigest !== undefined && sameDigest(digest, tokenDigest)) return done();
+        const mark = this.#store.mark();
+        const caller = this.recall(digest, mark);
+        if (caller === undefined) {
+          const found = this.find(digest, mark).then((caller) => admit(request, caller));
+          return void found.then(() => done(), done);
+        }
+        admit(request, caller);
+      } catch (error) {
+        return done(error as Error);
+      }
+      done();
     };
   }
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { KeyCheck } from './bearer.ts';
+import { checkFirst } from './bearer.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -14,8 +14,8 @@ declare module 'fastify' {
 }
 
 /** Refuses a body that is not of this type before any of it is read. */
-export function requireContentType(type: string): KeyCheck {
-  return async ({ headers }: FastifyRequest) => {
+export function requireContentType(type: string): onRequestHookHandler {
+  return checkFirst(({ headers }) => {
     const [given, ...parameters] = headers['content-type']?.toLowerCase().split(';') ?? [];
     const encoding = headers['content-encoding'] ?? 'identity';
     if (given?.trim() !== type) throw new ServiceError('unsupported_media_type', `the content type must be ${type}`);
@@ -25,7 +25,7 @@ export function requireContentType(type: string): KeyCheck {
     if (encoding !== 'identity') {
       throw new ServiceError('unsupported_media_type', 'the body must come without a content encoding');
     }
-  };
+  });
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -88,9 +88,13 @@ export async function* streamBody(payload: Readable): AsyncGenerator<Uint8Array>
  * An answer may come before the whole body did. A client that is still sending would not see it if the connection were
  * closed, so the rest is read and dropped, up to a bound.
  */
-export const dropRest: onSendHookHandler = async (request, reply, payload) => {
+export const dropRest: onSendHookHandler = (request, reply, payload, done) => {
+  if (request.raw.complete || !hasBody(request.raw)) return done(null, payload);
+  drop(request, reply).then(() => done(null, payload), done);
+};
+
+async function drop(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { raw } = request;
-  if (raw.complete || !hasBody(raw)) return payload;
   const { socket } = raw;
   // Whoever may send an upload of any length may finish it, and then reads what was wrong with it.
   const isUpload = request.caller !== null && request.routeOptions.config.isUpload === true;
@@ -106,12 +110,11 @@ export const dropRest: onSendHookHandler = async (request, reply, payload) => {
   raw.resume();
   // Fastify means to close the connection after a body that it did not read; we are reading it.
   if (reply.hasHeader('connection')) reply.removeHeader('connection');
-  if (reply.raw.shouldKeepAlive) return payload;
+  if (reply.raw.shouldKeepAlive) return;
   // Most often the rest is already on its way, and the answer can close the connection as any other does.
   await Promise.race([ended, sleep(limits.closeGraceMillis)]);
   if (!raw.complete) closeWhenDropped(request, reply);
-  return payload;
-};
+}
 
 /** Node closes a connection that is not kept alive as soon as the answer is out; here the rest is read first. */
 function closeWhenDropped({ raw }: FastifyRequest, reply: FastifyReply): void {

@@ -110,7 +110,7 @@ export class PostgresEngine implements Engine {
     for (let tries = 0; tries < editTriesMax; tries += 1) {
       const values = [...place, content, word_count, now, version, key_id, tags];
       const rows = await this.#pool.query(postgres.updateChildChunk, ...values);
-      const found = sql.childChunkOf(rows.map(({ changed_at, ...row }) => row));
+      const found = sql.childChunkOf(rows);
       const changed_at = rows[0]?.changed_at;
       if (typeof changed_at === 'number' && found.child_chunk !== undefined) {
         const changes = { content, word_count, type: 'customized', updated_at: changed_at };

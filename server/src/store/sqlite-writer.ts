@@ -86,10 +86,10 @@ const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuf
 
 /** One write among others: if it fails, it alone is undone. */
 function attempt(write: Write): WriteResult {
-  db.db.exec('SAVEPOINT write');
+  db.run('SAVEPOINT write');
   try {
     const value = perform(write);
-    db.db.exec('RELEASE write');
+    db.run('RELEASE write');
     return { value };
   } catch (error) {
     // A full disk rolls back the whole transaction by itself, and all writes of it with it.

@@ -1,3 +1,4 @@
+import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { Prepared } from '../domain/prepare-record.ts';
 import type { ChildChunkFound, ChildChunkPlace, Purge, Referable } from '../domain/store.ts';
 import type { Row } from './engine.ts';
@@ -39,12 +40,14 @@ export function childChunkValues(place: ChildChunkPlace): string[] {
 
 export function childChunkOf([row]: readonly Row[]): ChildChunkFound {
   if (row === undefined) return { dataset: false, document: false, segment: false, child_chunk: undefined };
-  const { found_document, found_segment, version, ...chunk } = row;
+  const { id, segment_id, content, position, word_count, type, created_at, updated_at } = row as ChildChunk;
+  // In the order in which the document shows them.
+  const chunk = { id, segment_id, content, position, word_count, type, created_at, updated_at };
   return {
     dataset: true,
-    document: found_document !== null,
-    segment: found_segment !== null,
-    child_chunk: chunk.id === null ? undefined : ({ chunk, version } as NonNullable<ChildChunkFound['child_chunk']>),
+    document: row.found_document !== null,
+    segment: row.found_segment !== null,
+    child_chunk: id === null ? undefined : { chunk, version: row.version as string },
   };
 }
 

@@ -16,6 +16,7 @@ type Waiting = {
 };
 
 const restartMillis = 500;
+const settledAtOnce = 8;
 
 /** Hands queued writes to the writer thread, all that wait at once, and gives each its own answer. */
 export class WriterQueue {
@@ -23,6 +24,7 @@ export class WriterQueue {
   #worker: Worker | undefined;
   #waiting: Waiting[] = [];
   #inFlight: Waiting[] = [];
+  #settling = 0;
   #isClosed = false;
 
   constructor(path: string) {
@@ -57,7 +59,7 @@ export class WriterQueue {
 
   /** Everything asked for is written first. */
   async close(): Promise<void> {
-    while (this.#inFlight.length > 0 || this.#waiting.length > 0) await sleep(5);
+    while (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#settling > 0) await sleep(5);
     if (this.#isClosed) return;
     this.#isClosed = true;
     const worker = this.#worker;
@@ -85,8 +87,19 @@ export class WriterQueue {
     const answered = this.#inFlight;
     this.#inFlight = [];
     if ('busy' in answer) this.#again(answered);
-    else for (const [at, waiting] of answered.entries()) settle(waiting, answer.results[at] as WriteResult);
+    else this.#settle(answered, answer.results);
     this.#next();
+  }
+
+  /** A few at a time, so that reads which have come meanwhile need not wait until a whole group is answered. */
+  #settle(answered: Waiting[], results: WriteResult[]): void {
+    for (const waiting of answered.splice(0, settledAtOnce)) settle(waiting, results.shift() as WriteResult);
+    if (answered.length === 0) return;
+    this.#settling += 1;
+    setImmediate(() => {
+      this.#settling -= 1;
+      this.#settle(answered, results);
+    });
   }
 
   /** Another process holds the lock, and nothing was written: those that still have time go to the front. */
