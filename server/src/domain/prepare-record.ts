@@ -249,11 +249,14 @@ function filler(schema: Fields): Fill {
   const fields = Object.entries<Fields>(schema.properties)
     .filter(([name]) => name !== 'record')
     .map(([name, field]) => ({ name, fill: filler(field), default: field.default }));
+  // A copy of one object with all fields is of one shape from the start: V8 builds and prints it several times faster.
+  const empty: Fields = JSON.parse(`{${fields.map(({ name }) => `${JSON.stringify(name)}:null`)}}`);
+  for (const field of fields) empty[field.name] = field.default;
   return (value) => {
-    const full: Fields = {};
+    const full = { ...empty };
     for (const field of fields) {
       const given = value[field.name];
-      full[field.name] = given === undefined ? field.default : field.fill(given);
+      if (given !== undefined) full[field.name] = field.fill(given);
     }
     return full;
   };
