@@ -71,8 +71,8 @@ type Columns = {
 export type Prepared<K extends RecordKind> = { record: K; line: Line } & Columns[K];
 export type PreparedRecord = { [K in RecordKind]: Prepared<K> }[RecordKind];
 
-export function badRecord(record: PreparedRecord, problem: string): BadRecord {
-  return new BadRecord(record.line.number, record.record, problem, record.line.source);
+export function badRecord({ record, line }: { record: RecordKind; line: Line }, problem: string): BadRecord {
+  return new BadRecord(line.number, record, problem, line.source);
 }
 
 /** Checks one line in itself and renders what is stored. Throws BadRecord. */
@@ -277,6 +277,6 @@ function machineOf(kind: RecordKind): Machine {
 }
 
 /** Rare: a message written again without its time keeps the stored one. */
-export function withCreatedAt(doc: string, created_at: number): string {
-  return JSON.stringify({ ...JSON.parse(doc), created_at });
+export function withCreatedAt(doc: Buffer, created_at: number): Buffer {
+  return Buffer.from(JSON.stringify({ ...JSON.parse(doc.toString()), created_at }));
 }

@@ -81,7 +81,6 @@ export class SqlStore implements Store {
     const engine = this.#engine;
     const spool = new Spool(engine.spoolFolder);
     const seen = new SeenIds();
-    let hasKeys = false;
     return {
       known: async (kind, ids) => {
         const known = new Map<string, Known>();
@@ -95,15 +94,12 @@ export class SqlStore implements Store {
         return known;
       },
       remember: (kind, known) => seen.set(kind, known),
-      add: (records) => {
-        hasKeys ||= records.some(({ record }) => record === 'api_key' || record === 'app');
-        return spool.add(records);
-      },
+      add: (records) => spool.add(records),
       apply: async (progress?: ImportProgress) => {
         const spooled = await spool.finish();
         const applied = (count: number) => progress?.('applied', count);
         applied(await engine.write<number>({ name: 'applyRecords', spooled }, { patient: true, progress: applied }));
-        if (hasKeys) this.#keys.clear();
+        if (spooled.kinds.has('api_key') || spooled.kinds.has('app')) this.#keys.clear();
       },
       discard: async () => {
         seen.close();
