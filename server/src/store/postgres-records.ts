@@ -1,5 +1,5 @@
 import type { RecordKind } from '../contract/record.ts';
-import { badRecord, withCreatedAt } from '../domain/prepare-record.ts';
+import { badRecord, withCreatedAt } from '../domain/prepared-record.ts';
 import { newVersion } from '../domain/version.ts';
 import type { Row, Value } from './engine.ts';
 import type { Transaction } from './postgres-pool.ts';

@@ -127,7 +127,7 @@ export class PostgresEngine implements Engine {
 
 /** A small import of conversations and messages alone. */
 function isAppend(spooled: Spooled): boolean {
-  return 'chunks' in spooled && [...spooled.kinds].every((kind) => kind === 'message' || kind === 'conversation');
+  return 'parts' in spooled && [...spooled.kinds].every((kind) => kind === 'message' || kind === 'conversation');
 }
 
 async function apply(transaction: Transaction, spooled: Spooled, progress: WriteOptions['progress']): Promise<number> {

@@ -3,53 +3,58 @@ import { readSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { limits } from '../contract/limits.ts';
 import type { RecordKind } from '../contract/record.ts';
-import type { Prepared, PreparedRecord } from '../domain/prepare-record.ts';
+import type { Batch } from '../domain/prepare-lines.ts';
+import type { Prepared } from '../domain/prepared-record.ts';
 
 /** Checked records on their way to the writer: in memory while few, in a file of ours once many. */
-export type Spooled = { kinds: ReadonlySet<RecordKind> } & ({ chunks: Uint8Array[] } | { fd: number; bytes: number });
+export type Spooled = { kinds: ReadonlySet<RecordKind> } & ({ parts: Uint8Array[] } | { fd: number; bytes: number });
 
-/** A record as it comes out: the text of a message is bytes by then. */
+/** A record as it comes out: a message has its text. */
 export type SpooledRecord = { [K in RecordKind]: SpooledOf<K> }[RecordKind];
-export type SpooledOf<K extends RecordKind> = K extends 'message'
-  ? Omit<Prepared<'message'>, 'doc'> & { doc: Buffer }
-  : Prepared<K>;
+export type SpooledOf<K extends RecordKind> = K extends 'message' ? Prepared<K> & { doc: Buffer } : Prepared<K>;
+
+/** In front of a batch: the lengths of its records, as JSON, and of its texts. */
+const headerBytes = 8;
 
 export class Spool {
   readonly #folder: string;
   readonly #kinds = new Set<RecordKind>();
-  #chunks: Buffer[] = [];
-  #chunkBytes = 0;
+  #parts: Uint8Array[] = [];
+  #partBytes = 0;
   #file: { handle: FileHandle; path: string; bytes: number } | undefined;
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  async add(records: readonly PreparedRecord[]): Promise<void> {
+  async add({ records, texts }: Batch): Promise<void> {
     for (const { record } of records) this.#kinds.add(record);
-    const chunk = encode(records);
-    this.#chunks.push(chunk);
-    this.#chunkBytes += chunk.length;
-    if (this.#chunkBytes > limits.spoolBytesMin) await this.#flush();
+    const json = Buffer.from(JSON.stringify(records));
+    const header = Buffer.alloc(headerBytes);
+    header.writeUInt32LE(json.length, 0);
+    header.writeUInt32LE(texts.length, 4);
+    this.#parts.push(header, json, texts);
+    this.#partBytes += headerBytes + json.length + texts.length;
+    if (this.#partBytes > limits.spoolBytesMin) await this.#flush();
   }
 
   async #flush(): Promise<void> {
     this.#file ??= await createSpoolFile(this.#folder);
-    await this.#file.handle.writev(this.#chunks, this.#file.bytes);
-    this.#file.bytes += this.#chunkBytes;
-    this.#chunks = [];
-    this.#chunkBytes = 0;
+    await this.#file.handle.writev(this.#parts, this.#file.bytes);
+    this.#file.bytes += this.#partBytes;
+    this.#parts = [];
+    this.#partBytes = 0;
   }
 
   async finish(): Promise<Spooled> {
     const kinds = this.#kinds;
-    if (this.#file === undefined) return { kinds, chunks: this.#chunks };
+    if (this.#file === undefined) return { kinds, parts: this.#parts };
     await this.#flush();
     return { kinds, fd: this.#file.handle.fd, bytes: this.#file.bytes };
   }
 
   async discard(): Promise<void> {
-    this.#chunks = [];
+    this.#parts = [];
     const file = this.#file;
     this.#file = undefined;
     if (file === undefined) return;
@@ -66,52 +71,33 @@ async function createSpoolFile(folder: string) {
   return { handle, path, bytes: 0 };
 }
 
-/** Lengths of the two parts that follow: records as JSON, with the length of its text in each message; those texts. */
-const headerBytes = 8;
-
-function encode(records: readonly PreparedRecord[]): Buffer {
-  const texts: string[] = [];
-  let textBytes = 0;
-  const json = JSON.stringify(
-    records.map((record) => {
-      if (record.record !== 'message') return record;
-      const doc = Buffer.byteLength(record.doc);
-      texts.push(record.doc);
-      textBytes += doc;
-      return { ...record, doc };
-    }),
-  );
-  const jsonBytes = Buffer.byteLength(json);
-  const chunk = Buffer.allocUnsafe(headerBytes + jsonBytes + textBytes);
-  chunk.writeUInt32LE(jsonBytes, 0);
-  chunk.writeUInt32LE(textBytes, 4);
-  let at = headerBytes + chunk.write(json, headerBytes);
-  for (const text of texts) at += chunk.write(text, at);
-  return chunk;
-}
-
-function decode(chunk: Buffer): SpooledRecord[] {
-  let at = headerBytes + chunk.readUInt32LE(0);
-  const records = JSON.parse(chunk.toString('utf8', headerBytes, at));
-  for (const record of records) {
-    if (record.record === 'message') record.doc = chunk.subarray(at, (at += record.doc));
-  }
-  return records;
-}
-
 /** The batches of a spool, one at a time, on whichever thread applies them. */
 export function* readSpool(spooled: Spooled): Generator<SpooledRecord[]> {
-  if ('chunks' in spooled) {
-    for (const { buffer, byteOffset, length } of spooled.chunks) yield decode(Buffer.from(buffer, byteOffset, length));
-    return;
-  }
-  const { fd, bytes } = spooled;
+  const { bytes, read } = bytesOf(spooled);
   for (let at = 0; at < bytes; ) {
-    const header = readExactly(fd, headerBytes, at);
-    const length = headerBytes + header.readUInt32LE(0) + header.readUInt32LE(4);
-    yield decode(readExactly(fd, length, at));
-    at += length;
+    const header = read(headerBytes, at);
+    const json = header.readUInt32LE(0);
+    const texts = header.readUInt32LE(4);
+    yield decode(read(json + texts, at + headerBytes), json);
+    at += headerBytes + json + texts;
   }
+}
+
+function bytesOf(spooled: Spooled): { bytes: number; read: (length: number, at: number) => Buffer } {
+  if ('fd' in spooled) return { bytes: spooled.bytes, read: (length, at) => readExactly(spooled.fd, length, at) };
+  const all = Buffer.concat(spooled.parts);
+  return { bytes: all.length, read: (length, at) => all.subarray(at, at + length) };
+}
+
+function decode(batch: Buffer, jsonBytes: number): SpooledRecord[] {
+  const records: SpooledRecord[] = JSON.parse(batch.toString('utf8', 0, jsonBytes));
+  let at = jsonBytes;
+  for (const record of records) {
+    if (record.record !== 'message') continue;
+    record.doc = batch.subarray(at, at + record.doc_bytes);
+    at += record.doc_bytes;
+  }
+  return records;
 }
 
 function readExactly(fd: number, length: number, position: number): Buffer {

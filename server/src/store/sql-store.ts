@@ -16,6 +16,7 @@ import type {
   Referable,
   Store,
 } from '../domain/store.ts';
+import { CheckThreads } from './check-threads.ts';
 import type { Engine, Row, Value } from './engine.ts';
 import { exportSteps } from './export-records.ts';
 import { KeyCache } from './key-cache.ts';
@@ -81,7 +82,9 @@ export class SqlStore implements Store {
     const engine = this.#engine;
     const spool = new Spool(engine.spoolFolder);
     const seen = new SeenIds();
+    const threads = new CheckThreads();
     return {
+      prepare: (pieces, now) => threads.prepare(pieces, now),
       known: async (kind, ids) => {
         const known = new Map<string, Known>();
         const unseen: string[] = [];
@@ -94,7 +97,7 @@ export class SqlStore implements Store {
         return known;
       },
       remember: (kind, known) => seen.set(kind, known),
-      add: (records) => spool.add(records),
+      add: (batch) => spool.add(batch),
       apply: async (progress?: ImportProgress) => {
         const spooled = await spool.finish();
         const applied = (count: number) => progress?.('applied', count);
@@ -102,6 +105,7 @@ export class SqlStore implements Store {
         if (spooled.kinds.has('api_key') || spooled.kinds.has('app')) this.#keys.clear();
       },
       discard: async () => {
+        threads.close();
         seen.close();
         await spool.discard();
       },

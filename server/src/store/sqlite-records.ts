@@ -1,4 +1,4 @@
-import { badRecord, type Prepared, withCreatedAt } from '../domain/prepare-record.ts';
+import { badRecord, type Prepared, withCreatedAt } from '../domain/prepared-record.ts';
 import { newVersion } from '../domain/version.ts';
 import type { SpooledOf, SpooledRecord } from './spool.ts';
 import type { Connection } from './sqlite-connection.ts';

@@ -1,4 +1,4 @@
-import type { Prepared } from '../domain/prepare-record.ts';
+import type { Prepared } from '../domain/prepared-record.ts';
 import type { ChildChunkFound, ChildChunkPlace, Purge, Referable } from '../domain/store.ts';
 import type { Row } from './engine.ts';
 
