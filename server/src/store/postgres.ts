@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import { countWords } from '../domain/count-words.ts';
 import { unavailable } from '../domain/errors.ts';
+import { settleEdit } from '../domain/settle-edit.ts';
 import type { ChildChunkEdit, ChildChunkOutcome, Purge } from '../domain/store.ts';
-import { settleEdit } from '../domain/update-child-chunk.ts';
 import { type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from './engine.ts';
 import type { PostgresPool, Transaction } from './postgres-pool.ts';
 import { BulkRecordWriter } from './postgres-records.ts';
