@@ -6,6 +6,7 @@ import { measureBesideEdits } from './beside-edits.ts';
 import { measureDepth } from './depth.ts';
 import { measureEdits } from './edits.ts';
 import { measureFactor } from './factor.ts';
+import { measureImport } from './imports.ts';
 import { describeMachine } from './machine.ts';
 import { measureMemory } from './memory.ts';
 import { BadUsage, help, type Options, readOptions } from './options.ts';
@@ -26,6 +27,7 @@ const measurements: readonly Measurement[] = [
   { goals: [4, 5], measure: measurePostgresPages },
   { goals: [6], measure: measureDepth },
   { goals: [7], measure: measureSize },
+  { goals: [10], measure: measureImport },
   { goals: [11], measure: measureStart },
 ];
 

@@ -348,6 +348,36 @@ describe('import and export', together, () => {
     assertFailed(await run(['import', '-'], { cwd, stdin: '{"record":\n' }), 1, /^line 1: /);
   });
 
+  it('a file so large that threads share it: the first bad line is named, and a good one keeps its order', async (t) => {
+    const cwd = await newFolder(t);
+    const { ids, records } = makeTenant();
+    const one = { ...message(ids.conversation, 1), answer: 'é'.repeat(200), created_at: 1 };
+    const line = (at: number) => JSON.stringify({ ...one, id: randomUUID(), query: `${at}` });
+    const good = [
+      ...records.map((record) => JSON.stringify(record)),
+      ...Array.from({ length: 60_000 }, (_, at) => line(at)),
+    ];
+    const nowhere = JSON.stringify({ ...one, conversation_id: randomUUID() });
+    const cases: [Record<number, string>, RegExp][] = [
+      [{ 40000: '{"record":', 40001: '[]', 55000: '{' }, /^line 40000: not JSON/],
+      [{ 40000: nowhere, 40001: '[]', 50000: nowhere }, /^line 40000: message: conversation_id does not exist/],
+      [{ 59000: '{"record":"message","answer":"\\u0000"}', 59500: '{' }, /^line 59000: message: \w+ is required/],
+    ];
+    for (const [bad, said] of cases) {
+      const lines = good.map((text, at) => bad[at + 1] ?? text);
+      await writeFile(join(cwd, 'large.ndjson'), lines.join('\n'));
+      assertFailed(await run(['import', 'large.ndjson'], { cwd }), 1, said);
+    }
+    assert.equal(await exported(cwd), '');
+    await writeFile(join(cwd, 'large.ndjson'), good.join('\n'));
+    assertDone(await run(['import', 'large.ndjson'], { cwd }));
+    const queries = [...(await exported(cwd)).matchAll(/"query":"(\d+)"/g)].map(([, query]) => Number(query));
+    assert.deepEqual(
+      queries,
+      Array.from({ length: 60_000 }, (_, at) => at),
+    );
+  });
+
   it('exports to a file for its owner alone, whole or not at all', async (t) => {
     const cwd = await holding(t, makeTenant().records);
     const text = await exported(cwd);

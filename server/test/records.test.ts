@@ -989,6 +989,25 @@ onEveryEngine('records', (engine) => {
       assert.equal(await exportText(), before);
     });
 
+    it('escapes are told by what they mean, not by how they are spelled', async () => {
+      const t = await tenant();
+      const bad = ['"\\u0000"', '"\\uD83D"', '"\\ud83d\\\\ude00"', '"\\uDE00\\uD83D"', '"😀\\udbff"'];
+      for (const value of bad) {
+        await refused(send(line(t, `{"a":${value}}`)), /^line 1: message: inputs\.a must /);
+        await refused(send(line(t, `{"b":{${value}:1}}`)), /^line 1: message: inputs\.b\..* must /);
+      }
+      const good = {
+        '"\\\\u0000"': '\\u0000',
+        '"\\\\ud83d"': '\\ud83d',
+        '"\\uD83D\\uDE00"': '😀',
+        '"\\ud83d\\uDE00 \\u00e9"': '😀 é',
+      };
+      for (const [spelled, value] of Object.entries(good)) {
+        await accepted(send(line(t, `{"a":${spelled}}`, ',"created_at":9')));
+        assert.deepEqual(await inputsOf(t), { a: value }, spelled);
+      }
+    });
+
     it('key order of open objects is kept, odd keys too', async () => {
       const t = await tenant();
       const inputs =
@@ -1052,6 +1071,17 @@ onEveryEngine('records', (engine) => {
       const t = await tenant();
       await accepted(send(line(t, `{"a":${deep(50)}}`)));
       assert.equal(JSON.stringify((await inputsOf(t)).a), deep(50));
+    });
+
+    it('nesting ends at a hundred, in lists as in objects', async () => {
+      const t = await tenant();
+      for (const nest of [deep, deepObject]) {
+        await accepted(send(line(t, `{"a":${nest(99)}}`)));
+        await refused(
+          send(line(t, `{"a":${nest(100)}}`)),
+          /^line 1: message: inputs\.a.* is nested more than 100 deep/,
+        );
+      }
     });
 
     it('a message larger than 1 MiB is taken', async () => {

@@ -119,8 +119,8 @@ describe('the source', () => {
       reached.add(path);
       filesOf(path).forEach(visit);
     };
-    // The writer is started as a thread, by its name.
-    for (const root of ['cli/main.ts', 'store/sqlite-writer.ts']) visit(root);
+    // Threads are started by the names of their files.
+    for (const root of ['cli/main.ts', 'store/sqlite-writer.ts', 'store/check-thread.ts']) visit(root);
     assert.deepEqual(
       [...modules.keys()].filter((path) => !reached.has(path)),
       [],

@@ -7,7 +7,7 @@ import type { RecordSource } from '../domain/read-lines.ts';
 import type { ImportProgress } from '../domain/store.ts';
 import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
 
-const readBytes = 262_144;
+const readBytes = 524_288;
 const progressMillis = 200;
 
 export const importCommand: Command = {

@@ -31,6 +31,10 @@ export const limits = {
   idUnitsMax: 255,
   /** Checked records beyond this wait on disk, not in memory, until they are applied. */
   spoolBytesMin: 4_194_304,
+  /** A piece of an import from this size on is checked by several threads. */
+  sharedBytesMin: 131_072,
+  /** Beside the one that reads. */
+  checkThreadsMax: 3,
   /** Ids seen in one input beyond this are remembered on disk. */
   seenIdsInMemoryMax: 100_000,
 

@@ -50,8 +50,12 @@ const withArticle = (type: unknown): string =>
 
 const integerLiteral = /^-?\d+$/;
 
-/** The first value that could not come back as it went in, as a sentence. `json` is what `value` was parsed from. */
+/**
+ * The first value that could not come back as it went in, as a sentence. `json` is what `value` was parsed from, and
+ * well-formed itself: only an escape can bring a lone surrogate or NUL.
+ */
 export function findBadValue(value: unknown, json: string): string | undefined {
+  if (!isSuspect(value, 0, json.includes('\\u'))) return undefined;
   const large: LargeInteger[] = [];
   const bad = findBad(value, '', 0, large);
   if (bad !== undefined || large.length === 0) return bad;
@@ -59,6 +63,22 @@ export function findBadValue(value: unknown, json: string): string | undefined {
   const refused = large.find(({ value }) => integerLiteral.test(`${value}`) || spelled.has(value));
   return refused && `${refused.path} must be an integer within ±${Number.MAX_SAFE_INTEGER}`;
 }
+
+/** Whether to look for what is bad, and name it: almost always not, so this walk builds nothing. */
+function isSuspect(value: unknown, depth: number, hasEscapes: boolean): boolean {
+  if (typeof value === 'string') return hasEscapes && isBadText(value);
+  if (typeof value === 'number') return !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
+  if (typeof value !== 'object' || value === null) return false;
+  if (depth > limits.jsonDepthMax) return true;
+  if (Array.isArray(value)) return value.some((inner) => isSuspect(inner, depth + 1, hasEscapes));
+  for (const name in value) {
+    if (hasEscapes && isBadText(name)) return true;
+    if (isSuspect((value as never)[name], depth + 1, hasEscapes)) return true;
+  }
+  return false;
+}
+
+const isBadText = (text: string): boolean => !text.isWellFormed() || text.includes('\0');
 
 type LargeInteger = { path: string; value: number };
 

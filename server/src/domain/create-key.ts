@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalId } from '../contract/primitives.ts';
 import { invalidParam } from './errors.ts';
-import type { Prepared } from './prepare-record.ts';
+import type { Prepared } from './prepared-record.ts';
 import { digestOf, makeSecret } from './secret.ts';
 import type { Intake, Referable, Store } from './store.ts';
 
@@ -35,7 +35,7 @@ export async function createKey(store: Store, wanted: KeyWanted, now: number): P
         revoked_at: null,
       },
     };
-    await intake.add([key]);
+    await intake.add({ records: [key], texts: new Uint8Array() });
     await intake.apply();
     return { id, secret };
   } finally {

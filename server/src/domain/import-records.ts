@@ -1,8 +1,4 @@
-import { isUtf8 } from 'node:buffer';
-import { limits } from '../contract/limits.ts';
-import { BadRecord } from './errors.ts';
-import { type PreparedRecord, prepareRecord } from './prepare-record.ts';
-import { type RawLine, type RecordSource, readLines } from './read-lines.ts';
+import { type RecordSource, readLines } from './read-lines.ts';
 import { checkReferences, type Importer } from './references.ts';
 import type { ImportProgress, Store } from './store.ts';
 
@@ -21,12 +17,11 @@ export async function importRecords(
   try {
     let count = 0;
     for (const source of sources) {
-      for await (const lines of readLines(source)) {
-        const { prepared, failure } = prepareLines(lines, now);
-        await checkReferences(intake, importer, prepared);
+      for await (const { failure, ...batch } of intake.prepare(readLines(source), now)) {
+        await checkReferences(intake, importer, batch.records);
         if (failure !== undefined) throw failure;
-        await intake.add(prepared);
-        count += prepared.length;
+        await intake.add(batch);
+        count += batch.records.length;
         progress?.('checked', count);
       }
     }
@@ -36,24 +31,3 @@ export async function importRecords(
     await intake.discard();
   }
 }
-
-/** Stops at the first bad line, but keeps those before it: one of them may refer to nothing, and is named first. */
-function prepareLines(lines: readonly RawLine[], now: number): { prepared: PreparedRecord[]; failure?: unknown } {
-  const prepared: PreparedRecord[] = [];
-  try {
-    for (const { bytes, ...line } of lines) {
-      if (bytes === undefined) throw new BadRecord(line.number, undefined, tooLong, line.source);
-      if (!isUtf8(bytes)) throw new BadRecord(line.number, undefined, 'not UTF-8', line.source);
-      const json = line.number === 1 ? withoutMark(bytes.toString()) : bytes.toString();
-      if (!blank.test(json)) prepared.push(prepareRecord(line, json, now));
-    }
-    return { prepared };
-  } catch (failure) {
-    return { prepared, failure };
-  }
-}
-
-const blank = /^[ \t\r]*$/;
-/** Some editors put a byte order mark in front of a file. */
-const withoutMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text);
-const tooLong = `longer than ${limits.recordBytesMax} bytes`;

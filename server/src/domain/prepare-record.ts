@@ -6,77 +6,11 @@ import { type KeyKind, now as nowDefault, type RecordKind, recordKinds, records 
 import { compile, type Validator } from '../contract/validator.ts';
 import { countWords } from './count-words.ts';
 import { BadRecord } from './errors.ts';
+import type { Columns, Line, PreparedRecord } from './prepared-record.ts';
 import { digestOf, secretPrefix } from './secret.ts';
 
-/** A line of an input; `source` names the file where an import reads several. */
-export type Line = { number: number; source?: string | undefined };
-
-/** The columns of each kind, in full. */
-type Columns = {
-  workspace: { id: string; name: string };
-  app: { id: string; workspace_id: string; name: string; mode: string };
-  api_key: {
-    id: string | null;
-    /** The id is not the input's: if the digest is known by the time of writing, it is that key which is meant. */
-    is_unnamed: boolean;
-    kind: KeyKind;
-    workspace_id: string | null;
-    app_id: string | null;
-    dataset_ids: string[] | null;
-    name: string;
-    digest: string;
-    created_at: number;
-    expires_at: number | null;
-    revoked_at: number | null;
-  };
-  conversation: { id: string; app_id: string; user: string | null; created_at: number; deleted: boolean };
-  /** `doc` is the message's final JSON text; with `keeps_created_at` a stored time wins over this one. */
-  message: { id: string; conversation_id: string; created_at: number; keeps_created_at: boolean; doc: string };
-  dataset: { id: string; workspace_id: string; name: string };
-  document: { id: string; dataset_id: string; name: string };
-  segment: { id: string; dataset_id: string; document_id: string; position: number; content: string };
-  child_chunk: {
-    id: string;
-    dataset_id: string;
-    segment_id: string;
-    content: string;
-    position: number;
-    word_count: number;
-    type: string;
-    created_at: number;
-    updated_at: number;
-    /** The moment of this import: when a text that it replaces was replaced. */
-    replaced_at: number;
-  };
-  child_chunk_revision: {
-    dataset_id: string;
-    child_chunk_id: string;
-    revision: number;
-    content: string;
-    replaced_at: number;
-    key_id: string | null;
-    /** The moment of this import. */
-    imported_at: number;
-  };
-  /** `doc` is the record's fields, `entries` what the listing of each model type shows. */
-  model_provider: {
-    workspace_id: string;
-    provider: string;
-    doc: string;
-    entries: { model_type: string; entry: string }[];
-  };
-};
-
-/** A record that is right in itself. Its references are checked next, which also fills in `dataset_id`. */
-export type Prepared<K extends RecordKind> = { record: K; line: Line } & Columns[K];
-export type PreparedRecord = { [K in RecordKind]: Prepared<K> }[RecordKind];
-
-export function badRecord(record: PreparedRecord, problem: string): BadRecord {
-  return new BadRecord(record.line.number, record.record, problem, record.line.source);
-}
-
-/** Checks one line in itself and renders what is stored. Throws BadRecord. */
-export function prepareRecord(line: Line, json: string, now: number): PreparedRecord {
+/** Checks one line in itself and renders what is stored; the text of a message is added to `texts`. Throws BadRecord. */
+export function prepareRecord(line: Line, json: string, now: number, texts: string[]): PreparedRecord {
   const refuse = (problem: string, kind?: string): never => {
     throw new BadRecord(line.number, kind, problem, line.source);
   };
@@ -95,14 +29,20 @@ export function prepareRecord(line: Line, json: string, now: number): PreparedRe
   const badValue = findBadValue(value, json);
   if (badValue !== undefined) return refuse(badValue, kind);
 
-  const columns = render[kind](fill(value) as Fields, value, now, (problem) => refuse(problem, kind));
+  const columns = render[kind](fill(value) as Fields, value, now, (problem) => refuse(problem, kind), texts);
   return { record: kind, line, ...columns } as PreparedRecord;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: checked against the kind's schema just before
 type Fields = any;
 type Refuse = (problem: string) => never;
-type Render<K extends RecordKind> = (fields: Fields, given: Fields, now: number, refuse: Refuse) => Columns[K];
+type Render<K extends RecordKind> = (
+  fields: Fields,
+  given: Fields,
+  now: number,
+  refuse: Refuse,
+  texts: string[],
+) => Columns[K];
 
 const timeOr = (time: number | typeof nowDefault, now: number): number => (time === nowDefault ? now : time);
 const idOr = (id: string | null): string | null => (id === null ? null : canonicalId(id));
@@ -144,20 +84,23 @@ const render: { [K in RecordKind]: Render<K> } = {
     deleted,
   }),
 
-  message: (fields, given, now, refuse) => {
-    fields.id = canonicalId(fields.id);
-    fields.conversation_id = canonicalId(fields.conversation_id);
-    fields.parent_message_id = idOr(fields.parent_message_id);
+  message: (fields, given, now, refuse, texts) => {
+    // UUIDs all of them, or they would not have come so far.
+    fields.id = fields.id.toLowerCase();
+    fields.conversation_id = fields.conversation_id.toLowerCase();
+    fields.parent_message_id = fields.parent_message_id?.toLowerCase() ?? null;
     fields.created_at = timeOr(fields.created_at, now);
     fields.total_tokens = fields.message_tokens + fields.answer_tokens;
     if (!Number.isSafeInteger(fields.total_tokens)) refuse('message_tokens and answer_tokens add up to too much');
     const { id, conversation_id, created_at } = fields;
+    const doc = JSON.stringify(fields);
+    texts.push(doc);
     return {
       id,
       conversation_id,
       created_at,
       keeps_created_at: given.created_at === undefined,
-      doc: JSON.stringify(fields),
+      doc_bytes: Buffer.byteLength(doc),
     };
   },
 
@@ -249,11 +192,13 @@ function filler(schema: Fields): Fill {
   const fields = Object.entries<Fields>(schema.properties)
     .filter(([name]) => name !== 'record')
     .map(([name, field]) => ({ name, fill: filler(field), default: field.default }));
+  // Several times faster than an object that gets its fields one by one.
+  const empty: Fields = Object.fromEntries(fields.map((field) => [field.name, field.default]));
   return (value) => {
-    const full: Fields = {};
+    const full = { ...empty };
     for (const field of fields) {
       const given = value[field.name];
-      full[field.name] = given === undefined ? field.default : field.fill(given);
+      if (given !== undefined) full[field.name] = field.fill(given);
     }
     return full;
   };
@@ -271,9 +216,4 @@ function machineOf(kind: RecordKind): Machine {
     machines.set(kind, machine);
   }
   return machine;
-}
-
-/** Rare: a message written again without its time keeps the stored one. */
-export function withCreatedAt(doc: string, created_at: number): string {
-  return JSON.stringify({ ...JSON.parse(doc), created_at });
 }

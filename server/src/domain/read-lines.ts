@@ -1,41 +1,46 @@
 import { limits } from '../contract/limits.ts';
-import type { Line } from './prepare-record.ts';
 
 /** One input of an import; `name` is said in errors where there are several. */
 export type RecordSource = { name?: string | undefined; bytes: AsyncIterable<Uint8Array> };
 
-export type RawLine = Line & { bytes: Buffer | undefined };
+/** Whole lines of an input; `number` is that of the first. */
+export type Lines = { number: number; source: string | undefined; bytes: Uint8Array };
 
-/** Lines as they come out of each piece of input. A line that is too long has no bytes and is the last. */
-export async function* readLines({ name, bytes }: RecordSource): AsyncGenerator<RawLine[]> {
-  let number = 0;
+const lineEnd = 10;
+
+/** The lines of each piece of input that end in it. One that grows too long comes without its end, and is the last. */
+export async function* readLines({ name: source, bytes }: RecordSource): AsyncGenerator<Lines> {
+  let number = 1;
   let held: Uint8Array[] = [];
   let heldBytes = 0;
-  const take = (piece: Uint8Array): RawLine => {
-    number += 1;
-    const whole = held.length === 0 ? piece : Buffer.concat([...held, piece]);
-    held = [];
-    heldBytes = 0;
-    const fits = whole.length <= limits.recordBytesMax;
-    return {
-      number,
-      source: name,
-      bytes: fits ? Buffer.from(whole.buffer, whole.byteOffset, whole.length) : undefined,
-    };
-  };
-  for await (const chunk of bytes) {
-    const lines: RawLine[] = [];
-    let start = 0;
-    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-      lines.push(take(chunk.subarray(start, end)));
-      start = end + 1;
+  for await (const piece of bytes) {
+    const end = piece.lastIndexOf(lineEnd) + 1;
+    if (end > 0) {
+      const whole = held.length === 0 ? piece.subarray(0, end) : Buffer.concat([...held, piece.subarray(0, end)]);
+      yield { number, source, bytes: whole };
+      number += countLines(whole);
+      held = [];
+      heldBytes = 0;
     }
-    if (start < chunk.length) {
-      held.push(chunk.subarray(start));
-      heldBytes += chunk.length - start;
-    }
-    if (heldBytes > limits.recordBytesMax) lines.push(take(new Uint8Array()));
-    if (lines.length > 0) yield lines;
+    held.push(piece.subarray(end));
+    heldBytes += piece.length - end;
+    if (heldBytes > limits.recordBytesMax) break;
   }
-  if (heldBytes > 0) yield [take(new Uint8Array())];
+  if (heldBytes > 0) yield { number, source, bytes: Buffer.concat(held) };
+}
+
+/** The lines one by one, without their ends. */
+export function* splitLines({ number, bytes }: Lines): Generator<{ number: number; bytes: Uint8Array }> {
+  for (let start = 0; start < bytes.length; number += 1) {
+    const found = bytes.indexOf(lineEnd, start);
+    const end = found === -1 ? bytes.length : found;
+    yield { number, bytes: bytes.subarray(start, end) };
+    start = end + 1;
+  }
+}
+
+function countLines(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(lineEnd); at !== -1; at = bytes.indexOf(lineEnd, at + 1)) count += 1;
+  return count;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { CallerOf } from './caller.ts';
-import { badRecord, type Prepared, type PreparedRecord } from './prepare-record.ts';
+import { badRecord, type Prepared, type PreparedRecord } from './prepared-record.ts';
 import type { Intake, Known, Referable } from './store.ts';
 
 /** Who imports: the whole installation is an admin's (and the command line's), one app a writer's. */

@@ -3,7 +3,8 @@ import type { PageOrder } from '../contract/message.ts';
 import type { ModelType } from '../contract/model.ts';
 import type { KeyKind, RecordKind } from '../contract/record.ts';
 import type { App } from './caller.ts';
-import type { PreparedRecord } from './prepare-record.ts';
+import type { Batch, PreparedLines } from './prepare-lines.ts';
+import type { Lines } from './read-lines.ts';
 
 /** The part of an API key that decides what it opens. */
 export type KeyFound = {
@@ -103,10 +104,12 @@ export type ImportProgress = (phase: 'checked' | 'applied', records: number) => 
 
 /** One import on its way in. Nothing of it is in the store before `apply` resolves. */
 export interface Intake {
+  /** Checks lines in themselves, each piece up to the first that is bad. */
+  prepare(pieces: AsyncIterable<Lines>, now: number): AsyncIterable<PreparedLines>;
   /** Of these ids of one kind, those that the store or earlier lines of this input know. */
   known(kind: Referable, ids: readonly string[]): Promise<Map<string, Known>>;
   remember(kind: Referable, known: Known): void;
-  add(records: readonly PreparedRecord[]): Promise<void>;
+  add(batch: Batch): Promise<void>;
   /** All or nothing. A record that no longer fits throws BadRecord. */
   apply(progress?: ImportProgress): Promise<void>;
   /** Forgets what was not applied. Always called, also after `apply`. */

@@ -3,7 +3,8 @@ import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import type { CallerOf } from './caller.ts';
 import { invalidParam, notFound, ServiceError } from './errors.ts';
-import type { ChildChunkEdit, ChildChunkFound, ChildChunkOutcome, Precondition, Store, Versioned } from './store.ts';
+import { missing } from './settle-edit.ts';
+import type { ChildChunkOutcome, Precondition, Store, Versioned } from './store.ts';
 import { newVersion } from './version.ts';
 
 export async function findChildChunk(
@@ -33,27 +34,6 @@ export async function updateChildChunk(
     precondition,
   });
   return requireChunk(outcome);
-}
-
-/**
- * What an edit comes to, given what stands in the store: undefined means that it is to be written. A text that stands
- * already counts as written, whatever the tag, so that a replayed request succeeds.
- */
-export function settleEdit(found: ChildChunkFound, edit: ChildChunkEdit): ChildChunkOutcome | undefined {
-  const there = missing(found);
-  if ('missing' in there) return there;
-  const { chunk, version } = there;
-  if (chunk.content === edit.content && chunk.type === 'customized') return there;
-  const { precondition } = edit;
-  if (precondition === undefined || precondition === 'any' || precondition.includes(version)) return undefined;
-  return { stale: true };
-}
-
-function missing(found: ChildChunkFound): Versioned<ChildChunk> | { missing: string } {
-  if (!found.dataset) return { missing: 'dataset not found' };
-  if (!found.document) return { missing: 'document not found' };
-  if (!found.segment) return { missing: 'segment not found' };
-  return found.child_chunk ?? { missing: 'child chunk not found' };
 }
 
 function requireChunk(outcome: ChildChunkOutcome): Versioned<ChildChunk> {

@@ -17,10 +17,12 @@ export type WriteOptions = {
   progress?: (applied: number) => void;
 };
 
-/** About how many characters a row or record holds: what batches are measured by. */
+/** About how many characters or bytes a row or record holds: what batches are measured by. */
 export function unitsOf(row: object): number {
   let units = 0;
-  for (const value of Object.values(row)) units += typeof value === 'string' ? value.length : 8;
+  for (const value of Object.values(row)) {
+    units += typeof value === 'string' || value instanceof Uint8Array ? value.length : 8;
+  }
   return units;
 }
 

@@ -1,14 +1,15 @@
 import type { RecordKind } from '../contract/record.ts';
-import { badRecord, type Prepared, type PreparedRecord, withCreatedAt } from '../domain/prepare-record.ts';
+import { badRecord, withCreatedAt } from '../domain/prepared-record.ts';
 import { newVersion } from '../domain/version.ts';
 import type { Row, Value } from './engine.ts';
 import type { Transaction } from './postgres-pool.ts';
 import * as postgres from './postgres-statements.ts';
+import type { SpooledOf, SpooledRecord } from './spool.ts';
 import * as sql from './statements.ts';
 import { columnsOf, rowOf, type Upserted, upsertMany, upserts } from './upserts.ts';
 
 /** Records of one kind, none of them twice: written by one statement. */
-type Run<K extends RecordKind = RecordKind> = Prepared<K>[];
+type Run<K extends RecordKind = RecordKind> = SpooledOf<K>[];
 
 /** Writes checked records in bulk, inside the caller's transaction; throws BadRecord where one no longer fits. */
 export class BulkRecordWriter {
@@ -19,7 +20,7 @@ export class BulkRecordWriter {
     this.#tx = transaction;
   }
 
-  async write(records: readonly PreparedRecord[]): Promise<void> {
+  async write(records: readonly SpooledRecord[]): Promise<void> {
     for (const run of runsOf(records)) await this.#writeRun(run);
   }
 
@@ -54,7 +55,7 @@ export class BulkRecordWriter {
     const idOf = (row: Row) => table.key.map((column) => row[column]).join(' ');
     const done = new Set(written.map(idOf));
     const refused = run.find((_, at) => !done.has(idOf(rows[at] as Row)));
-    if (refused !== undefined) throw badRecord(refused as PreparedRecord, `${table.parent} may not change`);
+    if (refused !== undefined) throw badRecord(refused, `${table.parent} may not change`);
   }
 
   async #writeMessages(run: Run<'message'>): Promise<void> {
@@ -70,7 +71,7 @@ export class BulkRecordWriter {
       columns[1].push(record.created_at);
       columns[2].push(sequence + at);
       columns[3].push(record.id);
-      columns[4].push(record.doc);
+      columns[4].push(record.doc.toString());
     }
     await this.#tx.query(postgres.insertMessages, ...(columns as unknown as Value[]));
   }
@@ -105,7 +106,7 @@ export class BulkRecordWriter {
     for (const record of run) {
       const dataset_id = datasets.get(record.id);
       if (dataset_id === undefined || dataset_id === record.dataset_id) continue;
-      throw badRecord(record as PreparedRecord, `${sql.parentField[kind]} may not change`);
+      throw badRecord(record, `${sql.parentField[kind]} may not change`);
     }
   }
 
@@ -141,7 +142,7 @@ export class BulkRecordWriter {
     }
   }
 
-  async #writeProvider({ workspace_id, provider, doc, entries }: Prepared<'model_provider'>): Promise<void> {
+  async #writeProvider({ workspace_id, provider, doc, entries }: SpooledOf<'model_provider'>): Promise<void> {
     const [stored] = await this.#tx.query(sql.findProviderPosition, workspace_id, provider);
     const [last] = stored ? [stored] : await this.#tx.query(sql.findLastPosition, workspace_id);
     const position = stored ? (stored.position as number) : Number(last?.position ?? 0) + 1;
@@ -154,8 +155,8 @@ export class BulkRecordWriter {
 }
 
 /** Splits where the kind changes or a record comes again, so that one statement never meets a row twice. */
-function* runsOf(records: readonly PreparedRecord[]): Generator<Run> {
-  let run: PreparedRecord[] = [];
+function* runsOf(records: readonly SpooledRecord[]): Generator<Run> {
+  let run: SpooledRecord[] = [];
   let keys = new Set<string>();
   for (const record of records) {
     const key = keyOf(record);
@@ -170,7 +171,7 @@ function* runsOf(records: readonly PreparedRecord[]): Generator<Run> {
   if (run.length > 0) yield run as Run;
 }
 
-function keyOf(record: PreparedRecord): string {
+function keyOf(record: SpooledRecord): string {
   switch (record.record) {
     case 'message':
       return `${record.conversation_id} ${record.id}`;

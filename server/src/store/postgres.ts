@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { countWords } from '../domain/count-words.ts';
 import { unavailable } from '../domain/errors.ts';
-import type { PreparedRecord } from '../domain/prepare-record.ts';
+import { settleEdit } from '../domain/settle-edit.ts';
 import type {
   ChildChunkEdit,
   ChildChunkOutcome,
@@ -12,12 +12,11 @@ import type {
   PageShape,
   Purge,
 } from '../domain/store.ts';
-import { settleEdit } from '../domain/update-child-chunk.ts';
 import { type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from './engine.ts';
 import type { PostgresPool, Transaction } from './postgres-pool.ts';
 import { BulkRecordWriter } from './postgres-records.ts';
 import * as postgres from './postgres-statements.ts';
-import { readSpool, type Spooled } from './spool.ts';
+import { readSpool, type Spooled, type SpooledRecord } from './spool.ts';
 import * as sql from './statements.ts';
 import { type ConversationVersion, VersionChecks } from './version-checks.ts';
 
@@ -188,11 +187,7 @@ function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape
 
 /** A small import of conversations and messages alone. */
 function isAppend(spooled: Spooled): boolean {
-  if ('fd' in spooled) return false;
-  for (const batch of readSpool(spooled)) {
-    if (!batch.every(({ record }) => record === 'message' || record === 'conversation')) return false;
-  }
-  return true;
+  return 'parts' in spooled && [...spooled.kinds].every((kind) => kind === 'message' || kind === 'conversation');
 }
 
 async function apply(transaction: Transaction, spooled: Spooled, progress: WriteOptions['progress']): Promise<number> {
@@ -207,8 +202,8 @@ async function apply(transaction: Transaction, spooled: Spooled, progress: Write
 }
 
 /** Records of the spool, as many as are worth a trip to the server and no more than fit into one. */
-function* batchesOf(spooled: Spooled): Generator<PreparedRecord[]> {
-  let batch: PreparedRecord[] = [];
+function* batchesOf(spooled: Spooled): Generator<SpooledRecord[]> {
+  let batch: SpooledRecord[] = [];
   let units = 0;
   for (const records of readSpool(spooled)) {
     for (const record of records) {

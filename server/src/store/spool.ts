@@ -1,53 +1,60 @@
 import { randomUUID } from 'node:crypto';
 import { readSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
-import { deserialize, serialize } from 'node:v8';
 import { limits } from '../contract/limits.ts';
-import type { PreparedRecord } from '../domain/prepare-record.ts';
+import type { RecordKind } from '../contract/record.ts';
+import type { Batch } from '../domain/prepare-lines.ts';
+import type { Prepared } from '../domain/prepared-record.ts';
 
 /** Checked records on their way to the writer: in memory while few, in a file of ours once many. */
-export type Spooled = { chunks: Uint8Array[] } | { fd: number; bytes: number };
+export type Spooled = { kinds: ReadonlySet<RecordKind> } & ({ parts: Uint8Array[] } | { fd: number; bytes: number });
 
-const headerBytes = 4;
+/** A record as it comes out: a message has its text. */
+export type SpooledRecord = { [K in RecordKind]: SpooledOf<K> }[RecordKind];
+export type SpooledOf<K extends RecordKind> = K extends 'message' ? Prepared<K> & { doc: Buffer } : Prepared<K>;
+
+/** In front of a batch: the lengths of its records, as JSON, and of its texts. */
+const headerBytes = 8;
 
 export class Spool {
   readonly #folder: string;
-  #chunks: Buffer[] = [];
-  #chunkBytes = 0;
+  readonly #kinds = new Set<RecordKind>();
+  #parts: Uint8Array[] = [];
+  #partBytes = 0;
   #file: { handle: FileHandle; path: string; bytes: number } | undefined;
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  async add(records: readonly PreparedRecord[]): Promise<void> {
-    const chunk = serialize(records);
-    this.#chunks.push(chunk);
-    this.#chunkBytes += chunk.length + headerBytes;
-    if (this.#chunkBytes > limits.spoolBytesMin) await this.#flush();
+  async add({ records, texts }: Batch): Promise<void> {
+    for (const { record } of records) this.#kinds.add(record);
+    const json = Buffer.from(JSON.stringify(records));
+    const header = Buffer.alloc(headerBytes);
+    header.writeUInt32LE(json.length, 0);
+    header.writeUInt32LE(texts.length, 4);
+    this.#parts.push(header, json, texts);
+    this.#partBytes += headerBytes + json.length + texts.length;
+    if (this.#partBytes > limits.spoolBytesMin) await this.#flush();
   }
 
   async #flush(): Promise<void> {
     this.#file ??= await createSpoolFile(this.#folder);
-    const parts = this.#chunks.flatMap((chunk) => {
-      const header = Buffer.alloc(headerBytes);
-      header.writeUInt32LE(chunk.length);
-      return [header, chunk];
-    });
-    await this.#file.handle.writev(parts, this.#file.bytes);
-    this.#file.bytes += this.#chunkBytes;
-    this.#chunks = [];
-    this.#chunkBytes = 0;
+    await this.#file.handle.writev(this.#parts, this.#file.bytes);
+    this.#file.bytes += this.#partBytes;
+    this.#parts = [];
+    this.#partBytes = 0;
   }
 
   async finish(): Promise<Spooled> {
-    if (this.#file === undefined) return { chunks: this.#chunks };
+    const kinds = this.#kinds;
+    if (this.#file === undefined) return { kinds, parts: this.#parts };
     await this.#flush();
-    return { fd: this.#file.handle.fd, bytes: this.#file.bytes };
+    return { kinds, fd: this.#file.handle.fd, bytes: this.#file.bytes };
   }
 
   async discard(): Promise<void> {
-    this.#chunks = [];
+    this.#parts = [];
     const file = this.#file;
     this.#file = undefined;
     if (file === undefined) return;
@@ -65,17 +72,32 @@ async function createSpoolFile(folder: string) {
 }
 
 /** The batches of a spool, one at a time, on whichever thread applies them. */
-export function* readSpool(spooled: Spooled): Generator<PreparedRecord[]> {
-  if ('chunks' in spooled) {
-    for (const chunk of spooled.chunks) yield deserialize(chunk);
-    return;
-  }
-  const { fd, bytes } = spooled;
+export function* readSpool(spooled: Spooled): Generator<SpooledRecord[]> {
+  const { bytes, read } = bytesOf(spooled);
   for (let at = 0; at < bytes; ) {
-    const length = readExactly(fd, headerBytes, at).readUInt32LE();
-    yield deserialize(readExactly(fd, length, at + headerBytes));
-    at += headerBytes + length;
+    const header = read(headerBytes, at);
+    const json = header.readUInt32LE(0);
+    const texts = header.readUInt32LE(4);
+    yield decode(read(json + texts, at + headerBytes), json);
+    at += headerBytes + json + texts;
   }
+}
+
+function bytesOf(spooled: Spooled): { bytes: number; read: (length: number, at: number) => Buffer } {
+  if ('fd' in spooled) return { bytes: spooled.bytes, read: (length, at) => readExactly(spooled.fd, length, at) };
+  const all = Buffer.concat(spooled.parts);
+  return { bytes: all.length, read: (length, at) => all.subarray(at, at + length) };
+}
+
+function decode(batch: Buffer, jsonBytes: number): SpooledRecord[] {
+  const records: SpooledRecord[] = JSON.parse(batch.toString('utf8', 0, jsonBytes));
+  let at = jsonBytes;
+  for (const record of records) {
+    if (record.record !== 'message') continue;
+    record.doc = batch.subarray(at, at + record.doc_bytes);
+    at += record.doc_bytes;
+  }
+  return records;
 }
 
 function readExactly(fd: number, length: number, position: number): Buffer {

@@ -17,6 +17,7 @@ import type {
   Referable,
   Store,
 } from '../domain/store.ts';
+import { CheckThreads } from './check-threads.ts';
 import type { Engine, Row } from './engine.ts';
 import { exportSteps } from './export-records.ts';
 import { KeyCache } from './key-cache.ts';
@@ -70,8 +71,9 @@ export class SqlStore implements Store {
     const engine = this.#engine;
     const spool = new Spool(engine.spoolFolder);
     const seen = new SeenIds();
-    let hasKeys = false;
+    const threads = new CheckThreads();
     return {
+      prepare: (pieces, now) => threads.prepare(pieces, now),
       known: async (kind, ids) => {
         const known = new Map<string, Known>();
         const unseen: string[] = [];
@@ -84,17 +86,15 @@ export class SqlStore implements Store {
         return known;
       },
       remember: (kind, known) => seen.set(kind, known),
-      add: (records) => {
-        hasKeys ||= records.some(({ record }) => record === 'api_key' || record === 'app');
-        return spool.add(records);
-      },
+      add: (batch) => spool.add(batch),
       apply: async (progress?: ImportProgress) => {
         const spooled = await spool.finish();
         const applied = (count: number) => progress?.('applied', count);
         applied(await engine.write<number>({ name: 'applyRecords', spooled }, { patient: true, progress: applied }));
-        if (hasKeys) this.#keys.clear();
+        if (spooled.kinds.has('api_key') || spooled.kinds.has('app')) this.#keys.clear();
       },
       discard: async () => {
+        threads.close();
         seen.close();
         await spool.discard();
       },

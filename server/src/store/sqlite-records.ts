@@ -1,5 +1,6 @@
-import { badRecord, type Prepared, type PreparedRecord, withCreatedAt } from '../domain/prepare-record.ts';
+import { badRecord, type Prepared, withCreatedAt } from '../domain/prepared-record.ts';
 import { newVersion } from '../domain/version.ts';
+import type { SpooledOf, SpooledRecord } from './spool.ts';
 import type { Connection } from './sqlite-connection.ts';
 import * as embedded from './sqlite-statements.ts';
 import * as sql from './statements.ts';
@@ -27,7 +28,7 @@ export class RecordWriter {
     this.#db = db;
   }
 
-  write(record: PreparedRecord): void {
+  write(record: SpooledRecord): void {
     switch (record.record) {
       case 'message':
         return this.#writeMessage(record);
@@ -65,23 +66,30 @@ export class RecordWriter {
     this.#open.clear();
   }
 
-  #writeMessage(record: Prepared<'message'>): void {
-    const { conversation_id, id, keeps_created_at } = record;
+  #writeMessage(record: SpooledOf<'message'>): void {
+    const { conversation_id, id, created_at, doc } = record;
     const sequence = this.#nextSequence(record);
-    const stored = this.#db.get(embedded.findMessage, conversation_id, id) as
-      | { created_at: number; sequence: number }
-      | undefined;
-    if (stored === undefined) {
-      this.#db.run(embedded.insertMessage, conversation_id, record.created_at, sequence, id, record.doc);
+    if (this.#db.run(embedded.insertMessage, conversation_id, created_at, sequence, id, doc) > 0) {
       this.#open.set(conversation_id, sequence + 1);
-      return;
+    } else {
+      this.#replaceMessage(record);
     }
-    const created_at = keeps_created_at ? stored.created_at : record.created_at;
-    const doc = created_at === record.created_at ? record.doc : withCreatedAt(record.doc, created_at);
-    this.#db.run(embedded.replaceMessage, created_at, doc, conversation_id, stored.created_at, stored.sequence);
   }
 
-  #nextSequence(record: Prepared<'message'>): number {
+  #replaceMessage({ conversation_id, id, created_at, keeps_created_at, doc }: SpooledOf<'message'>): void {
+    const stored = this.#db.get(embedded.findMessage, conversation_id, id) as { created_at: number; sequence: number };
+    const isMoved = !keeps_created_at || stored.created_at === created_at;
+    this.#db.run(
+      embedded.replaceMessage,
+      isMoved ? created_at : stored.created_at,
+      isMoved ? doc : withCreatedAt(doc, stored.created_at),
+      conversation_id,
+      stored.created_at,
+      stored.sequence,
+    );
+  }
+
+  #nextSequence(record: SpooledOf<'message'>): number {
     const { conversation_id } = record;
     const held = this.#open.get(conversation_id);
     if (held !== undefined) return held;

@@ -57,12 +57,15 @@ export const replaceChildChunk = `
   UPDATE child_chunks SET content = ?, word_count = ?, type = 'customized', updated_at = ?, version = ?
   WHERE dataset_id = ? AND id = ?`;
 
+/** Writes nothing where the message is there already. The text is bound as bytes. */
 export const insertMessage = `
-  INSERT INTO messages (conversation_id, created_at, sequence, id, doc) VALUES (?, ?, ?, ?, ?)`;
+  INSERT INTO messages (conversation_id, created_at, sequence, id, doc) VALUES (?, ?, ?, ?, CAST(? AS TEXT))
+  ON CONFLICT (conversation_id, id) DO NOTHING`;
 export const findMessage = 'SELECT created_at, sequence FROM messages WHERE conversation_id = ? AND id = ?';
-/** Parameters: created_at, doc, conversation_id, stored created_at, sequence. */
+/** Parameters: created_at, doc as bytes, conversation_id, stored created_at, sequence. */
 export const replaceMessage = `
-  UPDATE messages SET created_at = ?, doc = ? WHERE conversation_id = ? AND created_at = ? AND sequence = ?`;
+  UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT)
+  WHERE conversation_id = ? AND created_at = ? AND sequence = ?`;
 export const findSequence = 'SELECT next_sequence FROM conversations WHERE conversation_id = ?';
 export const advanceConversation = `
   UPDATE conversations SET next_sequence = ?, version = ? WHERE conversation_id = ?`;

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { countWords } from '../domain/count-words.ts';
 import { BadRecord, ServiceError } from '../domain/errors.ts';
+import { settleEdit } from '../domain/settle-edit.ts';
 import type { ChildChunkEdit, ChildChunkOutcome, Purge } from '../domain/store.ts';
-import { settleEdit } from '../domain/update-child-chunk.ts';
 import type { Write } from './engine.ts';
 import { readSpool, type Spooled } from './spool.ts';
 import { Connection, sqliteBusy, sqliteCode, sqlitePassing } from './sqlite-connection.ts';

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { unavailable } from '../domain/errors.ts';
+import { settleEdit } from '../domain/settle-edit.ts';
 import type { HeldVersion, MessagePlace, PageFound, PageShape } from '../domain/store.ts';
-import { settleEdit } from '../domain/update-child-chunk.ts';
 import { type Dialect, type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from './engine.ts';
 import { Connection, isClosed, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
 import { findPage } from './sqlite-page.ts';

@@ -1,5 +1,5 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
-import type { Prepared } from '../domain/prepare-record.ts';
+import type { Prepared } from '../domain/prepared-record.ts';
 import type { ChildChunkFound, ChildChunkPlace, Purge, Referable } from '../domain/store.ts';
 import type { Row } from './engine.ts';
 

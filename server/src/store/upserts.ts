@@ -1,5 +1,5 @@
 import type { RecordKind } from '../contract/record.ts';
-import type { PreparedRecord } from '../domain/prepare-record.ts';
+import type { PreparedRecord } from '../domain/prepared-record.ts';
 import { newVersion } from '../domain/version.ts';
 import type { Value } from './engine.ts';
 
