@@ -41,7 +41,7 @@ export const limits = {
   secretRandomBytes: 30,
   failedKeysPerMinuteMax: 100,
   /** Keys that were used lately, whose reach one instance remembers. */
-  callersMax: 10_000,
+  callersMin: 5_000,
   /** Addresses or keys one limiter remembers at once. */
   limiterEntriesMax: 100_000,
 

@@ -1,3 +1,5 @@
+import { Recent } from './recent.ts';
+
 /** A page as it was rendered, and the version of its conversation that it shows. */
 export type MessagePage = {
   version: string;
@@ -20,7 +22,7 @@ export type HeldPage = { tag: string; docs: undefined };
 /** A page larger than this part of the cache would push out too many others. */
 const pageShareMax = 1 / 16;
 /** Pages of which only the tag is remembered. */
-const tagsMax = 20_000;
+const tagsMin = 10_000;
 /** A page that was read this many pages ago is no longer asked for again, but anew: so many fit into the cache. */
 const againMax = 2_000;
 
@@ -36,7 +38,7 @@ type Tagged = { page: HeldPage; mark: number | undefined; read: number };
 export class PageCache {
   readonly #bytesMax: number;
   readonly #pages = new Map<string, Kept>();
-  readonly #tags = new Map<string, Tagged>();
+  readonly #tags = new Recent<Tagged>(tagsMin);
   #bytes = 0;
   #reads = 0;
 
@@ -68,22 +70,19 @@ export class PageCache {
     this.#reads += 1;
     const tagged = this.#tags.get(key);
     const isAgain = entry !== undefined || (tagged !== undefined && this.#reads - tagged.read <= againMax);
-    this.#tags.delete(key);
-    this.#remove(key);
+    if (entry !== undefined) this.#remove(key);
     if (page.docs === undefined || !isAgain || page.docs.length > this.#bytesMax * pageShareMax) {
-      return this.#remember(key, page.tag, mark);
+      this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, mark, read: this.#reads });
+      return;
     }
-    this.#pages.set(key, { page: inOnePiece(page), mark });
-    this.#bytes += page.docs.length;
+    this.#tags.delete(key);
+    const kept = inOnePiece(page);
+    this.#pages.set(key, { page: kept, mark });
+    this.#bytes += kept.docs.length;
     for (const oldest of this.#pages.keys()) {
       if (this.#bytes <= this.#bytesMax) return;
       this.#remove(oldest);
     }
-  }
-
-  #remember(key: string, tag: string, mark: number | undefined): void {
-    this.#tags.set(key, { page: { tag, docs: undefined }, mark, read: this.#reads });
-    if (this.#tags.size > tagsMax) for (const oldest of this.#tags.keys()) return void this.#tags.delete(oldest);
   }
 
   /** The least recently used stand first. */

@@ -5,6 +5,7 @@ import type { KeyKind } from '../contract/record.ts';
 import type { Caller, CallerOf } from '../domain/caller.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { type CallerFound, findCaller } from '../domain/find-caller.ts';
+import { Recent } from '../domain/recent.ts';
 import { digestOf } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { WindowCounter } from './window-counter.ts';
@@ -36,7 +37,7 @@ export class Bearer {
   readonly #failures = new WindowCounter(60_000);
   readonly #requests = new WindowCounter(1_000);
   /** By digest; each holds while the database bears the mark it was found under. */
-  readonly #callers = new Map<string, CallerFound & { mark: number }>();
+  readonly #callers = new Recent<CallerFound & { mark: number }>(limits.callersMin);
 
   constructor(store: Store, clock: () => number, rateLimit: number) {
     this.#store = store;
@@ -82,7 +83,6 @@ export class Bearer {
   async find(digest: string, mark: number | undefined): Promise<Caller | undefined> {
     const found = await findCaller(this.#store, digest, this.#seconds());
     if (found !== undefined && mark !== undefined) {
-      if (this.#callers.size >= limits.callersMax) this.#callers.clear();
       this.#callers.set(digest, { ...found, mark });
     }
     return found?.caller;

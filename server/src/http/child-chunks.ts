@@ -7,11 +7,13 @@ import { requireContentType } from './body.ts';
 import { heldTags, preconditionOf, revalidate } from './etag.ts';
 import { answers, header } from './openapi.ts';
 import type { Routes } from './routes.ts';
+import { Turnstile } from './turnstile.ts';
 
 const url = '/v1/datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
 const about = { tags: ['Knowledge'], security: [{ knowledgeKey: [] }], params: ChildChunkPath };
 
 export const childChunkRoutes: Routes = (app, { store, bearer, clock }) => {
+  const turnstile = new Turnstile();
   app.route({
     method: 'PATCH',
     url,
@@ -26,7 +28,7 @@ export const childChunkRoutes: Routes = (app, { store, bearer, clock }) => {
       body: ChildChunkEdit,
       response: answers({ 200: ChildChunkAnswer }, [400, 401, 404, 408, 412, 413, 415]),
     },
-    onRequest: [bearer.opens(['knowledge']), requireContentType('application/json')],
+    onRequest: [bearer.opens(['knowledge']), turnstile.pass, requireContentType('application/json')],
     handler: async (request, reply) => {
       const precondition = preconditionOf(request.headers['if-match']);
       const now = Math.floor(clock() / 1000);

@@ -6,6 +6,7 @@ import type { Caller, CallerOf } from '../domain/caller.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { isChatApp, listMessages, type MessageQuestion, type PageAsked, pageAsked } from '../domain/list-messages.ts';
 import type { HeldPage, MessagePage } from '../domain/page-cache.ts';
+import { Recent } from '../domain/recent.ts';
 import { bearerDigest } from './bearer.ts';
 import { answerError } from './errors.ts';
 import { heldTags, holds, revalidate } from './etag.ts';
@@ -40,7 +41,7 @@ const prefix = `${messagesPath}?`;
 /** What ends a query, or belongs into none. */
 const unusual = /[#;\x00-\x20\x7f-\uffff]/;
 /** Questions that were asked lately, by their spelling. */
-const questionsMax = 10_000;
+const questionsMin = 2_000;
 
 /**
  * Answers plain requests for pages before the framework sees them, which saves more than half of what they cost. It
@@ -51,7 +52,7 @@ export class FastLane {
   readonly #parts: Parts;
   readonly #pageOrder: PageOrder;
   readonly #route: Handler;
-  readonly #questions = new Map<string, Question>();
+  readonly #questions = new Recent<Question>(questionsMin);
   readonly #readQuery = validatorCompiler({
     schema: MessageQuery,
     httpPart: 'querystring',
@@ -145,7 +146,6 @@ export class FastLane {
     const read = unusual.test(query) ? undefined : this.#readQuery(parse(query)).value;
     if (read === undefined) return undefined;
     const question = { ...questionOf(read, this.#pageOrder), app_id: undefined, page: undefined };
-    if (this.#questions.size >= questionsMax) this.#questions.clear();
     this.#questions.set(url, question);
     return question;
   }

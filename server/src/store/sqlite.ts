@@ -66,8 +66,8 @@ export class SqliteEngine implements Engine {
   }
 
   async write<T>(write: Write, options: WriteOptions = {}): Promise<T> {
-    if (write.name === 'updateChildChunk') {
-      // What needs no write does not wait for the writer.
+    if (write.name === 'updateChildChunk' && this.#writer.isHeldUp) {
+      // What needs no write does not wait.
       const { edit } = write;
       const found = sql.childChunkOf(await this.read(sql.findChildChunk, ...sql.childChunkValues(edit)));
       const settled = settleEdit(found, edit);

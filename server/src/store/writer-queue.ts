@@ -16,7 +16,7 @@ type Waiting = {
 };
 
 const restartMillis = 500;
-const settledAtOnce = 8;
+const settledAtOnce = 4;
 
 /** Hands queued writes to the writer thread, all that wait at once, and gives each its own answer. */
 export class WriterQueue {
@@ -25,6 +25,7 @@ export class WriterQueue {
   #waiting: Waiting[] = [];
   #inFlight: Waiting[] = [];
   #settling = 0;
+  #isLocked = false;
   #isClosed = false;
 
   constructor(path: string) {
@@ -45,6 +46,12 @@ export class WriterQueue {
       setTimeout(() => this.#next(), restartMillis);
     });
     return worker;
+  }
+
+  /** Something keeps the writer for long: a large write of ours, another process's lock, or the thread is gone. */
+  get isHeldUp(): boolean {
+    const isLarge = ({ write }: Waiting) => takesLong(write);
+    return this.#isLocked || this.#worker === undefined || this.#inFlight.some(isLarge) || this.#waiting.some(isLarge);
   }
 
   run<T>(write: Write, options: WriteOptions = {}): Promise<T> {
@@ -86,6 +93,7 @@ export class WriterQueue {
     }
     const answered = this.#inFlight;
     this.#inFlight = [];
+    this.#isLocked = 'busy' in answer;
     if ('busy' in answer) this.#again(answered);
     else this.#settle(answered, answer.results);
     this.#next();
