@@ -105,7 +105,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   documentRoute(app as never);
   const bearer = new Bearer(store, clock, options.rate_limit);
-  const parts: Parts = { store, pages: new PageCache(limits.pageCacheBytesMax), clock, metrics, bearer };
+  const parts: Parts = { store, pages: new PageCache(limits.pageCacheBytesMax), clock, metrics, bearer, logger };
   messageRoutes(options.page_order)(app, parts);
   childChunkRoutes(app, parts);
   modelRoutes(app, parts);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../contract/error.ts';
 import { limits } from '../contract/limits.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -54,20 +54,26 @@ function publicError(error: FastifyError | Error): ServiceError {
 
 /** Fastify's handler for whatever a route or Fastify itself throws. */
 export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
-  const known = publicError(error);
-  const status = statusOf[known.code];
-  if (status >= 500) request.log.error({ req_id: request.id, ...loggable(error) }, known.message);
+  const known = knownError(error, request.id, request.log);
   reply
-    .code(status)
+    .code(statusOf[known.code])
     .headers({ ...headersOf(known), 'x-request-id': request.id })
     .send(bodyOf(known));
 }
 
 /** The same answer, without the framework. */
-export function answerError(response: ServerResponse, error: ServiceError, id: string): void {
-  const body = bodyOf(error);
-  const headers = { ...headersOf(error), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
-  response.writeHead(statusOf[error.code], headers).end(body);
+export function answerError(response: ServerResponse, error: Error, id: string, log: FastifyBaseLogger): void {
+  const known = knownError(error, id, log);
+  const body = bodyOf(known);
+  const headers = { ...headersOf(known), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
+  response.writeHead(statusOf[known.code], headers).end(body);
+}
+
+/** What is said of it. What is our fault is logged with more than that. */
+function knownError(error: FastifyError | Error, req_id: string, log: FastifyBaseLogger): ServiceError {
+  const known = publicError(error);
+  if (statusOf[known.code] >= 500) log.error({ req_id, ...loggable(error) }, known.message);
+  return known;
 }
 
 /** Enough to find the fault. Not the whole error: a database's holds values of rows. */

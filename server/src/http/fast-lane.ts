@@ -3,7 +3,6 @@ import { parse } from 'fast-querystring';
 import type { Static } from 'typebox';
 import { MessageQuery, type PageOrder } from '../contract/message.ts';
 import type { Caller, CallerOf } from '../domain/caller.ts';
-import { ServiceError } from '../domain/errors.ts';
 import { isChatApp, listMessages, type MessageQuestion, type PageAsked, pageAsked } from '../domain/list-messages.ts';
 import type { HeldPage, MessagePage } from '../domain/page-cache.ts';
 import { Recent } from '../domain/recent.ts';
@@ -46,7 +45,7 @@ const questionsMin = 2_000;
 /**
  * Answers plain requests for pages before the framework sees them, which saves more than half of what they cost. It
  * stands on the parts that the route stands on, and gives the answers that the route gives. Whatever is unusual about a
- * request, or goes wrong with it, is left to the route, which starts anew: nothing has been said by then.
+ * request or its key is left to the route: nothing has been said by then.
  */
 export class FastLane {
   readonly #parts: Parts;
@@ -83,15 +82,23 @@ export class FastLane {
     if (asked === undefined) return this.#route(request, response);
     asked.response[ended] = asked.ended;
     response.on('close', this.#closed);
-    const caller = this.#parts.bearer.recall(asked.digest, asked.mark);
-    if (caller === undefined) void this.#identify(asked);
-    else this.#admit(asked, caller);
+    try {
+      const caller = this.#parts.bearer.recall(asked.digest, asked.mark);
+      if (caller === undefined) void this.#identify(asked);
+      else this.#admit(asked, caller);
+    } catch (error) {
+      this.#refuse(asked, error as Error);
+    }
   };
 
   async #identify(asked: Asked): Promise<void> {
-    const caller = await this.#parts.bearer.find(asked.digest, asked.mark).catch(() => undefined);
-    if (caller === undefined) this.#leave(asked);
-    else this.#admit(asked, caller);
+    try {
+      const caller = await this.#parts.bearer.find(asked.digest, asked.mark);
+      if (caller === undefined) this.#leave(asked);
+      else this.#admit(asked, caller);
+    } catch (error) {
+      this.#refuse(asked, error as Error);
+    }
   }
 
   #admit(asked: Asked, caller: Caller): void {
@@ -106,13 +113,18 @@ export class FastLane {
 
   async #list(asked: Asked, wanted: PageAsked): Promise<void> {
     const { store, pages } = this.#parts;
-    const { held, mark, response } = asked;
+    const { held, mark } = asked;
     try {
       send(asked, await listMessages(store, pages, wanted, heldTags(held), mark));
     } catch (error) {
-      if (error instanceof ServiceError && error.code === 'not_found') answerError(response, error, asked.ended.id);
-      else this.#leave(asked);
+      this.#refuse(asked, error as Error);
     }
+  }
+
+  /** What the store or the domain has said is not asked again. */
+  #refuse({ response, ended }: Asked, error: Error): void {
+    if (response.headersSent) response.destroy(error);
+    else answerError(response, error, ended.id, this.#parts.logger);
   }
 
   /** To the route, unless the client has left. */

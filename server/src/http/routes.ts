@@ -15,5 +15,12 @@ export type App = FastifyInstance<
 >;
 
 /** What the routes stand on; passed in, never imported. */
-export type Parts = { store: Store; pages: PageCache; bearer: Bearer; metrics: Metrics; clock: () => number };
+export type Parts = {
+  store: Store;
+  pages: PageCache;
+  bearer: Bearer;
+  metrics: Metrics;
+  logger: FastifyBaseLogger;
+  clock: () => number;
+};
 export type Routes = (app: App, parts: Parts) => void;

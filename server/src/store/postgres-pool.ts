@@ -68,6 +68,10 @@ export class PostgresPool {
     });
   }
 
+  get statementMillis(): number {
+    return this.#options.statementMillis;
+  }
+
   /** One statement in a transaction of its own. */
   query(sql: string, ...values: Value[]): Promise<Row[]> {
     const { statementMillis } = this.#options;

@@ -38,15 +38,17 @@ export class PostgresEngine implements Engine {
   readonly spoolFolder = tmpdir();
   readonly keyCacheMillis = 4_000;
   readonly #pool: PostgresPool;
-  readonly #checks = new VersionChecks(
-    ({ place, shape, version }) => this.#readPage(place, shape, version),
-    (ids) => this.read(postgres.findVersions, ids) as Promise<ConversationVersion[]>,
-  );
+  readonly #checks: VersionChecks;
   #lastImport: Promise<unknown> = Promise.resolve();
 
   /** The schema is up to date already. */
   constructor(pool: PostgresPool) {
     this.#pool = pool;
+    this.#checks = new VersionChecks({
+      readPage: ({ place, shape, version }) => this.#readPage(place, shape, version),
+      findVersions: (ids) => this.read(postgres.findVersions, ids) as Promise<ConversationVersion[]>,
+      millisMax: pool.statementMillis,
+    });
   }
 
   read(statement: string, ...values: Value[]): Promise<Row[]> {

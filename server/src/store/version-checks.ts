@@ -8,8 +8,15 @@ export type ConversationVersion = { conversation_id: string; app_id: string; use
 type Answer = PageFound | undefined;
 type Waiting = {
   check: VersionCheck;
-  resolve: (answer: Answer | Promise<Answer>) => void;
+  since: number;
+  resolve: (answer: Answer) => void;
   reject: (error: Error) => void;
+};
+type Ask = {
+  readPage: (check: VersionCheck) => Promise<Answer>;
+  findVersions: (conversation_ids: readonly string[]) => Promise<ConversationVersion[]>;
+  /** A check that has waited so long for its answer is given up, whatever it waited for. */
+  millisMax: number;
 };
 
 const underWayMax = 2;
@@ -20,23 +27,20 @@ const waitingMax = 1_000;
  * to the server, and one client still costs one. Nothing is answered from before it was asked.
  */
 export class VersionChecks {
-  readonly #readPage: (check: VersionCheck) => Promise<Answer>;
-  readonly #findVersions: (conversation_ids: readonly string[]) => Promise<ConversationVersion[]>;
+  readonly #ask: Ask;
   #underWay = 0;
   #waiting: Waiting[] = [];
 
-  constructor(
-    readPage: (check: VersionCheck) => Promise<Answer>,
-    findVersions: (conversation_ids: readonly string[]) => Promise<ConversationVersion[]>,
-  ) {
-    this.#readPage = readPage;
-    this.#findVersions = findVersions;
+  constructor(ask: Ask) {
+    this.#ask = ask;
   }
 
   async ask(check: VersionCheck): Promise<Answer> {
-    if (this.#underWay < underWayMax) return this.#run(() => this.#readPage(check));
+    if (this.#underWay < underWayMax) return this.#run(() => this.#ask.readPage(check));
     if (this.#waiting.length >= waitingMax) throw unavailable('all database connections are busy');
-    return new Promise((resolve, reject) => this.#waiting.push({ check, resolve, reject }));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ check, since: performance.now(), resolve, reject });
+    });
   }
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
@@ -49,18 +53,35 @@ export class VersionChecks {
     }
   }
 
-  /** A page that is not current, or not the caller's, is asked for by itself. */
   async #askTogether(waiting: Waiting[]): Promise<void> {
+    const timer = this.#giveUpInTime(waiting);
     try {
       const ids = new Set(waiting.map(({ check }) => check.place.conversation_id));
-      const found = await this.#run(() => this.#findVersions([...ids]));
+      const found = await this.#run(() => this.#ask.findVersions([...ids]));
       const versions = new Map(found.map((row) => [row.conversation_id, row]));
-      for (const { check, resolve } of waiting) {
-        resolve(isCurrent(check, versions) ? current(check) : this.#readPage(check));
-      }
+      await Promise.all(waiting.map((one) => this.#settle(one, versions)));
     } catch (error) {
       for (const { reject } of waiting) reject(error as Error);
+    } finally {
+      clearTimeout(timer);
     }
+  }
+
+  /** A page that is not current, or not the caller's, is asked for by itself. */
+  async #settle({ check, resolve, reject }: Waiting, versions: Map<string, ConversationVersion>): Promise<void> {
+    if (isCurrent(check, versions)) resolve(current(check));
+    else await this.#ask.readPage(check).then(resolve, reject);
+  }
+
+  /** The one that came first has waited longest, and not much longer than the others. */
+  #giveUpInTime(waiting: readonly Waiting[]): NodeJS.Timeout {
+    const waited = performance.now() - (waiting[0]?.since ?? 0);
+    return setTimeout(
+      () => {
+        for (const { reject } of waiting) reject(unavailable('the database cannot answer'));
+      },
+      Math.max(0, this.#ask.millisMax - waited),
+    );
   }
 }
 
