@@ -12,6 +12,8 @@ import { WriterQueue } from './writer-queue.ts';
 const readerBusyMillis = 5_000;
 /** The file is read where the system holds it in memory, without copies; SQLite itself goes no further than 2 GiB. */
 const mappedBytesMax = 2 ** 31;
+/** For what lies beyond: enough for the upper levels of the tables, so that only their leaves are read again. */
+const cacheKibibytes = 32_768;
 /** Rows of an export between two looks at the event loop, by their length. */
 const batchUnits = 65_536;
 
@@ -34,7 +36,8 @@ export class SqliteEngine implements Engine {
     this.#path = path;
     this.spoolFolder = dirname(path);
     this.#reader = new Connection(path, readerBusyMillis);
-    this.#reader.db.exec(`PRAGMA query_only = ON; PRAGMA mmap_size = ${mappedBytesMax}`);
+    const memory = `PRAGMA mmap_size = ${mappedBytesMax}; PRAGMA cache_size = -${cacheKibibytes}`;
+    this.#reader.db.exec(`PRAGMA query_only = ON; ${memory}`);
     this.#writer = new WriterQueue(path);
   }
 
