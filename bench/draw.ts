@@ -1,9 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import type { Machine } from './machine.ts';
 import { lastRun } from './options.ts';
 import type { Result, Series } from './result.ts';
+import { tableOf } from './table.ts';
 
-/** Draws the plots of docs/ from the figures of a run: `node bench/draw.ts [FILE]`. */
+type Run = { results: Result[]; machine: Machine; pairs: number };
+
+/** Draws the plots of docs/, and fills in its table, from the figures of a run: `node bench/draw.ts [FILE]`. */
 
 const docs = resolve(import.meta.dirname, '../docs');
 
@@ -76,12 +80,21 @@ function short(value: number): string {
   return value >= 1_000 ? `${value / 1_000} thousand` : `${value}`;
 }
 
+const [tableStart, tableEnd] = ['<!-- last run -->', '<!-- end of the last run -->'];
+
+function fillIn(page: string, table: string, date: string): string {
+  const [before, after] = [page.split(tableStart)[0], page.split(tableEnd)[1]];
+  return `${before}${tableStart}\n${date.slice(0, 10)}\n\n\`\`\`\n${table}\n\`\`\`\n${tableEnd}${after}`;
+}
+
 if (import.meta.main) {
-  const { results } = JSON.parse(readFileSync(process.argv[2] ?? lastRun, 'utf8')) as { results: Result[] };
-  for (const { series } of results) {
-    if (series === undefined) continue;
-    const path = join(docs, `cost-by-${series.name}.svg`);
-    writeFileSync(path, draw(series));
+  const run = JSON.parse(readFileSync(process.argv[2] ?? lastRun, 'utf8')) as Run;
+  const write = (name: string, text: string) => {
+    const path = join(docs, name);
+    writeFileSync(path, text);
     console.log(relative('.', path));
-  }
+  };
+  for (const { series } of run.results) if (series !== undefined) write(`cost-by-${series.name}.svg`, draw(series));
+  const page = readFileSync(join(docs, 'performance.md'), 'utf8');
+  write('performance.md', fillIn(page, tableOf(run.results, run.machine, run.pairs), run.machine.date));
 }

@@ -17,7 +17,7 @@ Options:
   --json FILE   where the figures go; bench/last-run.json unless said
   --help        this text
 
-The plots in docs/ are drawn from the figures of a run by: node bench/draw.ts [FILE]`;
+The plots and the table in docs/ are made from the figures of a run by: node bench/draw.ts [FILE]`;
 
 export type Options = { only: ReadonlySet<number>; large: boolean; pairs: number; json: string; help: boolean };
 
