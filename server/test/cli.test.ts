@@ -676,6 +676,31 @@ describe('purge', together, () => {
     assert.match(assertDone(await run(['purge', '--conversation', gone, '--yes'], { cwd })), /\b0\b/);
   });
 
+  it('makes the file smaller under readers who have it mapped, and they go on reading', async (t) => {
+    const { ids, keys, ann, bob, cid, first } = makePeople();
+    const cwd = await holding(t, first);
+    const serving = await serve(t, { cwd });
+    let isDone = false;
+    const read = async (id: string | undefined): Promise<number> => {
+      let pages = 0;
+      for (; !isDone; pages += 1) {
+        // Another page each time, so that it comes out of the file and not out of a cache.
+        const path = `/v1/messages?conversation_id=${id}&limit=${1 + (pages % 100)}`;
+        const { status, body } = await ask(serving.base, path, keys.app);
+        assert.deepEqual([status, body.data.length], [200, Math.min(15, 1 + (pages % 100))]);
+      }
+      return pages;
+    };
+    const readers = [...cid.conversations, ...cid.conversations].map(read);
+    const before = statSync(databaseIn(cwd)).size;
+    for (const { mark } of [ann, bob]) {
+      assertDone(await run(['purge', '--app', ids.app, '--user', mark, '--yes'], { cwd }));
+    }
+    isDone = true;
+    for (const pages of await Promise.all(readers)) assert.ok(pages > 10, `${pages} pages read`);
+    assert.ok(statSync(databaseIn(cwd)).size < before);
+  });
+
   it('leaves no byte behind though someone is reading meanwhile', async (t) => {
     const { ids, ann, first } = makePeople();
     const cwd = await holding(t, first);
