@@ -811,6 +811,17 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
+    it('404: one that holds NUL names nothing, also where the newest page was just read', async () => {
+      const tenant = await tenantWith(3);
+      const etag = (await tenant.get({})).headers.etag ?? '';
+      assert.equal((await tenant.get({})).status, 200);
+      for (const headers of [{}, { 'if-none-match': etag }, { connection: 'Keep-Alive' }]) {
+        const path = `/v1/messages?conversation_id=${tenant.ids.conversation}&first_id=%00`;
+        const answer = await service.ask('GET', path, { key: tenant.keys.app, headers });
+        assert.deepEqual(answer.body, noFirstMessage);
+      }
+    });
+
     it('200: the oldest message has an empty page behind it', async () => {
       const tenant = await tenantWith(3);
       const answer = await tenant.get({ first_id: tenant.messageIds[0] ?? '' });

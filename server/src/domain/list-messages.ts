@@ -40,7 +40,9 @@ export function pageAsked(app: App, question: MessageQuestion): PageAsked {
   const { user, limit, page_order } = question;
   const conversation_id = canonicalId(question.conversation_id);
   const first_id = question.first_id === undefined ? undefined : canonicalId(question.first_id);
-  const suffix = `.${limit}${page_order === 'newest_first' ? 'n' : 'o'}${first_id ?? ''}`;
+  // An id that names nothing becomes the empty one, which is not the same as none.
+  const from = first_id === undefined ? '' : `.${first_id}`;
+  const suffix = `.${limit}${page_order === 'newest_first' ? 'n' : 'o'}${from}`;
   // Nothing that is found holds NUL.
   const key = `${conversation_id}${suffix}\0${app.id}\0${user ?? ''}`;
   return { key, suffix, place: { app_id: app.id, conversation_id, user, first_id }, shape: { limit, page_order } };

@@ -25,7 +25,7 @@ export type Ended = { id: string; method: string; route: string; key_id: string 
 export class Observer {
   readonly #metrics: Metrics;
   readonly #lines: Lines | undefined;
-  #second = 0;
+  #moment = 0;
   #time = '';
 
   constructor(
@@ -54,8 +54,8 @@ export class Observer {
   /** The moment as logs spell it; spelled once a millisecond. */
   #now(): string {
     const now = Date.now();
-    if (now !== this.#second) {
-      this.#second = now;
+    if (now !== this.#moment) {
+      this.#moment = now;
       this.#time = new Date(now).toISOString();
     }
     return this.#time;
