@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { startPostgres } from '../test/postgres-server.ts';
+import type { Experiment, Finding } from './experiment.ts';
+
+/** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
+
+const experiments: readonly Experiment[] = [];
+
+const page = new URL('../../docs/reliability.md', import.meta.url);
+const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });
+const wanted = values.only?.split(',');
+for (const name of wanted ?? []) {
+  if (experiments.every((one) => one.name !== name)) {
+    console.error(`no experiment ${name}; there are ${experiments.map((one) => one.name).join(', ')}`);
+    process.exit(2);
+  }
+}
+
+const commit = git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '-uno') ? ' with changes' : '');
+const postgres = await startPostgres();
+process.env.TEST_DATABASE_URL = postgres.url;
+const rows: (Finding & { experiment: string })[] = [];
+try {
+  for (const { name, long } of experiments.filter((one) => wanted?.includes(one.name) ?? true)) {
+    const began = performance.now();
+    console.log(`\n${name}`);
+    const findings = await long((line) => console.log(`  ${line}`));
+    for (const { holds, promise, measured } of findings)
+      console.log(`  ${holds ? 'holds' : 'FAILS'}: ${promise}: ${measured}`);
+    console.log(`  ${((performance.now() - began) / 1000).toFixed(0)} s`);
+    rows.push(...findings.map((finding) => ({ experiment: name, ...finding })));
+  }
+} finally {
+  await postgres.stop();
+}
+
+const table = [
+  `${new Date().toISOString().slice(0, 10)}, commit ${commit}, ${cpus().length} cores, Node.js ${process.versions.node}`,
+  '',
+  '| experiment | promise | measured | |',
+  '|---|---|---|---|',
+  ...rows.map(
+    (row) => `| ${row.experiment} | ${row.promise} | ${row.measured} | ${row.holds ? 'holds' : '**fails**'} |`,
+  ),
+].join('\n');
+console.log(`\n${table}`);
+if (values.write) {
+  const text = readFileSync(page, 'utf8');
+  const [start, end] = ['<!-- torture: start -->\n', '\n<!-- torture: end -->'];
+  const from = text.indexOf(start) + start.length;
+  writeFileSync(page, text.slice(0, from) + table + text.slice(text.indexOf(end)));
+}
+process.exitCode = rows.every(({ holds }) => holds) ? 0 : 1;
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { encoding: 'utf8' }).trim();
+}
