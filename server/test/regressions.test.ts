@@ -128,7 +128,7 @@ onEveryEngine('mended', (engine) => {
         tenant.ids.conversation,
       ]);
       await client.query(`INSERT INTO messages VALUES ($1, 1, 1, 'm', '{}')`, [tenant.ids.conversation]);
-      const purged = service.store.purge({ conversation_id: tenant.ids.conversation });
+      const purged = service.store.purge({ conversation_id: tenant.ids.conversation }, 5);
       await new Promise((resolve) => setTimeout(resolve, 200));
       await client.query('COMMIT');
       assert.deepEqual(await purged, { conversations: 1, messages: 1 });

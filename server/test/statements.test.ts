@@ -9,6 +9,7 @@ import pg from 'pg';
 import { readConfig } from '../src/config.ts';
 import { makeSecret } from '../src/domain/secret.ts';
 import { newVersion } from '../src/domain/version.ts';
+import * as audit from '../src/store/audit.ts';
 import { exportSteps } from '../src/store/export-records.ts';
 import { databaseOf } from '../src/store/open.ts';
 import { findPage, updateChildChunk } from '../src/store/postgres-statements.ts';
@@ -441,7 +442,7 @@ describe('what is run on SQLite', () => {
       steps.map((step) => step.trim()),
       [
         ...['BEGIN', 'SAVEPOINT', chunkQuestion, 'INSERT child_chunk_revisions child_chunks', 'UPDATE child_chunks'],
-        ...['RELEASE', 'COMMIT'],
+        ...['INSERT audit_entries', 'RELEASE', 'COMMIT'],
       ],
     );
   });
@@ -616,7 +617,7 @@ describe('plans on PostgreSQL', () => {
         ['held page with first_id', findPage(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],
         ['chunk', sql.findChildChunk, chunk, 4],
-        ['edit', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null], 9],
+        ['edit', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]'], 12],
       ];
       for (const [name, text, values, rows] of questions) {
         const plan = await explain(mode, text, values);
@@ -628,11 +629,15 @@ describe('plans on PostgreSQL', () => {
     });
   }
 
-  it('an edit changes one row and keeps one revision', async () => {
+  it('an edit changes one row, keeps one revision and notes it in the audit', async () => {
     const place = ['d1', 'w1', 'o1', 's1', 'h1'];
-    const plan = await explain('force_generic_plan', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null]);
+    const plan = await explain('force_generic_plan', updateChildChunk, [
+      ...place,
+      ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]'],
+    ]);
     const writes = stepsOf(plan).filter((step) => step['Node Type'] === 'ModifyTable');
-    assert.deepEqual(writes.map((step) => step['Relation Name']).sort(), ['child_chunk_revisions', 'child_chunks']);
+    const tables = ['audit_entries', 'child_chunk_revisions', 'child_chunks'];
+    assert.deepEqual(writes.map((step) => step['Relation Name']).sort(), tables);
   });
 
   it('an export walks the large tables by their keys, without sorting', async () => {
@@ -774,6 +779,8 @@ describe('plans on SQLite', () => {
       sql;
     const others = [findMessage, replaceMessage, findSequence, advanceConversation, findProviderPosition];
     const more = [findLastPosition, clearModelEntries, findChunkText, findKeyOfDigest, revokeKey, replaceChildChunk];
+    const question = { before: 'e', since: 1, key_id: 'k', record_id: 'r', limit: 1 };
+    for (const text of [audit.findEntries(question)[0], audit.trimEntries, embedded.noteKeyUse]) assertSearch(text);
     for (const text of [...others, ...more, ...Object.values(findDatasetOf)]) assertSearch(text);
     for (const by of ['conversation', 'user'] as const)
       for (const statement of Object.values(sql.purge)) assertSearch(statement(by));

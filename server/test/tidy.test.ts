@@ -38,7 +38,7 @@ const modules = new Map(
     .filter((path) => path.endsWith('.ts'))
     .map((path) => {
       const text = read(join(source, path));
-      const found = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from '([^']+)'|\bimport\(?\s*'([^']+)'/gm);
+      const found = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from '([^']+)'|(?<!')\bimport\(?\s*'([^']+)'/gm);
       const specifiers = [...found].map(([, from, bare]) => from ?? bare ?? '');
       const files = specifiers.filter((one) => one.startsWith('.')).map((one) => posix.join(posix.dirname(path), one));
       return [path, { text, files, packages: specifiers.filter((one) => !one.startsWith('.')) }] as const;

@@ -48,3 +48,25 @@ export const print = (text: string): void => void process.stdout.write(`${text}\
 /** Text that somebody else wrote, without what a terminal would obey. */
 export const visible = (text: string): string =>
   text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
+
+/** A span of time as options spell it, in seconds. */
+export function secondsOf(option: string, text: string): number {
+  const [, count, unit] = /^([1-9]\d{0,5})([smhdw])$/.exec(text) ?? [];
+  if (count === undefined || unit === undefined) {
+    throw new Usage(`${option} ${text}: must be a number and s, m, h, d or w, such as 90d`);
+  }
+  return Number(count) * (unitSeconds[unit] ?? 0);
+}
+
+export const timeOf = (seconds: number | null): string =>
+  seconds === null ? '-' : new Date(seconds * 1000).toISOString().replace('.000', '');
+
+export function printTable(rows: string[][]): void {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  for (const row of rows) {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+    print(cells.join('  ').trimEnd());
+  }
+}

@@ -1,9 +1,21 @@
 import type { Config } from '../config.ts';
+import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { type KeyKind, keyKinds } from '../contract/record.ts';
 import { createKey, type KeyWanted } from '../domain/create-key.ts';
 import type { KeyListed } from '../domain/store.ts';
-import { type Command, epochSeconds, parse, print, Usage, visible, withStore } from './command.ts';
+import {
+  type Command,
+  epochSeconds,
+  parse,
+  print,
+  printTable,
+  secondsOf,
+  timeOf,
+  Usage,
+  visible,
+  withStore,
+} from './command.ts';
 
 export const keysCommand: Command = {
   help: `Usage: backscroll keys create --kind KIND [--app ID] [--workspace ID] [--dataset ID...] [OPTIONS]
@@ -22,6 +34,7 @@ Options of create:
   --json           print one JSON object with id and secret
 
 The secret is shown once, when the key is made; only its digest is kept.
+When a key was last used is noted every ${limits.keyUseMillis / 1000} seconds.
 A revocation takes effect at once in a running service, on PostgreSQL within 5 seconds.`,
 
   run: async ([action, ...argv], config) => {
@@ -90,7 +103,7 @@ function wantedOf(given: Given, now: number): KeyWanted {
   }
   const common = {
     name: given.name ?? '',
-    expires_at: given.expires === undefined ? null : now + lifetime(given.expires),
+    expires_at: given.expires === undefined ? null : now + secondsOf('--expires', given.expires),
   };
   if (kind === 'admin') return { ...common, kind };
   if (kind === 'knowledge') {
@@ -99,21 +112,11 @@ function wantedOf(given: Given, now: number): KeyWanted {
   return { ...common, kind, app_id: given.app ?? '' };
 }
 
-const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
-
-function lifetime(text: string): number {
-  const [, count, unit] = /^([1-9]\d{0,5})([smhdw])$/.exec(text) ?? [];
-  if (count === undefined || unit === undefined) {
-    throw new Usage(`--expires ${text}: must be a number and s, m, h, d or w, such as 90d`);
-  }
-  return Number(count) * (unitSeconds[unit] ?? 0);
-}
-
 async function list(argv: string[], config: Config): Promise<number> {
   const { values } = parse(argv, { json: { type: 'boolean' } }, { max: 0 });
   const keys = await withStore(config, 'existing', (store) => store.listKeys());
   if (values.json) for (const key of keys) print(JSON.stringify(key));
-  else printTable([['id', 'kind', 'name', 'reach', 'created', 'expires', 'revoked'], ...keys.map(rowOf)]);
+  else printTable([['id', 'kind', 'name', 'reach', 'created', 'expires', 'revoked', 'last used'], ...keys.map(rowOf)]);
   return 0;
 }
 
@@ -125,26 +128,13 @@ const rowOf = (key: KeyListed): string[] => [
   timeOf(key.created_at),
   timeOf(key.expires_at),
   timeOf(key.revoked_at),
+  timeOf(key.last_used_at),
 ];
 
 function reachOf({ kind, app_id, workspace_id, dataset_ids }: KeyListed): string {
   if (kind === 'admin') return 'everything';
   if (kind !== 'knowledge') return `app ${app_id}`;
   return dataset_ids === null ? `workspace ${workspace_id}` : `datasets ${dataset_ids.join(' ')}`;
-}
-
-const timeOf = (seconds: number | null): string =>
-  seconds === null ? '-' : new Date(seconds * 1000).toISOString().replace('.000', '');
-
-function printTable(rows: string[][]): void {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  for (const row of rows)
-    print(
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    );
 }
 
 async function revoke(argv: string[], config: Config): Promise<number> {

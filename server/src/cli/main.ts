@@ -9,6 +9,7 @@ const commands: Record<string, () => Promise<Command>> = {
   export: async () => (await import('./records.ts')).exportCommand,
   keys: async () => (await import('./keys.ts')).keysCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  audit: async () => (await import('./audit.ts')).auditCommand,
   purge: async () => (await import('./purge.ts')).purgeCommand,
 };
 
@@ -22,6 +23,7 @@ Commands:
   export     write all records out
   keys       create, list and revoke API keys
   migrate    bring the database schema up to date
+  audit      show who did what to which records
   purge      erase conversations for good
 
 Options:
@@ -39,6 +41,7 @@ Settings come from the environment, or from a file .env in the working directory
   PAGE_ORDER         newest_first or oldest_first (newest_first)
   LOG_LEVEL          fatal, error, warn, info, debug, trace or silent (info)
   RATE_LIMIT         requests a second for one key, 0 for no limit (0)
+  AUDIT_DAYS         days that entries of the audit are kept (365)
   METRICS_TOKEN      a token that opens /metrics (none)`;
 
 /** Runs one command and returns the exit code: 0 done, 1 failed, 2 wrongly called. */

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { canonicalId } from '../contract/primitives.ts';
 import type { Purge } from '../domain/store.ts';
-import { type Command, parse, print, Usage, withStore } from './command.ts';
+import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
 
 export const purgeCommand: Command = {
   help: `Usage: backscroll purge --conversation ID [--yes]
@@ -27,7 +27,7 @@ Asks first, unless --yes is given. There is no way back but a backup.`,
       if (found.conversations > 0 && !values.yes && !(await confirm(`erase ${said(found)} for good?`))) {
         throw new Error('nothing was erased');
       }
-      print(`erased ${said(await store.purge(selection))}`);
+      print(`erased ${said(await store.purge(selection, epochSeconds()))}`);
       return 0;
     });
   },

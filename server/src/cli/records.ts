@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { importRecords } from '../domain/import-records.ts';
 import type { RecordSource } from '../domain/read-lines.ts';
+import { commandLine } from '../domain/references.ts';
 import type { ImportProgress } from '../domain/store.ts';
 import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
 
@@ -26,7 +27,7 @@ Writing a record again replaces it. Works while the service runs on the same dat
     const progress = process.stderr.isTTY ? showProgress() : undefined;
     const started = performance.now();
     const records = await withStore(config, 'create', (store) =>
-      importRecords(store, { kind: 'admin' }, sources, epochSeconds(), progress?.report),
+      importRecords(store, commandLine, sources, epochSeconds(), progress?.report),
     ).finally(() => progress?.end());
     print(`imported ${records} ${records === 1 ? 'record' : 'records'} in ${seconds(performance.now() - started)} s`);
     return 0;

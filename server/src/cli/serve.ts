@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import type { Config } from '../config.ts';
 import { limits } from '../contract/limits.ts';
+import { KeyUse } from '../domain/key-use.ts';
 import type { Store } from '../domain/store.ts';
 import { buildApp } from '../http/app.ts';
 import type { App } from '../http/routes.ts';
@@ -9,6 +10,7 @@ import { type Database, databaseOf } from '../store/open.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
 import { LogLines } from './log-lines.ts';
 import { loadStarter, type Secrets, welcome } from './starter.ts';
+import { startUpkeep } from './upkeep.ts';
 
 export const serveCommand: Command = {
   help: `Usage: backscroll serve [--starter]
@@ -30,8 +32,10 @@ Options:
     logger.info({ database: database.place }, 'opened');
     try {
       const secrets = values.starter ? await startFresh(database, store) : undefined;
-      const app = await buildApp({ ...config, store, logger, lines, clock: Date.now });
+      const uses = new KeyUse();
+      const app = await buildApp({ ...config, store, logger, lines, uses, clock: Date.now });
       const base = await listen(app, config);
+      const upkeep = startUpkeep({ ...config, store, uses, logger });
       lines.flush();
       if (values.starter) print(secrets ? welcome(base, secrets) : welcomeBack(base));
       const signal = await stopSignal();
@@ -42,6 +46,7 @@ Options:
         process.exit(0);
       };
       await closeWithin(app, limits.shutdownMillisMax, cutOff);
+      await upkeep.end();
       return 0;
     } finally {
       await store.close();

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type KeyKind, keyKinds } from '../contract/record.ts';
 import { importRecords } from '../domain/import-records.ts';
+import { commandLine } from '../domain/references.ts';
 import { makeSecret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { epochSeconds } from './command.ts';
@@ -32,7 +33,7 @@ export async function loadStarter(store: Store): Promise<Secrets> {
   }));
   const lines = Buffer.from(keys.map((key) => `${JSON.stringify(key)}\n`).join(''));
   const records = createReadStream(new URL('../../starter/records.ndjson', import.meta.url));
-  await importRecords(store, { kind: 'admin' }, [{ bytes: records }, { bytes: one(lines) }], epochSeconds());
+  await importRecords(store, commandLine, [{ bytes: records }, { bytes: one(lines) }], epochSeconds());
   return secrets;
 }
 

@@ -38,6 +38,14 @@ export const limits = {
   /** Ids seen in one input beyond this are remembered on disk. */
   seenIdsInMemoryMax: 100_000,
 
+  /** Records of one kind that an entry of the audit names; beyond it they are only counted. */
+  auditIdsMax: 100,
+  /** Entries that are forgotten, or read, at once. */
+  auditBatchMax: 1_000,
+  auditTrimMillis: 3_600_000,
+  /** Between two notes of which keys were used. */
+  keyUseMillis: 30_000,
+
   secretRandomBytes: 30,
   failedKeysPerMinuteMax: 100,
   /** Keys that were used lately, whose reach one instance remembers. */

@@ -36,7 +36,7 @@ export async function createKey(store: Store, wanted: KeyWanted, now: number): P
       },
     };
     await intake.add({ records: [key], texts: new Uint8Array() });
-    await intake.apply();
+    await intake.apply({ key_id: null, action: 'create', now });
     return { id, secret };
   } finally {
     await intake.discard();

@@ -4,7 +4,9 @@ import { badRecord, type Prepared, type PreparedRecord } from './prepared-record
 import type { Intake, Known, Referable } from './store.ts';
 
 /** Who imports: the whole installation is an admin's (and the command line's), one app a writer's. */
-export type Importer = { kind: 'admin' } | CallerOf<'writer'>;
+export type Importer = { kind: 'admin'; key_id: string | null } | CallerOf<'writer'>;
+
+export const commandLine: Importer = { kind: 'admin', key_id: null };
 
 type KnownIds = Map<Referable, Map<string, Known>>;
 

@@ -2,6 +2,7 @@ import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { PageOrder } from '../contract/message.ts';
 import type { ModelType } from '../contract/model.ts';
 import type { KeyKind, RecordKind } from '../contract/record.ts';
+import type { AuditEntry, AuditQuestion, Author } from './audit.ts';
 import type { App } from './caller.ts';
 import type { Batch, PreparedLines } from './prepare-lines.ts';
 import type { Lines } from './read-lines.ts';
@@ -28,6 +29,8 @@ export type KeyListed = {
   created_at: number;
   expires_at: number | null;
   revoked_at: number | null;
+  /** As last noted, which happens now and then. */
+  last_used_at: number | null;
 };
 
 /** A place in an app's conversation; `user` undefined is anybody's, `first_id` undefined the newest end. */
@@ -111,7 +114,7 @@ export interface Intake {
   remember(kind: Referable, known: Known): void;
   add(batch: Batch): Promise<void>;
   /** All or nothing. A record that no longer fits throws BadRecord. */
-  apply(progress?: ImportProgress): Promise<void>;
+  apply(author: Author, progress?: ImportProgress): Promise<void>;
   /** Forgets what was not applied. Always called, also after `apply`. */
   discard(): Promise<void>;
 }
@@ -145,7 +148,14 @@ export interface Store {
   /** False where no such key exists; a key that is revoked already stays as it is. */
   revokeKey(id: string, now: number): Promise<boolean>;
   countConversations(selection: Purge): Promise<{ conversations: number; messages: number }>;
-  purge(selection: Purge): Promise<{ conversations: number; messages: number }>;
+  purge(selection: Purge, now: number): Promise<{ conversations: number; messages: number }>;
+
+  /** Every write leaves an entry, in its own transaction. */
+  listAudit(question: AuditQuestion): Promise<AuditEntry[]>;
+  /** Forgets entries from before a moment in seconds, a few at a time; returns how many. */
+  trimAudit(before: number): Promise<number>;
+  /** When keys were last used, in seconds, by their ids. */
+  noteKeyUse(uses: ReadonlyMap<string, number>): Promise<void>;
 
   isEmpty(): Promise<boolean>;
   /** Throws where the database cannot answer. */

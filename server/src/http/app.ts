@@ -6,6 +6,7 @@ import { limits } from '../contract/limits.ts';
 import type { PageOrder } from '../contract/message.ts';
 import { loadCompiler } from '../contract/validator.ts';
 import { notFound, ServiceError } from '../domain/errors.ts';
+import type { KeyUse } from '../domain/key-use.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
 import { Bearer, checkFirst } from './bearer.ts';
@@ -32,6 +33,8 @@ export type AppOptions = {
   lines: Lines;
   /** Milliseconds since the epoch. */
   clock: () => number;
+  /** Where the use of keys is remembered. */
+  uses: KeyUse;
   page_order: PageOrder;
   rate_limit: number;
   metrics_token: string | undefined;
@@ -104,7 +107,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   answerOddities(app);
 
   documentRoute(app as never);
-  const bearer = new Bearer(store, clock, options.rate_limit);
+  const bearer = new Bearer(store, clock, options.rate_limit, options.uses);
   const parts: Parts = { store, pages: new PageCache(limits.pageCacheBytesMax), clock, metrics, bearer, logger };
   messageRoutes(options.page_order)(app, parts);
   childChunkRoutes(app, parts);

@@ -5,6 +5,7 @@ import type { KeyKind } from '../contract/record.ts';
 import type { Caller, CallerOf } from '../domain/caller.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { type CallerFound, findCaller } from '../domain/find-caller.ts';
+import type { KeyUse } from '../domain/key-use.ts';
 import { Recent } from '../domain/recent.ts';
 import { digestOf } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
@@ -34,12 +35,14 @@ export class Bearer {
   readonly #store: Store;
   readonly #clock: () => number;
   readonly #rateLimit: number;
+  readonly #uses: KeyUse;
   readonly #failures = new WindowCounter(60_000);
   readonly #requests = new WindowCounter(1_000);
   /** By digest; each holds while the database bears the mark it was found under. */
   readonly #callers = new Recent<CallerFound & { mark: number }>(limits.callersMin);
 
-  constructor(store: Store, clock: () => number, rateLimit: number) {
+  constructor(store: Store, clock: () => number, rateLimit: number, uses: KeyUse) {
+    this.#uses = uses;
     this.#store = store;
     this.#clock = clock;
     this.#rateLimit = rateLimit;
@@ -90,6 +93,7 @@ export class Bearer {
 
   /** Counts a request of this caller; false where it is one too many. */
   admits({ key_id }: Caller): boolean {
+    this.#uses.add(key_id, this.#seconds());
     return this.#rateLimit === 0 || this.#requests.hit(key_id, this.#clock()) <= this.#rateLimit;
   }
 

@@ -1,3 +1,4 @@
+import type { Author } from '../domain/audit.ts';
 import type { ChildChunkEdit, HeldVersion, MessagePlace, PageFound, PageShape, Purge } from '../domain/store.ts';
 import type { Spooled } from './spool.ts';
 
@@ -7,9 +8,11 @@ export type Value = string | number | null | Uint8Array | readonly string[];
 /** Everything that changes the database, as data: an engine decides on which thread or connection it happens. */
 export type Write =
   | { name: 'updateChildChunk'; edit: ChildChunkEdit }
-  | { name: 'applyRecords'; spooled: Spooled }
+  | { name: 'applyRecords'; spooled: Spooled; author: Author }
   | { name: 'revokeKey'; id: string; now: number }
-  | { name: 'purge'; selection: Purge };
+  | { name: 'purge'; selection: Purge; now: number }
+  | { name: 'trimAudit'; before: string }
+  | { name: 'noteKeyUse'; uses: [id: string, at: number][] };
 
 export type WriteOptions = {
   /** Waits as long as it takes instead of giving up. */

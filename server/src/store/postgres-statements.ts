@@ -41,8 +41,9 @@ export const dialect: Dialect = {
 
 /**
  * Settles an edit and writes it, in one statement: `changed` touches the chunk only if it stands as `place` saw it, and
- * `kept` keeps the old text only if `changed` did. No change where one was due means that another edit came between.
- * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null.
+ * `kept` keeps the old text and `noted` tells of it only if `changed` did. No change where one was due means that another edit came between.
+ * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null;
+ * id and ids of the entry in the audit.
  */
 export const updateChildChunk = `
   WITH place AS (
@@ -70,8 +71,20 @@ export const updateChildChunk = `
       ), 0), place.content, $8, $10
     FROM place, changed
     WHERE place.content <> $6
+  ), noted AS (
+    INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
+    SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13 FROM changed
   )
   SELECT place.*, changed.updated_at AS changed_at FROM place LEFT JOIN changed ON true`;
+
+/** An older note never replaces a newer one. Parameters: ids, moments. */
+export const noteKeyUse = `
+  UPDATE api_keys SET last_used_at = u.at FROM unnest($1::text[], $2::bigint[]) AS u (id, at)
+  WHERE api_keys.id = u.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < u.at)`;
+
+export const writeAudit = `
+  INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])`;
 
 /** Gives room for this many messages to each conversation, and a version never used before. Parameters: ids, room, salt. */
 export const openConversations = `

@@ -1,4 +1,6 @@
 import { tmpdir } from 'node:os';
+import { limits } from '../contract/limits.ts';
+import type { AuditEntry, Author } from '../domain/audit.ts';
 import { countWords } from '../domain/count-words.ts';
 import { unavailable } from '../domain/errors.ts';
 import { settleEdit } from '../domain/settle-edit.ts';
@@ -12,6 +14,8 @@ import type {
   PageShape,
   Purge,
 } from '../domain/store.ts';
+import * as audit from './audit.ts';
+import { AuditTally } from './audit-tally.ts';
 import { type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from './engine.ts';
 import type { PostgresPool, Transaction } from './postgres-pool.ts';
 import { BulkRecordWriter } from './postgres-records.ts';
@@ -94,11 +98,15 @@ export class PostgresEngine implements Engine {
       case 'updateChildChunk':
         return this.#updateChildChunk(write.edit);
       case 'applyRecords':
-        return this.#applyRecords(write.spooled, options);
+        return this.#applyRecords(write.spooled, write.author, options);
       case 'revokeKey':
-        return (await this.#pool.query(`${sql.revokeKey} RETURNING id`, write.now, write.id)).length > 0;
+        return this.#revokeKey(write.id, write.now);
       case 'purge':
-        return this.#purge(write.selection);
+        return this.#purge(write.selection, write.now);
+      case 'trimAudit':
+        return (await this.#pool.query(`${audit.trimEntries} RETURNING id`, write.before, limits.auditBatchMax)).length;
+      case 'noteKeyUse':
+        return this.#noteKeyUse(write.uses);
     }
   }
 
@@ -108,8 +116,9 @@ export class PostgresEngine implements Engine {
     const tags = precondition === undefined || precondition === 'any' ? null : precondition;
     const { content, now, version, key_id } = edit;
     const word_count = countWords(content);
+    const noted = audit.editEntry(edit);
     for (let tries = 0; tries < editTriesMax; tries += 1) {
-      const values = [...place, content, word_count, now, version, key_id, tags];
+      const values = [...place, content, word_count, now, version, key_id, tags, noted.id, JSON.stringify(noted.ids)];
       const rows = await this.#pool.query(postgres.updateChildChunk, ...values);
       const found = sql.childChunkOf(rows);
       const changed_at = rows[0]?.changed_at;
@@ -127,11 +136,12 @@ export class PostgresEngine implements Engine {
    * Imports of anything but chat, and large ones, go one after another, over all instances; appends of chat back ends
    * need not wait. In this instance they wait before they take a connection, which would be missing to readers.
    */
-  #applyRecords(spooled: Spooled, { progress }: WriteOptions): Promise<number> {
-    if (isAppend(spooled)) return this.#pool.transaction((transaction) => apply(transaction, spooled, progress));
+  #applyRecords(spooled: Spooled, author: Author, { progress }: WriteOptions): Promise<number> {
+    const applied = (transaction: Transaction) => apply(transaction, spooled, author, progress);
+    if (isAppend(spooled)) return this.#pool.transaction(applied);
     const locked = async (transaction: Transaction) => {
       await transaction.query(postgres.lockImports);
-      return apply(transaction, spooled, progress);
+      return applied(transaction);
     };
     const done = this.#lastImport.then(() => this.#pool.transaction(locked, patientMillis));
     this.#lastImport = done.catch(() => undefined);
@@ -139,14 +149,29 @@ export class PostgresEngine implements Engine {
   }
 
   /** Conversations first: their locks let an append in flight finish, and then its messages are seen and go too. */
-  #purge(selection: Purge): Promise<{ conversations: number; messages: number }> {
+  #purge(selection: Purge, now: number): Promise<{ conversations: number; messages: number }> {
     const [by, values] = sql.purgeBy(selection);
     return this.#pool.transaction(async (transaction) => {
       const gone = await transaction.query(`${sql.purge.conversations(by)} RETURNING conversation_id`, ...values);
       const ids = gone.map(({ conversation_id }) => conversation_id as string);
       const [counted] = await transaction.query(postgres.deleteMessages, ids);
-      return { conversations: gone.length, messages: counted?.n as number };
+      const messages = counted?.n as number;
+      await note(transaction, audit.purgeEntries(ids, messages, now));
+      return { conversations: gone.length, messages };
     }, patientMillis);
+  }
+
+  #revokeKey(id: string, now: number): Promise<boolean> {
+    return this.#pool.transaction(async (transaction) => {
+      const known = (await transaction.query(`${sql.revokeKey} RETURNING id`, now, id)).length > 0;
+      if (known) await note(transaction, [audit.revokeEntry(id, now)]);
+      return known;
+    });
+  }
+
+  async #noteKeyUse(uses: readonly [string, number][]): Promise<void> {
+    const [ids, moments] = [uses.map(([id]) => id), uses.map(([, at]) => at)];
+    await this.#pool.query(postgres.noteKeyUse, ids, moments as unknown as Value);
   }
 
   snapshot(statements: readonly string[]): AsyncIterable<{ statement: number; rows: Row[] }> {
@@ -192,14 +217,28 @@ function isAppend(spooled: Spooled): boolean {
   return 'parts' in spooled && [...spooled.kinds].every((kind) => kind === 'message' || kind === 'conversation');
 }
 
-async function apply(transaction: Transaction, spooled: Spooled, progress: WriteOptions['progress']): Promise<number> {
+async function note(transaction: Transaction, entries: readonly AuditEntry[]): Promise<void> {
+  const rows = entries.map((entry) => audit.rowOf(entry));
+  const lists = audit.columns.map((_, at) => rows.map((row) => row[at] ?? null));
+  if (rows.length > 0) await transaction.query(postgres.writeAudit, ...(lists as unknown as Value[]));
+}
+
+async function apply(
+  transaction: Transaction,
+  spooled: Spooled,
+  author: Author,
+  progress: WriteOptions['progress'],
+): Promise<number> {
+  const tally = new AuditTally();
   const writer = new BulkRecordWriter(transaction);
   let applied = 0;
   for (const batch of batchesOf(spooled)) {
     await writer.write(batch);
+    for (const record of batch) tally.add(record);
     applied += batch.length;
     progress?.(applied);
   }
+  await note(transaction, tally.entries(author));
   return applied;
 }
 

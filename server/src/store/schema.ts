@@ -107,7 +107,29 @@ const first: readonly string[] = [
    )`,
 ];
 
-const steps: readonly Migration[] = [{ version: 1, name: 'first tables', statements: first }];
+/**
+ * The audit is read by time, so its key begins with an id that sorts by it. An edit and its entry lie together: its
+ * `dataset_id` is the edit's. What belongs to no dataset has its own id there, so that entries spread.
+ */
+const audit: readonly string[] = [
+  `ALTER TABLE api_keys ADD COLUMN last_used_at BIGINT`,
+  `CREATE TABLE audit_entries (
+     id TEXT NOT NULL,
+     dataset_id TEXT NOT NULL,
+     at BIGINT NOT NULL,
+     key_id TEXT,
+     action TEXT NOT NULL,
+     record TEXT NOT NULL,
+     count BIGINT NOT NULL,
+     ids TEXT NOT NULL,
+     PRIMARY KEY (id, dataset_id)
+   )`,
+];
+
+const steps: readonly Migration[] = [
+  { version: 1, name: 'first tables', statements: first },
+  { version: 2, name: 'audit and last use of keys', statements: audit },
+];
 
 /** Tables are clustered by their keys, so a page of messages lies in one place; types are enforced. */
 function forSqlite(statement: string): string {
@@ -137,6 +159,7 @@ export const distribution = {
     segments: 'dataset_id',
     child_chunks: 'dataset_id',
     child_chunk_revisions: 'dataset_id',
+    audit_entries: 'dataset_id',
   },
 } as const;
 

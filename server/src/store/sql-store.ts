@@ -1,4 +1,6 @@
+import { limits } from '../contract/limits.ts';
 import type { ModelType } from '../contract/model.ts';
+import { type AuditEntry, type AuditQuestion, type Author, firstEntryId } from '../domain/audit.ts';
 import type {
   ChildChunkEdit,
   ChildChunkFound,
@@ -17,6 +19,7 @@ import type {
   Referable,
   Store,
 } from '../domain/store.ts';
+import * as audit from './audit.ts';
 import { CheckThreads } from './check-threads.ts';
 import type { Engine, Row } from './engine.ts';
 import { exportSteps } from './export-records.ts';
@@ -87,10 +90,11 @@ export class SqlStore implements Store {
       },
       remember: (kind, known) => seen.set(kind, known),
       add: (batch) => spool.add(batch),
-      apply: async (progress?: ImportProgress) => {
+      apply: async (author: Author, progress?: ImportProgress) => {
         const spooled = await spool.finish();
         const applied = (count: number) => progress?.('applied', count);
-        applied(await engine.write<number>({ name: 'applyRecords', spooled }, { patient: true, progress: applied }));
+        const write = { name: 'applyRecords', spooled, author } as const;
+        applied(await engine.write<number>(write, { patient: true, progress: applied }));
         if (spooled.kinds.has('api_key') || spooled.kinds.has('app')) this.#keys.clear();
       },
       discard: async () => {
@@ -127,8 +131,26 @@ export class SqlStore implements Store {
     };
   }
 
-  purge(selection: Purge): Promise<{ conversations: number; messages: number }> {
-    return this.#engine.write({ name: 'purge', selection }, { patient: true });
+  purge(selection: Purge, now: number): Promise<{ conversations: number; messages: number }> {
+    return this.#engine.write({ name: 'purge', selection, now }, { patient: true });
+  }
+
+  async listAudit(question: AuditQuestion): Promise<AuditEntry[]> {
+    const rows = await this.#engine.read(...audit.findEntries(question));
+    return rows.map((row) => ({ ...row, ids: JSON.parse(row.ids as string) }) as AuditEntry);
+  }
+
+  async trimAudit(before: number): Promise<number> {
+    const write = { name: 'trimAudit', before: firstEntryId(before * 1000) } as const;
+    for (let gone = 0; ; ) {
+      const count = await this.#engine.write<number>(write, { patient: true });
+      gone += count;
+      if (count < limits.auditBatchMax) return gone;
+    }
+  }
+
+  noteKeyUse(uses: ReadonlyMap<string, number>): Promise<void> {
+    return this.#engine.write({ name: 'noteKeyUse', uses: [...uses] });
   }
 
   async isEmpty(): Promise<boolean> {

@@ -44,6 +44,9 @@ export const findPage = {
   },
 };
 
+/** An older note never replaces a newer one. Parameters: moment, id. */
+export const noteKeyUse = 'UPDATE api_keys SET last_used_at = MAX(COALESCE(last_used_at, 0), ?) WHERE id = ?';
+
 /** Keeps the text that stands as the next revision. Parameters: replaced_at, key_id, dataset_id, id. */
 export const keepRevision = `
   INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)

@@ -1,8 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { limits } from '../contract/limits.ts';
+import type { AuditEntry, Author } from '../domain/audit.ts';
 import { countWords } from '../domain/count-words.ts';
 import { BadRecord, ServiceError } from '../domain/errors.ts';
 import { settleEdit } from '../domain/settle-edit.ts';
 import type { ChildChunkEdit, ChildChunkOutcome, Purge } from '../domain/store.ts';
+import * as audit from './audit.ts';
+import { AuditTally } from './audit-tally.ts';
 import type { Write } from './engine.ts';
 import { readSpool, type Spooled } from './spool.ts';
 import { Connection, sqliteBusy, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
@@ -104,11 +108,16 @@ function perform(write: Write): unknown {
     case 'updateChildChunk':
       return updateChildChunk(write.edit);
     case 'applyRecords':
-      return applyRecords(write.spooled);
+      return applyRecords(write.spooled, write.author);
     case 'revokeKey':
-      return db.run(sql.revokeKey, write.now, write.id) > 0;
+      return revokeKey(write.id, write.now);
     case 'purge':
-      return purge(write.selection);
+      return purge(write.selection, write.now);
+    case 'trimAudit':
+      return db.run(audit.trimEntries, write.before, limits.auditBatchMax);
+    case 'noteKeyUse':
+      for (const [id, at] of write.uses) db.run(embedded.noteKeyUse, at, id);
+      return;
   }
 }
 
@@ -122,27 +131,44 @@ function updateChildChunk(edit: ChildChunkEdit): ChildChunkOutcome {
   if (chunk.content !== content) db.run(embedded.keepRevision, edit.now, edit.key_id, dataset_id, chunk.id);
   const updated_at = Math.max(edit.now, chunk.updated_at);
   db.run(embedded.replaceChildChunk, content, word_count, updated_at, version, dataset_id, chunk.id);
+  note(audit.editEntry(edit), dataset_id);
   return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
 }
 
-function applyRecords(spooled: Spooled): number {
+function note(entry: AuditEntry, dataset_id?: string): void {
+  db.run(audit.writeEntry, ...audit.rowOf(entry, dataset_id));
+}
+
+function applyRecords(spooled: Spooled, author: Author): number {
+  const tally = new AuditTally();
   const writer = new RecordWriter(db);
   let applied = 0;
   for (const batch of readSpool(spooled)) {
     for (const record of batch) {
       writer.write(record);
+      tally.add(record);
       applied += 1;
       if (applied % progressEvery === 0) answer({ applied });
     }
   }
   writer.finish();
+  for (const entry of tally.entries(author)) note(entry);
   return applied;
 }
 
-function purge(selection: Purge) {
+function revokeKey(id: string, now: number): boolean {
+  if (db.run(sql.revokeKey, now, id) === 0) return false;
+  note(audit.revokeEntry(id, now));
+  return true;
+}
+
+function purge(selection: Purge, now: number) {
   const [by, values] = sql.purgeBy(selection);
+  const ids = db.all(sql.purge.chosen(by), ...values).map(({ conversation_id }) => conversation_id as string);
   const messages = db.run(sql.purge.messages(by), ...values);
-  return { conversations: db.run(sql.purge.conversations(by), ...values), messages };
+  const conversations = db.run(sql.purge.conversations(by), ...values);
+  for (const entry of audit.purgeEntries(ids, messages, now)) note(entry);
+  return { conversations, messages };
 }
 
 function failureOf(error: unknown): WriteFailure {

@@ -11,7 +11,7 @@ export const findKey = `
   WHERE k.digest = ?`;
 
 export const listKeys = `
-  SELECT id, kind, name, workspace_id, app_id, dataset_ids, created_at, expires_at, revoked_at
+  SELECT id, kind, name, workspace_id, app_id, dataset_ids, created_at, expires_at, revoked_at, last_used_at
   FROM api_keys ORDER BY created_at, id`;
 
 export const findModelEntries = `
@@ -90,6 +90,7 @@ export const purge = {
   countMessages: (by: keyof typeof inPurge) =>
     `SELECT COUNT(*) AS n FROM messages WHERE conversation_id IN (${chosen(by)})`,
   messages: (by: keyof typeof inPurge) => `DELETE FROM messages WHERE conversation_id IN (${chosen(by)})`,
+  chosen,
   conversations: (by: keyof typeof inPurge) => `DELETE FROM conversations WHERE ${inPurge[by]}`,
 };
 

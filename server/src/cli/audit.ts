@@ -1,0 +1,90 @@
+import { limits } from '../contract/limits.ts';
+import { canonicalId } from '../contract/primitives.ts';
+import type { AuditEntry } from '../domain/audit.ts';
+import type { Store } from '../domain/store.ts';
+import {
+  type Command,
+  epochSeconds,
+  parse,
+  print,
+  printTable,
+  secondsOf,
+  timeOf,
+  Usage,
+  withStore,
+} from './command.ts';
+
+const shownIds = 3;
+
+export const auditCommand: Command = {
+  help: `Usage: backscroll audit [--limit N] [--since TIME] [--key ID] [--id ID] [--json]
+
+Shows who did what to which records, newest first: edits, imports, keys, erasures.
+
+Options:
+  --limit N     so many entries at most (100)
+  --since TIME  not older than this: a number and s, m, h, d or w, such as 7d
+  --key ID      only what was done with this key
+  --id ID       only what was done to the record with this id, or inside the conversation with it
+  --json        one JSON object a line, with all ids that the entry holds
+
+An entry names the first ${limits.auditIdsMax} records of a kind that one import wrote, and counts them all. Texts and secrets are never in it.
+Entries are kept for AUDIT_DAYS days.`,
+
+  run: async (argv, config) => {
+    const { values } = parse(
+      argv,
+      {
+        limit: { type: 'string' },
+        since: { type: 'string' },
+        key: { type: 'string' },
+        id: { type: 'string' },
+        json: { type: 'boolean' },
+      },
+      { max: 0 },
+    );
+    const given = values as { limit?: string; since?: string; key?: string; id?: string; json?: boolean };
+    const wanted = {
+      limit: limitOf(given.limit ?? '100'),
+      since: given.since === undefined ? 0 : epochSeconds() - secondsOf('--since', given.since),
+      key_id: given.key && canonicalId(given.key),
+      record_id: given.id && canonicalId(given.id),
+    };
+    await withStore(config, 'existing', async (store) => {
+      if (given.json) {
+        for await (const batch of entries(store, wanted))
+          for (const { id, ...entry } of batch) print(JSON.stringify(entry));
+      } else {
+        const rows: string[][] = [];
+        for await (const batch of entries(store, wanted)) rows.push(...batch.map(rowOf));
+        printTable([['time', 'by', 'did', 'to'], ...rows]);
+      }
+    });
+    return 0;
+  },
+};
+
+type Wanted = { limit: number; since: number; key_id: string | undefined; record_id: string | undefined };
+
+function limitOf(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Usage(`--limit ${text}: must be a whole number from 1`);
+  return Number(text);
+}
+
+async function* entries(store: Store, { limit, ...wanted }: Wanted): AsyncGenerator<AuditEntry[]> {
+  for (let left = limit, before: string | undefined; left > 0; ) {
+    const asked = Math.min(left, limits.auditBatchMax);
+    const batch = await store.listAudit({ ...wanted, before, limit: asked });
+    if (batch.length > 0) yield batch;
+    if (batch.length < asked) return;
+    left -= batch.length;
+    before = batch.at(-1)?.id;
+  }
+}
+
+function rowOf({ at, key_id, action, record, count, ids }: AuditEntry): string[] {
+  const more = count - Math.min(ids.length, shownIds);
+  const named = ids.slice(0, shownIds).join(' ');
+  const rest = named === '' ? '' : more > 0 ? ` and ${more} more` : '';
+  return [timeOf(at), key_id ?? 'command line', action, `${count} ${record}${named && `: ${named}`}${rest}`];
+}

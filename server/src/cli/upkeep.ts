@@ -1,0 +1,27 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { limits } from '../contract/limits.ts';
+import type { KeyUse } from '../domain/key-use.ts';
+import type { Store } from '../domain/store.ts';
+import { epochSeconds } from './command.ts';
+
+const secondsPerDay = 86_400;
+
+export type Upkeep = { store: Store; uses: KeyUse; audit_days: number; logger: FastifyBaseLogger };
+
+/** What the service does beside answering: notes which keys were used, and forgets what the audit need not keep. */
+export function startUpkeep({ store, uses, audit_days, logger }: Upkeep): { end: () => Promise<void> } {
+  const try_ = (what: string, work: Promise<unknown>) =>
+    work.catch((error: Error) => logger.debug({ cause: String(error.cause ?? error.message) }, `cannot ${what} now`));
+  const noteUses = () => try_('note which keys were used', uses.note(store));
+  const trimAudit = () =>
+    try_('forget old entries of the audit', store.trimAudit(epochSeconds() - audit_days * secondsPerDay));
+  const timers = [setInterval(noteUses, limits.keyUseMillis), setInterval(trimAudit, limits.auditTrimMillis)];
+  for (const timer of timers) timer.unref();
+  void trimAudit();
+  return {
+    end: async () => {
+      for (const timer of timers) clearInterval(timer);
+      await noteUses();
+    },
+  };
+}
