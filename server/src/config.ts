@@ -16,6 +16,8 @@ export type Config = {
   readonly page_order: (typeof pageOrders)[number];
   readonly log_level: (typeof logLevels)[number];
   readonly rate_limit: number;
+  /** Requests in flight at most. */
+  readonly in_flight_max: number;
   /** Days that entries of the audit are kept. */
   readonly audit_days: number;
   readonly metrics_token: string | undefined;
@@ -61,6 +63,7 @@ export function readConfig(environment: Environment): Config {
     page_order: choice('PAGE_ORDER', 'newest_first', pageOrders),
     log_level: choice('LOG_LEVEL', 'info', logLevels),
     rate_limit: integer('RATE_LIMIT', 0, 0, 1_000_000),
+    in_flight_max: integer('IN_FLIGHT_MAX', 500, 1, 1_000_000),
     audit_days: integer('AUDIT_DAYS', 365, 1, 36_500),
     metrics_token: setting<string | undefined>(
       'METRICS_TOKEN',

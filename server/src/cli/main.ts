@@ -41,6 +41,7 @@ Settings come from the environment, or from a file .env in the working directory
   PAGE_ORDER         newest_first or oldest_first (newest_first)
   LOG_LEVEL          fatal, error, warn, info, debug, trace or silent (info)
   RATE_LIMIT         requests a second for one key, 0 for no limit (0)
+  IN_FLIGHT_MAX      requests in flight at most; more are refused with 503 (500)
   AUDIT_DAYS         days that entries of the audit are kept (365)
   METRICS_TOKEN      a token that opens /metrics (none)`;
 

@@ -53,6 +53,13 @@ export const limits = {
   /** Addresses or keys one limiter remembers at once. */
   limiterEntriesMax: 100_000,
 
+  /** Answering what has arrived may take so long in one turn of the event loop; the rest is refused. */
+  turnMillisMax: 250,
+  /** Of answers that wait for their readers, all together. */
+  unreadBytesMax: 268_435_456,
+  connectionsMax: 10_000,
+  overloadLineMillis: 1_000,
+
   /** After the start: what checks requests is loaded, unless one was quicker. */
   loadCompilerMillis: 500,
   writeWaitMillisMax: 5_000,

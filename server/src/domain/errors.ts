@@ -16,6 +16,9 @@ export const invalidParam = (message: string) => new ServiceError('invalid_param
 export const notFound = (message: string) => new ServiceError('not_found', message);
 export const unavailable = (message: string) => new ServiceError('service_unavailable', message, 1);
 
+/** One for all requests: making one takes longer than refusing. */
+export const overloaded = unavailable('the service has too much to do, try again');
+
 /** A line of records that cannot be taken: `line 17: message: conversation_id does not exist`. */
 export class BadRecord extends ServiceError {
   /** `source` names the file where an import reads several. */

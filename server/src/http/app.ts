@@ -5,7 +5,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest
 import { limits } from '../contract/limits.ts';
 import type { PageOrder } from '../contract/message.ts';
 import { loadCompiler } from '../contract/validator.ts';
-import { notFound, ServiceError } from '../domain/errors.ts';
+import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
 import type { KeyUse } from '../domain/key-use.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
@@ -14,6 +14,7 @@ import { dropRest, readJson } from './body.ts';
 import { childChunkRoutes } from './child-chunks.ts';
 import { answerClientError, answerOn, sendError, writeError } from './errors.ts';
 import { FastLane } from './fast-lane.ts';
+import { Gate } from './gate.ts';
 import { healthRoutes } from './health.ts';
 import { messageRoutes } from './messages.ts';
 import { Metrics } from './metrics.ts';
@@ -37,6 +38,7 @@ export type AppOptions = {
   uses: KeyUse;
   page_order: PageOrder;
   rate_limit: number;
+  in_flight_max: number;
   metrics_token: string | undefined;
 };
 
@@ -47,6 +49,7 @@ const buildSerializer = () => () => JSON.stringify;
 export async function buildApp(options: AppOptions): Promise<App> {
   const { store, clock, logger } = options;
   const metrics = new Metrics();
+  const gate = new Gate({ in_flight_max: options.in_flight_max, metrics, logger });
   const observer = new Observer(metrics, logger, options.lines);
   const observe = (request: FastifyRequest, reply: FastifyReply) => {
     const { id, method } = request;
@@ -94,6 +97,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const look = checkFirst((request, reply) => {
     observe(request, reply);
     reply.header('x-request-id', request.id);
+    if (gate.hasRefused(request.raw)) throw overloaded;
     requireOneHost(request.raw);
     if (request.is404 || hasEmptyPart(request.params)) refuseRoute(table, request, reply);
   });
@@ -119,7 +123,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const [route] = app.server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
   if (route === undefined) throw new Error('the framework does not listen to its server');
   const lane = new FastLane(parts, observer, options.page_order, route);
-  app.server.off('request', route).on('request', lane.handle);
+  app.server.off('request', route).on('request', gate.before(lane.handle));
+  app.server.maxConnections = limits.connectionsMax;
   closeConnectionsAtEnd(app, () => lane.close());
   return app;
 }

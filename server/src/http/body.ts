@@ -127,6 +127,6 @@ function closeWhenDropped({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.raw.once('finish', close);
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../contract/error.ts';
 import { limits } from '../contract/limits.ts';
-import { ServiceError } from '../domain/errors.ts';
+import { overloaded, ServiceError } from '../domain/errors.ts';
 
 /** The one place that knows which status a code has. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
@@ -72,7 +72,8 @@ export function answerError(response: ServerResponse, error: Error, id: string, 
 /** What is said of it. What is our fault is logged with more than that. */
 function knownError(error: FastifyError | Error, req_id: string, log: FastifyBaseLogger): ServiceError {
   const known = publicError(error);
-  if (statusOf[known.code] >= 500) log.error({ req_id, ...loggable(error) }, known.message);
+  // A line a request would make an overload worse; the gate tells of them together.
+  if (statusOf[known.code] >= 500 && known !== overloaded) log.error({ req_id, ...loggable(error) }, known.message);
   return known;
 }
 

@@ -38,6 +38,14 @@ export class Metrics {
     this.#registry.registerMetric({ name, get } as unknown as Metric);
   }
 
+  /** `inFlight` tells how many requests are being worked on. */
+  watchInFlight(inFlight: () => number): void {
+    const name = 'backscroll_http_requests_in_flight';
+    const help = 'Requests that are being worked on.';
+    const get = async () => ({ name, help, type: 'gauge', values: [{ labels: {}, value: inFlight() }] });
+    this.#registry.registerMetric({ name, get } as unknown as Metric);
+  }
+
   count(method: string, route: string, status: number, seconds: number): void {
     const key = `${status} ${method} ${route}`;
     let series = this.#series.get(key);

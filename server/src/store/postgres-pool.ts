@@ -23,7 +23,7 @@ const closeMillis = 1_000;
 /** PostgreSQL's protocol, CancelRequest. */
 const cancelRequestCode = 80_877_102;
 /** Requests that wait for a connection, for each connection, before more are turned away. */
-const waitersPerConnection = 20;
+const waitersPerConnection = 50;
 
 /** Serialization failure, deadlock, unique key taken meanwhile: another try sees what the other one wrote. */
 const conflicts = ['40001', '40P01', '23505'];
