@@ -207,6 +207,26 @@ describe('the repository', () => {
     });
     assert.deepEqual(loose, []);
   });
+
+  it('gives a reason for every dependency, and says how many an installation brings', () => {
+    const page = read(join(repository, 'docs', 'decisions', '2026-11-15-dependencies.md'));
+    const manifests = ['package.json', 'server/package.json'].map((path) => JSON.parse(read(join(repository, path))));
+    const named = manifests.flatMap(({ dependencies, devDependencies }) =>
+      Object.keys({ ...dependencies, ...devDependencies }),
+    );
+    assert.deepEqual(
+      named.filter((name) => !page.split('\n').some((line) => line.startsWith('|') && line.includes(`\`${name}\``))),
+      [],
+    );
+    const locked = Object.entries<{ dev?: boolean; link?: boolean; hasInstallScript?: boolean }>(
+      JSON.parse(read(join(repository, 'package-lock.json'))).packages,
+    ).filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link);
+    assert.match(page, new RegExp(`\\b${locked.length} packages\\b`), `${locked.length} packages are installed`);
+    assert.deepEqual(
+      locked.filter(([, { hasInstallScript }]) => hasInstallScript),
+      [],
+    );
+  });
 });
 
 describe('every setting', () => {
