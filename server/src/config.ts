@@ -16,6 +16,7 @@ export type Config = {
   readonly page_order: (typeof pageOrders)[number];
   readonly log_level: (typeof logLevels)[number];
   readonly rate_limit: number;
+  readonly write_limit: number;
   readonly metrics_token: string | undefined;
 };
 
@@ -59,6 +60,7 @@ export function readConfig(environment: Environment): Config {
     page_order: choice('PAGE_ORDER', 'newest_first', pageOrders),
     log_level: choice('LOG_LEVEL', 'info', logLevels),
     rate_limit: integer('RATE_LIMIT', 0, 0, 1_000_000),
+    write_limit: integer('WRITE_LIMIT', 0, 0, 1_000_000),
     metrics_token: setting<string | undefined>(
       'METRICS_TOKEN',
       undefined,

@@ -39,6 +39,7 @@ Settings come from the environment, or from a file .env in the working directory
   PAGE_ORDER         newest_first or oldest_first (newest_first)
   LOG_LEVEL          fatal, error, warn, info, debug, trace or silent (info)
   RATE_LIMIT         requests a second for one key, 0 for no limit (0)
+  WRITE_LIMIT        writes among them, 0 for no limit of their own (0)
   METRICS_TOKEN      a token that opens /metrics (none)`;
 
 /** Runs one command and returns the exit code: 0 done, 1 failed, 2 wrongly called. */

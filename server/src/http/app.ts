@@ -20,6 +20,7 @@ import { modelRoutes } from './models.ts';
 import { type Lines, Observer, requestIdOf } from './observe.ts';
 import { documentRoute } from './openapi.ts';
 import { validatorCompiler } from './query.ts';
+import { RateLimits } from './rate-limits.ts';
 import { recordRoutes } from './records.ts';
 import { referenceRoutes } from './reference.ts';
 import { RouteTable } from './route-table.ts';
@@ -34,6 +35,7 @@ export type AppOptions = {
   clock: () => number;
   page_order: PageOrder;
   rate_limit: number;
+  write_limit: number;
   metrics_token: string | undefined;
 };
 
@@ -104,7 +106,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   answerOddities(app);
 
   documentRoute(app as never);
-  const bearer = new Bearer(store, clock, options.rate_limit);
+  const bearer = new Bearer(store, clock, metrics, new RateLimits(metrics, options));
   const parts: Parts = { store, pages: new PageCache(limits.pageCacheBytesMax), clock, metrics, bearer, logger };
   messageRoutes(options.page_order)(app, parts);
   childChunkRoutes(app, parts);
