@@ -15,7 +15,10 @@ const graceMillis = 5_000;
 const startMillisMax = 60_000;
 /** What a person has set for a service of their own does not change what is measured: empty means the default. */
 const defaults = Object.fromEntries(
-  ['HOST', 'LOG_LEVEL', 'PAGE_ORDER', 'RATE_LIMIT', 'DATABASE_POOL', 'DATABASE_PREPARED'].map((name) => [name, '']),
+  ['HOST', 'LOG_LEVEL', 'PAGE_ORDER', 'RATE_LIMIT', 'WRITE_LIMIT', 'DATABASE_POOL', 'DATABASE_PREPARED'].map((name) => [
+    name,
+    '',
+  ]),
 );
 
 /** Remembers a child process until it is gone, so that none outlives the bench. */

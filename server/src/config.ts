@@ -20,6 +20,7 @@ export type Config = {
   readonly in_flight_max: number;
   /** Days that entries of the audit are kept. */
   readonly audit_days: number;
+  readonly write_limit: number;
   readonly metrics_token: string | undefined;
 };
 
@@ -65,6 +66,7 @@ export function readConfig(environment: Environment): Config {
     rate_limit: integer('RATE_LIMIT', 0, 0, 1_000_000),
     in_flight_max: integer('IN_FLIGHT_MAX', 500, 1, 1_000_000),
     audit_days: integer('AUDIT_DAYS', 365, 1, 36_500),
+    write_limit: integer('WRITE_LIMIT', 0, 0, 1_000_000),
     metrics_token: setting<string | undefined>(
       'METRICS_TOKEN',
       undefined,

@@ -176,6 +176,8 @@ describe('settings', together, () => {
     ['HOST', 'not a host', /address|host/],
     ['RATE_LIMIT', 'x', /number/],
     ['RATE_LIMIT', '-5', /number/],
+    ['WRITE_LIMIT', 'x', /number/],
+    ['WRITE_LIMIT', '1.5', /number/],
     ['PAGE_ORDER', 'up', /newest_first.*oldest_first/],
     ['LOG_LEVEL', 'loud', /info.*debug/],
     ['DATABASE_URL', 'mysql://host/db', /sqlite:.*postgres:/],
@@ -234,6 +236,27 @@ describe('settings', together, () => {
     if (!serving) return assert.match(failure, /5001.*in use/);
     assert.equal(serving.base, 'http://127.0.0.1:5001');
     assert.ok(existsSync(databaseIn(cwd)));
+  });
+
+  it('it listens on loopback only, unless HOST says otherwise', async (t) => {
+    const cwd = await newFolder(t);
+    // All of 127.0.0.0/8 is this machine: another address in it stands for one that others can reach.
+    const reaches = async ({ base }: Serving, host: string): Promise<boolean> => {
+      const socket = net.connect(Number(new URL(base).port), host);
+      try {
+        await once(socket, 'connect');
+        return true;
+      } catch {
+        return false;
+      } finally {
+        socket.destroy();
+      }
+    };
+    const closed = await serve(t, { cwd });
+    const open = await serve(t, { cwd, env: { HOST: '0.0.0.0' } });
+    assert.deepEqual([await reaches(closed, '127.0.0.1'), await reaches(closed, '127.0.0.2')], [true, false]);
+    assert.deepEqual([await reaches(open, '127.0.0.1'), await reaches(open, '127.0.0.2')], [true, true]);
+    assert.equal(await reaches(closed, '::1'), false);
   });
 
   it('an empty value counts as none', async (t) => {
@@ -542,18 +565,14 @@ describe('while serve runs on the same file', together, () => {
   });
   after(scope.end);
 
-  it('a new key works at once, and stops within 5 seconds of its revocation', async () => {
+  it('a new key works at once, and stops at once when it is revoked', async () => {
     const call = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--json'];
     const { id, secret } = JSON.parse(assertDone(await run(call, { cwd })));
     assert.equal((await ask(serving.base, models, secret)).status, 200);
+    const page = `/v1/messages?conversation_id=${ids.conversation}`;
+    assert.equal((await ask(serving.base, page, secret)).status, 200);
     assertDone(await run(['keys', 'revoke', id], { cwd }));
-    const revoked = performance.now();
-    let status = 0;
-    do {
-      ({ status } = await ask(serving.base, models, secret));
-      await sleep(50);
-    } while (status === 200 && performance.now() - revoked < 5_000);
-    assert.equal(status, 401);
+    for (const path of [page, models]) assert.equal((await ask(serving.base, path, secret)).status, 401, path);
   });
 
   it('a key stops when it expires', async () => {

@@ -54,6 +54,10 @@ export type Service = {
   logs: string[];
   /** Moves the service's clock, in seconds. */
   passTime(seconds: number): void;
+  /** From now on the service's clock only moves by `passTime`. */
+  stopTime(): void;
+  /** Every route that the framework knows, hidden ones too, its path as a pattern. */
+  routes(): { method: string; url: string }[];
   ask(method: string, path: string, ask?: Ask): Promise<Answer>;
   /** Takes records in as the command line does. */
   load(records: readonly object[]): Promise<number>;
@@ -97,7 +101,8 @@ export async function startService(
     },
   });
   let offset = 0;
-  const clock = () => Date.now() + offset * 1000;
+  let stopped: number | undefined;
+  const clock = () => (stopped ?? Date.now()) + Math.round(offset * 1000);
   const database = databaseOf(config);
   await database.migrate(Math.floor(clock() / 1000));
   const store = await database.open();
@@ -117,6 +122,10 @@ export async function startService(
     passTime: (seconds) => {
       offset += seconds;
     },
+    stopTime: () => {
+      stopped = Date.now();
+    },
+    routes: () => routesIn(app.printRoutes({ commonPrefix: false })),
     ask: (method, path, ask = {}) => send(agent, base, method, path, ask),
     load: (records) => importRecords(store, commandLine, [{ bytes: linesOf(records) }], Math.floor(clock() / 1000)),
     close: async () => {
@@ -126,6 +135,16 @@ export async function startService(
       await fresh?.remove();
     },
   };
+}
+
+/** Reads the tree that the framework's router prints: four characters a level, then a part of the path. */
+function routesIn(tree: string): { method: string; url: string }[] {
+  const parts: string[] = [];
+  return tree.split('\n').flatMap((line) => {
+    const [, indent = '', part = '', methods = ''] = /^([\s│├└─]*)(\S+)(?: \((.*)\))?$/.exec(line) ?? [];
+    parts.splice(indent.length / 4 - 1, Number.POSITIVE_INFINITY, part);
+    return methods === '' ? [] : methods.split(', ').map((method) => ({ method, url: parts.join('') }));
+  });
 }
 
 async function* linesOf(records: readonly object[]): AsyncGenerator<Uint8Array> {

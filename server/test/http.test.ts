@@ -814,7 +814,7 @@ onEveryEngine('HTTP', (engine) => {
           .map(([name = '', ...sources]) => [name, sources] as const),
       );
       assert.ok(directives.has('default-src'));
-      const own = ["'self'", "'none'", "'unsafe-inline'", 'data:', 'blob:'];
+      const own = ["'self'", "'none'", 'data:'];
       for (const [name, sources] of directives) {
         for (const source of sources)
           assert.ok(own.includes(source) || /^'(nonce|sha\d+)-/.test(source), `${name} ${source}`);

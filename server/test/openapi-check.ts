@@ -6,8 +6,12 @@ import type { Answer } from './harness.ts';
 export const openapiFile = new URL('../../openapi.json', import.meta.url);
 
 type Schema = { [name: string]: unknown };
-type Operation = { responses: Record<string, { content?: Record<string, { schema: Schema }> }> };
-type Document = { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } };
+type Described = { headers?: object; content?: Record<string, { schema: Schema }> };
+type Operation = { responses: Record<string, Described> };
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; headers: Record<string, { schema: Schema }> };
+};
 
 const document = JSON.parse(readFileSync(openapiFile, 'utf8')) as Document;
 
@@ -51,6 +55,13 @@ export function checkAnswer(method: string, url: string, answer: Answer): void {
   // Any path can meet bad percent-encoding, which is refused before there is a route.
   if (described === undefined)
     return assert.ok(body?.code === 'bad_request', `${method} ${path}: ${status} is not described`);
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^(?:ratelimit|retry-after)/.test(name)) continue;
+    const known: string | undefined = Object.keys(described.headers ?? {}).find((one) => one.toLowerCase() === name);
+    assert.ok(known, `${method} ${path}: ${status}: ${name} is not described`);
+    const { type } = document.components.headers[known]?.schema ?? {};
+    assert.match(String(value), type === 'integer' ? /^\d+$/ : /^"/, name);
+  }
   const schema = described.content?.['application/json']?.schema;
   if (schema === undefined || method === 'HEAD' || status === 304) return;
   let validator = validators.get(schema);

@@ -19,7 +19,7 @@ const memoryMebibytesMax = 512;
 export type OverloadOptions = { engine: Engine; seconds: number; times: number };
 
 /** Much more of one kind of request than the service can answer, for a while. */
-export async function overload({ engine, seconds, times }: OverloadOptions, say: Say): Promise<Finding[]> {
+export async function floodService({ engine, seconds, times }: OverloadOptions, say: Say): Promise<Finding[]> {
   const scope = newScope();
   try {
     const cwd = await newFolder(scope);
@@ -165,10 +165,10 @@ async function recoveryMillis(base: string, one: ReturnType<typeof makeWorld>['o
   return performance.now() - began;
 }
 
-export const overloadExperiment: Experiment = {
+export const overload: Experiment = {
   name: 'overload',
   long: async (say) => [
-    ...(await overload({ engine: 'sqlite', seconds: 10, times: 4 }, say)),
-    ...(await overload({ engine: 'postgres', seconds: 10, times: 4 }, say)),
+    ...(await floodService({ engine: 'sqlite', seconds: 10, times: 4 }, say)),
+    ...(await floodService({ engine: 'postgres', seconds: 10, times: 4 }, say)),
   ],
 };

@@ -43,6 +43,7 @@ Settings come from the environment, or from a file .env in the working directory
   RATE_LIMIT         requests a second for one key, 0 for no limit (0)
   IN_FLIGHT_MAX      requests in flight at most; more are refused with 503 (500)
   AUDIT_DAYS         days that entries of the audit are kept (365)
+  WRITE_LIMIT        writes among them, 0 for no limit of their own (0)
   METRICS_TOKEN      a token that opens /metrics (none)`;
 
 /** Runs one command and returns the exit code: 0 done, 1 failed, 2 wrongly called. */

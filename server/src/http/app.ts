@@ -22,6 +22,7 @@ import { modelRoutes } from './models.ts';
 import { type Lines, Observer, requestIdOf } from './observe.ts';
 import { documentRoute } from './openapi.ts';
 import { validatorCompiler } from './query.ts';
+import { RateLimits } from './rate-limits.ts';
 import { recordRoutes } from './records.ts';
 import { referenceRoutes } from './reference.ts';
 import { RouteTable } from './route-table.ts';
@@ -39,6 +40,7 @@ export type AppOptions = {
   page_order: PageOrder;
   rate_limit: number;
   in_flight_max: number;
+  write_limit: number;
   metrics_token: string | undefined;
 };
 
@@ -111,7 +113,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   answerOddities(app);
 
   documentRoute(app as never);
-  const bearer = new Bearer(store, clock, options.rate_limit, options.uses);
+  const rateLimits = new RateLimits(metrics, options);
+  const bearer = new Bearer(store, clock, metrics, rateLimits, options.uses);
   const parts: Parts = { store, pages: new PageCache(limits.pageCacheBytesMax), clock, metrics, bearer, logger };
   messageRoutes(options.page_order)(app, parts);
   childChunkRoutes(app, parts);

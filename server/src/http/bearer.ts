@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import type { KeyKind } from '../contract/record.ts';
@@ -9,6 +10,8 @@ import type { KeyUse } from '../domain/key-use.ts';
 import { Recent } from '../domain/recent.ts';
 import { digestOf } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
+import type { Metrics } from './metrics.ts';
+import { type RateLimits, tooMany } from './rate-limits.ts';
 import { WindowCounter } from './window-counter.ts';
 
 declare module 'fastify' {
@@ -34,41 +37,42 @@ export function checkFirst(check: (request: FastifyRequest, reply: FastifyReply)
 export class Bearer {
   readonly #store: Store;
   readonly #clock: () => number;
-  readonly #rateLimit: number;
+  readonly #metrics: Metrics;
+  readonly #limits: RateLimits;
   readonly #uses: KeyUse;
   readonly #failures = new WindowCounter(60_000);
-  readonly #requests = new WindowCounter(1_000);
   /** By digest; each holds while the database bears the mark it was found under. */
   readonly #callers = new Recent<CallerFound & { mark: number }>(limits.callersMin);
 
-  constructor(store: Store, clock: () => number, rateLimit: number, uses: KeyUse) {
+  constructor(store: Store, clock: () => number, metrics: Metrics, limits: RateLimits, uses: KeyUse) {
     this.#uses = uses;
     this.#store = store;
     this.#clock = clock;
-    this.#rateLimit = rateLimit;
+    this.#metrics = metrics;
+    this.#limits = limits;
   }
 
   /** The check that comes before anything else about a request. `token` opens the route too. */
   opens(kinds: readonly KeyKind[], token?: string): onRequestHookHandler {
     const tokenDigest = token === undefined ? undefined : digestOf(token);
-    const admit = (request: FastifyRequest, caller: Caller | undefined): void => {
-      if (caller === undefined) return this.#refuse(request.ip, true);
-      if (!kinds.includes(caller.kind)) return this.#refuse(request.ip, false);
-      if (!this.admits(caller)) throw this.#limited(caller);
+    const admit = (request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void => {
+      if (caller === undefined) return this.#refuse(request.ip, 'unknown');
+      if (!kinds.includes(caller.kind)) return this.#refuse(request.ip, 'wrong_kind');
       request.caller = caller;
+      this.admit(caller, request.method, reply.raw);
     };
-    return (request, _reply, done) => {
+    return (request, reply, done) => {
       try {
         const digest = bearerDigest(request.headers.authorization);
-        if (digest === undefined) return this.#refuse(request.ip, false);
+        if (digest === undefined) return this.#refuse(request.ip, 'missing');
         if (tokenDigest !== undefined && sameDigest(digest, tokenDigest)) return done();
         const mark = this.#store.mark();
         const caller = this.recall(digest, mark);
         if (caller === undefined) {
-          const found = this.find(digest, mark).then((caller) => admit(request, caller));
+          const found = this.find(digest, mark).then((caller) => admit(request, reply, caller));
           return void found.then(() => done(), done);
         }
-        admit(request, caller);
+        admit(request, reply, caller);
       } catch (error) {
         return done(error as Error);
       }
@@ -91,10 +95,10 @@ export class Bearer {
     return found?.caller;
   }
 
-  /** Counts a request of this caller; false where it is one too many. */
-  admits({ key_id }: Caller): boolean {
+  /** Counts a request of this caller, which the answer's headers tell; throws where it is one too many. */
+  admit({ key_id }: Caller, method: string, response: ServerResponse): void {
     this.#uses.add(key_id, this.#seconds());
-    return this.#rateLimit === 0 || this.#requests.hit(key_id, this.#clock()) <= this.#rateLimit;
+    this.#limits.count(key_id, method !== 'GET' && method !== 'HEAD', this.#clock(), response);
   }
 
   #seconds(): number {
@@ -102,22 +106,18 @@ export class Bearer {
   }
 
   /** Only secrets that open nothing count towards the limit, but once it is reached all failures look alike. */
-  #refuse(address: string, counts: boolean): never {
+  #refuse(address: string, reason: keyof Metrics['failedKeys']): never {
+    this.#metrics.failedKeys[reason] += 1;
     const now = this.#clock();
+    const counts = reason === 'unknown';
     const failures = counts ? this.#failures.hit(address, now) : this.#failures.count(address, now) + 1;
     if (failures > limits.failedKeysPerMinuteMax) {
+      this.#metrics.throttled.failed_keys += 1;
       throw tooMany('too many failed keys from this address', this.#failures.secondsLeft(address, now));
     }
     throw new ServiceError('unauthorized', 'the API key is missing or invalid');
   }
-
-  #limited({ key_id }: Caller): ServiceError {
-    const seconds = this.#requests.secondsLeft(key_id, this.#clock());
-    return tooMany(`more than ${this.#rateLimit} requests a second`, seconds);
-  }
 }
-
-const tooMany = (message: string, seconds: number) => new ServiceError('too_many_requests', message, seconds);
 
 /** The digest of the secret that an Authorization header carries; undefined where it carries none. */
 export function bearerDigest(header: string | undefined): string | undefined {

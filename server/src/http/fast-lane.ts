@@ -103,8 +103,9 @@ export class FastLane {
 
   #admit(asked: Asked, caller: Caller): void {
     const { pages, bearer } = this.#parts;
-    if (caller.kind !== 'app' || !isChatApp(caller.app) || !bearer.admits(caller)) return this.#leave(asked);
+    if (caller.kind !== 'app' || !isChatApp(caller.app)) return this.#leave(asked);
     asked.ended.key_id = caller.key_id;
+    bearer.admit(caller, 'GET', asked.response);
     const wanted = pageOf(asked.question, caller);
     const page = pages.current(wanted.key, asked.mark);
     if (page?.docs !== undefined || (page !== undefined && holds(asked.held, page.tag))) send(asked, page);

@@ -8,6 +8,10 @@ type Series = { labels: Record<string, string | number>; sum: number; count: num
 export class Metrics {
   readonly #registry = new Registry();
   readonly #series = new Map<string, Series>();
+  /** Requests refused for their key, by what is wrong with it. Expired and revoked keys are unknown ones. */
+  readonly failedKeys = { missing: 0, unknown: 0, wrong_kind: 0 };
+  /** Requests answered with 429, by the limit that was reached. */
+  readonly throttled = { failed_keys: 0, requests: 0, writes: 0 };
 
   readonly contentType = this.#registry.contentType;
 
@@ -16,6 +20,8 @@ export class Metrics {
     this.#register('backscroll_http_requests_total', 'Requests answered.', 'counter', ({ labels, count }) => [
       { labels, value: count },
     ]);
+    this.#countBy('backscroll_failed_keys_total', 'Requests refused for their key.', 'reason', this.failedKeys);
+    this.#countBy('backscroll_throttled_total', 'Requests answered with 429.', 'limit', this.throttled);
     const seconds = 'backscroll_http_request_duration_seconds';
     const help = 'Time from a request to the end of its answer.';
     this.#register(seconds, help, 'histogram', ({ labels, sum, count, buckets }) => {
@@ -43,6 +49,13 @@ export class Metrics {
     const name = 'backscroll_http_requests_in_flight';
     const help = 'Requests that are being worked on.';
     const get = async () => ({ name, help, type: 'gauge', values: [{ labels: {}, value: inFlight() }] });
+    this.#registry.registerMetric({ name, get } as unknown as Metric);
+  }
+
+  /** A plain object of counts, one series for each of its names: also for those that are still zero. */
+  #countBy(name: string, help: string, label: string, counts: Readonly<Record<string, number>>): void {
+    const values = () => Object.entries(counts).map(([one, value]) => ({ labels: { [label]: one }, value }));
+    const get = async () => ({ name, help, type: 'counter', values: values() });
     this.#registry.registerMetric({ name, get } as unknown as Metric);
   }
 

@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../contract/error.ts';
 import { Type } from '../contract/type.ts';
+import { commonHeaders, referToHeaders } from './openapi-headers.ts';
 
 const meanings: Record<number, string> = {
   400: 'A parameter, the body or the app mode does not fit.',
@@ -58,6 +59,7 @@ const about = {
   },
   servers: [{ url: '/', description: 'This server' }],
   components: {
+    headers: commonHeaders,
     securitySchemes: {
       appKey: bearerOf('app', 'app-', 'the messages of its app and the models of its workspace'),
       knowledgeKey: bearerOf('knowledge', 'dataset-', 'the child chunks and models of its workspace'),
@@ -87,7 +89,9 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
   await app.register(swagger, { openapi: about });
   for (const { method, url, schema = {} } of routes) app.route({ method, url, schema, handler: async () => '' });
   await app.ready();
-  return `${JSON.stringify(nameSchemas(app.swagger() as never), null, 2)}\n`;
+  const document = app.swagger();
+  referToHeaders(document as never);
+  return `${JSON.stringify(nameSchemas(document as never), null, 2)}\n`;
 }
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

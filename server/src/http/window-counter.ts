@@ -1,9 +1,11 @@
 import { limits } from '../contract/limits.ts';
 
+type Window = { until: number; count: number };
+
 /** Counts per key in windows of fixed length that start with a key's first hit. Bounded in size. */
 export class WindowCounter {
   readonly #windowMillis: number;
-  readonly #windows = new Map<string, { until: number; count: number }>();
+  readonly #windows = new Map<string, Window>();
 
   constructor(windowMillis: number) {
     this.#windowMillis = windowMillis;
@@ -11,14 +13,13 @@ export class WindowCounter {
 
   /** The count so far, without counting. */
   count(key: string, now: number): number {
-    const window = this.#windows.get(key);
-    return window === undefined || window.until <= now ? 0 : window.count;
+    return this.#open(key, now)?.count ?? 0;
   }
 
   /** Counts one and returns the count. */
   hit(key: string, now: number): number {
-    const window = this.#windows.get(key);
-    if (window !== undefined && window.until > now) {
+    const window = this.#open(key, now);
+    if (window !== undefined) {
       window.count += 1;
       return window.count;
     }
@@ -28,10 +29,16 @@ export class WindowCounter {
     return 1;
   }
 
-  /** Whole seconds until a key's window ends, at least one: what `Retry-After` says. */
+  /** Whole seconds until a key's window ends, or would if it began now: what `Retry-After` says. */
   secondsLeft(key: string, now: number): number {
-    const until = this.#windows.get(key)?.until ?? now;
-    return Math.max(1, Math.ceil((until - now) / 1000));
+    const until = this.#open(key, now)?.until ?? now + this.#windowMillis;
+    return Math.ceil((until - now) / 1000);
+  }
+
+  /** Undefined where it has ended, or would begin in the future: then the clock was set back, which shuts nobody out. */
+  #open(key: string, now: number): Window | undefined {
+    const window = this.#windows.get(key);
+    return window !== undefined && window.until > now && window.until - this.#windowMillis <= now ? window : undefined;
   }
 
   /** Windows stand in the order in which they started, so those that ended come first. */
