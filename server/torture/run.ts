@@ -4,10 +4,11 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres-server.ts';
 import type { Experiment, Finding } from './experiment.ts';
+import { hostile } from './hostile.ts';
 
 /** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
 
-const experiments: readonly Experiment[] = [];
+const experiments: readonly Experiment[] = [hostile];
 
 const page = new URL('../../docs/reliability.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });
