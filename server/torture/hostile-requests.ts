@@ -42,7 +42,8 @@ export function makeExchange(source: Source, index: number): Exchange {
 
 /** Connections on which the client falls silent in the middle of a request. */
 export function makeSilent(source: Source, index: number): Exchange {
-  const maker = new Maker(new Random(source.seed * 7 + index), source, index);
+  // Far from the numbers of other connections, so that no mark is used twice.
+  const maker = new Maker(new Random(source.seed * 7 + index), source, 100_000_000 + index);
   return { shots: [maker.cut()], pace: 'whole', end: 'silent', from: maker.address() };
 }
 

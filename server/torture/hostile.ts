@@ -23,8 +23,8 @@ type HostileOptions = {
 };
 
 const exchangeMillisMax = 30_000;
-/** The longest that the service waits for the rest of a body is 30 seconds. */
-const silentMillisMax = 45_000;
+/** The longest that the service waits for the next piece of an upload is 60 seconds. */
+const silentMillisMax = 80_000;
 const idleMillis = 5_000;
 /** What the service may hold more at the end than after the warm-up. */
 const growthBytesMax = 48 * 2 ** 20;
