@@ -5,10 +5,11 @@ import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres-server.ts';
 import type { Experiment, Finding } from './experiment.ts';
 import { hostile } from './hostile.ts';
+import { timing } from './timing.ts';
 
 /** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
 
-const experiments: readonly Experiment[] = [hostile];
+const experiments: readonly Experiment[] = [hostile, timing];
 
 const page = new URL('../../docs/reliability.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });
