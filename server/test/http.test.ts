@@ -455,6 +455,76 @@ onEveryEngine('HTTP', (engine) => {
       );
     });
 
+    it('200: requests with Expect: 100-continue among others are continued when it is their turn', async () => {
+      const body = JSON.stringify({ content: 'continued' });
+      const headers = [bearer(one.keys.knowledge), json, 'Expect: 100-continue', `Content-Length: ${body.length}`];
+      const text = [
+        head(`GET ${pagePath} HTTP/1.1`, 'X-Request-Id: n0', bearer(one.keys.app)),
+        head(`GET ${pagePath} HTTP/1.1`, 'X-Request-Id: n1', 'Expect: 100-continue', bearer(one.keys.app)),
+        head(`PATCH ${one.chunkPath} HTTP/1.1`, 'X-Request-Id: n2', ...headers) + body,
+        closing('GET /health/live HTTP/1.1', 'X-Request-Id: last'),
+      ];
+      const answers = await raw(text.join(''));
+      assert.deepEqual(
+        answers.map(({ status, headers }) => `${status} ${headers['x-request-id'] ?? ''}`),
+        ['200 n0', '100 ', '200 n1', '100 ', '200 n2', '200 last'],
+      );
+    });
+
+    it('200: a request that asks for an upgrade is the last one answered', async () => {
+      const upgrade = [
+        'X-Request-Id: n0',
+        'Connection: Upgrade, HTTP2-Settings',
+        'Upgrade: h2c',
+        'HTTP2-Settings: AAMAAABk',
+      ];
+      const answers = await raw(head('GET /health/live HTTP/1.1', ...upgrade) + head('GET /health/live HTTP/1.1'));
+      assert.deepEqual(
+        answers.map(({ status, headers }) => `${status} ${headers['x-request-id']} ${headers.connection}`),
+        ['200 n0 close'],
+      );
+    });
+
+    it('400 bad_request: a body that is no JSON is no reason to close the connection', async () => {
+      const headers = [bearer(one.keys.knowledge), json, 'Content-Length: 3'];
+      const patch = `${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}{{{`;
+      const answers = await raw(patch + patch + closing('GET /health/live HTTP/1.1'));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [400, 400, 200],
+      );
+    });
+
+    it('405: CONNECT behind another request waits for its answer', async () => {
+      const body = JSON.stringify({ content: `then CONNECT ${Date.now()}` });
+      const headers = [bearer(one.keys.knowledge), json, `Content-Length: ${body.length}`];
+      const answers = await raw(
+        `${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}${body}${head('CONNECT x:1 HTTP/1.1')}`,
+      );
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 405],
+      );
+    });
+
+    it('a CONNECT that is reset harms nothing', async () => {
+      const uncaught: Error[] = [];
+      const note = (error: Error) => void uncaught.push(error);
+      process.on('uncaughtExceptionMonitor', note);
+      for (let times = 0; times < 20; times += 1) {
+        const socket = net.connect(service.port, '127.0.0.1').on('error', () => {});
+        await once(socket, 'connect');
+        await new Promise((resolve) => socket.write(head('CONNECT x:1 HTTP/1.1'), resolve));
+        // At times before it is answered, at times after.
+        if (times % 2 === 0) await once(socket, 'data');
+        socket.resetAndDestroy();
+        await once(socket, 'close');
+      }
+      await first(closing('GET /health/live HTTP/1.1'));
+      process.off('uncaughtExceptionMonitor', note);
+      assert.deepEqual(uncaught, [], 'it would have ended the process');
+    });
+
     it('400 bad_request: a bad second request on a connection; the first was answered', async () => {
       const good = head(`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app));
       const answers = await raw(good, 'nonsense\r\n\r\n');

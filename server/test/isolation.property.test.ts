@@ -6,7 +6,6 @@ import type { KeyKind } from '../src/contract/record.ts';
 import { makeSecret } from '../src/domain/secret.ts';
 import {
   type Answer,
-  type Ask,
   type ChunkIds,
   chunkPath,
   makeTenant,
@@ -16,107 +15,17 @@ import {
   type Service,
   startService,
 } from './harness.ts';
+import { makeRows, operations, type Question, rowOf } from './isolation-matrix.ts';
+import { callersOf, kinds, makeDataset, makeScene, provider, visible } from './isolation-scene.ts';
 
-const kinds = ['app', 'knowledge', 'writer', 'admin'] as const satisfies readonly KeyKind[];
 const metricsToken = 'metrics-token-of-this-test';
 const records = { 'content-type': 'application/x-ndjson' };
-
-/** What a caller can tell two answers apart by. */
-function visible({ status, headers, text }: Answer): object {
-  const { date: _, 'x-request-id': __, ...rest } = headers;
-  return { status, headers: rest, text };
-}
-
-/** One knowledge base with one chunk. */
-function makeDataset(workspace_id: string) {
-  const ids = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID(), chunk: randomUUID() };
-  return {
-    ids,
-    records: [
-      { record: 'dataset', id: ids.dataset, workspace_id, name: 'd' },
-      { record: 'document', id: ids.document, dataset_id: ids.dataset, name: 'd' },
-      { record: 'segment', id: ids.segment, document_id: ids.document, position: 1, content: 's' },
-      { record: 'child_chunk', id: ids.chunk, segment_id: ids.segment, position: 1, content: 'c' },
-    ],
-  };
-}
-
-function provider(workspace_id: string, name: string, status = 'active') {
-  const model = {
-    model: `model of ${name}`,
-    label: {},
-    model_type: 'llm',
-    fetch_from: 'predefined-model',
-    model_properties: {},
-    status: 'active',
-    deprecated: false,
-    load_balancing_enabled: false,
-    has_invalid_load_balancing_configs: false,
-  };
-  const entry = { provider: name, label: {}, icon_small: {}, status, models: [model] };
-  return { record: 'model_provider', workspace_id, ...entry };
-}
-
-/**
- * Two workspaces. The first has a second app, a deleted conversation, a second dataset, a knowledge key restricted to
- * the first dataset, and an app that is no chat app.
- */
-function makeScene() {
-  const one = makeTenant();
-  const other = makeTenant();
-  const workspace_id = one.ids.workspace;
-  const second = {
-    app: randomUUID(),
-    conversation: randomUUID(),
-    keys: { app: makeSecret('app'), writer: makeSecret('writer') },
-  };
-  const batch = { app: randomUUID(), conversation: randomUUID(), key: makeSecret('app') };
-  const mine = { bob: randomUUID(), nobody: randomUUID(), deleted: randomUUID() };
-  const outside = makeDataset(workspace_id);
-  const sibling = makeDataset(workspace_id);
-  const restricted = makeSecret('knowledge');
-  const admin = makeSecret('admin');
-  const messages = {
-    one: [message(one.ids.conversation, 1), message(one.ids.conversation, 2), message(one.ids.conversation, 3)],
-    bob: message(mine.bob, 2),
-    deleted: message(mine.deleted, 2),
-    second: message(second.conversation, 2),
-    other: message(other.ids.conversation, 2),
-  };
-  const key = { record: 'api_key', workspace_id };
-  const all: object[] = [
-    ...one.records,
-    ...other.records,
-    { record: 'app', id: second.app, workspace_id, name: 'second', mode: 'chat' },
-    { ...key, kind: 'app', app_id: second.app, name: 'second', secret: second.keys.app },
-    { ...key, kind: 'writer', app_id: second.app, name: 'second', secret: second.keys.writer },
-    { record: 'conversation', id: second.conversation, app_id: second.app, user: 'ann' },
-    { record: 'app', id: batch.app, workspace_id, name: 'batch', mode: 'completion' },
-    { ...key, kind: 'app', app_id: batch.app, name: 'batch', secret: batch.key },
-    { record: 'conversation', id: batch.conversation, app_id: batch.app, user: 'ann' },
-    { record: 'conversation', id: mine.bob, app_id: one.ids.app, user: 'bob' },
-    { record: 'conversation', id: mine.nobody, app_id: one.ids.app, user: null },
-    { record: 'conversation', id: mine.deleted, app_id: one.ids.app, user: 'ann', deleted: true },
-    ...messages.one,
-    messages.bob,
-    messages.deleted,
-    messages.second,
-    messages.other,
-    ...outside.records,
-    // A second branch inside the first dataset.
-    ...sibling.records.slice(1).map((line) => ('dataset_id' in line ? { ...line, dataset_id: one.ids.dataset } : line)),
-    { ...key, kind: 'knowledge', name: 'restricted', dataset_ids: [one.ids.dataset], secret: restricted },
-    { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
-    provider(workspace_id, 'of one'),
-    provider(other.ids.workspace, 'of other'),
-  ];
-  return { one, other, second, batch, mine, outside, sibling, restricted, admin, messages, records: all };
-}
 
 onEveryEngine('isolation', (engine) => {
   let service: Service;
   const scene = makeScene();
-  const { one, other, second, batch, mine, outside, sibling, restricted, admin, messages } = scene;
+  const { one, other, second, batch, mine, outside, sibling, restricted, admin, messages, dead } = scene;
+  const rows = makeRows(scene);
 
   before(async () => {
     service = await startService(engine, { METRICS_TOKEN: metricsToken });
@@ -139,6 +48,55 @@ onEveryEngine('isolation', (engine) => {
     assert.ok(!about.text.includes(foreign), 'a foreign id is not repeated');
     return about;
   }
+
+  describe('every operation, every caller', () => {
+    const callers = callersOf(scene);
+    const foreign = [scene.one, scene.other].flatMap(({ ids, keyIds }) => [
+      ...Object.values(ids),
+      ...Object.values(keyIds),
+    ]);
+    let address = 0;
+
+    it('every operation of the OpenAPI document has its row, and no other', () => {
+      for (const { name } of operations) rowOf(rows, name);
+      assert.deepEqual(Object.keys(rows).sort(), operations.map(({ name }) => name).sort());
+    });
+
+    for (const { name, opens } of operations) {
+      for (const thing of rows[name]?.things ?? []) {
+        it(`${name}: ${thing.name}`, async () => {
+          // Failed keys are counted by address.
+          const from = `127.0.1.${++address}`;
+          const ask = ({ method, path, ...rest }: Question, key: string | undefined, how = method) =>
+            service.ask(how, path, { ...rest, key, from });
+          const isOpenTo = (kind: KeyKind | undefined) => opens.length === 0 || (kind && opens.includes(kind));
+          const sees = (caller: string) => thing.seenBy === 'everybody' || thing.seenBy.includes(caller);
+          const methods = name.startsWith('GET ') ? ['GET', 'HEAD'] : [undefined];
+          const before = await everything();
+          for (const how of methods) {
+            const refusal = await ask(thing.about(), undefined, how);
+            for (const [caller, { key, kind }] of Object.entries(callers)) {
+              if (sees(caller)) continue;
+              const answer = await ask(thing.about(), key, how);
+              assert.ok(!foreign.some((id) => answer.text.includes(id)), `${caller}: ${answer.text}`);
+              if (isOpenTo(kind)) {
+                const nothing = await ask(thing.nowhere?.() ?? assert.fail(`${caller} is to see all of it`), key, how);
+                assert.ok(answer.status === 404 || answer.status === 400, `${caller}: ${answer.status}`);
+                assert.deepEqual(visible(answer), visible(nothing), caller);
+              } else {
+                assert.equal(answer.status, 401, caller);
+                assert.deepEqual(visible(answer), visible(refusal), caller);
+              }
+            }
+          }
+          assert.equal(await everything(), before, 'nothing was written');
+          for (const [caller, { key }] of Object.entries(callers)) {
+            if (sees(caller)) assert.equal((await ask(thing.about(), key)).status, 200, caller);
+          }
+        });
+      }
+    }
+  });
 
   describe('GET /messages', () => {
     const ask = (key: string, query: Record<string, string>, headers: Record<string, string> = {}) =>
@@ -459,6 +417,22 @@ onEveryEngine('isolation', (engine) => {
         assert.equal(await everything(), before, 'nothing was written');
       });
 
+      it(`400: ${writer} learns of a foreign conversation that its id is taken, and nothing else`, async () => {
+        const taken = { [second.app]: second.conversation, [batch.app]: batch.conversation, ...conversationOf };
+        const seen = new Set<string>();
+        const claim = (id: string, more: object = {}) =>
+          post(key, { record: 'conversation', id, app_id: app, ...more });
+        const foreign = Object.entries({ ...taken, [one.ids.app]: mine.deleted }).filter(([owner]) => owner !== app);
+        for (const [, id] of foreign) {
+          for (const more of [{}, { user: 'ann' }, { user: 'bob', deleted: true }, { created_at: 1 }]) {
+            seen.add(JSON.stringify(visible(await claim(id, more))));
+          }
+          seen.add(JSON.stringify(visible(await claim(id.toUpperCase()))));
+        }
+        assert.equal(seen.size, 1, [...seen].join('\n'));
+        assert.match([...seen].join(), /line 1: conversation: app_id may not change/);
+      });
+
       it(`400: ${writer}: every other kind of record is refused alike, whatever it names`, async () => {
         const before = await everything();
         const refused: ((id: string) => object)[] = [
@@ -527,64 +501,20 @@ onEveryEngine('isolation', (engine) => {
   });
 
   describe('keys that do not open', () => {
-    const workspace_id = one.ids.workspace;
-    const dead = (name: string, more: object) =>
-      kinds.map((kind) => {
-        const reach = kind === 'admin' ? {} : { workspace_id };
-        const app = kind === 'app' || kind === 'writer' ? { app_id: one.ids.app } : {};
-        return { record: 'api_key', kind, ...reach, ...app, name, secret: makeSecret(kind), ...more };
-      });
-    const revoked = dead('revoked', { revoked_at: 1 });
-    const expired = dead('expired', { expires_at: 1 });
-    const both = dead('both', { expires_at: 1, revoked_at: 1 });
-    before(() => service.load([...revoked, ...expired, ...both]));
-
     const right: Record<KeyKind, string> = {
       app: one.keys.app,
       knowledge: one.keys.knowledge,
       writer: one.keys.writer,
       admin,
     };
-    const models = '/v1/workspaces/current/models/model-types/llm';
-    const operations: Record<string, { method: string; path: string; ask: Ask; opens: readonly KeyKind[] }> = {
-      'GET /messages': {
-        method: 'GET',
-        path: `/v1/messages?conversation_id=${one.ids.conversation}`,
-        ask: {},
-        opens: ['app'],
-      },
-      'GET /messages without parameters': { method: 'GET', path: '/v1/messages', ask: {}, opens: ['app'] },
-      'GET chunk': { method: 'GET', path: one.chunkPath, ask: {}, opens: ['knowledge'] },
-      'PATCH chunk': { method: 'PATCH', path: one.chunkPath, ask: { body: { content: 'x' } }, opens: ['knowledge'] },
-      'PATCH chunk with no content type': {
-        method: 'PATCH',
-        path: one.chunkPath,
-        ask: { body: '{' },
-        opens: ['knowledge'],
-      },
-      'PATCH chunk that exists nowhere': {
-        method: 'PATCH',
-        path: chunkPath({ ...one.ids, dataset: randomUUID() }),
-        ask: { body: { content: ' ' }, headers: { 'if-match': '"x"' } },
-        opens: ['knowledge'],
-      },
-      'GET models': { method: 'GET', path: models, ask: {}, opens: ['app', 'knowledge'] },
-      'GET models of no type': { method: 'GET', path: `${models}x`, ask: {}, opens: ['app', 'knowledge'] },
-      'GET /admin/records': { method: 'GET', path: '/admin/records', ask: {}, opens: ['admin'] },
-      'POST /admin/records': {
-        method: 'POST',
-        path: '/admin/records',
-        ask: { headers: records, body: ndjson([{ record: 'workspace', id: randomUUID(), name: 'never' }]) },
-        opens: ['admin', 'writer'],
-      },
-      'POST /admin/records with no content type': {
-        method: 'POST',
-        path: '/admin/records',
-        ask: { body: 'x' },
-        opens: ['admin', 'writer'],
-      },
-      'GET /metrics': { method: 'GET', path: '/metrics', ask: {}, opens: ['admin'] },
-    };
+    /** Every operation that takes a key, asked about what its keys open, and in ways that fail behind the key. */
+    const asked = operations
+      .filter(({ opens }) => opens.length > 0)
+      .flatMap(({ name, opens }) => {
+        const { things, odd = {} } = rowOf(rows, name);
+        const all = [...things.slice(0, 1).map((thing) => [name, thing.about] as const), ...Object.entries(odd)];
+        return all.map(([title, ask]) => ({ title, ask, opens }));
+      });
 
     /** Every Authorization header that does not open the operation. */
     function headersRefused(path: string, opens: readonly KeyKind[]): [string, string | undefined][] {
@@ -611,10 +541,7 @@ onEveryEngine('isolation', (engine) => {
         ['a digest', `Bearer ${digest}`],
         ['very long', `Bearer ${'a'.repeat(4000)}`],
         ...kinds.map((kind): [string, string] => [`unknown ${kind}`, `Bearer ${makeSecret(kind)}`]),
-        ...[...revoked, ...expired, ...both].map(({ name, kind, secret }): [string, string] => [
-          `${name} ${kind}`,
-          `Bearer ${secret}`,
-        ]),
+        ...dead.map(({ name, kind, secret }): [string, string] => [`${name} ${kind}`, `Bearer ${secret}`]),
         ...kinds
           .filter((kind) => !opens.includes(kind))
           .map((kind): [string, string] => [`of kind ${kind}`, `Bearer ${right[kind]}`]),
@@ -622,21 +549,22 @@ onEveryEngine('isolation', (engine) => {
     }
 
     let address = 1;
-    for (const [operation, { method, path, ask, opens }] of Object.entries(operations)) {
+    for (const { title, ask, opens } of asked) {
+      const { method, path, ...rest } = ask();
       // Failed keys are counted by address; each operation fails from its own.
       const from = `127.0.0.${++address}`;
       const send = (authorization: string | undefined, how = method) =>
         service.ask(how, path, {
-          ...ask,
+          ...rest,
           from,
           headers: {
-            ...(typeof ask.body === 'object' && { 'content-type': 'application/json' }),
-            ...ask.headers,
+            ...(typeof rest.body === 'object' && { 'content-type': 'application/json' }),
+            ...rest.headers,
             ...(authorization !== undefined && { authorization }),
           },
         });
 
-      it(`401: ${operation}: whatever is wrong with a key, the answer is the same`, async () => {
+      it(`401: ${title}: whatever is wrong with a key, the answer is the same`, async () => {
         const before = await everything();
         const seen = new Map<string, string[]>();
         for (const [name, header] of headersRefused(path, opens)) {
@@ -652,7 +580,7 @@ onEveryEngine('isolation', (engine) => {
       });
 
       if (method === 'GET') {
-        it(`401: HEAD of ${operation}: the same, without a body`, async () => {
+        it(`401: HEAD of ${title}: the same, without a body`, async () => {
           const seen = new Set<string>();
           for (const [, header] of headersRefused(path, opens)) {
             const answer = await send(header, 'HEAD');
@@ -664,7 +592,7 @@ onEveryEngine('isolation', (engine) => {
         });
       }
 
-      it(`not 401: ${operation}: the right kinds open it, with the scheme in any letter case`, async () => {
+      it(`not 401: ${title}: the right kinds open it, with the scheme in any letter case`, async () => {
         for (const kind of opens) {
           for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
             // A HEAD or a question with an error behind the key shows as well that the key was taken.
@@ -677,8 +605,9 @@ onEveryEngine('isolation', (engine) => {
 
     it('401: the same body and headers on every operation', async () => {
       const seen = new Set<string>();
-      for (const { method, path, ask } of Object.values(operations)) {
-        const answer = await service.ask(method, path, ask);
+      for (const { ask } of asked) {
+        const { method, path, ...rest } = ask();
+        const answer = await service.ask(method, path, rest);
         assert.equal(answer.status, 401);
         // Whether the connection stays open may hang on the request's body.
         const { connection: _, 'keep-alive': __, ...headers } = answer.headers;
@@ -701,7 +630,7 @@ onEveryEngine('isolation', (engine) => {
         ...Object.values(one.keys),
         ...Object.values(other.keys),
         ...Object.values(second.keys),
-        ...[...revoked, ...expired, ...both].map(({ secret }) => secret),
+        ...dead.map(({ secret }) => secret),
         batch.key,
         restricted,
         admin,

@@ -612,7 +612,7 @@ describe('plans on PostgreSQL', () => {
         child_chunk_id: 'h1',
       });
       const questions: [string, string, (string | number | null)[], number][] = [
-        ['key', sql.findKey, ['c4ca4238a0b923820dcc509a6f75849b'], 2],
+        ['key', sql.findKey, ['c4ca4238a0b923820dcc509a6f75849b', 0], 2],
         ['held page', findPage(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
         ['held page with first_id', findPage(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],

@@ -4,12 +4,14 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres-server.ts';
 import type { Experiment, Finding } from './experiment.ts';
+import { hostile } from './hostile.ts';
 import { keys } from './keys.ts';
 import { overload } from './overload.ts';
+import { timing } from './timing.ts';
 
 /** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
 
-const experiments: readonly Experiment[] = [keys, overload];
+const experiments: readonly Experiment[] = [hostile, timing, overload, keys];
 
 const page = new URL('../../docs/reliability.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });

@@ -6,8 +6,9 @@ export type CallerFound = { caller: Caller; until: number };
 
 /** The caller that the secret of this digest stands for; undefined for an unknown, expired or revoked one. */
 export async function findCaller(store: Store, digest: string, now: number): Promise<CallerFound | undefined> {
-  const key = await store.findKey(digest);
-  if (key === undefined || key.revoked_at !== null) return undefined;
+  const key = await store.findKey(digest, now);
+  if (key === undefined) return undefined;
+  // What the store remembers may have expired since.
   const until = key.expires_at ?? Number.POSITIVE_INFINITY;
   const caller = until <= now ? undefined : callerOf(key);
   return caller && { caller, until };

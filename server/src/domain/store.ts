@@ -15,7 +15,6 @@ export type KeyFound = {
   app: App | null;
   dataset_ids: readonly string[] | null;
   expires_at: number | null;
-  revoked_at: number | null;
 };
 
 /** A key as `keys list` shows it: everything but what could open something. */
@@ -121,7 +120,8 @@ export interface Intake {
 
 /** Where it is kept. Absence is a value here; what it means is the domain's to say. */
 export interface Store {
-  findKey(digest: string): Promise<KeyFound | undefined>;
+  /** A key that opens something: neither revoked nor expired. It may have been so up to a few seconds ago. */
+  findKey(digest: string, now: number): Promise<KeyFound | undefined>;
 
   /**
    * Changes whenever anything in the database does; what was read under a mark holds while the mark stands. Undefined

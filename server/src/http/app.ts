@@ -12,7 +12,7 @@ import type { Store } from '../domain/store.ts';
 import { Bearer, checkFirst } from './bearer.ts';
 import { dropRest, readJson } from './body.ts';
 import { childChunkRoutes } from './child-chunks.ts';
-import { answerClientError, answerOn, sendError, writeError } from './errors.ts';
+import { answerClientError, answerInTurn, answerOn, sendError, writeError } from './errors.ts';
 import { FastLane } from './fast-lane.ts';
 import { Gate } from './gate.ts';
 import { healthRoutes } from './health.ts';
@@ -101,6 +101,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     reply.header('x-request-id', request.id);
     if (gate.hasRefused(request.raw)) throw overloaded;
     requireOneHost(request.raw);
+    // Node forgets what came along with such a request, so the client is told that the connection ends.
+    if (request.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false;
     if (request.is404 || hasEmptyPart(request.params)) refuseRoute(table, request, reply);
   });
   app.addHook('onRequest', look);
@@ -189,10 +191,23 @@ function originForm(url: string): string {
   return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
 }
 
-/** Requests that Node would answer by itself, without our envelope. */
+/** Requests that Node would answer by itself: without our envelope, or out of turn. */
 function answerOddities(app: App): void {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    const go = () => {
+      response.writeContinue();
+      app.server.emit('request', request, response);
+    };
+    // Behind other requests on its connection it waits, or its `100 Continue` would end up inside an answer.
+    if (response.socket === null) response.once('socket', go);
+    else go();
+  });
   app.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    writeError(socket, new ServiceError('method_not_allowed', 'CONNECT is not taken here'), { allow: 'GET, HEAD' });
+    // Node has let go of the socket, and an error that nobody listens to ends the process.
+    socket.on('error', () => socket.destroy());
+    answerInTurn(socket, () => {
+      writeError(socket, new ServiceError('method_not_allowed', 'CONNECT is not taken here'), { allow: 'GET, HEAD' });
+    });
   });
 }

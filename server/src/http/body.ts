@@ -89,6 +89,8 @@ export async function* streamBody(payload: Readable): AsyncGenerator<Uint8Array>
  * closed, so the rest is read and dropped, up to a bound.
  */
 export const dropRest: onSendHookHandler = (request, reply, payload, done) => {
+  // Fastify means to close the connection after a body that it could not read; we read them all.
+  if (reply.hasHeader('connection')) reply.removeHeader('connection');
   if (request.raw.complete || !hasBody(request.raw)) return done(null, payload);
   drop(request, reply).then(() => done(null, payload), done);
 };
@@ -108,8 +110,6 @@ async function drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
   const ended = new Promise<void>((resolve) => raw.once('end', resolve).once('close', resolve));
   void ended.then(() => clearTimeout(timer));
   raw.resume();
-  // Fastify means to close the connection after a body that it did not read; we are reading it.
-  if (reply.hasHeader('connection')) reply.removeHeader('connection');
   if (reply.raw.shouldKeepAlive) return;
   // Most often the rest is already on its way, and the answer can close the connection as any other does.
   await Promise.race([ended, sleep(limits.closeGraceMillis)]);

@@ -91,6 +91,13 @@ export function answerOn(socket: Socket): ServerResponse | undefined {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
+/** Once what was asked before on the connection has been answered. */
+export function answerInTurn(socket: Socket, answer: () => void): void {
+  const pending = answerOn(socket);
+  if (pending === undefined) answer();
+  else pending.once('close', () => setImmediate(answerInTurn, socket, answer));
+}
+
 /** What the HTTP parser refuses never becomes a request: the answer is written to the socket as it is. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   const pending = answerOn(socket);

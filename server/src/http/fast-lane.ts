@@ -41,6 +41,8 @@ const prefix = `${messagesPath}?`;
 const unusual = /[#;\x00-\x20\x7f-\uffff]/;
 /** Questions that were asked lately, by their spelling. */
 const questionsMin = 2_000;
+/** Longer ones are not kept: whoever asks, also without a key, would fill the memory with them. */
+const questionUnitsMax = 500;
 
 /**
  * Answers plain requests for pages before the framework sees them, which saves more than half of what they cost. It
@@ -159,7 +161,7 @@ export class FastLane {
     const read = unusual.test(query) ? undefined : this.#readQuery(parse(query)).value;
     if (read === undefined) return undefined;
     const question = { ...questionOf(read, this.#pageOrder), app_id: undefined, page: undefined };
-    this.#questions.set(url, question);
+    if (url.length <= questionUnitsMax) this.#questions.set(url, question);
     return question;
   }
 }

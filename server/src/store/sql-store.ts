@@ -38,12 +38,12 @@ export class SqlStore implements Store {
     this.#keys = new KeyCache(engine.keyCacheMillis);
   }
 
-  findKey(digest: string): Promise<KeyFound | undefined> {
-    return this.#keys.find(digest, () => this.#askKey(digest));
+  findKey(digest: string, now: number): Promise<KeyFound | undefined> {
+    return this.#keys.find(digest, () => this.#askKey(digest, now));
   }
 
-  async #askKey(digest: string): Promise<KeyFound | undefined> {
-    const [row] = await this.#engine.read(sql.findKey, digest);
+  async #askKey(digest: string, now: number): Promise<KeyFound | undefined> {
+    const [row] = await this.#engine.read(sql.findKey, digest, now);
     if (row === undefined) return undefined;
     const { app_id, mode, ...key } = parseKey(row);
     return { ...key, app: app_id === null || mode === null ? null : { id: app_id, mode } } as KeyFound;
