@@ -7,6 +7,7 @@ const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./serve.ts')).serveCommand,
   import: async () => (await import('./records.ts')).importCommand,
   export: async () => (await import('./records.ts')).exportCommand,
+  backup: async () => (await import('./backup.ts')).backupCommand,
   keys: async () => (await import('./keys.ts')).keysCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   purge: async () => (await import('./purge.ts')).purgeCommand,
@@ -20,6 +21,7 @@ Commands:
   serve      serve the HTTP API
   import     take records in
   export     write all records out
+  backup     copy the embedded database while it serves
   keys       create, list and revoke API keys
   migrate    bring the database schema up to date
   purge      erase conversations for good

@@ -121,3 +121,11 @@ export const isClosed = (error: unknown): boolean => (error as { code?: string }
 export const sqliteBusy = 5;
 /** Busy, locked, read-only, interrupted, I/O error, full, cannot open: not wrong, only not now. */
 export const sqlitePassing: readonly number[] = [sqliteBusy, 6, 8, 9, 10, 13, 14];
+
+const plainWords: Readonly<Record<number, string>> = { 8: 'the database file is read-only', 13: 'the disk is full' };
+
+/** What keeps SQLite from writing, for people. */
+export function inPlainWords(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return plainWords[sqliteCode(error) ?? 0] ?? message;
+}
