@@ -9,7 +9,18 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sqliteMigrations } from '../src/store/schema.ts';
 import { backUpUnderLoad } from '../torture/backup.ts';
-import { ask, command, newFolder, oneLine, type Ran, run, runMany, type Scope, serve } from './cli-helpers.ts';
+import {
+  ask,
+  command,
+  newFolder,
+  oneLine,
+  type Ran,
+  run,
+  runMany,
+  type Scope,
+  serve,
+  withFilesUpTo,
+} from './cli-helpers.ts';
 import { makeWorld, message, ndjson } from './harness.ts';
 
 const database = 'data/backscroll.db';
@@ -91,9 +102,7 @@ describe('backup', { concurrency: 3 }, () => {
     );
     const cwd = await holding(t, [...records, ...filler]);
     await writeFile(join(cwd, 'out.db'), 'an older backup');
-    // Blocks of 512 bytes: half a megabyte of two.
-    const shell = { command: '/bin/sh', before: ['-c', 'ulimit -f 1000; exec "$0" "$@"', command] };
-    assertFailed(await run(['backup', 'out.db'], { cwd, ...shell }), /could not be copied/);
+    assertFailed(await run(['backup', 'out.db'], { cwd, ...withFilesUpTo(1_000) }), /could not be copied/);
     assert.deepEqual(readdirSync(cwd).sort(), ['data', 'out.db']);
     assert.equal(readFileSync(join(cwd, 'out.db'), 'utf8'), 'an older backup');
     assertDone(await run(['backup', 'out.db'], { cwd }));

@@ -4,11 +4,12 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres-server.ts';
 import { backup } from './backup.ts';
+import { disk } from './disk.ts';
 import type { Experiment, Finding } from './experiment.ts';
 
 /** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
 
-const experiments: readonly Experiment[] = [backup];
+const experiments: readonly Experiment[] = [backup, disk];
 
 const page = new URL('../../docs/reliability.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });

@@ -81,7 +81,8 @@ function explain(error: Error): number {
   const wrongUsage = error instanceof Usage;
   const hint = wrongUsage ? ' (see backscroll --help)' : '';
   const start = error instanceof BadSetting || wrongUsage ? 'backscroll: ' : '';
-  process.stderr.write(`${start}${visible(error.message.replaceAll('\n', ' '))}${hint}\n`);
+  const cause = typeof error.cause === 'string' ? `: ${error.cause}` : '';
+  process.stderr.write(`${start}${visible(`${error.message}${cause}`.replaceAll('\n', ' '))}${hint}\n`);
   return wrongUsage ? 2 : 1;
 }
 

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
+import { inPlainWords } from './plain-words.ts';
 import type { BackupAnswer } from './sqlite-backup.ts';
-import { inPlainWords } from './sqlite-connection.ts';
 import { sqliteSchemaStatus } from './sqlite-migrate.ts';
 
 /** A thread that copies the database, so that the one which started it can show progress and obey signals. */

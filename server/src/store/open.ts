@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../domain/store.ts';
+import { inPlainWords } from './plain-words.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import type { Migration, SchemaStatus } from './schema.ts';
 import { SqlStore } from './sql-store.ts';
 import { SqliteEngine } from './sqlite.ts';
 import { backupSqlite } from './sqlite-backup.ts';
-import { sqliteCode } from './sqlite-connection.ts';
+import { sqliteCode } from './sqlite-codes.ts';
 import { migrateSqlite, sqliteSchemaStatus } from './sqlite-migrate.ts';
 
 /** What a DATABASE_URL names, before it is opened. */
@@ -46,7 +47,7 @@ function sqliteAt(url: string): Database {
       return work();
     } catch (error) {
       const isSqlite = sqliteCode(error) !== undefined;
-      throw isSqlite ? new Error(`the database ${path}: ${(error as Error).message}`) : error;
+      throw isSqlite ? new Error(`the database ${path}: ${inPlainWords(error)}`) : error;
     }
   };
   return {
