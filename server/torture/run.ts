@@ -5,11 +5,12 @@ import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres-server.ts';
 import { backup } from './backup.ts';
 import { disk } from './disk.ts';
+import { erasure } from './erasure.ts';
 import type { Experiment, Finding } from './experiment.ts';
 
 /** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
 
-const experiments: readonly Experiment[] = [backup, disk];
+const experiments: readonly Experiment[] = [backup, disk, erasure];
 
 const page = new URL('../../docs/reliability.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });
