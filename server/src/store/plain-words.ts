@@ -3,7 +3,7 @@ import { sqliteCode } from './sqlite-codes.ts';
 const full = 'the disk is full: free some space';
 const words: Readonly<Record<string | number, string>> = {
   8: 'the database file is read-only: let the user who runs this write to it',
-  10: 'the disk does not take it: look for failures of the disk and for limits on the size of files',
+  10: 'the disk does not take it: look whether it is full or failing, and for limits on the size of files',
   13: full,
   14: 'a file cannot be opened: look at the permissions of the folder',
   ENOSPC: full,
