@@ -28,7 +28,7 @@ process.once('exit', () => {
 });
 
 export type Settings = Record<string, string | undefined>;
-type Place = { cwd: string; env?: Settings | undefined; command?: string; before?: string[] };
+type Place = { cwd: string; env?: Settings | undefined; command?: string; before?: string[]; uid?: number | undefined };
 /** What a test, a hook or a suite offers for tidying up. */
 export type Scope = { after: (tidy: () => Promise<void>) => void };
 
@@ -51,12 +51,19 @@ function start(args: readonly string[], place: Place): Child {
     cwd: place.cwd,
     env: { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...place.env },
     stdio: ['pipe', 'pipe', 'pipe'],
+    ...(place.uid !== undefined && { uid: place.uid, gid: place.uid }),
   });
   children.add(child);
   child.once('exit', () => children.delete(child));
   child.stdin.on('error', () => undefined);
   return child;
 }
+
+/** The command with no file, pipes aside, that may grow beyond so many blocks of 512 bytes: a small disk of its own. */
+export const withFilesUpTo = (blocks: number) => ({
+  command: '/bin/sh',
+  before: ['-c', `ulimit -S -f ${blocks}; exec "$0" "$@"`, command],
+});
 
 export type Ran = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 

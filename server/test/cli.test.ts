@@ -83,7 +83,7 @@ const exported = async (cwd: string, env?: Settings): Promise<string> =>
 describe('help', together, () => {
   const calls = [
     ['--help'],
-    ...['serve', 'import', 'export', 'keys', 'migrate', 'purge'].map((name) => [name, '--help']),
+    ...['serve', 'import', 'export', 'backup', 'keys', 'migrate', 'purge'].map((name) => [name, '--help']),
     ...['create', 'list', 'revoke'].map((name) => ['keys', name, '--help']),
   ];
   it('is there everywhere, on standard output, whatever the settings are', async (t) => {
@@ -104,7 +104,8 @@ describe('help', together, () => {
 
   it('names every command and every setting', async (t) => {
     const stdout = assertDone(await run(['--help'], { cwd: await newFolder(t) }));
-    for (const name of ['serve', 'import', 'export', 'keys', 'migrate', 'purge']) assert.match(stdout, RegExp(name));
+    for (const name of ['serve', 'import', 'export', 'backup', 'keys', 'migrate', 'purge'])
+      assert.match(stdout, RegExp(name));
     for (const name of ['HOST', 'PORT', 'DATABASE_URL', 'PAGE_ORDER', 'LOG_LEVEL', 'RATE_LIMIT', 'METRICS_TOKEN'])
       assert.match(stdout, RegExp(name));
   });
@@ -122,6 +123,8 @@ describe('wrong usage: exit 2 and one line on standard error', together, () => {
     [['import'], /FILE/],
     [['import', '--fast', 'x'], /--fast/],
     [['export', 'one', 'two'], /two/],
+    [['backup'], /FILE/],
+    [['backup', 'one', 'two'], /two/],
     [['keys'], /keys/],
     [['keys', 'destroy'], /destroy/],
     [['keys', 'revoke'], /ID/],
@@ -418,12 +421,13 @@ describe('import and export', together, () => {
     assert.deepEqual(readdirSync(cwd).sort(), ['broken.db', 'data', 'out.ndjson']);
   });
 
-  it('does not make a database to export, list, revoke or purge in', async (t) => {
+  it('does not make a database to export, back up, list, revoke or purge in', async (t) => {
     const cwd = await newFolder(t);
     const id = randomUUID();
     const calls = [
       ['export'],
       ['export', 'out'],
+      ['backup', 'out'],
       ['keys', 'list'],
       ['keys', 'revoke', id],
       ['purge', '--conversation', id, '--yes'],
@@ -793,7 +797,7 @@ describe('migrate', together, () => {
     db.close();
     const bytes = readFileSync(databaseIn(cwd));
     const env = { PORT: '0', LOG_LEVEL: 'silent' };
-    const calls = [['serve'], ['import', starterRecords], ['migrate'], ['export'], ['keys', 'list']];
+    const calls = [['serve'], ['import', starterRecords], ['migrate'], ['export'], ['backup', 'out'], ['keys', 'list']];
     const ran = await runMany(
       calls.map((args) => ({ args })),
       { cwd, env },

@@ -120,7 +120,8 @@ describe('the source', () => {
       filesOf(path).forEach(visit);
     };
     // Threads are started by the names of their files.
-    for (const root of ['cli/main.ts', 'store/sqlite-writer.ts', 'store/check-thread.ts']) visit(root);
+    const threads = ['sqlite-writer', 'check-thread', 'backup-thread'].map((name) => `store/${name}.ts`);
+    for (const root of ['cli/main.ts', ...threads]) visit(root);
     assert.deepEqual(
       [...modules.keys()].filter((path) => !reached.has(path)),
       [],

@@ -3,6 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres-server.ts';
+import { backup } from './backup.ts';
+import { disk } from './disk.ts';
+import { erasure } from './erasure.ts';
 import type { Experiment, Finding } from './experiment.ts';
 import { hostile } from './hostile.ts';
 import { keys } from './keys.ts';
@@ -11,7 +14,7 @@ import { timing } from './timing.ts';
 
 /** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
 
-const experiments: readonly Experiment[] = [hostile, timing, overload, keys];
+const experiments: readonly Experiment[] = [disk, backup, erasure, hostile, timing, overload, keys];
 
 const page = new URL('../../docs/reliability.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });

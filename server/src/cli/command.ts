@@ -45,6 +45,9 @@ export async function withStore<T>(
 
 export const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
+/** One line on the terminal, rewritten in place. */
+export const showLine = (text: string): void => void process.stderr.write(`\r\x1b[K${text}`);
+
 /** Text that somebody else wrote, without what a terminal would obey. */
 export const visible = (text: string): string =>
   text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -7,6 +7,7 @@ const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./serve.ts')).serveCommand,
   import: async () => (await import('./records.ts')).importCommand,
   export: async () => (await import('./records.ts')).exportCommand,
+  backup: async () => (await import('./backup.ts')).backupCommand,
   keys: async () => (await import('./keys.ts')).keysCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   audit: async () => (await import('./audit.ts')).auditCommand,
@@ -21,6 +22,7 @@ Commands:
   serve      serve the HTTP API
   import     take records in
   export     write all records out
+  backup     copy the embedded database while it serves
   keys       create, list and revoke API keys
   migrate    bring the database schema up to date
   audit      show who did what to which records
@@ -84,7 +86,8 @@ function explain(error: Error): number {
   const wrongUsage = error instanceof Usage;
   const hint = wrongUsage ? ' (see backscroll --help)' : '';
   const start = error instanceof BadSetting || wrongUsage ? 'backscroll: ' : '';
-  process.stderr.write(`${start}${visible(error.message.replaceAll('\n', ' '))}${hint}\n`);
+  const cause = typeof error.cause === 'string' ? `: ${error.cause}` : '';
+  process.stderr.write(`${start}${visible(`${error.message}${cause}`.replaceAll('\n', ' '))}${hint}\n`);
   return wrongUsage ? 2 : 1;
 }
 

@@ -1,12 +1,13 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { importRecords } from '../domain/import-records.ts';
 import type { RecordSource } from '../domain/read-lines.ts';
 import { commandLine } from '../domain/references.ts';
 import type { ImportProgress } from '../domain/store.ts';
-import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
+import { databaseOf } from '../store/open.ts';
+import { type Command, epochSeconds, parse, print, showLine, Usage, withStore } from './command.ts';
+import { regularFile, requireOther, writeWhole } from './whole-file.ts';
 
 const readBytes = 524_288;
 const progressMillis = 200;
@@ -46,26 +47,18 @@ Keys are written as digests, never as secrets. Works while the service runs.`,
     await withStore(config, 'existing', async (store) => {
       const records = Readable.from(store.exportRecords());
       if (file === undefined || file === '-') await pipeline(records, process.stdout, { end: false });
-      else await writeWhole(file, records);
+      else await writeRecords(file, records, databaseOf(config).files);
     });
     return 0;
   },
 };
 
-/** The file appears when it is whole and on disk; what was there before stays until then. A pipe or device is written to. */
-async function writeWhole(given: string, bytes: Readable): Promise<void> {
-  const file = await realpath(given).catch(() => given);
-  const there = await stat(file).catch(() => undefined);
-  if (there !== undefined && !there.isFile()) return pipeline(bytes, createWriteStream(file));
-  const partial = `${file}.${process.pid}.partial`;
-  try {
-    const handle = await open(partial, 'wx', 0o600);
-    await pipeline(bytes, handle.createWriteStream({ flush: true }));
-    await rename(partial, file);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error;
-  }
+/** A pipe or device is written to as it is. */
+async function writeRecords(given: string, records: Readable, precious: readonly string[]): Promise<void> {
+  const file = await regularFile(given);
+  if (file === undefined) return pipeline(records, createWriteStream(given));
+  await requireOther(file, precious);
+  await writeWhole(file, (path) => pipeline(records, createWriteStream(path)));
 }
 
 /** What goes wrong with a file is said with its name. */
@@ -97,9 +90,10 @@ function showProgress(): { report: ImportProgress; end: () => void } {
       } else if (time - last < progressMillis) return;
       last = time;
       const rate = Math.round(records / Math.max(0.001, (time - phaseStarted) / 1000));
-      const line = `${phase} ${records.toLocaleString('en')} records, ${rate.toLocaleString('en')}/s, ${seconds(time - started)} s`;
-      process.stderr.write(`\r\x1b[K${line}`);
+      showLine(
+        `${phase} ${records.toLocaleString('en')} records, ${rate.toLocaleString('en')}/s, ${seconds(time - started)} s`,
+      );
     },
-    end: () => void process.stderr.write('\r\x1b[K'),
+    end: () => showLine(''),
   };
 }

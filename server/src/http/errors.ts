@@ -5,6 +5,7 @@ import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } fr
 import type { ErrorCode } from '../contract/error.ts';
 import { limits } from '../contract/limits.ts';
 import { overloaded, ServiceError } from '../domain/errors.ts';
+import { Outages } from './outages.ts';
 
 /** The one place that knows which status a code has. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
@@ -69,12 +70,26 @@ export function answerError(response: ServerResponse, error: Error, id: string, 
   response.writeHead(statusOf[known.code], headers).end(body);
 }
 
-/** What is said of it. What is our fault is logged with more than that. */
+/** What is said of it. What is our fault is logged with more than that; an outage is not logged every time. */
 function knownError(error: FastifyError | Error, req_id: string, log: FastifyBaseLogger): ServiceError {
   const known = publicError(error);
   // A line a request would make an overload worse; the gate tells of them together.
-  if (statusOf[known.code] >= 500 && known !== overloaded) log.error({ req_id, ...loggable(error) }, known.message);
+  if (known === overloaded) return known;
+  if (known.code === 'service_unavailable') {
+    const unlogged = outagesIn(log).tell(`${error.message} ${error.cause}`, performance.now());
+    if (unlogged !== undefined) log.error({ req_id, unlogged, ...loggable(error) }, known.message);
+  } else if (statusOf[known.code] >= 500) {
+    log.error({ req_id, ...loggable(error) }, known.message);
+  }
   return known;
+}
+
+const outagesByLog = new WeakMap<FastifyBaseLogger, Outages>();
+
+function outagesIn(log: FastifyBaseLogger): Outages {
+  const outages = outagesByLog.get(log) ?? new Outages();
+  outagesByLog.set(log, outages);
+  return outages;
 }
 
 /** Enough to find the fault. Not the whole error: a database's holds values of rows. */

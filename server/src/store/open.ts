@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../domain/store.ts';
+import { inPlainWords } from './plain-words.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import type { Migration, SchemaStatus } from './schema.ts';
 import { SqlStore } from './sql-store.ts';
 import { SqliteEngine } from './sqlite.ts';
-import { sqliteCode } from './sqlite-connection.ts';
+import { backupSqlite } from './sqlite-backup.ts';
+import { sqliteCode } from './sqlite-codes.ts';
 import { migrateSqlite, sqliteSchemaStatus } from './sqlite-migrate.ts';
 
 /** What a DATABASE_URL names, before it is opened. */
@@ -13,10 +15,14 @@ export interface Database {
   readonly engine: 'sqlite' | 'postgres';
   /** Where it is, for people; without a password. */
   readonly place: string;
+  /** What it lies in on this machine, whole or in part; not all of them exist at all times. */
+  readonly files: readonly string[];
   /** False where opening would make a new, empty one. */
   exists(): boolean;
   status(): Promise<SchemaStatus>;
   migrate(now: number, options?: { citus?: boolean }): Promise<readonly Migration[]>;
+  /** Copies all of it, as it stands at one moment, into an empty file. */
+  backup(target: string): Promise<void>;
   /** On a schema that is up to date. */
   open(): Promise<Store>;
 }
@@ -41,18 +47,20 @@ function sqliteAt(url: string): Database {
       return work();
     } catch (error) {
       const isSqlite = sqliteCode(error) !== undefined;
-      throw isSqlite ? new Error(`the database ${path}: ${(error as Error).message}`) : error;
+      throw isSqlite ? new Error(`the database ${path}: ${inPlainWords(error)}`) : error;
     }
   };
   return {
     engine: 'sqlite',
     place: path,
+    files: ['', '-wal', '-shm', '-journal'].map((ending) => path + ending),
     exists: () => existsSync(path),
     status: () => named(() => sqliteSchemaStatus(path)),
     migrate: (now, { citus = false } = {}) => {
       if (citus) throw new Error('Citus is PostgreSQL: DATABASE_URL must be postgres://…');
       return named(() => migrateSqlite(path, now));
     },
+    backup: (target) => backupSqlite(path, target),
     open: () => named(() => new SqlStore(new SqliteEngine(path))),
   };
 }
@@ -82,6 +90,7 @@ function postgresAt(options: DatabaseOptions): Database {
   return {
     engine: 'postgres',
     place,
+    files: [],
     exists: () => true,
     status: async () => {
       const { postgresSchemaStatus } = await import('./postgres-migrate.ts');
@@ -90,6 +99,9 @@ function postgresAt(options: DatabaseOptions): Database {
     migrate: async (_now, { citus = false } = {}) => {
       const { migratePostgres } = await import('./postgres-migrate.ts');
       return withPool((pool) => migratePostgres(pool, citus));
+    },
+    backup: async () => {
+      throw new Error('backup copies the embedded database, and this is PostgreSQL: use pg_dump, or export');
     },
     open: async () => {
       const { PostgresEngine } = await import('./postgres.ts');

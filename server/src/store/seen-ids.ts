@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { limits } from '../contract/limits.ts';
 import type { Known, Referable } from '../domain/store.ts';
+import { cannotKeep } from './spool.ts';
 
 const spillIds = 1_000;
 
@@ -18,7 +19,11 @@ export class SeenIds {
   }
 
   set(kind: Referable, known: Known): void {
-    if (this.#memory.size >= limits.seenIdsInMemoryMax) this.#spill();
+    try {
+      if (this.#memory.size >= limits.seenIdsInMemoryMax) this.#spill();
+    } catch (error) {
+      throw cannotKeep('the folder for temporary files', error);
+    }
     this.#memory.set(`${kind} ${known.id}`, known);
   }
 

@@ -3,8 +3,10 @@ import { readSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { limits } from '../contract/limits.ts';
 import type { RecordKind } from '../contract/record.ts';
+import { unavailable } from '../domain/errors.ts';
 import type { Batch } from '../domain/prepare-lines.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
+import { inPlainWords } from './plain-words.ts';
 
 /** Checked records on their way to the writer: in memory while few, in a file of ours once many. */
 export type Spooled = { kinds: ReadonlySet<RecordKind> } & ({ parts: Uint8Array[] } | { fd: number; bytes: number });
@@ -39,8 +41,14 @@ export class Spool {
   }
 
   async #flush(): Promise<void> {
-    this.#file ??= await createSpoolFile(this.#folder);
-    await this.#file.handle.writev(this.#parts, this.#file.bytes);
+    try {
+      this.#file ??= await createSpoolFile(this.#folder);
+      const { bytesWritten } = await this.#file.handle.writev(this.#parts, this.#file.bytes);
+      // A disk that is nearly full takes a part without a word.
+      if (bytesWritten < this.#partBytes) throw Object.assign(new Error('cut short'), { code: 'ENOSPC' });
+    } catch (error) {
+      throw cannotKeep(this.#folder, error);
+    }
     this.#file.bytes += this.#partBytes;
     this.#parts = [];
     this.#partBytes = 0;
@@ -61,6 +69,12 @@ export class Spool {
     await file.handle.close();
     await unlink(file.path).catch(() => undefined);
   }
+}
+
+/** An import that the disk does not take is no fault of whoever sent it. */
+export function cannotKeep(where: string, error: unknown): Error {
+  const cause = `${where}: ${inPlainWords(error)}`;
+  return Object.assign(unavailable('the import cannot be kept until it is applied'), { cause });
 }
 
 /** Unlinked at once where the system allows it, so that not even a crash leaves records lying about. */

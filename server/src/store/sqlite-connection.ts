@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { unavailable } from '../domain/errors.ts';
@@ -18,6 +18,7 @@ export class Connection {
 
   constructor(path: string, busyMillis: number) {
     this.#path = path;
+    openCompanions(path);
     this.db = new DatabaseSync(path, { timeout: busyMillis });
     try {
       this.#configure(path);
@@ -102,22 +103,25 @@ export class Connection {
   }
 }
 
+/**
+ * SQLite gives the log and its index the rights of the database file when it makes them. Made while that was read-only, they
+ * would stay so when it no longer is.
+ */
+function openCompanions(path: string): void {
+  for (const ending of ['-wal', '-shm']) {
+    const mode = statSync(path + ending, { throwIfNoEntry: false })?.mode;
+    if (mode === undefined || (mode & 0o200) !== 0) continue;
+    try {
+      chmodSync(path + ending, mode | 0o200);
+    } catch {
+      // Somebody else's: the first write tells.
+    }
+  }
+}
+
 /** Makes the file, readable by its owner alone, where there is none. */
 export function createFile(path: string): void {
   if (existsSync(path)) return;
   mkdirSync(dirname(path), { recursive: true });
   closeSync(openSync(path, 'a', 0o600));
 }
-
-/** SQLite's primary result code, where the error is SQLite's. */
-export function sqliteCode(error: unknown): number | undefined {
-  const { code, errcode } = error as { code?: string; errcode?: number };
-  return code === 'ERR_SQLITE_ERROR' && errcode !== undefined ? errcode & 0xff : undefined;
-}
-
-/** The database was closed under a request that came late. */
-export const isClosed = (error: unknown): boolean => (error as { code?: string }).code === 'ERR_INVALID_STATE';
-
-export const sqliteBusy = 5;
-/** Busy, locked, read-only, interrupted, I/O error, full, cannot open: not wrong, only not now. */
-export const sqlitePassing: readonly number[] = [sqliteBusy, 6, 8, 9, 10, 13, 14];

@@ -8,8 +8,10 @@ import type { ChildChunkEdit, ChildChunkOutcome, Purge } from '../domain/store.t
 import * as audit from './audit.ts';
 import { AuditTally } from './audit-tally.ts';
 import type { Write } from './engine.ts';
+import { inPlainWords } from './plain-words.ts';
 import { readSpool, type Spooled } from './spool.ts';
-import { Connection, sqliteBusy, sqliteCode, sqlitePassing } from './sqlite-connection.ts';
+import { sqliteBusy, sqliteCode, sqlitePassing, sqliteReadOnly } from './sqlite-codes.ts';
+import { Connection } from './sqlite-connection.ts';
 import { RecordWriter } from './sqlite-records.ts';
 import * as embedded from './sqlite-statements.ts';
 import * as sql from './statements.ts';
@@ -26,7 +28,10 @@ const progressEvery = 10_000;
 /** How long a purge waits for readers of the file to end. */
 const cleanMillisMax = 20_000;
 
-const db = new Connection(workerData.path, busyMillis);
+const open = () => new Connection(workerData.path, busyMillis);
+let db = open();
+/** Why the last writes were not written, where the next ones need help. */
+let trouble: number | undefined;
 const port = parentPort ?? fail('the writer is a worker thread');
 const answer = (message: WriterAnswer) => port.postMessage(message);
 
@@ -38,6 +43,7 @@ port.on('message', (writes: Write[] | 'close') => {
   }
   try {
     db.requireFile();
+    if (trouble !== undefined) helpOut(trouble);
     db.db.exec('BEGIN IMMEDIATE');
   } catch (error) {
     if (sqliteCode(error) === sqliteBusy) return answer({ busy: true });
@@ -53,6 +59,25 @@ port.on('message', (writes: Write[] | 'close') => {
     answer({ results: writes.map(() => ({ failure: failureOf(error) })) });
   }
 });
+
+/**
+ * A connection that was opened on a read-only file stays read-only, so it is opened anew. A disk that takes no more may take
+ * what stands in the log, whose room is then free again.
+ */
+function helpOut(code: number): void {
+  if (code === sqliteReadOnly) {
+    const fresh = open();
+    db.close();
+    db = fresh;
+  } else {
+    try {
+      db.db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    } catch {
+      // What comes next will tell.
+    }
+  }
+  trouble = undefined;
+}
 
 /**
  * Makes the file forget what was erased. Overwriting deleted cells is not enough: moving rows about has left copies of
@@ -177,7 +202,10 @@ function failureOf(error: unknown): WriteFailure {
   if (error instanceof ServiceError) return { kind: 'unavailable', message };
   if (error instanceof NotClean) return { kind: 'internal', message };
   const code = sqliteCode(error);
-  if (code !== undefined && sqlitePassing.includes(code)) return { kind: 'unavailable', message };
+  if (code !== undefined && sqlitePassing.includes(code)) {
+    trouble = code;
+    return { kind: 'unavailable', message: `${workerData.path}: ${inPlainWords(error)}` };
+  }
   return { kind: 'internal', message };
 }
 

@@ -1,0 +1,45 @@
+import { stat } from 'node:fs/promises';
+import { databaseOf } from '../store/open.ts';
+import { type Command, parse, print, showLine, Usage } from './command.ts';
+import { regularFile, requireOther, writeWhole } from './whole-file.ts';
+
+const progressMillis = 200;
+
+export const backupCommand: Command = {
+  help: `Usage: backscroll backup FILE
+
+Copies the embedded database to FILE, all from one moment, while the service runs and is written to.
+FILE appears when it is whole and on disk; an older backup of that name stays until then.
+To restore: stop the service, remove what lies beside the database with the endings -wal and -shm, put FILE in its
+place, and start. For PostgreSQL use pg_dump.`,
+
+  run: async (argv, config) => {
+    const [given] = parse(argv, {}, { max: 1 }).positionals;
+    if (given === undefined) throw new Usage('backup needs a FILE to write to');
+    const database = databaseOf(config);
+    if (!database.exists()) throw new Error(`there is no database at ${database.place}`);
+    const file = await regularFile(given);
+    if (file === undefined) throw new Error(`${given} is not a file`);
+    await requireOther(file, database.files);
+    const started = performance.now();
+    await writeWhole(file, (path) => whileShown(path, database.backup(path)));
+    const { size } = await stat(file);
+    print(`backed up ${megabytes(size)} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+    return 0;
+  },
+};
+
+/** On a terminal the file is seen to grow. */
+async function whileShown(path: string, copying: Promise<void>): Promise<void> {
+  if (!process.stderr.isTTY) return copying;
+  const show = async () => showLine(`copied ${megabytes((await stat(path)).size)} MB`);
+  const timer = setInterval(() => void show().catch(() => undefined), progressMillis);
+  try {
+    await copying;
+  } finally {
+    clearInterval(timer);
+    showLine('');
+  }
+}
+
+const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
