@@ -3,11 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres-server.ts';
+import { crashExperiment } from './crash.ts';
 import type { Experiment, Finding } from './experiment.ts';
 
 /** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
 
-const experiments: readonly Experiment[] = [];
+const experiments: readonly Experiment[] = [crashExperiment];
 
 const page = new URL('../../docs/reliability.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });
