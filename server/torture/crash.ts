@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newScope, run, type Scope, type Serving } from '../test/cli-helpers.ts';
 import { Client } from './client.ts';
 import { Commands, misjudgedKeys } from './commands.ts';
-import { count, type Experiment, type Finding, type Say } from './experiment.ts';
+import { count, type Experiment, type Finding, type Say, some } from './experiment.ts';
 import { fileOf, type Installation, install, numberOf } from './installation.ts';
 import { audit, Ledger } from './ledger.ts';
 import { startLoad } from './load.ts';
@@ -175,8 +175,6 @@ function findingsOf({ ledgers, lost, torn, readyMillis, killed, integrity, lefto
     },
   ];
 }
-
-const some = (faults: readonly string[]): string => (faults.length > 0 ? `: ${faults.slice(0, 3).join('; ')}` : '');
 
 export const crashExperiment: Experiment = {
   name: 'crash',

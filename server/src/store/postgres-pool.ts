@@ -117,7 +117,7 @@ export class PostgresPool {
 
   /** A server that does not answer does not hold up the end: its connections are cut. */
   async close(): Promise<void> {
-    await Promise.race([this.#pool.end(), sleep(closeMillis)]);
+    await Promise.race([this.#pool.end(), sleep(closeMillis, undefined, { ref: false })]);
     for (const socket of this.#sockets) socket.destroy();
   }
 
