@@ -12,6 +12,9 @@ const againMillis = 20;
 /** Between two imports that are large: edits get their turn. */
 const importPauseMillis = 150;
 
+/** There is no service to ask. */
+const nowhere: Told = { status: 0, headers: {}, text: '', cut: 'no service' };
+
 export type Load = {
   /** Requests under way. */
   inFlight: () => number;
@@ -29,14 +32,17 @@ export function startLoad({ one, admin }: Installation, ledger: Ledger, base: ()
 
   /** True where it was done. */
   const take = (what: string, { status, cut, text }: Told): boolean => {
+    if (cut === nowhere.cut) return false;
     if (cut !== undefined) ledger.answers.cut += 1;
     else if (status === 200 || status === 503) ledger.answers[status] += 1;
     else ledger.wrong.push(`${what}: ${status} ${text.slice(0, 200)}`);
     return status === 200;
   };
   const ask = async (path: string, asked: Asked) => {
+    const there = base();
+    if (there === undefined) return nowhere;
     inFlight += 1;
-    const told = await client.ask(base() ?? '', path, asked);
+    const told = await client.ask(there, path, asked);
     inFlight -= 1;
     return told;
   };

@@ -7,10 +7,16 @@ import { crashExperiment } from './crash.ts';
 import { crashPostgresExperiment } from './crash-postgres.ts';
 import type { Experiment, Finding } from './experiment.ts';
 import { shutdownExperiment } from './shutdown.ts';
+import { upgradeExperiment } from './upgrade.ts';
 
 /** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
 
-const experiments: readonly Experiment[] = [crashExperiment, crashPostgresExperiment, shutdownExperiment];
+const experiments: readonly Experiment[] = [
+  crashExperiment,
+  crashPostgresExperiment,
+  shutdownExperiment,
+  upgradeExperiment,
+];
 
 const page = new URL('../../docs/reliability.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });
