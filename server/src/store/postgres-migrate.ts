@@ -60,7 +60,8 @@ export async function migratePostgres(pool: PostgresPool, citus: boolean): Promi
 }
 
 async function takeMigrationLease(pool: PostgresPool, holder: string, seconds: number): Promise<boolean> {
-  return (await pool.query(takeLease, 'migrate', holder, seconds)).length > 0;
+  const now = Math.floor(Date.now() / 1000);
+  return (await pool.query(takeLease, 'migrate', holder, now + seconds, now)).length > 0;
 }
 
 async function apply(transaction: Transaction, { version, name, statements }: Migration): Promise<void> {

@@ -111,13 +111,11 @@ export const leaseTable = `
     expires_at BIGINT NOT NULL
   )`;
 
-const now = 'CAST(EXTRACT(EPOCH FROM now()) AS BIGINT)';
-
-/** Parameters: name, holder, seconds. A row comes back where the lease is ours. By the database's clock, which is one for all. */
+/** Parameters: name, holder, expires_at, now. A row comes back where the lease is ours. */
 export const takeLease = `
-  INSERT INTO leases (name, holder, expires_at) VALUES ($1, $2, ${now} + $3)
+  INSERT INTO leases (name, holder, expires_at) VALUES ($1, $2, $3)
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-  WHERE leases.expires_at < ${now} OR leases.holder = excluded.holder
+  WHERE leases.expires_at < $4 OR leases.holder = excluded.holder
   RETURNING holder`;
 
 /** Held until the end of the transaction by the lock on its row. */
