@@ -171,7 +171,6 @@ describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_0
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
       const other = new pg.Client(url);
       await other.connect();
-      t.after(() => other.end());
       await other.query('CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, name TEXT, applied_at BIGINT)');
       await other.query('BEGIN');
       for (const { version, name, statements } of postgresMigrations) {
@@ -186,6 +185,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_0
         found = await query(url, waiting);
       }
       await other.query('COMMIT');
+      await other.end();
       const { code, stdout, stderr } = await pending;
       assert.match(String(found[0]?.query), /INSERT INTO schema_migrations/);
       assert.equal(code, 0, stderr);
