@@ -525,6 +525,22 @@ onEveryEngine('HTTP', (engine) => {
       assert.deepEqual(uncaught, [], 'it would have ended the process');
     });
 
+    it('200: pipelined edits are done in their order, and each sees the one before', async () => {
+      const edits = Array.from({ length: 20 }, (_, n) => JSON.stringify({ content: `in line ${n}` }));
+      const headers = [bearer(one.keys.knowledge), json];
+      const requests = edits.map(
+        (body) =>
+          `${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers, `Content-Length: ${body.length}`)}${body}` +
+          head(`GET ${one.chunkPath} HTTP/1.1`, bearer(one.keys.knowledge)),
+      );
+      const answers = await raw(requests.join('') + closing('GET /health/live HTTP/1.1'));
+      const texts = answers.slice(0, -1).map(({ body }) => JSON.parse(body).data.content);
+      assert.deepEqual(
+        texts,
+        edits.flatMap((_, n) => [`in line ${n}`, `in line ${n}`]),
+      );
+    });
+
     it('400 bad_request: a bad second request on a connection; the first was answered', async () => {
       const good = head(`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app));
       const answers = await raw(good, 'nonsense\r\n\r\n');

@@ -12,7 +12,7 @@ import { importRecords } from '../src/domain/import-records.ts';
 import { commandLine } from '../src/domain/references.ts';
 import { makeSecret } from '../src/domain/secret.ts';
 import { databaseOf } from '../src/store/open.ts';
-import { latestVersion } from '../src/store/schema.ts';
+import { latestVersion, postgresMigrations } from '../src/store/schema.ts';
 import {
   ask,
   command,
@@ -166,6 +166,31 @@ describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_0
       assert.ok(late < 4, `ready ${late} s after the lease ran out`);
       const ended = await Promise.all([expired, pending].map(({ serving }) => serving.end('SIGTERM')));
       assert.equal(ended.length, 2);
+    });
+
+    it('waits for a step that another is at, though its lease ran out, and finds it done', async (t) => {
+      const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
+      const other = new pg.Client(url);
+      await other.connect();
+      await other.query('CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, name TEXT, applied_at BIGINT)');
+      await other.query('BEGIN');
+      for (const { version, name, statements } of postgresMigrations) {
+        await other.query('INSERT INTO schema_migrations VALUES ($1, $2, 1)', [version, name]);
+        for (const statement of statements) await other.query(statement);
+      }
+      const pending = run(['migrate'], { cwd, env: { DATABASE_URL: url } });
+      const waiting = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      let found = await query(url, waiting);
+      for (const until = performance.now() + 15_000; found.length === 0 && performance.now() < until; ) {
+        await sleep(20);
+        found = await query(url, waiting);
+      }
+      await other.query('COMMIT');
+      await other.end();
+      const { code, stdout, stderr } = await pending;
+      assert.match(String(found[0]?.query), /INSERT INTO schema_migrations/);
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /up to date/);
     });
 
     it('waits while another migrates, and goes on when that one is done', async (t) => {

@@ -11,3 +11,7 @@ export type Say = (line: string) => void;
 export type Experiment = { name: string; long: (say: Say) => Promise<Finding[]> };
 
 export const count = (n: number): string => n.toLocaleString('en');
+
+/** A few of the faults, to be put behind their number. */
+export const some = (faults: readonly string[]): string =>
+  faults.length > 0 ? `: ${faults.slice(0, 3).join('; ')}` : '';

@@ -4,17 +4,24 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/postgres-server.ts';
 import { backup } from './backup.ts';
+import { crash } from './crash.ts';
+import { crashPostgres } from './crash-postgres.ts';
 import { disk } from './disk.ts';
 import { erasure } from './erasure.ts';
 import type { Experiment, Finding } from './experiment.ts';
 import { hostile } from './hostile.ts';
 import { keys } from './keys.ts';
 import { overload } from './overload.ts';
+import { shutdown } from './shutdown.ts';
 import { timing } from './timing.ts';
+import { upgrade } from './upgrade.ts';
 
 /** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
 
-const experiments: readonly Experiment[] = [disk, backup, erasure, hostile, timing, overload, keys];
+const experiments: readonly Experiment[] = [
+  ...[crash, crashPostgres, disk, hostile, timing, overload],
+  ...[keys, shutdown, upgrade, erasure, backup],
+];
 
 const page = new URL('../../docs/reliability.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });

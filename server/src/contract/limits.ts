@@ -17,6 +17,8 @@ export const limits = {
   closeGraceMillis: 50,
   /** Between the last answer on a connection and cutting it, where the client does not close. */
   closeMillis: 2_000,
+  /** While the service stops: how long a quiet connection stays open for a request that is on its way. */
+  lingerMillis: 500,
   headerBytesMax: 16_384,
   headersMillisMax: 15_000,
   headersCheckMillis: 2_000,
@@ -69,3 +71,4 @@ export const limits = {
 assert(limits.childChunkUnitsMax * 6 < limits.bodyBytesMax, 'JSON may spell any unit in six bytes');
 assert(limits.secretRandomBytes * 8 >= 160, 'a secret holds at least 160 random bits');
 assert(limits.pageMessagesDefault <= limits.pageMessagesMax);
+assert(limits.lingerMillis * 2 < limits.shutdownMillisMax, 'lingering is no reason to be cut off');

@@ -12,7 +12,8 @@ import type { Store } from '../domain/store.ts';
 import { Bearer, checkFirst } from './bearer.ts';
 import { dropRest, readJson } from './body.ts';
 import { childChunkRoutes } from './child-chunks.ts';
-import { answerClientError, answerInTurn, answerOn, sendError, writeError } from './errors.ts';
+import { Connections } from './connections.ts';
+import { answerClientError, answerInTurn, sendError, writeError } from './errors.ts';
 import { FastLane } from './fast-lane.ts';
 import { Gate } from './gate.ts';
 import { healthRoutes } from './health.ts';
@@ -128,40 +129,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const [route] = app.server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
   if (route === undefined) throw new Error('the framework does not listen to its server');
   const lane = new FastLane(parts, observer, options.page_order, route);
-  app.server.off('request', route).on('request', gate.before(lane.handle));
+  const connections = new Connections(app.server, lane.handle);
+  app.server.off('request', route).on('request', gate.before(connections.handle));
   app.server.maxConnections = limits.connectionsMax;
-  closeConnectionsAtEnd(app, () => lane.close());
+  app.addHook('onSend', connections.tell);
+  app.addHook('preClose', () => {
+    lane.close();
+    return connections.close();
+  });
   return app;
-}
-
-/**
- * While the service stops, clients are told so with each answer, and connections on which nothing is being answered are
- * closed, also those that have sent half a request.
- */
-function closeConnectionsAtEnd(app: App, atClosing: () => void): void {
-  const sockets = new Set<Socket>();
-  const awaited = new WeakSet<ServerResponse>();
-  let isClosing = false;
-  const closeIdle = () => {
-    for (const socket of sockets) {
-      const answer = answerOn(socket);
-      if (answer === undefined) socket.destroySoon();
-      else if (!awaited.has(answer)) awaited.add(answer.once('close', closeIdle));
-    }
-  };
-  app.server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isClosing) reply.header('connection', 'close');
-    done(null, payload);
-  });
-  app.addHook('preClose', async () => {
-    isClosing = true;
-    atClosing();
-    closeIdle();
-  });
 }
 
 /** 404, or 405 where the path takes other methods: said before anything else about a request, the key included. */

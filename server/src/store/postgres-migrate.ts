@@ -4,7 +4,9 @@ import type { PostgresPool, Transaction } from './postgres-pool.ts';
 import { leaseTable, takeLease } from './postgres-statements.ts';
 import { distribution, type Migration, postgresMigrations, type SchemaStatus, statusAt } from './schema.ts';
 
-const leaseSeconds = 60;
+/** How long others wait for one that died; one that lives renews it in time. */
+const leaseSeconds = 15;
+const renewMillis = 3_000;
 const pollMillis = 200;
 const waitMillis = 300_000;
 /** Building an index on a large table takes its time. */
@@ -28,7 +30,7 @@ async function currentVersion(database: Transaction): Promise<number> {
   return Number(row?.version ?? 0);
 }
 
-/** One process at a time migrates, under a lease that outlives it only for a minute; the others wait until it is done. */
+/** One process at a time migrates, under a lease that does not outlive it for long; the others wait until it is done. */
 export async function migratePostgres(pool: PostgresPool, citus: boolean): Promise<readonly Migration[]> {
   const isCurrent = async () => (await postgresSchemaStatus(pool)).pending.length === 0;
   if ((await isCurrent()) && !citus) return [];
@@ -42,7 +44,10 @@ export async function migratePostgres(pool: PostgresPool, citus: boolean): Promi
     if (performance.now() > deadline) throw new Error('another process has been migrating the database for too long');
     await sleep(pollMillis);
   }
-  const renewal = setInterval(() => void takeMigrationLease(pool, holder, leaseSeconds).catch(() => false), 10_000);
+  const renewal = setInterval(
+    () => void takeMigrationLease(pool, holder, leaseSeconds).catch(() => false),
+    renewMillis,
+  );
   try {
     const { pending } = await postgresSchemaStatus(pool);
     for (const migration of pending) await pool.transaction((tx) => apply(tx, migration), statementMillis);
@@ -62,14 +67,15 @@ async function takeMigrationLease(pool: PostgresPool, holder: string, seconds: n
 async function apply(transaction: Transaction, { version, name, statements }: Migration): Promise<void> {
   // Tried again after a COMMIT whose answer was lost, there is nothing left to do.
   if ((await currentVersion(transaction)) >= version) return;
-  for (const statement of statements) await transaction.query(statement);
   const now = Math.floor(Date.now() / 1000);
+  // First of all: whoever else is at this step, its lease run out, waits here, and then finds it done.
   await transaction.query(
     'INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)',
     version,
     name,
     now,
   );
+  for (const statement of statements) await transaction.query(statement);
 }
 
 async function hasCitus(pool: PostgresPool): Promise<boolean> {

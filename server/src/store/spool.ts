@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { readSync } from 'node:fs';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { closeSync, openSync, readSync, rmSync, writev } from 'node:fs';
+import { promisify } from 'node:util';
 import { limits } from '../contract/limits.ts';
 import type { RecordKind } from '../contract/record.ts';
 import { unavailable } from '../domain/errors.ts';
@@ -15,6 +15,7 @@ export type Spooled = { kinds: ReadonlySet<RecordKind> } & ({ parts: Uint8Array[
 export type SpooledRecord = { [K in RecordKind]: SpooledOf<K> }[RecordKind];
 export type SpooledOf<K extends RecordKind> = K extends 'message' ? Prepared<K> & { doc: Buffer } : Prepared<K>;
 
+const write = promisify(writev);
 /** In front of a batch: the lengths of its records, as JSON, and of its texts. */
 const headerBytes = 8;
 
@@ -23,7 +24,7 @@ export class Spool {
   readonly #kinds = new Set<RecordKind>();
   #parts: Uint8Array[] = [];
   #partBytes = 0;
-  #file: { handle: FileHandle; path: string; bytes: number } | undefined;
+  #file: { fd: number; path: string; bytes: number } | undefined;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -42,8 +43,8 @@ export class Spool {
 
   async #flush(): Promise<void> {
     try {
-      this.#file ??= await createSpoolFile(this.#folder);
-      const { bytesWritten } = await this.#file.handle.writev(this.#parts, this.#file.bytes);
+      this.#file ??= createSpoolFile(this.#folder);
+      const { bytesWritten } = await write(this.#file.fd, this.#parts, this.#file.bytes);
       // A disk that is nearly full takes a part without a word.
       if (bytesWritten < this.#partBytes) throw Object.assign(new Error('cut short'), { code: 'ENOSPC' });
     } catch (error) {
@@ -58,7 +59,7 @@ export class Spool {
     const kinds = this.#kinds;
     if (this.#file === undefined) return { kinds, parts: this.#parts };
     await this.#flush();
-    return { kinds, fd: this.#file.handle.fd, bytes: this.#file.bytes };
+    return { kinds, fd: this.#file.fd, bytes: this.#file.bytes };
   }
 
   async discard(): Promise<void> {
@@ -66,8 +67,8 @@ export class Spool {
     const file = this.#file;
     this.#file = undefined;
     if (file === undefined) return;
-    await file.handle.close();
-    await unlink(file.path).catch(() => undefined);
+    closeSync(file.fd);
+    removeName(file.path);
   }
 }
 
@@ -77,12 +78,21 @@ export function cannotKeep(where: string, error: unknown): Error {
   return Object.assign(unavailable('the import cannot be kept until it is applied'), { cause });
 }
 
-/** Unlinked at once where the system allows it, so that not even a crash leaves records lying about. */
-async function createSpoolFile(folder: string) {
+/** Without a name from its first moment, where the system allows it: not even a kill leaves records lying about. */
+function createSpoolFile(folder: string) {
   const path = `${folder}/import-${randomUUID()}.tmp`;
-  const handle = await open(path, 'wx+', 0o600);
-  await unlink(path).catch(() => undefined);
-  return { handle, path, bytes: 0 };
+  const fd = openSync(path, 'wx+', 0o600);
+  removeName(path);
+  return { fd, path, bytes: 0 };
+}
+
+/** Some systems keep the name of a file that is open. */
+function removeName(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // It goes when the import is done.
+  }
 }
 
 /** The batches of a spool, one at a time, on whichever thread applies them. */

