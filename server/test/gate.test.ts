@@ -104,9 +104,10 @@ describe('a turn of the event loop', () => {
     let now = 0;
     const logger = pino({ level: 'silent' });
     const gate = new Gate({ in_flight_max: 100, metrics: new Metrics(), logger, now: () => now });
-    // Each request takes 100 ms of the loop's time.
+    // Each request takes a while of the loop's time.
+    let takes = 10;
     const handle = gate.before((_request: IncomingMessage, response: ServerResponse) => {
-      now += 100;
+      now += takes;
       response.end();
     });
     const server = createServer(handle).listen(0, '127.0.0.1');
@@ -122,13 +123,18 @@ describe('a turn of the event loop', () => {
     const until = async (count: number) => {
       while (statuses().length < count) await sleep(5);
     };
-    // Five in one write come up in one turn.
-    socket.write(one.repeat(5));
-    await until(5);
-    assert.deepEqual(statuses(), ['200', '200', '200', '503', '503']);
+    // What is in one write comes up in one turn.
+    socket.write(one.repeat(30));
+    await until(30);
+    assert.deepEqual(statuses(), [...Array(26).fill('200'), ...Array(4).fill('503')]);
     socket.write(one);
-    await until(6);
-    assert.equal(statuses()[5], '200');
+    await until(31);
+    assert.equal(statuses()[30], '200');
+    // Where few take long, it is not the crowd.
+    takes = 1_000;
+    socket.write(one.repeat(5));
+    await until(36);
+    assert.deepEqual(statuses().slice(31), Array(5).fill('200'));
     socket.destroy();
   });
 });

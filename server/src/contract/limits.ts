@@ -57,6 +57,8 @@ export const limits = {
 
   /** Answering what has arrived may take so long in one turn of the event loop; the rest is refused. */
   turnMillisMax: 250,
+  /** Unless it has answered fewer than this: then it is not the crowd that takes long. */
+  turnRequestsMin: 20,
   /** Of answers that wait for their readers, all together. */
   unreadBytesMax: 268_435_456,
   connectionsMax: 10_000,

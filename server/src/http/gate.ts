@@ -41,6 +41,7 @@ export class Gate {
   #unreadBytes = 0;
   #inFlight = 0;
   #turnBegan: number | undefined;
+  #turnRequests = 0;
   #refusals = 0;
 
   constructor(options: GateOptions) {
@@ -89,9 +90,12 @@ export class Gate {
     const now = this.#now();
     if (this.#turnBegan === undefined) {
       this.#turnBegan = now;
+      this.#turnRequests = 0;
       setImmediate(this.#endTurn);
     }
-    return now - this.#turnBegan > limits.turnMillisMax || this.#inFlight >= this.#options.in_flight_max;
+    this.#turnRequests += 1;
+    if (this.#inFlight >= this.#options.in_flight_max) return true;
+    return this.#turnRequests > limits.turnRequestsMin && now - this.#turnBegan > limits.turnMillisMax;
   }
 
   readonly #endTurn = (): void => {
