@@ -21,6 +21,7 @@ type HostileOptions = {
   say: Say;
 };
 
+const livesOn = 'the process lives and is ready';
 const exchangeMillisMax = 30_000;
 /** The longest that the service waits for the next piece of an upload is 60 seconds. */
 const silentMillisMax = 80_000;
@@ -71,9 +72,13 @@ async function attack(options: HostileOptions, serving: Serving, source: Source)
     tally.take(exchange, await converse(port, exchange, silentMillisMax), `silent ${index}`);
   });
   let next = 0;
+  let hasEnded = false;
+  void serving.ended.then(() => {
+    hasEnded = true;
+  });
   const sendUntil = async (sent: number) => {
     const one = async () => {
-      while (tally.requests < sent) {
+      while (tally.requests < sent && !hasEnded) {
         const index = next++;
         const exchange = makeExchange(source, index);
         tally.take(exchange, await converse(port, exchange, exchangeMillisMax), `connection ${index}`);
@@ -83,6 +88,7 @@ async function attack(options: HostileOptions, serving: Serving, source: Source)
   };
   const memory: Memory[] = [];
   const note = async () => {
+    if (hasEnded) return;
     memory.push(await measureMemory(serving));
     say(`${count(tally.requests)} requests: ${memory.slice(-1).map(showMemory)}, ${tally.faults.length} faults`);
   };
@@ -94,12 +100,14 @@ async function attack(options: HostileOptions, serving: Serving, source: Source)
   await sendUntil(requests);
   await Promise.all(waiting);
   if (warmUp > 0) await note();
-  const ready = await ask(serving.base, '/health/ready', '');
   const log = serving.output();
+  if (hasEnded)
+    return [...tally.findings(), { promise: livesOn, measured: `it ended: ${log.slice(-600)}`, holds: false }];
+  const ready = await ask(serving.base, '/health/ready', '');
   return [
     ...tally.findings(),
     {
-      promise: 'the process lives and is ready',
+      promise: livesOn,
       measured: `/health/ready says ${ready.status}, ${log.match(/"level":[56]0/g)?.length ?? 0} errors logged`,
       holds: ready.status === 200 && !/"level":[56]0/.test(log),
     },
