@@ -1,7 +1,9 @@
 import net from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import type { Outcome } from './hostile-judge.ts';
 import type { Exchange } from './hostile-shot.ts';
+
+const resetMillis = 30;
 
 /** Sends the requests of a connection, and takes what comes until it closes or the time is up. */
 export async function converse(port: number, exchange: Exchange, millisMax: number): Promise<Outcome> {
@@ -13,6 +15,7 @@ export async function converse(port: number, exchange: Exchange, millisMax: numb
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   // The service may close while we send: what it said before counts.
   socket.on('error', () => undefined);
+  const answered = new Promise<void>((resolve) => socket.once('data', () => resolve()));
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   const timer = setTimeout(() => {
     isLate = true;
@@ -26,8 +29,9 @@ export async function converse(port: number, exchange: Exchange, millisMax: numb
   }
   if (end === 'fin') socket.end();
   if (end === 'reset') {
-    // What was written may not have left yet.
+    // Once all has left, and at times once something has come back.
     await new Promise<void>((resolve) => (socket.destroyed ? resolve() : socket.write('', () => resolve())));
+    if (pace === 'whole') await Promise.race([answered, closed, sleep(resetMillis)]);
     socket.resetAndDestroy();
   }
   await closed;

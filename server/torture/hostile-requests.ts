@@ -17,15 +17,15 @@ export function makeExchange(source: Source, index: number): Exchange {
   const maker = new Maker(random, source, index);
   const end = random.weighted<Exchange['end']>([
     [94, 'asked'],
-    [4, 'fin'],
-    [2, 'reset'],
+    [3, 'fin'],
+    [3, 'reset'],
   ]);
   const pace = random.weighted<Exchange['pace']>([
     [90, 'whole'],
     [8, 'pieces'],
     [2, 'byte'],
   ]);
-  const count = pace === 'byte' ? 1 : 1 + random.below(8);
+  const count = end === 'reset' && random.chance(0.5) ? 0 : pace === 'byte' ? 1 : 1 + random.below(8);
   const shots: Shot[] = [];
   while (shots.length < count) {
     const shot = maker.any();
@@ -34,7 +34,7 @@ export function makeExchange(source: Source, index: number): Exchange {
     if (shot.fate === 'refused' || shot.fate === 'ends') break;
   }
   if (end === 'asked') shots.push(maker.known(true));
-  else shots.push(maker.cut());
+  else shots.push(end === 'reset' ? maker.left() : maker.cut());
   // Odd ones that come byte by byte must still be short.
   const isLong = shots.reduce((sum, { bytes }) => sum + bytes.length, 0) > 3000;
   return { shots, end, pace: pace === 'byte' && isLong ? 'pieces' : pace, from: maker.address() };
@@ -194,6 +194,16 @@ class Maker {
       body: framed.body,
     };
     return this.#shot(`framing ${framing.about}`, plain, { fate: framing.fate, mark });
+  }
+
+  /** A request whose answer nobody waits for. What a server hands over to whoever wrote it, it no longer watches. */
+  left(): Shot {
+    const make = this.#random.weighted<() => Shot>([
+      [4, () => this.cut()],
+      [4, () => this.any()],
+      [2, () => this.#shot('CONNECT', { method: 'CONNECT', target: 'x:1', headers: [] }, { fate: 'refused' })],
+    ]);
+    return make();
   }
 
   /** The beginning of a request. */

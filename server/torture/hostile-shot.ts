@@ -32,7 +32,8 @@ export type Exchange = {
   /** `byte`: one byte at a time. `pieces`: cut anywhere. */
   pace: 'whole' | 'byte' | 'pieces';
   /**
-   * `asked`: the last request asks to close. `fin`, `reset`: the last request is cut and the client closes or resets.
+   * `asked`: the last request asks to close. `fin`: the last request is cut and the client closes. `reset`: cut or not, it
+   * resets the connection.
    * `silent`: the last request is cut, and the client waits.
    */
   end: 'asked' | 'fin' | 'reset' | 'silent';

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, newFolder, newScope, run, type Serving, serve } from '../test/cli-helpers.ts';
 import { type Engine, engines, ndjson, newDatabaseUrl } from '../test/harness.ts';
 import { count, type Experiment, type Finding, type Say } from './experiment.ts';
@@ -8,6 +6,7 @@ import { judge } from './hostile-judge.ts';
 import { type Known, makeExchange, makeSilent, type Source } from './hostile-requests.ts';
 import type { Exchange } from './hostile-shot.ts';
 import { type HostileWorld, makeHostileWorld } from './hostile-world.ts';
+import { type Memory, measurable, measureMemory, memoryFinding, showMemory } from './memory.ts';
 
 type HostileOptions = {
   engine: Engine;
@@ -22,12 +21,10 @@ type HostileOptions = {
   say: Say;
 };
 
+const livesOn = 'the process lives and is ready';
 const exchangeMillisMax = 30_000;
 /** The longest that the service waits for the next piece of an upload is 60 seconds. */
 const silentMillisMax = 80_000;
-const idleMillis = 5_000;
-/** What the service may hold more at the end than after the warm-up. */
-const growthBytesMax = 48 * 2 ** 20;
 
 export const hostile: Experiment = {
   name: 'hostile',
@@ -54,7 +51,7 @@ export async function sendHostile(options: HostileOptions): Promise<Finding[]> {
     const place = { cwd: await newFolder(scope), env: { DATABASE_URL: url } };
     const imported = await run(['import', '-'], { ...place, stdin: ndjson(world.records) });
     if (imported.code !== 0) throw new Error(imported.stderr);
-    const serving = await serve(scope, place);
+    const serving = await serve(scope, { ...place, env: { ...place.env, ...(options.warmUp > 0 && measurable) } });
     const source = { seed, world, known: await askKnown(serving.base, world) };
     say(`${engine}: seed ${seed}`);
     const findings = await attack(options, serving, source);
@@ -75,9 +72,13 @@ async function attack(options: HostileOptions, serving: Serving, source: Source)
     tally.take(exchange, await converse(port, exchange, silentMillisMax), `silent ${index}`);
   });
   let next = 0;
+  let hasEnded = false;
+  void serving.ended.then(() => {
+    hasEnded = true;
+  });
   const sendUntil = async (sent: number) => {
     const one = async () => {
-      while (tally.requests < sent) {
+      while (tally.requests < sent && !hasEnded) {
         const index = next++;
         const exchange = makeExchange(source, index);
         tally.take(exchange, await converse(port, exchange, exchangeMillisMax), `connection ${index}`);
@@ -85,26 +86,28 @@ async function attack(options: HostileOptions, serving: Serving, source: Source)
     };
     await Promise.all(Array.from({ length: connections }, one));
   };
-  const memory: number[] = [];
-  for (let step = 1; step <= 5; step += 1) {
-    const sent = warmUp + ((requests - warmUp) * (step - 1)) / 4;
-    if (warmUp === 0 && step < 5) continue;
-    await sendUntil(step === 5 ? requests : sent);
-    if (step === 5) await Promise.all(waiting);
-    if (warmUp > 0) {
-      await sleep(idleMillis);
-      memory.push(anonymousBytes(serving.pid));
-      say(
-        `${count(tally.requests)} requests sent, ${megabytes(memory.at(-1) ?? 0)} held, ${tally.faults.length} faults`,
-      );
-    }
+  const memory: Memory[] = [];
+  const note = async () => {
+    if (hasEnded) return;
+    memory.push(await measureMemory(serving));
+    say(`${count(tally.requests)} requests: ${memory.slice(-1).map(showMemory)}, ${tally.faults.length} faults`);
+  };
+  // A warm-up, and four quarters.
+  for (let quarter = 0; warmUp > 0 && quarter < 4; quarter += 1) {
+    await sendUntil(warmUp + ((requests - warmUp) * quarter) / 4);
+    await note();
   }
-  const ready = await ask(serving.base, '/health/ready', '');
+  await sendUntil(requests);
+  await Promise.all(waiting);
+  if (warmUp > 0) await note();
   const log = serving.output();
+  if (hasEnded)
+    return [...tally.findings(), { promise: livesOn, measured: `it ended: ${log.slice(-600)}`, holds: false }];
+  const ready = await ask(serving.base, '/health/ready', '');
   return [
     ...tally.findings(),
     {
-      promise: 'the process lives and is ready',
+      promise: livesOn,
       measured: `/health/ready says ${ready.status}, ${log.match(/"level":[56]0/g)?.length ?? 0} errors logged`,
       holds: ready.status === 200 && !/"level":[56]0/.test(log),
     },
@@ -229,17 +232,4 @@ function noSecretsIn(log: string, { calm, busy, admin, dead }: HostileWorld): Fi
   const shown = secrets.filter((secret) => log.includes(secret)).length;
   const measured = `${shown} of ${secrets.length} keys in ${count(log.split('\n').length)} lines`;
   return { promise: 'no secret is logged', measured, holds: shown === 0 };
-}
-
-/** Memory of its own: not the database file, which is mapped. */
-function anonymousBytes(pid: number): number {
-  return Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? Number.NaN) * 1024;
-}
-
-const megabytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
-
-function memoryFinding(memory: readonly number[]): Finding {
-  const growth = (memory.at(-1) ?? Number.NaN) - (memory[0] ?? Number.NaN);
-  const measured = `${memory.map(megabytes).join(', ')} after the warm-up and each further quarter, idle`;
-  return { promise: 'memory stays flat', measured, holds: growth <= growthBytesMax };
 }

@@ -6,7 +6,12 @@ import { type ChunkIds, chunkPath, makeTenant, message } from '../test/harness.t
  * Questions in three arms, many of each: about what belongs to somebody else, and twice about what exists nowhere. The
  * second of those is the control: what differs between the two is noise.
  */
-export type Probe = { name: string; ask: Record<Arm, (index: number) => Request> };
+export type Probe = {
+  name: string;
+  ask: Record<Arm, (index: number) => Request>;
+  /** Its arms differ, and the caller may know: it shows that a difference would be seen. */
+  differs?: boolean;
+};
 export type Arm = 'foreign' | 'nowhere' | 'control';
 export const arms = ['foreign', 'nowhere', 'control'] as const;
 export type Request = { method: string; path: string; key: string };
@@ -87,6 +92,7 @@ export function makeTimingWorld(): { records: object[]; probes: Probe[] } {
           }),
         ),
       ]),
+      ownMissing(own),
       ...Object.entries(keys).map(([name, key]) =>
         probe(
           `key ${name}`,
@@ -97,6 +103,17 @@ export function makeTimingWorld(): { records: object[]; probes: Probe[] } {
       ),
     ],
   };
+}
+
+/** Both are missing, the one deep in one's own data: finding that out takes longer, and the answers say which it was. */
+function ownMissing({ ids, keys }: ReturnType<typeof makeTenant>): Probe {
+  const ask = (part: 'chunk' | 'dataset') => () => ({
+    method: 'GET',
+    path: chunkPath({ ...ids, [part]: randomUUID() }),
+    key: keys.knowledge,
+  });
+  const name = 'child chunk against dataset, both missing';
+  return { name, differs: true, ask: { foreign: ask('chunk'), nowhere: ask('dataset'), control: ask('dataset') } };
 }
 
 function makeConversation(app_id: string) {
