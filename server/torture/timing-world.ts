@@ -9,8 +9,8 @@ import { type ChunkIds, chunkPath, makeTenant, message } from '../test/harness.t
 export type Probe = {
   name: string;
   ask: Record<Arm, (index: number) => Request>;
-  /** Its arms differ, and the caller may know: it shows that a difference would be seen. */
-  differs?: boolean;
+  /** `different`: the caller may know, and it shows that a difference would be seen. */
+  expected: 'alike' | 'different' | 'either';
 };
 export type Arm = 'foreign' | 'nowhere' | 'control';
 export const arms = ['foreign', 'nowhere', 'control'] as const;
@@ -36,8 +36,8 @@ export function makeTimingWorld(): { records: object[]; probes: Probe[] } {
   const keys = {
     revoked: pool(() => keep(makeKey('app', own.ids, { revoked_at: 1 }))),
     expired: pool(() => keep(makeKey('app', own.ids, { expires_at: 1 }))),
-    'of the wrong kind': pool(() => keep(makeKey('writer', own.ids, {}))),
   };
+  const writers = pool(() => keep(makeKey('writer', own.ids, {})));
 
   const page = (conversation_id: string, more = '') => `/v1/messages?conversation_id=${conversation_id}${more}`;
   const get = (path: string, key: string): Request => ({ method: 'GET', path, key });
@@ -45,6 +45,7 @@ export function makeTimingWorld(): { records: object[]; probes: Probe[] } {
     const [missing, control] = [pool(nowhere), pool(nowhere)];
     return {
       name,
+      expected: 'alike',
       ask: {
         foreign: (index) => ask(foreign(index)),
         nowhere: (index) => ask(missing(index)),
@@ -52,6 +53,8 @@ export function makeTimingWorld(): { records: object[]; probes: Probe[] } {
       },
     };
   };
+  const newSecret = () => makeSecret('app');
+  const withKey = (secret: string) => get(page(own.ids.conversation), secret);
   const parts: (keyof ChunkIds)[] = ['dataset', 'document', 'segment', 'chunk'];
   return {
     records,
@@ -93,14 +96,9 @@ export function makeTimingWorld(): { records: object[]; probes: Probe[] } {
         ),
       ]),
       ownMissing(own),
-      ...Object.entries(keys).map(([name, key]) =>
-        probe(
-          `key ${name}`,
-          key,
-          () => makeSecret('app'),
-          (secret) => get(page(own.ids.conversation), secret),
-        ),
-      ),
+      ...Object.entries(keys).map(([name, key]) => probe(`key ${name}`, key, newSecret, withKey)),
+      // Whoever holds a key can see that it is one where it opens something.
+      { ...probe('key of the wrong kind', writers, newSecret, withKey), expected: 'either' },
     ],
   };
 }
@@ -113,7 +111,11 @@ function ownMissing({ ids, keys }: ReturnType<typeof makeTenant>): Probe {
     key: keys.knowledge,
   });
   const name = 'child chunk against dataset, both missing';
-  return { name, differs: true, ask: { foreign: ask('chunk'), nowhere: ask('dataset'), control: ask('dataset') } };
+  return {
+    name,
+    expected: 'different',
+    ask: { foreign: ask('chunk'), nowhere: ask('dataset'), control: ask('dataset') },
+  };
 }
 
 function makeConversation(app_id: string) {
