@@ -144,6 +144,16 @@ describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_0
       assert.equal(count?.n, 2);
     });
 
+    it('8 at once on each of 10 empty databases: none stumbles over another', async (t) => {
+      const urls = await Promise.all(Array.from({ length: 10 }, () => newUrl(t)));
+      const migrate = (url: string) => databaseOf(readConfig({ DATABASE_URL: url, DATABASE_POOL: '2' })).migrate(1);
+      for (const url of urls) {
+        const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => migrate(url)));
+        const failed = outcomes.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
+        assert.deepEqual(failed, []);
+      }
+    });
+
     it('takes over the lease of a process that died while migrating', async (t) => {
       const cwd = await newFolder(t);
       const leased = async (seconds: number) => {

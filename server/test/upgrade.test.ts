@@ -5,7 +5,7 @@ import { onEveryEngine } from './harness.ts';
 
 onEveryEngine('migrating', (engine) => {
   it('killed, several at once: the schema stays whole, and the next one finishes', async (t) => {
-    const findings = await killMigrations(engine, { rounds: 2, migrators: 2, patientRounds: 0, messages: 50 });
+    const findings = await killMigrations(engine, { rounds: 2, migrators: 2, waits: 0, messages: 50 });
     for (const { promise, measured } of findings) t.diagnostic(`${promise}: ${measured}`);
     assert.ok(findings.length >= 3);
     assert.deepEqual(

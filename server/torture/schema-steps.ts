@@ -125,15 +125,17 @@ export async function rowsOf(place: Place): Promise<string> {
   return JSON.stringify(await onPlace(place, [{ text }]));
 }
 
-/** As if the time of a migrator that died had passed. */
-export async function passLease(place: Place): Promise<boolean> {
+/** A migrator that died has left its lease, on PostgreSQL. */
+export async function isLeased(place: Place): Promise<boolean> {
   if (place.engine === 'sqlite') return false;
-  const now = 'CAST(EXTRACT(EPOCH FROM now()) AS BIGINT)';
-  const text = `UPDATE leases SET expires_at = 0 WHERE name = 'migrate' AND expires_at >= ${now} RETURNING holder`;
-  try {
-    return (await onPlace(place, [{ text }])).length > 0;
-  } catch (error) {
-    if (/leases/.test((error as Error).message)) return false;
-    throw error;
-  }
+  const [table] = await onPlace(place, [{ text: `SELECT to_regclass('leases') AS found` }]);
+  if (table?.found === null) return false;
+  const now = 'EXTRACT(EPOCH FROM now())';
+  const text = `SELECT holder FROM leases WHERE name = 'migrate' AND expires_at > ${now}`;
+  return (await onPlace(place, [{ text }])).length > 0;
+}
+
+/** As if its time had passed. */
+export async function passLease(place: Place): Promise<void> {
+  if (await isLeased(place)) await onPlace(place, [{ text: 'UPDATE leases SET expires_at = 0' }]);
 }

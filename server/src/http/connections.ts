@@ -7,9 +7,11 @@ import { answerOn } from './errors.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Turns of the event loop in which connections that wait are taken, before the service stops listening. */
+/** Connections that wait are taken one in each turn of the event loop, before the service stops listening. */
 const turnsMin = 2;
+/** While more keep coming it goes on for so many turns, and for so long. */
 const turnsMax = 100;
+const takeMillisMax = 250;
 
 /**
  * The connections, and how they end when the service stops: no request that was sent on an open one goes unanswered.
@@ -78,7 +80,9 @@ export class Connections {
 
   /** The system has accepted connections that we have not seen yet; their clients may have sent requests. */
   async #takeWaiting(): Promise<void> {
-    for (let turn = 1, known = -1; turn <= turnsMax && (turn <= turnsMin || this.#taken > known); turn += 1) {
+    const deadline = performance.now() + takeMillisMax;
+    for (let turn = 1, known = -1; turn <= turnsMin || this.#taken > known; turn += 1) {
+      if (turn > turnsMax && performance.now() > deadline) return;
       known = this.#taken;
       await nextTurn();
     }

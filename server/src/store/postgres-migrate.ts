@@ -8,6 +8,8 @@ import { distribution, type Migration, postgresMigrations, type SchemaStatus, st
 const leaseSeconds = 15;
 const renewMillis = 3_000;
 const pollMillis = 200;
+/** The table exists, or the type that goes with it. */
+const duplicates = ['42P07', '42710'];
 const waitMillis = 300_000;
 /** Building an index on a large table takes its time. */
 const statementMillis = 3_600_000;
@@ -34,9 +36,8 @@ async function currentVersion(database: Transaction): Promise<number> {
 export async function migratePostgres(pool: PostgresPool, citus: boolean): Promise<readonly Migration[]> {
   const isCurrent = async () => (await postgresSchemaStatus(pool)).pending.length === 0;
   if ((await isCurrent()) && !citus) return [];
-  // Two of these at once can collide in the catalog; the pool tries again.
-  await pool.query(leaseTable);
-  await pool.query(versionsTable);
+  await makeTable(pool, leaseTable);
+  await makeTable(pool, versionsTable);
   const holder = randomUUID();
   const deadline = performance.now() + waitMillis;
   while (!(await takeMigrationLease(pool, holder, leaseSeconds))) {
@@ -56,6 +57,18 @@ export async function migratePostgres(pool: PostgresPool, citus: boolean): Promi
   } finally {
     clearInterval(renewal);
     await takeMigrationLease(pool, holder, 0).catch(() => false);
+  }
+}
+
+/**
+ * Two of these at once can collide in the catalog in spite of IF NOT EXISTS. Most often the pool tries again; sometimes
+ * the server says that the table exists, and then it does.
+ */
+async function makeTable(pool: PostgresPool, statement: string): Promise<void> {
+  try {
+    await pool.query(statement);
+  } catch (error) {
+    if (!duplicates.includes((error as { code?: string }).code ?? '')) throw error;
   }
 }
 
