@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Answer, type Client, withClients } from '../../bench/load.ts';
 
@@ -43,7 +44,7 @@ await withClients(port, connections, async (clients) => {
       if (client === undefined) flooded.unsent += 1;
       else asked.push(ask(client, requests[sent % requests.length] ?? ''));
     }
-    await new Promise(setImmediate);
+    await sleep(1);
   }
   await Promise.all(asked);
 });

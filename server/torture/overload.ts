@@ -7,7 +7,7 @@ import { chunkPath, type Engine, makeWorld, message, ndjson, newDatabaseUrl } fr
 import { count, type Experiment, type Finding, type Say } from './experiment.ts';
 import type { Flood, Flooded } from './overload-client.ts';
 
-const connections = 2_000;
+const connections = 4_000;
 const calmConnections = 32;
 const conversations = 400;
 const answerUnits = 3_000;

@@ -55,10 +55,10 @@ export const limits = {
   /** Addresses or keys one limiter remembers at once. */
   limiterEntriesMax: 100_000,
 
-  /** Answering what has arrived may take so long in one turn of the event loop; the rest is refused. */
-  turnMillisMax: 250,
-  /** Unless it has answered fewer than this: then it is not the crowd that takes long. */
-  turnRequestsMin: 20,
+  /** One turn of the event loop answers requests for so long; the rest of them waits in line. */
+  turnMillisMax: 20,
+  /** Whoever has been in line for longer is refused. */
+  lineMillisMax: 250,
   /** Of answers that wait for their readers, all together. */
   unreadBytesMax: 268_435_456,
   connectionsMax: 10_000,

@@ -52,7 +52,6 @@ const buildSerializer = () => () => JSON.stringify;
 export async function buildApp(options: AppOptions): Promise<App> {
   const { store, clock, logger } = options;
   const metrics = new Metrics();
-  const gate = new Gate({ in_flight_max: options.in_flight_max, metrics, logger });
   const observer = new Observer(metrics, logger, options.lines);
   const observe = (request: FastifyRequest, reply: FastifyReply) => {
     const { id, method } = request;
@@ -130,7 +129,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
   if (route === undefined) throw new Error('the framework does not listen to its server');
   const lane = new FastLane(parts, observer, options.page_order, route);
   const connections = new Connections(app.server, lane.handle);
-  app.server.off('request', route).on('request', gate.before(connections.handle));
+  const { in_flight_max } = options;
+  const gate = new Gate(connections.handle, { in_flight_max, metrics, logger });
+  app.server.off('request', route).on('request', gate.handle);
   app.server.maxConnections = limits.connectionsMax;
   app.addHook('onSend', connections.tell);
   app.addHook('preClose', () => {

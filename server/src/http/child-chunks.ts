@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { type ChildChunk, ChildChunkAnswer, ChildChunkEdit, ChildChunkPath } from '../contract/child-chunk.ts';
+import { ByTurns } from '../domain/by-turns.ts';
 import type { Versioned } from '../domain/store.ts';
 import { findChildChunk, updateChildChunk } from '../domain/update-child-chunk.ts';
 import { callerOf } from './bearer.ts';
@@ -7,13 +8,13 @@ import { requireContentType } from './body.ts';
 import { heldTags, preconditionOf, revalidate } from './etag.ts';
 import { answers, header } from './openapi.ts';
 import type { Routes } from './routes.ts';
-import { Turnstile } from './turnstile.ts';
 
 const url = '/v1/datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
 const about = { tags: ['Knowledge'], security: [{ knowledgeKey: [] }], params: ChildChunkPath };
 
 export const childChunkRoutes: Routes = (app, { store, bearer, clock }) => {
-  const turnstile = new Turnstile();
+  // A commit ends many at once, and so they come again, all together: reads would wait for a whole crowd.
+  const edits = new ByTurns();
   app.route({
     method: 'PATCH',
     url,
@@ -28,7 +29,11 @@ export const childChunkRoutes: Routes = (app, { store, bearer, clock }) => {
       body: ChildChunkEdit,
       response: answers({ 200: ChildChunkAnswer }, [400, 401, 404, 408, 412, 413, 415]),
     },
-    onRequest: [bearer.opens(['knowledge']), turnstile.pass, requireContentType('application/json')],
+    onRequest: [
+      bearer.opens(['knowledge']),
+      (_request, _reply, done) => edits.add(done),
+      requireContentType('application/json'),
+    ],
     handler: async (request, reply) => {
       const precondition = preconditionOf(request.headers['if-match']);
       const now = Math.floor(clock() / 1000);

@@ -70,6 +70,14 @@ export function answerError(response: ServerResponse, error: Error, id: string, 
   response.writeHead(statusOf[known.code], headers).end(body);
 }
 
+const overload = { body: bodyOf(overloaded), headers: Object.entries(headersOf(overloaded)).flat() };
+overload.headers.push('content-length', String(Buffer.byteLength(overload.body)));
+
+/** The same for one that is refused: put together beforehand, since it comes in crowds. */
+export function answerOverloaded(response: ServerResponse, id: string): void {
+  response.writeHead(statusOf[overloaded.code], [...overload.headers, 'x-request-id', id]).end(overload.body);
+}
+
 /** What is said of it. What is our fault is logged with more than that; an outage is not logged every time. */
 function knownError(error: FastifyError | Error, req_id: string, log: FastifyBaseLogger): ServiceError {
   const known = publicError(error);

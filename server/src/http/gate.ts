@@ -1,13 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../contract/limits.ts';
-import { overloaded } from '../domain/errors.ts';
 import { hasBody } from './body.ts';
-import { answerError } from './errors.ts';
+import { answerOverloaded } from './errors.ts';
 import type { Metrics } from './metrics.ts';
-import { requestIdOf } from './observe.ts';
+import { requestIdOf, saneIdOf } from './observe.ts';
+import { plainHeaders } from './plain-headers.ts';
+import { UnreadAnswers } from './unread-answers.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+type Waiting = { request: IncomingMessage; response: ServerResponse; came: number };
 
 /** Asked by what watches over the service, just when it has too much to do. */
 const always = ['/health/live', '/health/ready', '/metrics'];
@@ -24,116 +26,106 @@ export type GateOptions = {
 };
 
 /**
- * Stands before everything else. A request that could only be answered late is refused at once, with a 503 that costs
- * next to nothing, so that those let in are answered in time, and memory stays bounded:
+ * Stands before everything else. A request that could only be answered late is refused, with a 503 that costs next to
+ * nothing, so that those let in are answered in time, and memory stays bounded:
  *
- * - One turn of the event loop takes up all requests that have arrived. From the moment that answering them has taken
- *   too long, the rest of them is refused: whoever comes in the next turn need not wait for a longer one.
+ * - One turn of the event loop answers requests for a short time only; the rest of them waits in line, and is refused
+ *   once it has waited for too long. Since their connections wait too, a turn ends, however many clients there are:
+ *   Node would go on taking up requests for seconds, and what comes back from the database would have to wait.
  * - So many requests are worked on at once, and no more.
  * - Answers that wait for their readers hold so much memory together; beyond it the slowest reader is cut off.
  */
 export class Gate {
+  /** Gets those that are let in; and those refused whose body is not simply dropped. */
+  readonly #next: Handler;
   readonly #options: GateOptions;
   readonly #now: () => number;
+  readonly #line: Waiting[] = [];
   readonly #refused = new WeakSet<IncomingMessage>();
-  /** Answers that are whole but not yet taken, in that order, with their bytes when last looked at. */
-  readonly #unread = new Map<ServerResponse, number>();
-  #unreadBytes = 0;
-  #inFlight = 0;
+  /** One each for all answers, so that none needs functions of its own. */
+  readonly #ended: (this: Watched) => void;
+  readonly #closed: (this: Watched) => void;
   #turnBegan: number | undefined;
-  #turnRequests = 0;
+  #inFlight = 0;
   #refusals = 0;
 
-  constructor(options: GateOptions) {
+  constructor(next: Handler, options: GateOptions) {
+    this.#next = next;
     this.#options = options;
     this.#now = options.now ?? performance.now.bind(performance);
     options.metrics.watchInFlight(() => this.#inFlight);
-  }
-
-  /** What comes next gets those that are let in; and those refused whose body is not simply dropped. */
-  before(next: Handler): Handler {
-    const [answered, closed] = this.#listeners();
-    return (request, response) => {
-      if (this.#isTooMuch() && !always.includes(request.url ?? '')) return this.#refuse(request, response, next);
-      this.#inFlight += 1;
-      (response as Watched)[isWorkedOn] = true;
-      response.on('prefinish', answered).on('close', closed);
-      next(request, response);
+    const unread = new UnreadAnswers(limits.unreadBytesMax);
+    const done = (response: Watched) => {
+      if (response[isWorkedOn]) this.#inFlight -= 1;
+      response[isWorkedOn] = false;
+    };
+    this.#ended = function () {
+      done(this);
+      unread.add(this);
+    };
+    this.#closed = function () {
+      done(this);
+      unread.delete(this);
     };
   }
+
+  readonly handle: Handler = (request, response) => {
+    if (this.#isFree() || always.includes(request.url ?? '')) this.#take(request, response);
+    else this.#line.push({ request, response, came: this.#now() });
+  };
 
   /** Refused already: to be said by whoever reads its body. */
   hasRefused(request: IncomingMessage): boolean {
     return this.#refused.has(request);
   }
 
-  /** The same two for all answers, so that none needs functions of its own. */
-  #listeners(): [(this: Watched) => void, (this: Watched) => void] {
-    const gate = this;
-    const done = (response: Watched) => {
-      if (response[isWorkedOn]) gate.#inFlight -= 1;
-      response[isWorkedOn] = false;
-    };
-    return [
-      function () {
-        done(this);
-        if (this.socket?.writableLength) gate.#keep(this);
-      },
-      function () {
-        done(this);
-        gate.#drop(this);
-      },
-    ];
-  }
-
-  #isTooMuch(): boolean {
+  /** Begins a turn where none has begun. */
+  #isFree(): boolean {
     const now = this.#now();
     if (this.#turnBegan === undefined) {
       this.#turnBegan = now;
-      this.#turnRequests = 0;
       setImmediate(this.#endTurn);
     }
-    this.#turnRequests += 1;
-    if (this.#inFlight >= this.#options.in_flight_max) return true;
-    return this.#turnRequests > limits.turnRequestsMin && now - this.#turnBegan > limits.turnMillisMax;
+    return this.#line.length === 0 && this.#hasRoom() && now - this.#turnBegan < limits.turnMillisMax;
   }
 
+  #hasRoom(): boolean {
+    return this.#inFlight < this.#options.in_flight_max;
+  }
+
+  /** Comes after all that has arrived was read. Those in line are next. */
   readonly #endTurn = (): void => {
     this.#turnBegan = undefined;
+    if (this.#line.length === 0) return;
+    const began = this.#now();
+    this.#turnBegan = began;
+    setImmediate(this.#endTurn);
+    let at = 0;
+    for (let now = began; at < this.#line.length && now - began < limits.turnMillisMax; now = this.#now()) {
+      const { request, response, came } = this.#line[at++] as Waiting;
+      if (response.closed) continue;
+      if (this.#hasRoom() && now - came < limits.lineMillisMax) this.#take(request, response);
+      else this.#refuse(request, response);
+    }
+    this.#line.splice(0, at);
   };
 
-  /** An answer that the system did not take at once. The longer one has waited, the sooner its reader is cut off. */
-  #keep(answer: ServerResponse): void {
-    this.#look(answer);
-    if (this.#unreadBytes <= limits.unreadBytesMax) return;
-    for (const one of this.#unread.keys()) this.#look(one);
-    for (const slowest of this.#unread.keys()) {
-      if (this.#unreadBytes <= limits.unreadBytesMax || slowest === answer) return;
-      this.#drop(slowest);
-      slowest.destroy();
-    }
+  #take(request: IncomingMessage, response: Watched): void {
+    this.#inFlight += 1;
+    response[isWorkedOn] = true;
+    response.on('prefinish', this.#ended).on('close', this.#closed);
+    this.#next(request, response);
   }
 
-  #look(answer: ServerResponse): void {
-    const bytes = answer.socket?.writableLength ?? 0;
-    this.#unreadBytes += bytes - (this.#unread.get(answer) ?? 0);
-    this.#unread.set(answer, bytes);
-  }
-
-  #drop(answer: ServerResponse): void {
-    this.#unreadBytes -= this.#unread.get(answer) ?? 0;
-    this.#unread.delete(answer);
-  }
-
-  #refuse(request: IncomingMessage, response: ServerResponse, next: Handler): void {
-    const { metrics, logger } = this.#options;
+  #refuse(request: IncomingMessage, response: ServerResponse): void {
     this.#tell();
-    if (!isSimplyDropped(request, response)) {
+    const plain = plainHeaders(request.rawHeaders);
+    if (plain === undefined && !isSimplyDropped(request, response)) {
       this.#refused.add(request);
-      return next(request, response);
+      return this.#next(request, response);
     }
-    metrics.count(request.method ?? '', 'refused', 503, 0);
-    answerError(response, overloaded, requestIdOf(request), logger);
+    this.#options.metrics.count(request.method ?? '', 'refused', 503, 0);
+    answerOverloaded(response, plain === undefined ? requestIdOf(request) : saneIdOf(plain.request_id));
   }
 
   /** One line a second at most: a line a request would make it worse. */

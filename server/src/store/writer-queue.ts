@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { limits } from '../contract/limits.ts';
+import { ByTurns } from '../domain/by-turns.ts';
 import { ServiceError, unavailable } from '../domain/errors.ts';
 import type { Write, WriteOptions } from './engine.ts';
 import type { WriteFailure, WriteResult, WriterAnswer } from './sqlite-writer.ts';
@@ -16,7 +17,6 @@ type Waiting = {
 };
 
 const restartMillis = 500;
-const settledAtOnce = 4;
 
 /** Hands queued writes to the writer thread, all that wait at once, and gives each its own answer. */
 export class WriterQueue {
@@ -24,7 +24,8 @@ export class WriterQueue {
   #worker: Worker | undefined;
   #waiting: Waiting[] = [];
   #inFlight: Waiting[] = [];
-  #settling = 0;
+  /** A group that is answered all at once would leave reads which have come meanwhile waiting. */
+  readonly #answers = new ByTurns();
   #isLocked = false;
   #isClosed = false;
 
@@ -66,7 +67,7 @@ export class WriterQueue {
 
   /** Everything asked for is written first. */
   async close(): Promise<void> {
-    while (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#settling > 0) await sleep(5);
+    while (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#answers.count > 0) await sleep(5);
     if (this.#isClosed) return;
     this.#isClosed = true;
     const worker = this.#worker;
@@ -99,15 +100,10 @@ export class WriterQueue {
     this.#next();
   }
 
-  /** A few at a time, so that reads which have come meanwhile need not wait until a whole group is answered. */
-  #settle(answered: Waiting[], results: WriteResult[]): void {
-    for (const waiting of answered.splice(0, settledAtOnce)) settle(waiting, results.shift() as WriteResult);
-    if (answered.length === 0) return;
-    this.#settling += 1;
-    setImmediate(() => {
-      this.#settling -= 1;
-      this.#settle(answered, results);
-    });
+  #settle(answered: readonly Waiting[], results: readonly WriteResult[]): void {
+    for (const [at, waiting] of answered.entries()) {
+      this.#answers.add(() => settle(waiting, results[at] as WriteResult));
+    }
   }
 
   /** Another process holds the lock, and nothing was written: those that still have time go to the front. */
