@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { newEntryId } from '../server/src/domain/audit.ts';
+import { writeEntry } from '../server/src/store/audit.ts';
 import { Connection } from '../server/src/store/sqlite-connection.ts';
 import { keepRevision, replaceChildChunk } from '../server/src/store/sqlite-statements.ts';
 import { chunkId, dataset_id, editText } from './data.ts';
@@ -11,6 +13,7 @@ const [path = ''] = process.argv.slice(2);
 const { db } = new Connection(path, 1_000);
 const keep = db.prepare(keepRevision);
 const replace = db.prepare(replaceChildChunk);
+const note = db.prepare(writeEntry);
 const ids = Array.from({ length: chunks }, (_, at) => chunkId(at));
 const key_id = 'a-key-of-the-bench';
 const words = 64;
@@ -23,6 +26,7 @@ function commit(group: number): void {
     const id = ids[Math.floor(Math.random() * chunks)] ?? '';
     keep.run(now, key_id, dataset_id, id);
     replace.run(editText((edits += 1)), words, now, randomBytes(16).toString('hex'), dataset_id, id);
+    note.run(newEntryId(), dataset_id, now, key_id, 'update', 'child_chunk', 1, `["${id}"]`);
   }
   db.exec('COMMIT');
 }

@@ -1,7 +1,8 @@
 /** Done in one turn of the event loop, however short it is. */
 const atOnce = 4;
-/** Of the time that the last turn took: where a flood makes turns long, more is done in each. */
+/** Of the time by which the last turn was longer than that: where a flood makes turns long, more is done in each. */
 const share = 1 / 4;
+const turnMillis = 10;
 
 /** Does jobs a few at a time, so that others get their turns in between. They come in crowds, and each takes a while. */
 export class ByTurns {
@@ -39,7 +40,7 @@ export class ByTurns {
     this.#isRunning = this.#jobs.length > 0;
     if (!this.#isRunning) return;
     const now = performance.now();
-    const until = now + (now - this.#turnBegan) * share;
+    const until = now + (now - this.#turnBegan - turnMillis) * share;
     this.#begin(now);
     while (this.#done < this.#jobs.length && (this.#done < atOnce || performance.now() < until)) {
       (this.#jobs[this.#done++] as () => void)();
