@@ -111,16 +111,26 @@ async function crashAll(
 /** Ends the database and, where it does not come back by itself, starts it again. */
 async function killDatabase(server: FaultyPostgres, url: string, way: Way): Promise<void> {
   if (way === 'backend killed') {
-    // One that belongs to the service. The postmaster then ends all others, and recovers.
+    // One that belongs to the service, or to a command. The postmaster then ends all others, and recovers.
     const { rows } = await onDatabase(url, (client) =>
-      client.query(`SELECT pid FROM pg_stat_activity WHERE application_name = 'backscroll' ORDER BY random() LIMIT 1`),
+      client.query(`SELECT pid FROM pg_stat_activity WHERE application_name = 'backscroll' ORDER BY random()`),
     );
-    process.kill(rows[0].pid, 'SIGKILL');
-    return;
+    for (const { pid } of rows) if (killed(pid)) return;
+    throw new Error('no backend to kill');
   }
   await server.end(way === 'immediate stop' ? 'SIGQUIT' : 'SIGKILL');
   await sleep(Math.random() * 500);
   await server.start();
+}
+
+/** False where it has ended by itself, as a command's does. */
+function killed(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
 }
 
 /** Until it is ready, reads, edits and appends again. */

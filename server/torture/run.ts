@@ -41,7 +41,10 @@ try {
   for (const { name, long } of experiments.filter((one) => wanted?.includes(one.name) ?? true)) {
     const began = performance.now();
     console.log(`\n${name}`);
-    const findings = await long((line) => console.log(`  ${line}`));
+    const findings = await long((line) => console.log(`  ${line}`)).catch((error: Error): Finding[] => {
+      console.log(error);
+      return [{ promise: 'the experiment comes to its end', measured: error.message, holds: false }];
+    });
     for (const { holds, promise, measured } of findings)
       console.log(`  ${holds ? 'holds' : 'FAILS'}: ${promise}: ${measured}`);
     console.log(`  ${((performance.now() - began) / 1000).toFixed(0)} s`);
