@@ -5,6 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
+import { Connections } from '../src/http/connections.ts';
 import { Gate } from '../src/http/gate.ts';
 import { Metrics } from '../src/http/metrics.ts';
 import { makeWorld, message, onEveryEngine, type Service, startService } from './harness.ts';
@@ -133,6 +134,32 @@ describe('a turn of the event loop', () => {
     takes = 1_000;
     assert.deepEqual(await send(2), ['200', '200']);
     socket.destroy();
+  });
+});
+
+describe('requests that a client sends without waiting for answers', () => {
+  it('are answered in their order, also where some wait in line and others never do', async (t) => {
+    let now = 0;
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => void server.close().closeAllConnections());
+    const connections = new Connections(server, (request, response) => {
+      now += 25;
+      setImmediate(() => response.end(`${request.url}\n`));
+    });
+    const logger = pino({ level: 'silent' });
+    const options = { in_flight_max: 100, metrics: new Metrics(), logger, now: () => now };
+    server.on('request', new Gate(connections.handle, options).handle);
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (bytes) => {
+      text += bytes;
+    });
+    const paths = ['/1', '/2', '/3', '/health/live', '/4'];
+    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`).join(''));
+    const answered = () => [...text.matchAll(/(?<=\r\n)\/[\w/]+/g)].map(([path]) => path);
+    for (let waits = 0; answered().length < paths.length && waits < 400; waits += 1) await sleep(5);
+    assert.deepEqual(answered(), paths);
   });
 });
 

@@ -70,7 +70,7 @@ export class Gate {
   }
 
   readonly handle: Handler = (request, response) => {
-    if (this.#isFree() || always.includes(request.url ?? '')) this.#take(request, response);
+    if (this.#isFree() || isAlwaysFree(request, response)) this.#take(request, response);
     else this.#line.push({ request, response, came: this.#now() });
   };
 
@@ -138,6 +138,11 @@ export class Gate {
       this.#options.logger.warn({ refused, in_flight: this.#inFlight }, 'overloaded: requests were refused');
     }, limits.overloadLineMillis).unref();
   }
+}
+
+/** Behind another one on its connection it must not go ahead of it. */
+function isAlwaysFree(request: IncomingMessage, response: ServerResponse): boolean {
+  return response.socket !== null && always.includes(request.url ?? '');
 }
 
 /** Node reads what is left of a body after the answer, where the connection is kept. */
