@@ -184,6 +184,25 @@ onEveryEngine('the audit', (engine) => {
     assert.ok(!text.includes('audit') && !text.includes('last_used_at'));
   });
 
+  it('shows nothing that a terminal would obey', async () => {
+    const { one, admin, send, command } = it_;
+    const lines = ndjson([
+      {
+        ...{
+          record: 'model_provider',
+          workspace_id: one.ids.workspace,
+          provider: '\u001b[2Jgone',
+          label: { en_US: 'x' },
+        },
+        ...{ icon_small: { en_US: 'x' }, status: 'active', models: [] },
+      },
+    ]);
+    const { status, text } = await send('/admin/records', admin, { method: 'POST', lines });
+    assert.equal(status, 200, text);
+    const shown = await command('audit', '--limit', '1');
+    assert.ok(shown.includes('/\\u001b[2Jgone') && !shown.includes('\u001b'));
+  });
+
   it('is a table for people', async () => {
     const lines = (await it_.command('audit', '--limit', '500')).trimEnd().split('\n');
     assert.match(lines[0] ?? '', /^time +by +did +to$/);

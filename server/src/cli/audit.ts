@@ -11,6 +11,7 @@ import {
   secondsOf,
   timeOf,
   Usage,
+  visible,
   withStore,
 } from './command.ts';
 
@@ -84,7 +85,7 @@ async function* entries(store: Store, { limit, ...wanted }: Wanted): AsyncGenera
 
 function rowOf({ at, key_id, action, record, count, ids }: AuditEntry): string[] {
   const more = count - Math.min(ids.length, shownIds);
-  const named = ids.slice(0, shownIds).join(' ');
+  const named = visible(ids.slice(0, shownIds).join(' '));
   const rest = named === '' ? '' : more > 0 ? ` and ${more} more` : '';
   return [timeOf(at), key_id ?? 'command line', action, `${count} ${record}${named && `: ${named}`}${rest}`];
 }
