@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { firstEntryId } from '../src/domain/audit.ts';
 import { ask, newFolder, newScope, run, type Serving, type Settings, serve } from './cli-helpers.ts';
 import { type Engine, makeWorld, message, ndjson, newDatabaseUrl, onEveryEngine } from './harness.ts';
 
@@ -40,6 +44,19 @@ async function startInstallation(engine: Engine) {
     },
     end: scope.end,
   };
+}
+
+/** As somebody with access to the database itself would. */
+async function inDatabase(engine: Engine, url: string, sql: string): Promise<void> {
+  if (engine === 'sqlite') {
+    const db = new DatabaseSync(url.replace('sqlite:', ''), { timeout: 5_000 });
+    db.exec(sql);
+    return db.close();
+  }
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(sql);
+  await client.end();
 }
 
 onEveryEngine('the audit', (engine) => {
@@ -237,14 +254,24 @@ onEveryEngine('the audit', (engine) => {
   });
 
   it('forgets what is older than AUDIT_DAYS when the service starts, and nothing else', async () => {
-    const { databaseOf } = await import('../src/store/open.ts');
-    const { readConfig } = await import('../src/config.ts');
-    const store = await databaseOf(readConfig(it_.env)).open();
-    const before = await it_.audit('--limit', '100000');
-    const dayAgo = Math.floor(Date.now() / 1000) - 86_400;
-    assert.equal(await store.trimAudit(dayAgo), 0);
-    assert.equal(await store.trimAudit(dayAgo + 2 * 86_400), before.length);
-    assert.deepEqual(await it_.audit(), []);
-    await store.close();
+    const daysAgo = (days: number) => Date.now() - days * 86_400_000;
+    for (const days of [40, 31, 29]) {
+      await inDatabase(
+        engine,
+        it_.env.DATABASE_URL ?? '',
+        `
+        INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
+        VALUES ('${firstEntryId(daysAgo(days))}', 'd', 1, 'days', 'import', 'app', ${days}, '[]')`,
+      );
+    }
+    const days = async () => (await it_.audit('--key', 'days')).map(({ count }) => count);
+    assert.deepEqual(await days(), [29, 31, 40]);
+    const others = (await it_.audit('--limit', '100000')).length - 3;
+    await it_.restart();
+    assert.deepEqual(await days(), [29, 31, 40]);
+    await it_.restart({ AUDIT_DAYS: '30' });
+    for (let waits = 0; (await days()).length > 1 && waits < 50; waits += 1) await sleep(20);
+    assert.deepEqual(await days(), [29]);
+    assert.equal((await it_.audit('--limit', '100000')).length, others + 1);
   });
 });

@@ -10,11 +10,11 @@ export type Upkeep = { store: Store; uses: KeyUse; audit_days: number; logger: F
 
 /** What the service does beside answering: notes which keys were used, and forgets what the audit need not keep. */
 export function startUpkeep({ store, uses, audit_days, logger }: Upkeep): { end: () => Promise<void> } {
-  const try_ = (what: string, work: Promise<unknown>) =>
+  const attempt = (what: string, work: Promise<unknown>) =>
     work.catch((error: Error) => logger.debug({ cause: String(error.cause ?? error.message) }, `cannot ${what} now`));
-  const noteUses = () => try_('note which keys were used', uses.note(store));
+  const noteUses = () => attempt('note which keys were used', uses.note(store));
   const trimAudit = () =>
-    try_('forget old entries of the audit', store.trimAudit(epochSeconds() - audit_days * secondsPerDay));
+    attempt('forget old entries of the audit', store.trimAudit(epochSeconds() - audit_days * secondsPerDay));
   const timers = [setInterval(noteUses, limits.keyUseMillis), setInterval(trimAudit, limits.auditTrimMillis)];
   for (const timer of timers) timer.unref();
   void trimAudit();
