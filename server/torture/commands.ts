@@ -2,8 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Ran, run } from '../test/cli-helpers.ts';
 import { ndjson } from '../test/harness.ts';
+import { Client } from './client.ts';
 import type { Installation } from './installation.ts';
-import { type Ledger, replacing } from './ledger.ts';
+import { type Audit, audit, type Ledger, replacing } from './ledger.ts';
 
 export type CommandTurn = {
   /** Killed with SIGKILL after so long, if it runs that long. */
@@ -69,8 +70,25 @@ export class Commands {
   }
 }
 
+/** Adds what a service that runs has lost, or left half done, of what was acknowledged; its keys included. */
+export async function auditServed(
+  { admin, one }: Installation,
+  ledger: Ledger,
+  base: string,
+  seen: Audit,
+): Promise<void> {
+  const client = new Client();
+  const { text } = await client.ask(base, '/admin/records', { key: admin });
+  const { lost, torn } = audit(ledger, text);
+  const page = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
+  const opens = async (key: string) => (await client.ask(base, page, { key })).status === 200;
+  seen.lost.push(...lost, ...(await misjudgedKeys(ledger, opens)));
+  seen.torn.push(...torn);
+  client.close();
+}
+
 /** Keys that were shown and do not open, and keys that were revoked and do. */
-export async function misjudgedKeys(ledger: Ledger, opens: (secret: string) => Promise<boolean>): Promise<string[]> {
+async function misjudgedKeys(ledger: Ledger, opens: (secret: string) => Promise<boolean>): Promise<string[]> {
   const wrong: string[] = [];
   for (const { id, secret, revocation } of ledger.keys) {
     const isOpen = await opens(secret);

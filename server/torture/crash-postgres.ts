@@ -3,10 +3,10 @@ import { newScope, type Scope, type Serving } from '../test/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../test/faulty-postgres.ts';
 import { message, ndjson } from '../test/harness.ts';
 import { Client, type Told } from './client.ts';
-import { Commands, misjudgedKeys } from './commands.ts';
+import { auditServed, Commands } from './commands.ts';
 import { count, type Experiment, type Finding, type Say, some } from './experiment.ts';
 import { type Installation, install } from './installation.ts';
-import { audit, Ledger } from './ledger.ts';
+import { Ledger } from './ledger.ts';
 import { startLoad } from './load.ts';
 
 export type PostgresCrashOptions = {
@@ -158,16 +158,9 @@ async function millisToHeal({ one }: Installation, { base, output }: Serving): P
   return performance.now() - began;
 }
 
-async function auditAll({ admin, one }: Installation, ledger: Ledger, { base }: Serving, seen: Seen): Promise<void> {
-  const client = new Client();
+async function auditAll(installation: Installation, ledger: Ledger, { base }: Serving, seen: Seen): Promise<void> {
   await sleep(keyMillisMax);
-  const { text } = await client.ask(base, '/admin/records', { key: admin });
-  const { lost, torn } = audit(ledger, text);
-  const page = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
-  const opens = async (key: string) => (await client.ask(base, page, { key })).status === 200;
-  seen.lost.push(...lost, ...(await misjudgedKeys(ledger, opens)));
-  seen.torn.push(...torn);
-  client.close();
+  await auditServed(installation, ledger, base, seen);
 }
 
 function findingsOf(ledger: Ledger, { kills, serveKills, healMillis, lost, torn, wrong }: Seen): Finding[] {

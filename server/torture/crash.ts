@@ -4,10 +4,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newScope, run, type Scope, type Serving } from '../test/cli-helpers.ts';
 import { Client } from './client.ts';
-import { Commands, misjudgedKeys } from './commands.ts';
+import { auditServed, Commands } from './commands.ts';
 import { count, type Experiment, type Finding, type Say, some } from './experiment.ts';
 import { fileOf, type Installation, install, numberOf } from './installation.ts';
-import { audit, Ledger } from './ledger.ts';
+import { Ledger } from './ledger.ts';
 import { startLoad } from './load.ts';
 
 export type CrashOptions = {
@@ -124,15 +124,7 @@ async function glance({ one }: Installation, ledger: Ledger, { base }: Serving, 
 }
 
 async function auditAll(installation: Installation, ledger: Ledger, { base }: Serving, seen: Seen): Promise<void> {
-  const { admin, one } = installation;
-  const client = new Client();
-  const { text } = await client.ask(base, '/admin/records', { key: admin });
-  const { lost, torn } = audit(ledger, text);
-  const page = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
-  const opens = async (key: string) => (await client.ask(base, page, { key })).status === 200;
-  seen.lost.push(...lost, ...(await misjudgedKeys(ledger, opens)));
-  seen.torn.push(...torn);
-  client.close();
+  await auditServed(installation, ledger, base, seen);
   const db = new DatabaseSync(fileOf(installation), { readOnly: true });
   seen.integrity.push(String(db.prepare('PRAGMA integrity_check').get()?.integrity_check));
   db.close();
