@@ -1,4 +1,5 @@
 import { useEffect, useState } from '../shared/dom.ts';
+import { mayLeave } from './unsaved.ts';
 
 /** Where one is: the parts behind `#/`. It is in the address, so that places can be kept, sent and gone back to. */
 export type Route = readonly string[];
@@ -33,7 +34,10 @@ export function go(...parts: string[]): void {
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => readRoute());
   useEffect(() => {
-    const follow = () => setRoute(readRoute());
+    const follow = ({ oldURL }: HashChangeEvent) => {
+      if (mayLeave()) setRoute(readRoute());
+      else history.pushState(null, '', oldURL);
+    };
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);
