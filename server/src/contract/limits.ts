@@ -8,6 +8,11 @@ export const limits = {
   /** Rendered pages that one instance keeps at hand. */
   pageCacheBytesMax: 67_108_864,
 
+  /** Rows of a list that the console shows. */
+  listRowsDefault: 20,
+  listRowsMin: 1,
+  listRowsMax: 100,
+
   childChunkUnitsMax: 100_000,
   bodyBytesMax: 1_048_576,
   /** Read and dropped after an early answer, so that the client gets to see the answer. */

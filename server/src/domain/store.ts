@@ -2,6 +2,7 @@ import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { PageOrder } from '../contract/message.ts';
 import type { ModelType } from '../contract/model.ts';
 import type { KeyKind, RecordKind } from '../contract/record.ts';
+import type { AdminReads } from './admin-reads.ts';
 import type { AuditEntry, AuditQuestion, Author } from './audit.ts';
 import type { App } from './caller.ts';
 import type { Batch, PreparedLines } from './prepare-lines.ts';
@@ -143,6 +144,9 @@ export interface Store {
   openIntake(): Promise<Intake>;
   /** Lines of records, parents before children, all from one moment. */
   exportRecords(): AsyncIterable<Uint8Array>;
+
+  /** What the console shows of everything. */
+  readonly admin: AdminReads;
 
   listKeys(): Promise<KeyListed[]>;
   /** False where no such key exists; a key that is revoked already stays as it is. */

@@ -9,6 +9,7 @@ import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
 import type { KeyUse } from '../domain/key-use.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
+import { adminListRoutes } from './admin-lists.ts';
 import { Bearer, checkFirst } from './bearer.ts';
 import { dropRest, readJson } from './body.ts';
 import { childChunkRoutes } from './child-chunks.ts';
@@ -122,6 +123,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   childChunkRoutes(app, parts);
   modelRoutes(app, parts);
   recordRoutes(app, parts);
+  adminListRoutes(app, parts);
   healthRoutes(options.metrics_token)(app, parts);
   referenceRoutes(app as never);
 

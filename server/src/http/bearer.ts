@@ -80,6 +80,15 @@ export class Bearer {
     };
   }
 
+  /** The same for what the console stands on: an admin key, or a session that was made from one. */
+  opensAdmin(): onRequestHookHandler {
+    const byKey = this.opens(['admin']);
+    return function (request, reply, done) {
+      reply.header('cache-control', 'no-store');
+      byKey.call(this, request, reply, done);
+    };
+  }
+
   /** The caller of a digest, where the database has not changed since it was found. */
   recall(digest: string, mark: number | undefined): Caller | undefined {
     const found = this.#callers.get(digest);

@@ -50,6 +50,9 @@ const bearerOf = (kind: string, prefix: string, opens: string) => ({
   description: `Key of kind ${kind}, \`${prefix}…\`: ${opens}.`,
 });
 
+/** What holds for everything that the console stands on. */
+export const aboutAdmin = { tags: ['Admin'], security: [{ adminKey: [] }, { consoleSession: [] }] };
+
 const about = {
   openapi: '3.1.0',
   info: {
@@ -65,6 +68,14 @@ const about = {
       knowledgeKey: bearerOf('knowledge', 'dataset-', 'the child chunks and models of its workspace'),
       writerKey: bearerOf('writer', 'writer-', 'records of conversations and messages of its app'),
       adminKey: bearerOf('admin', 'admin-', 'the whole installation'),
+      consoleSession: {
+        type: 'apiKey' as const,
+        in: 'cookie' as const,
+        name: 'backscroll_session',
+        description:
+          'A session of the console, made from an admin key. It counts only on requests that carry the header ' +
+          '`Backscroll-Console: 1`, and not on those that another site caused.',
+      },
     },
   },
 };

@@ -19,6 +19,7 @@ import type {
   Referable,
   Store,
 } from '../domain/store.ts';
+import { SqlAdminReads } from './admin-reads.ts';
 import * as audit from './audit.ts';
 import { CheckThreads } from './check-threads.ts';
 import type { Engine, Row } from './engine.ts';
@@ -30,11 +31,13 @@ import * as sql from './statements.ts';
 
 /** The store, written once: an engine below it runs the statements. */
 export class SqlStore implements Store {
+  readonly admin: SqlAdminReads;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
 
   constructor(engine: Engine) {
     this.#engine = engine;
+    this.admin = new SqlAdminReads(engine);
     this.#keys = new KeyCache(engine.keyCacheMillis);
   }
 
