@@ -154,6 +154,7 @@ export class PostgresEngine implements Engine {
     return this.#pool.transaction(async (transaction) => {
       const gone = await transaction.query(`${sql.purge.conversations(by)} RETURNING conversation_id`, ...values);
       const ids = gone.map(({ conversation_id }) => conversation_id as string);
+      await transaction.query(postgres.deleteDays, ids);
       const [counted] = await transaction.query(postgres.deleteMessages, ids);
       const messages = counted?.n as number;
       await note(transaction, audit.purgeEntries(ids, messages, now));

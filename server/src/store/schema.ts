@@ -1,3 +1,5 @@
+import { usageSteps } from './usage-schema.ts';
+
 /** A numbered step from one shape of the database to the next. Steps are only ever added. */
 export type Migration = { version: number; name: string; statements: readonly string[] };
 
@@ -126,14 +128,15 @@ const audit: readonly string[] = [
    )`,
 ];
 
-const steps: readonly Migration[] = [
+const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 1, name: 'first tables', statements: first },
   { version: 2, name: 'audit and last use of keys', statements: audit },
+  { version: 4, name: 'activity and usage by day', statements: usageSteps[engine] },
 ];
 
 /** Tables are clustered by their keys, so a page of messages lies in one place; types are enforced. */
 function forSqlite(statement: string): string {
-  const spelled = statement.replaceAll('BIGINT', 'INTEGER');
+  const spelled = statement.replaceAll('BIGINT', 'INTEGER').replaceAll('DOUBLE PRECISION', 'REAL');
   return statement.startsWith('CREATE TABLE') ? `${spelled} STRICT, WITHOUT ROWID` : spelled;
 }
 
@@ -142,12 +145,12 @@ function forPostgres(statement: string): string {
   return statement.replaceAll(' TEXT', ' TEXT COLLATE "C"');
 }
 
-const inDialect = (spell: (statement: string) => string): readonly Migration[] =>
-  steps.map((step) => ({ ...step, statements: step.statements.map(spell) }));
+const inDialect = (engine: keyof typeof usageSteps, spell: (statement: string) => string): readonly Migration[] =>
+  steps(engine).map((step) => ({ ...step, statements: step.statements.map(spell) }));
 
-export const sqliteMigrations = inDialect(forSqlite);
-export const postgresMigrations = inDialect(forPostgres);
-export const latestVersion = Math.max(...steps.map(({ version }) => version));
+export const sqliteMigrations = inDialect('sqlite', forSqlite);
+export const postgresMigrations = inDialect('postgres', forPostgres);
+export const latestVersion = Math.max(...sqliteMigrations.map(({ version }) => version));
 
 /** How a distributed PostgreSQL lays the tables out: small ones everywhere, large ones by one column. */
 export const distribution = {
@@ -155,6 +158,7 @@ export const distribution = {
   distributed: {
     conversations: 'conversation_id',
     messages: 'conversation_id',
+    conversation_days: 'conversation_id',
     documents: 'dataset_id',
     segments: 'dataset_id',
     child_chunks: 'dataset_id',

@@ -15,6 +15,7 @@ import { Connection } from './sqlite-connection.ts';
 import { RecordWriter } from './sqlite-records.ts';
 import * as embedded from './sqlite-statements.ts';
 import * as sql from './statements.ts';
+import { subtractFromApps } from './usage-statements.ts';
 
 /** The thread that owns all writes. It is handed what has queued up and commits it as one transaction. */
 
@@ -190,6 +191,8 @@ function revokeKey(id: string, now: number): boolean {
 function purge(selection: Purge, now: number) {
   const [by, values] = sql.purgeBy(selection);
   const ids = db.all(sql.purge.chosen(by), ...values).map(({ conversation_id }) => conversation_id as string);
+  db.run(subtractFromApps(sql.purge.chosen(by)), ...values);
+  db.run(sql.purge.days(by), ...values);
   const messages = db.run(sql.purge.messages(by), ...values);
   const conversations = db.run(sql.purge.conversations(by), ...values);
   for (const entry of audit.purgeEntries(ids, messages, now)) note(entry);
