@@ -303,7 +303,7 @@ describe('the statements', () => {
     const question = { before: 'z', since: 0, key_id: 'k', record_id: 'r', limit: 5 };
     assert.deepEqual(await service.store.listAudit(question), []);
     assert.equal(await service.store.trimAudit(5), 0);
-    await service.store.revokeKey(one.keyIds.writer, 5);
+    await service.store.revokeKey(one.keyIds.writer, null, 5);
     await service.store.countConversations({ conversation_id: other.ids.conversation });
     await service.store.purge({ conversation_id: other.ids.conversation }, 5);
     await service.store.purge({ app_id: other.ids.app, user: 'ann' }, 5);

@@ -49,10 +49,16 @@ export const limits = {
   auditIdsMax: 100,
   /** Entries that are forgotten, or read, at once. */
   auditBatchMax: 1_000,
-  auditTrimMillis: 3_600_000,
+  /** Between two looks at what can be forgotten. */
+  trimMillis: 3_600_000,
   /** Between two notes of which keys were used. */
   keyUseMillis: 30_000,
 
+  /** How long one stays signed in to the console. */
+  sessionSeconds: 43_200,
+
+  /** Knowledge bases that one key made over HTTP can be restricted to. */
+  keyDatasetsMax: 1_000,
   secretRandomBytes: 30,
   failedKeysPerMinuteMax: 100,
   /** Keys that were used lately, whose reach one instance remembers. */

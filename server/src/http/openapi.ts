@@ -3,6 +3,7 @@ import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../contract/error.ts';
 import { Type } from '../contract/type.ts';
 import { commonHeaders, referToHeaders } from './openapi-headers.ts';
+import { sessionCookie } from './session-cookie.ts';
 
 const meanings: Record<number, string> = {
   400: 'A parameter, the body or the app mode does not fit.',
@@ -71,7 +72,7 @@ const about = {
       consoleSession: {
         type: 'apiKey' as const,
         in: 'cookie' as const,
-        name: 'backscroll_session',
+        name: sessionCookie,
         description:
           'A session of the console, made from an admin key. It counts only on requests that carry the header ' +
           '`Backscroll-Console: 1`, and not on those that another site caused.',

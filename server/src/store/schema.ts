@@ -128,9 +128,27 @@ const audit: readonly string[] = [
    )`,
 ];
 
+/**
+ * What the console stands on: who is signed in, and lists in the order in which they are shown. PostgreSQL's indexes take
+ * no text of any length, so that names count by their beginning.
+ */
+const console: readonly string[] = [
+  `CREATE TABLE console_sessions (
+     digest TEXT NOT NULL PRIMARY KEY,
+     key_id TEXT NOT NULL,
+     key_digest TEXT NOT NULL,
+     created_at BIGINT NOT NULL,
+     expires_at BIGINT NOT NULL
+   )`,
+  `CREATE INDEX documents_by_name ON documents (dataset_id, substr(name, 1, 200), id)`,
+  `CREATE INDEX segments_by_position ON segments (dataset_id, document_id, position, id)`,
+  `CREATE INDEX child_chunks_by_position ON child_chunks (dataset_id, segment_id, position, id)`,
+];
+
 const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 1, name: 'first tables', statements: first },
   { version: 2, name: 'audit and last use of keys', statements: audit },
+  { version: 3, name: 'sessions and lists of the console', statements: console },
   { version: 4, name: 'activity and usage by day', statements: usageSteps[engine] },
 ];
 
@@ -154,7 +172,7 @@ export const latestVersion = Math.max(...sqliteMigrations.map(({ version }) => v
 
 /** How a distributed PostgreSQL lays the tables out: small ones everywhere, large ones by one column. */
 export const distribution = {
-  reference: ['workspaces', 'apps', 'api_keys', 'datasets', 'model_providers', 'model_entries'],
+  reference: ['workspaces', 'apps', 'api_keys', 'datasets', 'model_providers', 'model_entries', 'console_sessions'],
   distributed: {
     conversations: 'conversation_id',
     messages: 'conversation_id',

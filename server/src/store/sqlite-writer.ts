@@ -9,6 +9,7 @@ import * as audit from './audit.ts';
 import { AuditTally } from './audit-tally.ts';
 import type { Write } from './engine.ts';
 import { inPlainWords } from './plain-words.ts';
+import { changeSession } from './sessions.ts';
 import { readSpool, type Spooled } from './spool.ts';
 import { sqliteBusy, sqliteCode, sqlitePassing, sqliteReadOnly } from './sqlite-codes.ts';
 import { Connection } from './sqlite-connection.ts';
@@ -136,7 +137,9 @@ function perform(write: Write): unknown {
     case 'applyRecords':
       return applyRecords(write.spooled, write.author);
     case 'revokeKey':
-      return revokeKey(write.id, write.now);
+      return revokeKey(write.id, write.by, write.now);
+    case 'changeSession':
+      return void db.run(...changeSession(write.change));
     case 'purge':
       return purge(write.selection, write.now);
     case 'trimAudit':
@@ -182,9 +185,9 @@ function applyRecords(spooled: Spooled, author: Author): number {
   return applied;
 }
 
-function revokeKey(id: string, now: number): boolean {
+function revokeKey(id: string, by: string | null, now: number): boolean {
   if (db.run(sql.revokeKey, now, id) === 0) return false;
-  note(audit.revokeEntry(id, now));
+  note(audit.revokeEntry(id, by, now));
   return true;
 }
 
