@@ -45,9 +45,9 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
   const { base, text } = draft;
   const mayGoOn = !isBusy && text !== base.chunk.content && problemOf(text) === undefined;
   const back = () => {
-    if (step.name === 'edit') cancel();
+    if (step.name === 'conflict') editOver(step.theirs);
     else if (step.name === 'review') go('edit');
-    else editOver(step.theirs);
+    else cancel();
   };
   const on = () => {
     if (!mayGoOn || step.name === 'conflict') return;
