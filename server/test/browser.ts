@@ -3,10 +3,13 @@ import { readFile } from 'node:fs/promises';
 import chromiumFiles from '@sparticuz/chromium';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
-/** A real browser, out of the registry: Chromium as `@sparticuz/chromium` carries it. */
+/**
+ * A real browser, out of the registry: Chromium as `@sparticuz/chromium` carries it. Not with the arguments it comes with:
+ * they put all into one process, where tabs share their cookies, and turn off what keeps sites apart.
+ */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = await chromiumFiles.executablePath();
-  return chromium.launch({ executablePath, args: chromiumFiles.args, headless: true });
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'], headless: true });
 }
 
 export type Theme = 'light' | 'dark';
