@@ -1,4 +1,4 @@
-import { type ComponentChildren, h } from '../shared/dom.ts';
+import { h } from '../shared/dom.ts';
 import { localized } from './localized.ts';
 import { ProviderIcon } from './provider-icon.ts';
 import { count } from './ui.ts';
@@ -42,7 +42,7 @@ export function ProviderCard({ provider }: { provider: Provider }) {
     .filter(({ models }) => models.length > 0);
   return h(
     'article',
-    { class: 'card stack provider', 'aria-label': name },
+    { class: 'card stack provider' },
     h(
       'header',
       null,
@@ -53,7 +53,7 @@ export function ProviderCard({ provider }: { provider: Provider }) {
     groups.map(({ title, models }) =>
       h(
         'section',
-        { key: title, 'aria-label': title },
+        { key: title },
         h('h3', { class: 'soft' }, title),
         h(
           'ul',
@@ -68,40 +68,35 @@ export function ProviderCard({ provider }: { provider: Provider }) {
 
 function ModelRow({ model }: { model: Model }) {
   const name = localized(model.label) ?? model.model;
-  const properties = Object.entries(model.model_properties);
+  const properties = [
+    ...Object.entries(model.model_properties).map(([property, value]) => [property, shown(value)] as const),
+    ['from', model.fetch_from.replaceAll('-', ' ')] as const,
+  ];
   const features = featuresOf(model.features);
   return h(
     'li',
     { class: 'model' },
+    h('div', null, h('h4', null, name), name !== model.model && h('p', { class: 'soft mono' }, model.model)),
     h(
       'div',
-      null,
-      h('h4', null, name),
-      name !== model.model && h('p', { class: 'soft mono' }, model.model),
-      h('p', { class: 'soft' }, model.fetch_from.replaceAll('-', ' ')),
-    ),
-    h(
-      'div',
-      { class: 'row' },
-      h(Status, { status: model.status }),
-      model.deprecated && h('span', { class: 'badge warn' }, 'deprecated'),
-      model.load_balancing_enabled && h('span', { class: 'badge' }, 'load balanced'),
-      model.has_invalid_load_balancing_configs && h('span', { class: 'badge bad' }, 'load balancing misconfigured'),
-    ),
-    properties.length > 0 &&
+      { class: 'about' },
+      h(
+        'div',
+        { class: 'row' },
+        h(Status, { status: model.status }),
+        model.deprecated && h('span', { class: 'badge warn' }, 'deprecated'),
+        model.load_balancing_enabled && h('span', { class: 'badge' }, 'load balanced'),
+        model.has_invalid_load_balancing_configs && h('span', { class: 'badge bad' }, 'load balancing misconfigured'),
+      ),
       h(
         'dl',
         null,
         properties.map(([property, value]) =>
-          h('div', { key: property }, h('dt', null, property.replaceAll('_', ' ')), h('dd', null, shown(value))),
+          h('div', { key: property }, h('dt', null, property.replaceAll('_', ' ')), h('dd', null, value)),
         ),
+        features.length > 0 && h('div', null, h('dt', null, 'features'), h('dd', null, features.join(', '))),
       ),
-    features.length > 0 &&
-      h(
-        'ul',
-        { class: 'plain row', 'aria-label': 'Features' },
-        features.map((feature) => h('li', { key: feature, class: 'badge' }, feature)),
-      ),
+    ),
   );
 }
 
@@ -115,7 +110,7 @@ function featuresOf(features: unknown): string[] {
   return [...new Set([features].flat().map((one) => (typeof one === 'string' ? one : JSON.stringify(one))))];
 }
 
-function shown(value: unknown): ComponentChildren {
+function shown(value: unknown): string {
   if (typeof value === 'number') return count(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
