@@ -3,7 +3,7 @@ import type { ChildChunk } from './child-chunk.ts';
 import { countWords, problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
 import { Conflict } from './conflict.ts';
 import { Diff } from './diff-view.ts';
-import { count, ErrorNote } from './ui.ts';
+import { count, counted, ErrorNote } from './ui.ts';
 import { type Draft, dropDraft } from './unsaved.ts';
 import { useChunkEdit } from './use-chunk-edit.ts';
 
@@ -132,7 +132,7 @@ function Writing({ draft: { base, text }, write }: { draft: Draft; write: (draft
     h(
       'div',
       { class: 'row soft', id },
-      h('span', { class: 'words' }, `${count(words)} ${words === 1 ? 'word' : 'words'}`),
+      h('span', { class: 'words' }, counted(words, 'word')),
       h('span', { class: 'left' }, left < 0 ? `${count(-left)} characters too many` : `${count(left)} characters left`),
       h('span', { class: 'keys' }, 'Ctrl+Enter reviews, Escape cancels'),
     ),

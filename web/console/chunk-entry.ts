@@ -2,7 +2,7 @@ import { h, useEffect, useRef, useState } from '../shared/dom.ts';
 import type { ChildChunk } from './child-chunk.ts';
 import { ChunkEditor } from './chunk-editor.ts';
 import { Revisions } from './revisions.ts';
-import { count, Time } from './ui.ts';
+import { counted, Time } from './ui.ts';
 import { draftOf } from './unsaved.ts';
 
 type Mode = { name: 'read' | 'history' } | { name: 'edit'; restored?: string };
@@ -38,7 +38,7 @@ export function ChunkEntry({ path, listed }: { path: string; listed: ChildChunk 
       { class: 'row' },
       h('h2', null, `Chunk ${chunk.position}`),
       h('span', { class: chunk.type === 'customized' ? 'badge good' : 'badge' }, chunk.type),
-      h('span', { class: 'soft' }, `${count(chunk.word_count)} words, changed `, h(Time, { at: chunk.updated_at })),
+      h('span', { class: 'soft' }, `${counted(chunk.word_count, 'word')}, changed `, h(Time, { at: chunk.updated_at })),
       h('span', { class: 'good', role: 'status' }, said),
       mode.name !== 'edit' &&
         h(

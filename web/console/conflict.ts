@@ -26,7 +26,6 @@ export function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string })
       h(Text, { title: 'What stands now', text: theirs.content }),
       h(Text, { title: 'What you wrote', text: mine }),
     ),
-    h('h4', null, 'From what stands now to what you wrote'),
     h(Diff, { before: theirs.content, after: mine, label: 'From what stands now to what you wrote' }),
   );
 }

@@ -1,6 +1,6 @@
 import { type ComponentChildren, h, useMemo } from '../shared/dom.ts';
 import { countWords } from './chunk-text.ts';
-import { count } from './ui.ts';
+import { count, counted } from './ui.ts';
 import { diffWords, type Part } from './word-diff.ts';
 
 /** How one text becomes another. Long stretches that stay are left out, so that what changes is seen. */
@@ -9,7 +9,7 @@ export function Diff({ before, after, label }: { before: string; after: string; 
   return h(
     'div',
     { class: 'diff' },
-    h('p', { class: 'soft' }, summaryOf(parts)),
+    h('p', { class: 'soft' }, `${label}: ${summaryOf(parts)}`),
     h(
       'div',
       { class: 'chunk-text boxed', role: 'group', tabIndex: 0, 'aria-label': label },
@@ -19,12 +19,12 @@ export function Diff({ before, after, label }: { before: string; after: string; 
 }
 
 function summaryOf(parts: readonly Part[]): string {
-  if (!parts.some(({ kind }) => kind !== 'same')) return 'No difference.';
+  if (!parts.some(({ kind }) => kind !== 'same')) return 'no difference.';
   const wordsOf = (kind: Part['kind']) =>
     parts.reduce((sum, part) => (part.kind === kind ? sum + countWords(part.text) : sum), 0);
   const [gone, fresh] = [wordsOf('gone'), wordsOf('new')];
-  if (gone + fresh === 0) return 'Only spaces or punctuation differ.';
-  return `${count(gone)} ${gone === 1 ? 'word' : 'words'} removed, ${count(fresh)} added.`;
+  if (gone + fresh === 0) return 'only spaces or punctuation.';
+  return `${counted(gone, 'word')} removed, ${count(fresh)} added.`;
 }
 
 const around = 160;

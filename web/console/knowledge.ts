@@ -1,9 +1,9 @@
-import { type ComponentChildren, h, useEffect } from '../shared/dom.ts';
+import { type ComponentChildren, h, useEffect, useRef } from '../shared/dom.ts';
 import { pathOf } from './api.ts';
 import type { ChildChunk } from './child-chunk.ts';
 import { ChunkEntry } from './chunk-entry.ts';
 import { hrefOf, type ViewProps } from './route.ts';
-import { count, ListEnd } from './ui.ts';
+import { counted, ListEnd } from './ui.ts';
 import { type List, useList } from './use-list.ts';
 import { remember, useRow } from './use-row.ts';
 
@@ -79,7 +79,7 @@ function Segments({ parts, rest: [dataset = '', document = ''] }: LevelProps) {
             'div',
             { class: 'row' },
             h('h2', null, h('a', { href: hrefOf('knowledge', dataset, document, id) }, `Segment ${position}`)),
-            h('span', { class: 'soft' }, `${count(child_chunk_count)} ${child_chunk_count === 1 ? 'chunk' : 'chunks'}`),
+            h('span', { class: 'soft' }, counted(child_chunk_count, 'chunk')),
           ),
           h('p', { class: 'chunk-text clamped' }, content),
         ),
@@ -120,6 +120,11 @@ type LevelFrame = {
 
 /** What every level shows: the way up, its name, its rows and how they end. */
 function Level({ title, trail = [], list, nothing, children }: LevelFrame) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // The link that led here is gone, and the keyboard's place with it.
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus();
+  }, []);
   return h(
     'div',
     { class: 'knowledge stack' },
@@ -133,7 +138,7 @@ function Level({ title, trail = [], list, nothing, children }: LevelFrame) {
           trail.map(({ name, href }) => h('li', { key: href }, h('a', { href }, name))),
         ),
       ),
-    h('h1', null, title),
+    h('h1', { ref: heading, tabIndex: -1 }, title),
     children,
     h(ListEnd, { list, nothing }),
   );

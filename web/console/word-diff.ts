@@ -95,7 +95,7 @@ function wayBack(a: readonly string[], b: readonly string[], reached: readonly I
   return parts.reverse();
 }
 
-/** Changes with only space between them are read as one: what is gone, then what is new. */
+/** Changes with no word between them are read as one: what is gone, then what is new. */
 function tidy(parts: readonly Part[]): Part[] {
   const tidied: Part[] = [];
   let [same, gone, fresh] = ['', '', ''];
@@ -116,7 +116,7 @@ function tidy(parts: readonly Part[]): Part[] {
       same += text;
       continue;
     }
-    if (/\S/.test(same) || (gone === '' && fresh === '')) settle();
+    if (/[\p{L}\p{N}]/u.test(same) || (gone === '' && fresh === '')) settle();
     gone += same;
     fresh += same;
     same = '';
