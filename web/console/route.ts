@@ -1,4 +1,4 @@
-import { useEffect, useState } from '../shared/dom.ts';
+import { useLayoutEffect, useState } from '../shared/dom.ts';
 import { mayLeave } from './unsaved.ts';
 
 /** Where one is: the parts behind `#/`. It is in the address, so that places can be kept, sent and gone back to. */
@@ -33,7 +33,8 @@ export function go(...parts: string[]): void {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => readRoute());
-  useEffect(() => {
+  // Before the page is seen: whoever is quick with a link is not missed.
+  useLayoutEffect(() => {
     const follow = ({ oldURL }: HashChangeEvent) => {
       if (mayLeave()) setRoute(readRoute());
       else history.pushState(null, '', oldURL);

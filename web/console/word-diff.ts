@@ -106,6 +106,13 @@ function tidy(parts: readonly Part[]): Part[] {
   };
   const settle = () => {
     if (same === '') return;
+    // The space behind a changed word is behind both.
+    const space = gone.slice(gone.trimEnd().length);
+    if (space !== '' && fresh.endsWith(space)) {
+      gone = gone.slice(0, -space.length);
+      fresh = fresh.slice(0, -space.length);
+      same = space + same;
+    }
     change();
     tidied.push({ kind: 'same', text: same });
     same = '';
