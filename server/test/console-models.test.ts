@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { checkAccess, desk, openBrowser, openTab, phone, signIn } from './browser.ts';
+import { checkAccess, desk, fits, openBrowser, openTab, phone, signIn } from './browser.ts';
 import { makeWorld, type Service, startService } from './harness.ts';
 
 const world = makeWorld();
@@ -127,9 +127,9 @@ describe('models in the console', () => {
     await card(page, '<b>Script</b>').locator('.letter', { hasText: '<' }).waitFor();
     const image = card(page, 'Gull').locator('img');
     assert.equal(await image.getAttribute('src'), icon('gull'));
+    const dark = page.waitForResponse(icon('gull-dark'));
     await page.getByLabel('Theme').selectOption('dark');
-    await page.locator(`img[src="${icon('gull-dark')}"]`).waitFor();
-    await page.waitForFunction(() => document.querySelector('img')?.naturalWidth);
+    await dark;
     assert.deepEqual(new Set(icons), new Set(['gull', 'broken', 'gull-dark'].map(icon)), 'nothing but https');
     await page.getByLabel('Theme').selectOption('system');
     await page.locator(`img[src="${icon('gull')}"]`).waitFor();
@@ -156,7 +156,7 @@ describe('models in the console', () => {
     it(`can be used by everyone: ${options.colorScheme}, ${options.viewport.width} wide`, async () => {
       const { page, complaints } = await atModels(options);
       await checkAccess(page);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it fits');
+      assert.ok(await fits(page));
       assert.deepEqual(complaints, []);
     });
 });
