@@ -9,10 +9,12 @@ import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
 import type { KeyUse } from '../domain/key-use.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
+import { adminConversationRoutes } from './admin-conversations.ts';
 import { adminKeyRoutes } from './admin-keys.ts';
 import { adminKnowledgeRoutes } from './admin-knowledge.ts';
 import { adminListRoutes } from './admin-lists.ts';
 import { adminTrafficRoutes } from './admin-traffic.ts';
+import { adminUsageRoutes } from './admin-usage.ts';
 import { Bearer, checkFirst } from './bearer.ts';
 import { dropRest, readJson } from './body.ts';
 import { childChunkRoutes } from './child-chunks.ts';
@@ -132,6 +134,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   adminKeyRoutes(app, parts);
   adminTrafficRoutes(app, parts);
   sessionRoutes(app, parts);
+  adminConversationRoutes(options.page_order)(app, parts);
+  adminUsageRoutes(app, parts);
   healthRoutes(options.metrics_token)(app, parts);
   referenceRoutes(app as never);
 
