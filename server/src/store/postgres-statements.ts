@@ -37,6 +37,7 @@ export const findVersions = `
 export const dialect: Dialect = {
   among: (column) => `${column} = ANY(?)`,
   list: (values) => values,
+  usageDays: 'conversation_days',
 };
 
 /**
