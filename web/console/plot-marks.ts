@@ -7,6 +7,7 @@ export type Room = { left: number; top: number; width: number; height: number };
 
 /** Lines drawn over a colour, so that series differ to whoever does not tell the colours apart. */
 const hatches = ['', 'M0 6L6 0', 'M3 3h.01', 'M0 0L6 6', 'M0 3h6', 'M3 0v6', 'M0 3h6M3 0v6'];
+const narrowPixels = 6;
 const dashes = ['', '7 4', '2 4', '9 3 2 3', '', '', ''];
 
 /** The patterns of the looks that are shown, for `fill: url(#…)`. */
@@ -38,7 +39,9 @@ export function bars(id: string, series: readonly Series[], scale: Scale, room: 
       const height = Math.max(1, y(foot) - y(top));
       return `M${round(x)} ${round(y(foot))}v${-round(height)}h${round(step - gap)}v${round(height)}z`;
     });
-    return h('path', { d: boxes.join(''), fill: `url(#${id}-${look})` });
+    // On narrow bars a pattern would only look ragged.
+    const fill = step < narrowPixels ? 'currentColor' : `url(#${id}-${look})`;
+    return h('path', { d: boxes.join(''), class: `look-${look}`, fill });
   });
 }
 

@@ -38,7 +38,7 @@ export function usagePlots(uses: readonly Use[], days: readonly string[]): Usage
     ),
   ];
   const ranked = rank(uses, measures);
-  const looks = new Map(ranked.map((app_id, place) => [app_id, Math.min(place, appsShown)]));
+  const looks = new Map(ranked.map((app_id, look) => [app_id, look]));
   const names = namesOf(uses);
   const places = new Map(days.map((day, place) => [day, place]));
   return measures.map(({ what, currency, of }) => {
@@ -48,7 +48,7 @@ export function usagePlots(uses: readonly Use[], days: readonly string[]): Usage
       const row = rows[looks.get(use.app_id) ?? appsShown];
       if (place !== undefined && row !== undefined) row[place] = (row[place] ?? 0) + of(use);
     }
-    const nameOf = (look: number) => (look < appsShown ? names.get(ranked[look] ?? '') : undefined) ?? 'others';
+    const nameOf = (look: number) => names.get(ranked[look] ?? '') ?? 'others';
     const series = rows
       .map((values, look): Series => ({ name: nameOf(look), look, values }))
       .filter(({ values }) => sum(values) !== 0);
@@ -56,16 +56,24 @@ export function usagePlots(uses: readonly Use[], days: readonly string[]): Usage
   });
 }
 
-/** Apps by the largest share that each has in any of the plots, so that none which matters anywhere is among the others. */
+/**
+ * The apps that are shown by name, those with most messages first: those with the largest share in any of the plots, so
+ * that none which matters somewhere is among the others.
+ */
 function rank(uses: readonly Use[], measures: readonly Measure[]): string[] {
-  const shares = new Map<string, number>();
-  for (const { of } of measures) {
-    const byApp = new Map<string, number>();
-    for (const use of uses) byApp.set(use.app_id, (byApp.get(use.app_id) ?? 0) + of(use));
-    const all = sum([...byApp.values()]) || 1;
-    for (const [app_id, part] of byApp) shares.set(app_id, Math.max(shares.get(app_id) ?? 0, part / all));
-  }
-  return [...shares].sort(([one, a], [other, b]) => b - a || (one < other ? -1 : 1)).map(([app_id]) => app_id);
+  const shares = measures.map(({ of }) => sharesOf(uses, of));
+  const largest = (app_id: string) => Math.max(...shares.map((share) => share.get(app_id) ?? 0));
+  const ofMessages = (app_id: string) => shares[0]?.get(app_id) ?? 0;
+  const by = (value: (app_id: string) => number) => (one: string, other: string) =>
+    value(other) - value(one) || (one < other ? -1 : 1);
+  return [...(shares[0]?.keys() ?? [])].sort(by(largest)).slice(0, appsShown).sort(by(ofMessages));
+}
+
+function sharesOf(uses: readonly Use[], of: Measure['of']): Map<string, number> {
+  const parts = new Map<string, number>();
+  for (const use of uses) parts.set(use.app_id, (parts.get(use.app_id) ?? 0) + of(use));
+  const all = sum([...parts.values()]) || 1;
+  return new Map([...parts].map(([app_id, part]) => [app_id, part / all]));
 }
 
 /** Names of apps; where two have the same, with the start of their ids. */
