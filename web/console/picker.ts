@@ -54,11 +54,17 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
     h(
       'div',
       { class: 'picks' },
-      found.map(({ id, name }) =>
+      found.map(({ id, name }, n) =>
         h(
           'label',
           { key: id, class: 'tick' },
-          h('input', { type: 'checkbox', checked: values.includes(id), onChange: () => turn(id) }),
+          h('input', {
+            type: 'checkbox',
+            checked: values.includes(id),
+            // At least one: the browser points at the first.
+            required: values.length === 0 && n === 0,
+            onChange: () => turn(id),
+          }),
           h('span', null, name),
         ),
       ),
