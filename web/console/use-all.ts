@@ -7,19 +7,22 @@ export type All<T> = { rows: readonly T[] | undefined; error: ApiError | undefin
 
 /** Walks a list to its end, for what is only of use as a whole. `path` undefined: not yet to be asked. */
 export function useAll<T>(path: string | undefined): All<T> {
-  const [rows, setRows] = useState<readonly T[]>();
+  const [found, setFound] = useState<{ path: string; rows: readonly T[] }>();
   const [error, setError] = useState<ApiError>();
   const [turn, setTurn] = useState(0);
-  // `turn` counts the times that it is to begin anew; what is there stays until then.
+  // `turn` counts the times that it is to begin anew; what was found stays until then.
   useEffect(() => {
     if (path === undefined) return;
     const { signal, abort } = aborting();
     setError(undefined);
-    walk<T>(path, signal).then(setRows, (error: ApiError) => signal.aborted || setError(error));
+    walk<T>(path, signal).then(
+      (rows) => setFound({ path, rows }),
+      (error: ApiError) => signal.aborted || setError(error),
+    );
     return abort;
   }, [path, turn]);
   const reload = useCallback(() => setTurn((turn) => turn + 1), []);
-  return { rows, error, reload };
+  return { rows: found?.path === path ? found?.rows : undefined, error, reload };
 }
 
 async function walk<T>(path: string, signal: AbortSignal): Promise<T[]> {
