@@ -23,7 +23,11 @@ export function KeyRevocation({ of: key, isOwn, close, revoked }: Props) {
   return h(
     Dialog,
     { title: `Revoke ${titleOf(key)}?`, close },
-    h('p', null, 'Whoever uses this key is refused from then on. This cannot be undone; a new key can be made.'),
+    h(
+      'p',
+      null,
+      'Whoever uses this key is refused, after 5 seconds at the latest. This cannot be undone; a new key can be made.',
+    ),
     h('p', { class: 'soft' }, `${key.kind} key `, h('code', null, key.id)),
     isOwn &&
       h('p', { class: 'note warn' }, 'You are signed in with this very key: revoking it signs you out, here and now.'),
