@@ -68,6 +68,8 @@ describe('keys in the console', () => {
     await page.getByText('It is shown this once').waitFor();
     const [secret = '', command = ''] = await dialog().locator('code').allTextContents();
     assert.match(secret, /^(app|dataset|writer|admin)-[\w-]{40}$/);
+    await page.getByRole('button', { name: 'Copy secret' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
     await page.getByRole('button', { name: 'I have kept it' }).click();
     await dialog().waitFor({ state: 'detached' });
     assert.equal((await page.content()).includes(secret), false);

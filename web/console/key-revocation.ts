@@ -3,7 +3,7 @@ import { type ApiError, ask, pathOf } from './api.ts';
 import { type Key, titleOf } from './key-words.ts';
 import { Dialog, ErrorNote } from './ui.ts';
 
-type Props = { of: Key; isOwn: boolean; close: () => void; revoked: () => void };
+type Props = { of: Key; isOwn: boolean; close: () => void; revoked: (key: Key) => void };
 
 /** Asks once more, by name: a revoked key stays revoked. */
 export function KeyRevocation({ of: key, isOwn, close, revoked }: Props) {
@@ -12,9 +12,9 @@ export function KeyRevocation({ of: key, isOwn, close, revoked }: Props) {
   const revoke = async () => {
     setAsking(true);
     try {
-      await ask(pathOf(['admin', 'keys', key.id]), { method: 'DELETE' });
+      const { body } = await ask<Key>(pathOf(['admin', 'keys', key.id]), { method: 'DELETE' });
       close();
-      revoked();
+      revoked(body);
     } catch (error) {
       setError(error as ApiError);
       setAsking(false);

@@ -18,11 +18,18 @@ export function KeysView({ session }: ViewProps) {
   const [kind, setKind] = useState('');
   const [state, setState] = useState('');
   const [asked, setAsked] = useState<Asked>();
+  const [said, say] = useState('');
   const now = Date.now() / 1000;
   const shown = list.rows.filter(
     (key) => (kind === '' || key.kind === kind) && (state === '' || stateOf(key, now) === state),
   );
   const close = () => setAsked(undefined);
+  const revoked = (key: Key) => {
+    list.change((row) => (row.id === key.id ? key : row));
+    say(`${titleOf(key)} is revoked.`);
+    // The session has ended with its key: the next answer says so.
+    if (key.id === session.key_id) list.reload();
+  };
   return h(
     'div',
     { class: 'stack keys' },
@@ -46,10 +53,10 @@ export function KeysView({ session }: ViewProps) {
         h(KeyRow, { key: key.id, of: key, names, now, isOwn: key.id === session.key_id, revoke: () => setAsked(key) }),
       ),
     ),
+    h('p', { class: 'hidden-label', role: 'status' }, said),
     h(ListEnd, { list, nothing: 'There are no keys yet.' }),
     asked === 'new' && h(KeyCreation, { close, created: list.reload }),
-    typeof asked === 'object' &&
-      h(KeyRevocation, { of: asked, isOwn: asked.id === session.key_id, close, revoked: list.reload }),
+    typeof asked === 'object' && h(KeyRevocation, { of: asked, isOwn: asked.id === session.key_id, close, revoked }),
   );
 }
 
