@@ -20,7 +20,7 @@ export type PlotProps = {
   isWhole?: boolean;
 };
 
-const height = 190;
+const height = 184;
 
 /**
  * A plot that can be looked at, pointed at, stepped through by keyboard, or read as a table. The slider is the
@@ -36,7 +36,7 @@ export function Plot(props: PlotProps) {
     kind === 'lines'
       ? spreadScale(series.flatMap(({ values }) => values.filter((value) => value !== null)))
       : linearScale(Math.max(0, ...totals(series)), props.isWhole);
-  const room: Room = { left: 52, top: 8, width: Math.max(60, width - 60), height: height - 32 };
+  const room: Room = { left: 52, top: 8, width: Math.max(60, width - 60), height: height - 28 };
   const follow = (event: PointerEvent) => {
     const { left } = (event.currentTarget as Element).getBoundingClientRect();
     choose(pointAt((event.clientX - left - room.left) / room.width, points.length));
