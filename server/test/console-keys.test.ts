@@ -143,7 +143,7 @@ describe('keys in the console', () => {
     await page.getByText(/^1 of \d+$/).waitFor();
     assert.equal(await row('an old one').count(), 1);
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('writer');
-    await page.getByText(/^0 of \d+$/).waitFor();
+    await page.getByText('No key of this kind and state.').waitFor();
     await page.getByRole('combobox', { name: 'State' }).selectOption('Any state');
     await row('back end').waitFor();
     assert.equal(await row('editors').count(), 0);

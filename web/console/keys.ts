@@ -54,6 +54,7 @@ export function KeysView({ session }: ViewProps) {
       ),
     ),
     h('p', { class: 'hidden-label', role: 'status' }, said),
+    shown.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No key of this kind and state.'),
     h(ListEnd, { list, nothing: 'There are no keys yet.' }),
     asked === 'new' && h(KeyCreation, { close, created: list.reload }),
     typeof asked === 'object' && h(KeyRevocation, { of: asked, isOwn: asked.id === session.key_id, close, revoked }),
