@@ -14,6 +14,22 @@ const here = fileURLToPath(new URL('..', import.meta.url));
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(join(here, 'README.md'), 'utf8');
 
+/** Each of the lines must be refused, or the compiler complains. */
+const misuse = `
+import { Backscroll, NotFound } from 'backscroll-client';
+// @ts-expect-error
+const backscroll = new Backscroll({ baseUrl: 'http://127.0.0.1/v1' });
+// @ts-expect-error
+await backscroll.listModels('video');
+// @ts-expect-error
+for await (const message of backscroll.history({})) message.query.length;
+// @ts-expect-error
+for await (const message of backscroll.history({ conversation_id: 'c' })) message.question;
+export const status = (error: NotFound): string =>
+  // @ts-expect-error
+  error.status;
+`;
+
 /** The pinned Node.js, and the machine's own where it is new enough. */
 function runtimes(): string[] {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
@@ -74,11 +90,13 @@ describe('the package', () => {
     assert.match(edited.body.data.content, /Keep the screw\./);
   });
 
-  it('has types that every example of the README fits', async () => {
+  it('has types that every example of the README fits, and a misuse does not', async () => {
     const typeRoots = [join(repository, 'node_modules', '@types')];
     const checks = { strict: true, checkJs: true, allowJs: true, noEmit: true, exactOptionalPropertyTypes: true };
     const compilerOptions = { ...checks, target: 'es2022', module: 'nodenext', types: ['node'], typeRoots };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['readme.js'] }));
+    const files = ['readme.js', 'misuse.ts'];
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+    writeFileSync(join(folder, 'misuse.ts'), misuse);
     const tsc = join(repository, 'node_modules', '.bin', 'tsc');
     const { stdout } = await run(tsc, ['-p', folder]).catch(({ stdout }) => ({ stdout }));
     assert.equal(stdout, '');
