@@ -7,6 +7,7 @@ COPY client/package.json client/
 # The pinned runtime is for machines with an old Node.js; here the image brings the right one.
 RUN npm ci --ignore-scripts
 COPY server server
+COPY web web
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:26-slim

@@ -63,7 +63,8 @@ describe('the package', () => {
   after(() => scope.end());
 
   it('holds what runs, the starter records, a licence and a README, and nothing else', () => {
-    const allowed = /^(bin\/backscroll\.js|dist\/.+\.js|starter\/records\.ndjson|package\.json|LICENSE|README\.md)$/;
+    const allowed =
+      /^(bin\/backscroll\.js|dist\/.+\.js|dist\/web\/.+\.css|starter\/records\.ndjson|package\.json|LICENSE|README\.md)$/;
     assert.deepEqual(
       files.filter((file) => !allowed.test(file)),
       [],
@@ -88,7 +89,7 @@ describe('the package', () => {
     assert.deepEqual([npx.code, npx.stdout], [0, `${version}\n`], npx.stderr);
   });
 
-  it('serves: starter records, the three operations, the reference and the OpenAPI document', async () => {
+  it('serves: starter records, the three operations, the pages and the OpenAPI document', async () => {
     const cwd = await newFolder(scope);
     const serving = await serve(scope, { cwd, command: process.execPath, before: [bin], args: ['--starter'] });
     const { base } = serving;
@@ -101,11 +102,13 @@ describe('the package', () => {
     assert.ok(((await listed.json()) as { data: unknown[] }).data.length > 0);
 
     assert.equal(await (await fetch(`${base}/openapi.json`)).text(), read('openapi.json'));
-    const reference = await fetch(`${base}/docs`);
-    assert.equal(reference.status, 200);
-    const parts = [...(await reference.text()).matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path]) => path ?? '');
-    assert.ok(parts.length > 0);
-    for (const path of parts) assert.equal((await fetch(new URL(path, `${base}/docs`))).status, 200, path);
+    for (const page of ['/docs', '/console']) {
+      const answer = await fetch(`${base}${page}`);
+      assert.equal(answer.status, 200, page);
+      const parts = [...(await answer.text()).matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);
+      assert.ok(parts.length > 0, page);
+      for (const path of parts) assert.equal((await fetch(`${base}${path}`)).status, 200, path);
+    }
     await serving.end('SIGTERM');
     assert.deepEqual(await serving.ended, { code: 0, signal: null });
   });

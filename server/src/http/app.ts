@@ -22,6 +22,7 @@ import { Metrics } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { type Lines, Observer, requestIdOf } from './observe.ts';
 import { documentRoute } from './openapi.ts';
+import { pageRoutes } from './pages.ts';
 import { validatorCompiler } from './query.ts';
 import { RateLimits } from './rate-limits.ts';
 import { recordRoutes } from './records.ts';
@@ -124,6 +125,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   recordRoutes(app, parts);
   healthRoutes(options.metrics_token)(app, parts);
   referenceRoutes(app as never);
+  pageRoutes(app as never);
 
   const [route] = app.server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
   if (route === undefined) throw new Error('the framework does not listen to its server');

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import chromiumFiles from '@sparticuz/chromium';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+/** A real browser, out of the registry: Chromium as `@sparticuz/chromium` carries it. */
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = await chromiumFiles.executablePath();
+  return chromium.launch({ executablePath, args: chromiumFiles.args, headless: true });
+}
+
+export type Theme = 'light' | 'dark';
+export const phone = { width: 375, height: 740 };
+export const desk = { width: 1280, height: 800 };
+
+export type Tab = {
+  page: Page;
+  /** What went wrong in the page: errors, refused requests of its own, violations of its policy. */
+  complaints: string[];
+};
+
+/** A tab that remembers nothing of others. Whatever a page complains about fails the test that asks for `complaints`. */
+export async function openTab(browser: Browser, base: string, options: BrowserContextOptions = {}): Promise<Tab> {
+  const context = await browser.newContext({
+    baseURL: base,
+    viewport: desk,
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    ...options,
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(`${error.message}\n${error.stack}`));
+  page.on('console', (message) => {
+    // A 401 or 412 that a test provokes is logged by the browser as well; it is no fault of the page.
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
+  });
+  return { page, complaints };
+}
+
+/** Signs in the way a person does. */
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.goto('/console');
+  await page.getByLabel('Admin key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Views' }).waitFor();
+}
+
+/** Throws where axe finds anything serious or critical in what the page shows now; tells how many rules it held to. */
+export async function checkAccess(page: Page): Promise<{ passes: number; minor: string[] }> {
+  const source = await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+  // Not as a script of the page, which its policy would refuse.
+  await page.evaluate(source);
+  const { violations, passes } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: { run(): Promise<Found> } }).axe.run(),
+  );
+  const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  assert.deepEqual(
+    grave.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`),
+    [],
+  );
+  return { passes: passes.length, minor: violations.map(({ id }) => id) };
+}
+
+type Found = {
+  passes: unknown[];
+  violations: { id: string; impact: string; help: string; nodes: { html: string }[] }[];
+};

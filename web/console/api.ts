@@ -1,0 +1,67 @@
+/** What the service said instead of an answer. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly requestId: string | null;
+
+  constructor(status: number, code: string, message: string, requestId: string | null) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+  }
+}
+
+export type Asked = { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
+export type Answered<T> = { body: T; etag: string | null };
+
+/** Called where the session has ended. */
+let onSignedOut: () => void = () => undefined;
+export function whenSignedOut(call: () => void): void {
+  onSignedOut = call;
+}
+
+/**
+ * Asks the service. The header tells it that this page asks: the session's cookie alone opens nothing, since another
+ * site could make the browser send it.
+ */
+export async function ask<T>(
+  path: string,
+  { method = 'GET', body, headers = {}, signal }: Asked = {},
+): Promise<Answered<T>> {
+  const json = body === undefined ? {} : { 'content-type': 'application/json' };
+  const response = await fetch(path, {
+    method,
+    headers: { ...json, ...headers, 'backscroll-console': '1' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal !== undefined && { signal }),
+  }).catch((error: Error) => {
+    if (error.name === 'AbortError') throw error;
+    throw new ApiError(0, 'unreachable', 'The service cannot be reached.', null);
+  });
+  const text = await response.text();
+  const parsed = text === '' ? undefined : parse(text);
+  if (response.ok) return { body: parsed as T, etag: response.headers.get('etag') };
+  const { code = 'unknown', message = `The service answered ${response.status}.` } = (parsed ??
+    {}) as Partial<ApiError>;
+  if (response.status === 401 && path !== '/console/session') onSignedOut();
+  throw new ApiError(response.status, code, message, response.headers.get('x-request-id'));
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A path of encoded parts, with a query of what is given. */
+export function pathOf(
+  parts: readonly string[],
+  query: Record<string, string | number | null | undefined> = {},
+): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return `/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`;
+}

@@ -1,0 +1,56 @@
+import { type ComponentChildren, h, useEffect, useRef } from '../shared/dom.ts';
+import { ThemeChoice } from '../shared/theme.ts';
+import { ConversationsView } from './conversations.ts';
+import { KeysView } from './keys.ts';
+import { KnowledgeView } from './knowledge.ts';
+import { ModelsView } from './models.ts';
+import { PulseView } from './pulse.ts';
+import { hrefOf, useRoute } from './route.ts';
+import type { Session } from './session.ts';
+
+const views = {
+  conversations: { title: 'Conversations', view: ConversationsView },
+  knowledge: { title: 'Knowledge', view: KnowledgeView },
+  models: { title: 'Models', view: ModelsView },
+  keys: { title: 'Keys', view: KeysView },
+  pulse: { title: 'Pulse', view: PulseView },
+} as const;
+
+const isView = (name: string | undefined): name is keyof typeof views =>
+  name !== undefined && Object.hasOwn(views, name);
+
+/** The frame around the views: where one can go, who one is, and the way out. */
+export function Shell({ session, leave }: { session: Session; leave: () => void }) {
+  const [first, ...rest] = useRoute();
+  const name = isView(first) ? first : 'conversations';
+  const { title, view } = views[name];
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Backscroll`;
+  }, [title]);
+  const toMain = (event: Event) => {
+    event.preventDefault();
+    main.current?.focus();
+  };
+  const link = (to: keyof typeof views): ComponentChildren =>
+    h('a', { href: hrefOf(to), 'aria-current': to === name ? 'page' : undefined }, views[to].title);
+  return h(
+    'div',
+    { class: 'shell' },
+    h('a', { class: 'skip', href: '#main', onClick: toMain }, 'Skip to content'),
+    h(
+      'header',
+      { class: 'top' },
+      h('a', { class: 'brand', href: hrefOf('conversations') }, 'Backscroll'),
+      h('nav', { 'aria-label': 'Views' }, (Object.keys(views) as (keyof typeof views)[]).map(link)),
+      h(
+        'div',
+        { class: 'who' },
+        h('span', { class: 'soft', title: `key ${session.key_id}` }, session.name || 'admin key'),
+        h(ThemeChoice, null),
+        h('button', { type: 'button', onClick: leave }, 'Sign out'),
+      ),
+    ),
+    h('main', { id: 'main', tabIndex: -1, ref: main }, h(view, { rest })),
+  );
+}

@@ -1,0 +1,12 @@
+/** What pages are made of, from one place. */
+export type { ComponentChild, ComponentChildren, VNode } from 'preact';
+export { Fragment, h, render } from 'preact';
+export {
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'preact/hooks';

@@ -1,0 +1,43 @@
+import { h, useState } from './dom.ts';
+
+const themes = ['system', 'light', 'dark'] as const;
+type Theme = (typeof themes)[number];
+const place = 'backscroll-theme';
+
+function stored(): Theme {
+  try {
+    return themes.find((theme) => theme === localStorage.getItem(place)) ?? 'system';
+  } catch {
+    // Storage may be closed to us; the system's choice will do.
+    return 'system';
+  }
+}
+
+export function applyTheme(theme: Theme = stored()): void {
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+export function ThemeChoice() {
+  const [theme, setTheme] = useState(stored);
+  const choose = (value: string) => {
+    const chosen = themes.find((one) => one === value) ?? 'system';
+    applyTheme(chosen);
+    setTheme(chosen);
+    try {
+      localStorage.setItem(place, chosen);
+    } catch {
+      // It then holds until the page is left.
+    }
+  };
+  return h(
+    'label',
+    { class: 'theme-choice' },
+    h('span', { class: 'hidden-label' }, 'Theme'),
+    h(
+      'select',
+      { value: theme, onChange: (event: Event) => choose((event.target as HTMLSelectElement).value) },
+      themes.map((one) => h('option', { value: one }, `${one[0]?.toUpperCase()}${one.slice(1)}`)),
+    ),
+  );
+}
