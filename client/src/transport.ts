@@ -194,16 +194,15 @@ function abortedBy(signal: AbortSignal): Aborted {
   return new Aborted('the call was aborted', { cause: signal.reason });
 }
 
+/** Ends early where the signal does; the next attempt then finds it aborted. */
 function sleep(millis: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);
-      if (signal?.aborted) reject(abortedBy(signal));
-      else resolve();
+      resolve();
     };
-    const timer = setTimeout(end, millis);
-    if (signal?.aborted) end();
-    else signal?.addEventListener('abort', end);
+    const timer = setTimeout(end, signal?.aborted ? 0 : millis);
+    signal?.addEventListener('abort', end);
   });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { Backscroll, type BackscrollOptions, ServiceUnavailable } from '../src/index.ts';
 
@@ -33,35 +33,40 @@ const halfAnAnswer: Behaviour = (request, response) => {
 const silence: Behaviour = () => undefined;
 const slowBody: Behaviour = (_request, response) => void response.writeHead(200).write('{');
 
-describe('a service that misbehaves', () => {
-  /** What it does, request by request. */
-  let script: Behaviour[] = [];
-  const got: { method: string | undefined; ifMatch: string | undefined; body: string; at: number }[] = [];
+type Got = { method: string | undefined; ifMatch: string | undefined; body: string; at: number };
+/** What the service does, request by request, and what it got. */
+type Stage = { script: Behaviour[]; got: Got[] };
+
+describe('a service that misbehaves', { concurrency: 10 }, () => {
+  /** By the first part of the path: a request that was given up may still arrive when its test is over. */
+  const stages: Stage[] = [];
   const server = http.createServer(async (request, response) => {
     const at = performance.now();
-    const act = script.shift();
+    const stage = stages[Number(request.url?.split('/')[1])];
+    const act = stage?.script.shift() ?? answer(500, 'nothing left to do');
     let body = '';
     for await (const chunk of request) body += chunk;
-    got.push({ method: request.method, ifMatch: request.headers['if-match'], body, at });
-    if (act === undefined) answer(500, 'nothing left to do')(request, response);
-    else act(request, response);
+    stage?.got.push({ method: request.method, ifMatch: request.headers['if-match'], body, at });
+    act(request, response);
   });
-  let baseUrl = '';
+  let base = '';
   before(async () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   after(async () => {
     server.closeAllConnections();
     server.close();
     await once(server, 'close');
   });
-  beforeEach(() => {
-    script = [];
-    got.length = 0;
-  });
-  const client = (options: Partial<BackscrollOptions> = {}) => new Backscroll({ baseUrl, key, ...options });
+
+  function perform(...script: Behaviour[]) {
+    const stage: Stage = { script, got: [] };
+    const baseUrl = `${base}/${stages.push(stage) - 1}/v1`;
+    const client = (options: Partial<BackscrollOptions> = {}) => new Backscroll({ baseUrl, key, ...options });
+    return { ...stage, client };
+  }
 
   const passing: [string, Behaviour][] = [
     ['503', refuse(503, 'service_unavailable')],
@@ -75,7 +80,7 @@ describe('a service that misbehaves', () => {
   ];
   for (const [name, behaviour] of passing) {
     it(`is asked again after ${name}`, async () => {
-      script = [behaviour, fine];
+      const { client, got } = perform(behaviour, fine);
       assert.deepEqual(await client().listMessages(query), page);
       assert.equal(got.length, 2);
     });
@@ -83,17 +88,17 @@ describe('a service that misbehaves', () => {
 
   it('is asked again after silence, and after an answer that does not end', async () => {
     for (const behaviour of [silence, slowBody]) {
-      script = [behaviour, ...Array(9).fill(fine)];
       // On a busy machine a good answer may come late as well.
-      assert.deepEqual(await client({ timeout: 100, retries: 9 }).listMessages(query), page);
-      script = [behaviour];
-      await assert.rejects(client({ timeout: 100, retries: 0 }).listMessages(query), { name: 'Timeout' });
+      const patient = perform(behaviour, ...Array(9).fill(fine)).client({ timeout: 100, retries: 9 });
+      assert.deepEqual(await patient.listMessages(query), page);
+      const hurried = perform(behaviour).client({ timeout: 100, retries: 0 });
+      await assert.rejects(hurried.listMessages(query), { name: 'Timeout' });
     }
   });
 
   it('gets an edit again, with ifMatch and without, the very same', async () => {
     const changed = answer(200, { data: { id: 'c', content: 'text' } }, { etag: 'W/"2"' });
-    script = [hangUp, busy('0'), changed, halfAnAnswer, changed];
+    const { client, got } = perform(hangUp, busy('0'), changed, halfAnAnswer, changed);
     const chunk = await client().updateChildChunk(edit, { ifMatch: '"1"' });
     // The proxy that compressed the answer called the tag weak.
     assert.deepEqual([chunk.content, chunk.etag], ['text', '"2"']);
@@ -122,27 +127,23 @@ describe('a service that misbehaves', () => {
   ];
   for (const [name, behaviour, expected] of lasting) {
     it(`is not asked again after ${name}`, async () => {
-      script = [behaviour, fine];
+      const { client, got } = perform(behaviour, fine);
       await assert.rejects(client().listMessages(query), { requestId: 'request-7', ...expected });
       assert.equal(got.length, 1);
     });
   }
 
   it('is asked as often as retries says, and the last error is thrown', async () => {
-    script = [hangUp, hangUp, busy('0'), fine];
+    const { client, got } = perform(hangUp, hangUp, busy('0'), fine);
     await assert.rejects(client().listMessages(query), { name: 'ServiceUnavailable', retryAfter: 0 });
     assert.equal(got.length, 3);
-    script = [hangUp, fine];
-    await assert.rejects(client({ retries: 0 }).listMessages(query), { name: 'Connection' });
-    script = [hangUp, fine];
-    await assert.rejects(client().listMessages(query, { retries: 0 }), { name: 'Connection' });
-    script = [silence, fine];
-    await assert.rejects(client({ retries: 0 }).listMessages(query, { timeout: 50 }), { name: 'Timeout' });
-    script = Array(5).fill(busy('0'));
-    await client({ retries: 0 })
-      .listMessages(query, { retries: 1 })
-      .catch(() => undefined);
-    assert.equal(script.length, 3);
+    const none = perform(hangUp, fine, hangUp);
+    await assert.rejects(none.client({ retries: 0 }).listMessages(query), { name: 'Connection' });
+    await none.client({ retries: 0 }).listMessages(query);
+    await assert.rejects(none.client().listMessages(query, { retries: 0 }), { name: 'Connection' });
+    const one = perform(busy('0'), busy('0'), fine);
+    await assert.rejects(one.client({ retries: 0 }).listMessages(query, { retries: 1 }), ServiceUnavailable);
+    assert.equal(one.script.length, 1);
   });
 
   const now = 'Sun, 15 Nov 2026 12:00:00 GMT';
@@ -153,7 +154,7 @@ describe('a service that misbehaves', () => {
   ];
   for (const [name, behaviour] of waits) {
     it(`is left alone until the time of Retry-After, ${name}`, async () => {
-      script = [behaviour, fine];
+      const { client, got } = perform(behaviour, fine);
       await client().listMessages(query);
       const [first, second] = got.map(({ at }) => at);
       assert.ok((second ?? 0) - (first ?? 0) >= 990);
@@ -161,11 +162,8 @@ describe('a service that misbehaves', () => {
   }
 
   it('is not waited for beyond maxWait', async () => {
-    script = [
-      busy('31'),
-      busy('2'),
-      refuse(503, 'service_unavailable', { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' }),
-    ];
+    const never = refuse(503, 'service_unavailable', { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' });
+    const { client, got } = perform(busy('31'), busy('2'), never);
     await assert.rejects(client().listMessages(query), { name: 'ServiceUnavailable', retryAfter: 31 });
     await assert.rejects(client({ maxWait: 1_999 }).listMessages(query), ServiceUnavailable);
     await assert.rejects(
@@ -176,25 +174,25 @@ describe('a service that misbehaves', () => {
   });
 
   it('a Retry-After that means nothing is no Retry-After', async () => {
-    script = [busy('soon'), fine];
+    const { client } = perform(busy('soon'), fine);
     assert.deepEqual(await client().listMessages(query), page);
   });
 
   it('Aborted: before, during a request, and while waiting', async () => {
     const aborted = { name: 'Aborted', cause: 'enough' };
-    await assert.rejects(client().listMessages(query, { signal: AbortSignal.abort('enough') }), aborted);
-    assert.equal(got.length, 0);
+    const untouched = perform(fine);
+    const already = { signal: AbortSignal.abort('enough') };
+    await assert.rejects(untouched.client().listMessages(query, already), aborted);
+    assert.equal(untouched.got.length, 0);
 
     for (const behaviour of [silence, slowBody, busy('20')]) {
       const controller = new AbortController();
-      script = [
-        (request, response) => {
-          behaviour(request, response);
-          // Late enough for an answer to have arrived, and any time would do.
-          setTimeout(() => controller.abort('enough'), 50);
-        },
-        fine,
-      ];
+      const thenAbort: Behaviour = (request, response) => {
+        behaviour(request, response);
+        // Late enough for an answer to have arrived, and any time would do.
+        setTimeout(() => controller.abort('enough'), 50);
+      };
+      const { client, script } = perform(thenAbort, fine);
       await assert.rejects(client().listMessages(query, { signal: controller.signal }), aborted);
       assert.equal(script.length, 1);
     }
@@ -207,7 +205,7 @@ describe('a service that misbehaves', () => {
 
   it('no error shows the key, whoever quotes it', async () => {
     const quoting = answer(400, { status: 400, code: 'invalid_param', message: `what is Bearer ${key}?` });
-    script = [quoting, answer(200, `<p>${key}`), answer(500, { error: key })];
+    const { client } = perform(quoting, answer(200, `<p>${key}`), answer(500, { error: key }));
     const shouting = () => Promise.reject(new Error(`cannot send ${key}`, { cause: { code: key } }));
     const calls = [
       client().listMessages(query),
@@ -234,9 +232,8 @@ describe('a service that misbehaves', () => {
       listeners -= 1;
       remove(...args);
     };
-    script = [busy('0'), fine];
+    const { client } = perform(busy('0'), fine, fine);
     await client().listMessages(query, { signal });
-    script = [fine];
     for await (const _ of client().history(query, { signal })) assert.fail();
     assert.equal(listeners, 0);
   });
