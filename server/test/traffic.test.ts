@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Traffic } from '../src/http/traffic.ts';
 import { makeWorld, type Service, startService } from './harness.ts';
 
@@ -59,6 +60,7 @@ describe('traffic of the last hour', () => {
     await ask(models, 'x');
     await ask(`${page}&first_id=x`, one.keys.app);
     assert.deepEqual(statuses, [200, 200, 200, 401, 404]);
+    await counted(5);
     assert.ok(
       (await look()).every(({ requests }) => requests === 0),
       'not before the interval is over',
@@ -82,6 +84,7 @@ describe('traffic of the last hour', () => {
     service.store.findModelEntries = () => Promise.reject(new Error('a fault'));
     assert.equal((await service.ask('GET', models, { key: one.keys.app })).status, 500);
     service.store.findModelEntries = findModelEntries;
+    await counted(6);
     service.passTime(10);
     assert.deepEqual(counts((await look()).at(-1) ?? assert.fail()), [1, 0, 1]);
   });
