@@ -71,6 +71,13 @@ export async function checkAccess(page: Page): Promise<{ passes: number; minor: 
   return { passes: passes.length, minor: violations.map(({ id }) => id) };
 }
 
+/** Whether the page, or a dialog on it, is wider than the window lets one see. */
+export function scrollsSideways(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>(
+    "[document.documentElement, ...document.querySelectorAll('dialog')].some((box) => box.scrollWidth > box.clientWidth)",
+  );
+}
+
 type Found = {
   passes: unknown[];
   violations: { id: string; impact: string; help: string; nodes: { html: string }[] }[];
