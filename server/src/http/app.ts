@@ -26,7 +26,6 @@ import { pageRoutes } from './pages.ts';
 import { validatorCompiler } from './query.ts';
 import { RateLimits } from './rate-limits.ts';
 import { recordRoutes } from './records.ts';
-import { referenceRoutes } from './reference.ts';
 import { RouteTable } from './route-table.ts';
 import type { App, Parts } from './routes.ts';
 
@@ -124,7 +123,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   modelRoutes(app, parts);
   recordRoutes(app, parts);
   healthRoutes(options.metrics_token)(app, parts);
-  referenceRoutes(app as never);
   pageRoutes(app as never);
 
   const [route] = app.server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
