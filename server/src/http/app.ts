@@ -9,6 +9,12 @@ import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
 import type { KeyUse } from '../domain/key-use.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
+import { adminConversationRoutes } from './admin-conversations.ts';
+import { adminKeyRoutes } from './admin-keys.ts';
+import { adminKnowledgeRoutes } from './admin-knowledge.ts';
+import { adminListRoutes } from './admin-lists.ts';
+import { adminTrafficRoutes } from './admin-traffic.ts';
+import { adminUsageRoutes } from './admin-usage.ts';
 import { Bearer, checkFirst } from './bearer.ts';
 import { dropRest, readJson } from './body.ts';
 import { childChunkRoutes } from './child-chunks.ts';
@@ -28,6 +34,7 @@ import { RateLimits } from './rate-limits.ts';
 import { recordRoutes } from './records.ts';
 import { RouteTable } from './route-table.ts';
 import type { App, Parts } from './routes.ts';
+import { sessionRoutes } from './session.ts';
 
 export type AppOptions = {
   store: Store;
@@ -51,7 +58,7 @@ const buildSerializer = () => () => JSON.stringify;
 /** The HTTP side, whole: every route, and what holds for all of them. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { store, clock, logger } = options;
-  const metrics = new Metrics();
+  const metrics = new Metrics(clock);
   const observer = new Observer(metrics, logger, options.lines);
   const observe = (request: FastifyRequest, reply: FastifyReply) => {
     const { id, method } = request;
@@ -122,6 +129,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
   childChunkRoutes(app, parts);
   modelRoutes(app, parts);
   recordRoutes(app, parts);
+  adminListRoutes(app, parts);
+  adminKnowledgeRoutes(app, parts);
+  adminKeyRoutes(app, parts);
+  adminTrafficRoutes(app, parts);
+  sessionRoutes(app, parts);
+  adminConversationRoutes(options.page_order)(app, parts);
+  adminUsageRoutes(app, parts);
   healthRoutes(options.metrics_token)(app, parts);
   pageRoutes(app as never);
 
