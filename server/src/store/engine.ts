@@ -1,6 +1,6 @@
 import type { Author } from '../domain/audit.ts';
 import type { ChildChunkEdit, HeldVersion, MessagePlace, PageFound, PageShape, Purge } from '../domain/store.ts';
-import type { SessionChange } from './sessions.ts';
+import type { SessionChange } from './session-statements.ts';
 import type { Spooled } from './spool.ts';
 
 export type Row = Record<string, unknown>;
