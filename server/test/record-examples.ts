@@ -1,43 +1,65 @@
-import { loadStarter, type Secrets } from '../src/cli/starter.ts';
+import { readFileSync } from 'node:fs';
+import type { Secrets } from '../src/cli/starter.ts';
+import { keyKinds } from '../src/contract/record.ts';
+import { makeSecret } from '../src/domain/secret.ts';
 import type { Example, Examples } from '../src/http/openapi-examples.ts';
-import { type ExampleRequest, exampleRequests } from './example-requests.ts';
+import { starterRecords } from './cli-helpers.ts';
+import { type ExampleRequest, exampleKeys, exampleRequests } from './example-requests.ts';
 import { type Service, startService } from './harness.ts';
 
-type Operation = {
-  operationId: string;
-  parameters?: { name: string; in: string }[];
-  requestBody?: { content: object };
-};
-export type Document = { paths: Record<string, Record<string, Operation>> };
+type Operation = { operationId: string; requestBody?: { content: object } };
+type Document = { paths: Record<string, Record<string, Operation>> };
+export type Starter = { service: Service; secrets: Secrets };
 
-/** A service as `npm start` makes it, its clock standing a little after the last starter message. */
-export async function startStarter(): Promise<{ service: Service; secrets: Secrets }> {
+/** The evening of the last starter message. */
+const starterTime = 1_793_822_400;
+
+/** A service with the starter records and a key of each kind. Its clock stands, so that it answers the same each time. */
+export async function startStarter(): Promise<Starter> {
   const service = await startService('sqlite');
   service.stopTime(starterTime * 1000);
-  return { service, secrets: await loadStarter(service.store) };
+  const records: Record<string, string>[] = readFileSync(starterRecords, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const [workspace_id, app_id] = ['workspace', 'app'].map((kind) => records.find(({ record }) => record === kind)?.id);
+  const secrets = Object.fromEntries(keyKinds.map((kind) => [kind, makeSecret(kind)])) as Secrets;
+  const keys = keyKinds.map((kind) => ({
+    record: 'api_key',
+    id: exampleKeys[kind],
+    kind,
+    ...(kind !== 'admin' && { workspace_id }),
+    ...((kind === 'app' || kind === 'writer') && { app_id }),
+    name: `starter ${kind}`,
+    secret: secrets[kind],
+  }));
+  await service.load([...records, ...keys]);
+  return { service, secrets };
 }
-const starterTime = 1_793_822_400;
 
 /** Asks a fresh starter service for every example, and gives what it answered. */
 export async function recordExamples(document: Document): Promise<Examples> {
-  const begun = Math.floor(Date.now() / 1000);
-  const { service, secrets } = await startStarter();
+  const starter = await startStarter();
   try {
     const examples: Examples = {};
-    for (const [id, request] of Object.entries(exampleRequests(secrets))) {
-      const operation = operationOf(document, id);
-      // A route that is not there yet is not asked.
-      if (operation !== undefined) examples[id] = await record(service.base, operation, request, secrets);
+    let cookie: string | undefined;
+    for (const [id, request] of Object.entries(exampleRequests)) {
+      const operation = findOperation(document, id);
+      // An operation that is gone is said by the tests.
+      if (operation === undefined) continue;
+      const { example, setCookie } = await record(starter, operation, request, cookie);
+      examples[id] = example;
+      cookie = setCookie ?? cookie;
     }
-    return steady(examples, secrets, begun);
+    return examples;
   } finally {
-    await service.close();
+    await starter.service.close();
   }
 }
 
 type Located = { path: string; method: string; operation: Operation };
 
-export function operationOf({ paths }: Document, id: string): Located | undefined {
+function findOperation({ paths }: Document, id: string): Located | undefined {
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods))
       if (operation.operationId === id) return { path, method: method.toUpperCase(), operation };
@@ -46,43 +68,34 @@ export function operationOf({ paths }: Document, id: string): Located | undefine
 }
 
 async function record(
-  base: string,
+  { service, secrets }: Starter,
   { path, method, operation }: Located,
-  { key, parameters = {}, body }: ExampleRequest,
-  secrets: Secrets,
-): Promise<Example> {
-  const query = new URLSearchParams();
-  let filled = path;
-  for (const [name, value] of Object.entries(parameters)) {
-    if (path.includes(`{${name}}`)) filled = filled.replace(`{${name}}`, encodeURIComponent(value));
-    else query.set(name, String(value));
-  }
+  request: ExampleRequest,
+  cookie: string | undefined,
+): Promise<{ example: Example; setCookie: string | undefined }> {
+  const { key, parameters = {}, body, isSignedIn, after = 0, steady = (answer) => answer } = request;
+  service.passTime(after);
   const [type = ''] = Object.keys(operation.requestBody?.content ?? {});
-  const response = await fetch(`${base}${filled}?${query}`, {
+  const payload = typeof body === 'string' ? body : JSON.stringify(body)?.replace('"admin-…"', `"${secrets.admin}"`);
+  // Not by `service.ask`, which holds answers against the very document that is being written.
+  const response = await fetch(`${service.base}${fill(path, parameters)}`, {
     method,
     headers: {
       ...(key !== undefined && { authorization: `Bearer ${secrets[key]}` }),
-      ...(body !== undefined && { 'content-type': type }),
+      ...(payload !== undefined && { 'content-type': type }),
+      ...(isSignedIn && { cookie: cookie ?? '', 'backscroll-console': '1' }),
     },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(payload !== undefined && { body: payload }),
   });
   const { status } = response;
   const text = await response.text();
   if (!response.ok) throw new Error(`the example of ${operation.operationId} is answered ${status}: ${text}`);
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
-  return { parameters, ...(body !== undefined && { body }), status, answer: isJson ? JSON.parse(text) : null };
+  const example = { parameters, ...(body !== undefined && { body }), status, answer: steady(JSON.parse(text)) };
+  return { example, setCookie: response.headers.getSetCookie()[0]?.split(';', 1)[0] };
 }
 
-/** What differs from run to run is written the same way each time: secrets, and moments of the run itself. */
-function steady<T>(value: T, secrets: Secrets, begun: number): T {
-  const shown = new Map(Object.values(secrets).map((secret) => [secret, secret.replace(/-.*/, '-…')]));
-  const walk = (node: unknown): unknown => {
-    if (typeof node === 'number')
-      return Number.isInteger(node) && node >= begun && node < begun + 3600 ? starterTime : node;
-    if (typeof node === 'string') return shown.get(node) ?? node;
-    if (Array.isArray(node)) return node.map(walk);
-    if (typeof node !== 'object' || node === null) return node;
-    return Object.fromEntries(Object.entries(node).map(([name, one]) => [name, walk(one)]));
-  };
-  return walk(value) as T;
+function fill(path: string, parameters: Record<string, string | number>): string {
+  const query = Object.entries(parameters).filter(([name]) => !path.includes(`{${name}}`));
+  const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''));
+  return `${filled}?${new URLSearchParams(query.map(([name, value]) => [name, String(value)]))}`;
 }

@@ -24,36 +24,44 @@ describe('the reference', () => {
     await service.close();
   });
 
-  /** The page at a place, loaded whole; what it complains about fails the test. */
-  async function open(use: (page: Page) => Promise<void>, place = '', options = {}): Promise<void> {
+  /** The page at a place; what it complains about fails the test. */
+  async function open(place: string, use: (page: Page) => Promise<void>, options = {}): Promise<void> {
     const { page, complaints } = await openTab(browser, service.base, options);
     await page.goto(`/docs${place}`);
-    await page.locator('article').first().waitFor();
+    await page.locator('main h2').first().waitFor();
     await use(page);
     assert.deepEqual(complaints, []);
     await page.close();
   }
   const article = (page: Page, id: string) => page.locator(`article#${id}`);
+  const linksOf = (page: Page) => page.getByRole('navigation', { name: 'Reference' }).getByRole('link');
 
-  it('shows every operation, the three of the document first', () =>
-    open(async (page) => {
-      const shown = await page.locator('article').evaluateAll((all) => all.map(({ id }) => id));
-      assert.deepEqual(shown.toSorted(), operations.map(({ operationId }) => operationId).toSorted());
-      assert.deepEqual((await page.locator('h2.group').allTextContents()).slice(0, 3), [
+  it('leads to every operation, those of the public API first', () =>
+    open('', async (page) => {
+      const hrefs = await linksOf(page).evaluateAll((all) =>
+        all.map((one) => String(one.getAttribute('href')).slice(1)),
+      );
+      const guides = ['about-keys', 'about-paging', 'about-errors'];
+      const ids = hrefs.filter((id) => !guides.includes(id));
+      assert.deepEqual(ids.toSorted(), operations.map(({ operationId }) => operationId).toSorted());
+      assert.deepEqual((await page.locator('nav .tag').allTextContents()).slice(0, 3), [
         'Conversations',
         'Knowledge',
         'Models',
       ]);
-      const links = page.getByRole('navigation', { name: 'Reference' }).getByRole('link');
-      for (const { summary } of operations)
-        assert.ok((await links.allTextContents()).some((text) => text.startsWith(summary)));
+      for (const { operationId, summary } of operations) {
+        await page.evaluate(`location.hash = '${operationId}'`);
+        await article(page, operationId).getByRole('heading', { name: summary, exact: true }).waitFor();
+        assert.equal(await page.title(), `${summary} · Backscroll API reference`);
+      }
+      await page.getByRole('link', { name: 'Keys', exact: true }).click();
       for (const title of ['Keys', 'Paging', 'Errors'])
         await page.getByRole('heading', { name: title, exact: true }).waitFor();
       assert.equal(await page.getByRole('link', { name: 'openapi.json' }).getAttribute('href'), '/openapi.json');
     }));
 
   it('tells of every code that an error may have', () =>
-    open(async (page) => {
+    open('#about-errors', async (page) => {
       const codes = await page.locator('#about-errors tbody code').allTextContents();
       const { enum: known } = document.components.schemas.Error.properties.code;
       assert.deepEqual(
@@ -63,29 +71,35 @@ describe('the reference', () => {
     }));
 
   it('filters operations, and goes to the first on Enter', () =>
-    open(async (page) => {
-      const links = page.getByRole('navigation', { name: 'Reference' }).getByRole('link');
+    open('', async (page) => {
       const filter = page.getByRole('searchbox', { name: 'Filter operations' });
       await filter.fill('patch chunk');
-      await links.filter({ hasText: 'Get Available Models' }).waitFor({ state: 'detached' });
-      assert.match((await links.first().textContent()) ?? '', /^Update Child Chunk/);
+      await linksOf(page).filter({ hasText: 'Get Available Models' }).waitFor({ state: 'detached' });
+      assert.match((await linksOf(page).first().textContent()) ?? '', /^Update Child Chunk/);
       await filter.press('Enter');
-      await page.waitForURL(/#updateChildChunk$/);
+      await article(page, 'updateChildChunk').waitFor();
       await filter.fill('no such words');
       await page.getByText('No operation has these words.').waitFor();
     }));
 
-  it('opens at the operation that the address names', () =>
-    open(async (page) => {
-      const heading = article(page, 'getAvailableModels').getByRole('heading', { name: 'Get Available Models' });
-      await heading.waitFor();
-      assert.ok(((await heading.boundingBox())?.y ?? -1) > 0, 'not under the header');
-      assert.ok(((await heading.boundingBox())?.y ?? 10_000) < 400, 'in sight');
-      await page.locator('nav a[aria-current]', { hasText: 'Get Available Models' }).waitFor();
-    }, '#getAvailableModels'));
+  it('opens what the address names, and goes back and on', () =>
+    open('#getAvailableModels', async (page) => {
+      await article(page, 'getAvailableModels').waitFor();
+      const current = page.locator('nav a[aria-current]');
+      assert.match((await current.textContent()) ?? '', /^Get Available Models/);
+      await page.getByRole('link', { name: '← Get Child Chunk' }).click();
+      await article(page, 'getChildChunk').waitFor();
+      await page.goBack();
+      await article(page, 'getAvailableModels').waitFor();
+      await page.goto('/docs#about-errors');
+      await page.getByRole('heading', { name: 'Errors' }).waitFor();
+      assert.ok(Number(await page.evaluate('scrollY')) > 0, 'at that section');
+      await page.goto('/docs#nothing-of-the-kind');
+      await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    }));
 
   it('tells what a parameter and a field is, and unfolds what lies deeper', () =>
-    open(async (page) => {
+    open('#getConversationHistory', async (page) => {
       const part = article(page, 'getConversationHistory');
       const limit = part
         .getByRole('listitem')
@@ -105,7 +119,7 @@ describe('the reference', () => {
     }));
 
   it('sends what is filled in, and shows the answer; the key is kept nowhere', () =>
-    open(async (page) => {
+    open('#getConversationHistory', async (page) => {
       const part = article(page, 'getConversationHistory');
       await part.getByText('Try it').click();
       await part.getByRole('button', { name: 'Send' }).click();
@@ -128,7 +142,7 @@ describe('the reference', () => {
     }));
 
   it('marks what changes the service, and changes it', () =>
-    open(async (page) => {
+    open('#updateChildChunk', async (page) => {
       const part = article(page, 'updateChildChunk');
       await part.getByText('Try it').click();
       await part.getByText('changes what the service holds').waitFor();
@@ -139,13 +153,14 @@ describe('the reference', () => {
       const shown = await part.getByRole('region', { name: 'The answer' }).textContent();
       assert.equal(JSON.parse(shown ?? '').data.content, '<b>five</b> plain words here');
       // A key that was typed once opens the other operations of its kind.
+      await page.getByRole('link', { name: 'Get Child Chunk →' }).click();
       const other = article(page, 'getChildChunk');
       await other.getByText('Try it').click();
       assert.equal(await other.getByLabel('Key of kind knowledge').inputValue(), secrets.knowledge);
     }));
 
   it('says so where the service cannot be reached, and where its document does not come', () =>
-    open(async (page) => {
+    open('#live', async (page) => {
       const part = article(page, 'live');
       await part.getByText('Try it').click();
       await page.route('**/health/live', (route) => route.abort());
@@ -169,7 +184,7 @@ describe('the reference', () => {
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       assert.ok(Number(overflow) <= 0, `${overflow} pixels too wide`);
     };
-    await open(use, '', { colorScheme: 'light' });
+    await open('#updateChildChunk', use, { colorScheme: 'light' });
     const useMenu = async (page: Page) => {
       await use(page);
       const menu = page.getByRole('button', { name: 'Menu' });
@@ -178,7 +193,8 @@ describe('the reference', () => {
       await page.keyboard.press('Escape');
       assert.equal(await menu.getAttribute('aria-expanded'), 'false');
     };
-    await open(useMenu, '', { colorScheme: 'dark', viewport: phone });
+    await open('', async (page) => void (await checkAccess(page)), { colorScheme: 'dark' });
+    await open('#updateChildChunk', useMenu, { colorScheme: 'dark', viewport: phone });
   });
 
   it('takes less than 40 kB to load, and as much again for the document', async () => {

@@ -7,7 +7,6 @@ import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { type Document, exampleOf, type Operation, operationsOf } from '../../web/docs/document.ts';
 import { curlOf, exampleRequest, typescriptOf } from '../../web/docs/snippets.ts';
-import type { Secrets } from '../src/cli/starter.ts';
 import type { Service } from './harness.ts';
 import { openapiFile } from './openapi-check.ts';
 import { startStarter } from './record-examples.ts';
@@ -57,20 +56,27 @@ describe('snippets of the reference', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'backscroll-snippets-'));
-    const started = await startStarter();
+    const { secrets, ...started } = await startStarter();
     service = started.service;
-    for (const [kind, secret] of Object.entries(started.secrets as Secrets))
-      process.env[`${kind.toUpperCase()}_KEY`] = secret;
+    for (const [kind, secret] of Object.entries(secrets)) process.env[`${kind.toUpperCase()}_KEY`] = secret;
+    const { headers } = await service.ask('POST', '/console/session', { body: { key: secrets.admin } });
+    process.env.CONSOLE_SESSION = /=([^;]+)/.exec(headers['set-cookie']?.[0] ?? '')?.[1];
   });
   after(async () => {
     await service.close();
     await rm(folder, { recursive: true, force: true });
   });
 
+  /** As the example has it, with the one secret that a body holds. */
+  const filledIn = (operation: Operation) => {
+    const { values, body } = exampleRequest(operation);
+    return { values, body: body.replace('admin-…', process.env.ADMIN_KEY ?? '') };
+  };
+
   for (const operation of operations) {
     const { operationId } = operation;
     it(`curl: ${operationId}`, async () => {
-      const response = await curl(curlOf(operation, exampleRequest(operation), service.base));
+      const response = await curl(curlOf(operation, filledIn(operation), service.base));
       const text = await response.text();
       assert.ok(response.ok, `${response.status} ${text}`);
       if (exampleOf(operation) !== undefined) assert.doesNotThrow(() => JSON.parse(text));
@@ -78,7 +84,7 @@ describe('snippets of the reference', () => {
 
     it(`TypeScript: ${operationId}`, async (t) => {
       const printed = t.mock.method(console, 'log', () => undefined);
-      const text = typescriptOf(operation, exampleRequest(operation), service.base);
+      const text = typescriptOf(operation, filledIn(operation), service.base);
       await run(operationId, text);
       assert.equal(printed.mock.callCount(), 1, text);
       assert.notEqual(printed.mock.calls[0]?.arguments[0 as never], undefined);

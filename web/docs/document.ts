@@ -59,6 +59,8 @@ export type Operation = Described & {
   parameters: Parameter[];
   /** Kinds of key that open it. */
   kinds: string[];
+  /** Whether a session of the console opens it. */
+  takesSession: boolean;
   /** What its body is, where it takes one. */
   body: { type: string; schema: Schema; example: unknown } | undefined;
 };
@@ -73,26 +75,29 @@ export function operationsOf(document: Document): Operation[] {
       .filter(([method]) => methods.includes(method))
       .map(([method, operation]): Operation => {
         const [content] = Object.entries(operation.requestBody?.content ?? {});
+        const schemes = (operation.security ?? []).flatMap(Object.keys);
         return {
           ...operation,
           path,
           method: method.toUpperCase(),
           parameters: operation.parameters ?? [],
-          kinds: (operation.security ?? []).flatMap(Object.keys).map((name) => name.replace(/Key$/, '')),
+          kinds: schemes.filter((name) => name.endsWith('Key')).map((name) => name.replace(/Key$/, '')),
+          takesSession: schemes.includes('consoleSession'),
           body: content && { type: content[0], schema: content[1].schema, example: content[1].example },
         };
       }),
   );
 }
 
-/** By tag, tags and operations in the document's own order. */
+/** By tag: those of the public API first, else tags and operations in the document's own order. */
 export function groupsOf(operations: readonly Operation[]): Group[] {
   const groups = new Map<string, Operation[]>();
   for (const operation of operations) {
     const tag = operation.tags?.[0] ?? 'Other';
     groups.set(tag, [...(groups.get(tag) ?? []), operation]);
   }
-  return [...groups].map(([tag, operations]) => ({ tag, operations }));
+  const rank = ({ operations }: Group) => (operations.some(({ path }) => path.startsWith('/v1/')) ? 0 : 1);
+  return [...groups].map(([tag, operations]) => ({ tag, operations })).sort((a, b) => rank(a) - rank(b));
 }
 
 /** Whether every word stands somewhere in what names the operation. */

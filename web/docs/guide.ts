@@ -3,7 +3,6 @@ import { CodeBlock } from './code-block.ts';
 import type { Document } from './document.ts';
 import { prose } from './prose.ts';
 
-/** What holds for all operations. */
 export const guides = [
   { id: 'about-keys', title: 'Keys', view: Keys },
   { id: 'about-paging', title: 'Paging', view: Paging },
@@ -11,6 +10,23 @@ export const guides = [
 ] as const;
 
 type Props = { document: Document };
+
+/** What holds for all operations. */
+export function Guide({ document }: Props) {
+  const { description, version } = document.info;
+  return [
+    h(
+      'p',
+      { class: 'lead' },
+      prose(`${description} This page is made from `),
+      h('a', { href: '/openapi.json' }, 'openapi.json'),
+      `, version ${version}; its examples are what a service with the starter records answers.`,
+    ),
+    guides.map(({ id, title, view }) =>
+      h('section', { key: id, id, class: 'guide stack' }, h('h2', null, title), h(view, { document })),
+    ),
+  ];
+}
 
 function Keys({ document }: Props) {
   return [

@@ -22,7 +22,7 @@ export function Navigation({ groups, current, leave }: Props) {
     h(
       'li',
       { key: id },
-      h('a', { href: `#${id}`, 'aria-current': id === current ? 'true' : undefined, onClick: leave }, children),
+      h('a', { href: `#${id}`, 'aria-current': id === current ? 'page' : undefined, onClick: leave }, children),
     );
   return h(
     'nav',

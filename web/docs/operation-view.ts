@@ -22,9 +22,9 @@ export function OperationView({ document, operation, shared }: Props) {
     h(
       'div',
       { class: 'told' },
-      h('h3', { id: `${operationId}-title` }, h('a', { href: `#${operationId}` }, summary)),
+      h('h2', { id: `${operationId}-title` }, summary),
       h('p', { class: 'call' }, h(Method, { method }), h('code', null, pathText(path))),
-      h(Opens, { kinds: operation.kinds }),
+      h(Opens, { operation }),
       description !== undefined && h('p', null, prose(description)),
       (['path', 'query', 'header'] as const).map((place) =>
         h(Parameters, {
@@ -38,12 +38,12 @@ export function OperationView({ document, operation, shared }: Props) {
         h(
           'section',
           { class: 'part' },
-          h('h4', null, 'Body ', h('span', { class: 'type' }, body.type)),
+          h('h3', null, 'Body ', h('span', { class: 'type' }, body.type)),
           body.schema.properties === undefined && body.schema.$ref === undefined
             ? h(Notes, { schema: body.schema })
             : h(SchemaView, { document, schema: body.schema }),
         ),
-      h('h4', null, 'Answers'),
+      h('h3', null, 'Answers'),
       answers
         .filter(([status]) => status < '400')
         .map(([status, answer]) => h(Success, { key: status, document, status, answer })),
@@ -70,8 +70,9 @@ export function Method({ method }: { method: string }) {
   return h('span', { class: `method ${method.toLowerCase()}` }, method);
 }
 
-function Opens({ kinds }: { kinds: string[] }) {
-  if (kinds.length === 0) return h('p', { class: 'soft' }, 'Takes no key.');
+function Opens({ operation: { kinds, takesSession } }: { operation: Operation }) {
+  if (kinds.length === 0)
+    return h('p', { class: 'soft' }, takesSession ? 'Opened by a session of the console.' : 'Takes no key.');
   return h(
     'p',
     { class: 'soft' },
@@ -79,6 +80,7 @@ function Opens({ kinds }: { kinds: string[] }) {
     h('a', { href: '#about-keys' }, 'key'),
     ' of kind ',
     kinds.map((kind, at) => [at > 0 && ' or ', h('span', { key: kind, class: 'badge' }, kind)]),
+    takesSession && ' or a session of the console',
   );
 }
 
@@ -87,7 +89,7 @@ function Parameters({ document, title, all }: { document: Document; title: strin
   return h(
     'section',
     { class: 'part' },
-    h('h4', null, title),
+    h('h3', null, title),
     h(
       'ul',
       { class: 'fields' },

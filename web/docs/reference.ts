@@ -1,37 +1,43 @@
-import { h, useLayoutEffect, useMemo, useState } from '../shared/dom.ts';
+import { h, useLayoutEffect, useMemo, useRef, useState } from '../shared/dom.ts';
 import { ThemeChoice } from '../shared/theme.ts';
-import { type Document, groupsOf, operationsOf } from './document.ts';
-import { guides } from './guide.ts';
+import { type Document, groupsOf, type Operation, operationsOf } from './document.ts';
+import { Guide } from './guide.ts';
 import { Navigation } from './navigation.ts';
 import { OperationView } from './operation-view.ts';
-import { prose } from './prose.ts';
 import { useShared } from './shared-state.ts';
-import { useCurrent } from './use-current.ts';
+import { useHash } from './use-hash.ts';
 
-/** The whole reference, on one page, so that the browser can search it. */
+/** Where one can go, beside the operation that the address names, or what holds for all of them. */
 export function Reference({ document: api }: { document: Document }) {
   const groups = useMemo(() => groupsOf(operationsOf(api)), [api]);
-  const ids = useMemo(
-    () => [
-      ...guides.map(({ id }) => id),
-      ...groups.flatMap(({ operations }) => operations.map((one) => one.operationId)),
-    ],
-    [groups],
-  );
+  const operations = groups.flatMap((group) => group.operations);
   const shared = useShared();
-  const current = useCurrent(ids);
+  const hash = useHash();
+  const at = operations.findIndex(({ operationId }) => operationId === hash);
+  const operation = operations[at];
   const [isMenuOpen, setMenuOpen] = useState(false);
-  // The address may name a part that was not there when the browser looked for it.
+  const main = useRef<HTMLElement>(null);
+  const focus = () => main.current?.focus({ preventScroll: true });
+  const isFirst = useRef(true);
   useLayoutEffect(() => {
-    document.getElementById(location.hash.slice(1))?.scrollIntoView();
-  }, []);
+    document.title = `${operation === undefined ? '' : `${operation.summary} · `}Backscroll API reference`;
+    const section = operation === undefined ? document.getElementById(hash) : null;
+    if (section !== null) section.scrollIntoView();
+    else scrollTo(0, 0);
+    if (!isFirst.current) focus();
+    isFirst.current = false;
+  }, [hash, operation]);
+  const skip = (event: Event) => {
+    event.preventDefault();
+    focus();
+  };
   const closeOnEscape = (event: KeyboardEvent) => {
     if (event.key === 'Escape') setMenuOpen(false);
   };
   return h(
     'div',
     { onKeyDown: closeOnEscape },
-    h('a', { class: 'skip', href: '#content' }, 'Skip to content'),
+    h('a', { class: 'skip', href: '#content', onClick: skip }, 'Skip to content'),
     h(
       'header',
       { class: 'top' },
@@ -40,7 +46,7 @@ export function Reference({ document: api }: { document: Document }) {
         { type: 'button', class: 'menu', 'aria-expanded': isMenuOpen, onClick: () => setMenuOpen(!isMenuOpen) },
         'Menu',
       ),
-      h('h1', null, 'Backscroll ', h('span', { class: 'soft' }, 'API reference')),
+      h('h1', null, h('a', { href: '#' }, 'Backscroll ', h('span', { class: 'soft' }, 'API reference'))),
       h(ThemeChoice, null),
     ),
     h(
@@ -49,32 +55,28 @@ export function Reference({ document: api }: { document: Document }) {
       h(
         'div',
         { class: isMenuOpen ? 'side open' : 'side' },
-        h(Navigation, { groups, current, leave: () => setMenuOpen(false) }),
+        h(Navigation, { groups, current: hash, leave: () => setMenuOpen(false) }),
       ),
       h(
         'main',
-        { id: 'content', tabIndex: -1 },
-        h(
-          'p',
-          { class: 'lead' },
-          prose(`${api.info.description} This page is made from `),
-          h('a', { href: '/openapi.json' }, 'openapi.json'),
-          `, version ${api.info.version}; its examples are what a service with the starter records answers.`,
-        ),
-        guides.map(({ id, title, view }) =>
-          h('section', { key: id, id, class: 'guide stack' }, h('h2', null, title), h(view, { document: api })),
-        ),
-        groups.map(({ tag, operations }) =>
-          h(
-            'section',
-            { key: tag },
-            h('h2', { class: 'group' }, tag),
-            operations.map((operation) =>
-              h(OperationView, { key: operation.operationId, document: api, operation, shared }),
-            ),
-          ),
-        ),
+        { tabIndex: -1, ref: main },
+        operation === undefined
+          ? h(Guide, { document: api })
+          : h(OperationView, { key: operation.operationId, document: api, operation, shared }),
+        h(Neighbours, { before: at < 0 ? undefined : (operations[at - 1] ?? null), after: operations[at + 1] }),
       ),
     ),
+  );
+}
+
+/** The way on. Before the first operation (null) comes what holds for all. */
+function Neighbours({ before, after }: { before: Operation | null | undefined; after: Operation | undefined }) {
+  return h(
+    'nav',
+    { class: 'neighbours', 'aria-label': 'Before and after' },
+    before === undefined
+      ? h('span', null)
+      : h('a', { href: `#${before?.operationId ?? ''}`, rel: 'prev' }, `← ${before?.summary ?? 'Overview'}`),
+    after !== undefined && h('a', { href: `#${after.operationId}`, rel: 'next' }, `${after.summary} →`),
   );
 }

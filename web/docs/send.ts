@@ -1,5 +1,5 @@
 import type { Operation } from './document.ts';
-import { type Filled, headersOf, targetOf } from './snippets.ts';
+import { type Filled, headersOf, isBySession, targetOf } from './snippets.ts';
 
 /** What came back, as it is shown. */
 export type Shown = {
@@ -16,7 +16,7 @@ export type Shown = {
 const telling = /^(?:x-request-id|etag|link|ratelimit.*|retry-after|location|allow)$/;
 const shownMax = 200_000;
 
-/** Sends to the service that this page came from, with the key that was typed and nothing else. */
+/** Sends to the service that this page came from, with the key that was typed; with cookies only where no key will do. */
 export async function send(operation: Operation, filled: Filled, key: string): Promise<Shown> {
   const headers = new Headers(headersOf(operation, filled));
   if (key !== '') headers.set('Authorization', `Bearer ${key}`);
@@ -24,7 +24,7 @@ export async function send(operation: Operation, filled: Filled, key: string): P
   const response = await fetch(targetOf(operation, filled), {
     method: operation.method,
     headers,
-    credentials: 'omit',
+    credentials: isBySession(operation) ? 'same-origin' : 'omit',
     cache: 'no-store',
     ...(filled.body !== '' && { body: filled.body }),
   });

@@ -29,9 +29,11 @@ export function targetOf({ path, parameters }: Operation, { values }: Filled): s
 }
 
 /** Headers that the request carries beside its key. */
-export function headersOf({ parameters, body }: Operation, filled: Filled): [string, string][] {
+export function headersOf(operation: Operation, filled: Filled): [string, string][] {
+  const { parameters, body } = operation;
   const given = parameters.filter(({ name, in: place }) => place === 'header' && filled.values[name]);
   return [
+    ...(isBySession(operation) ? [['Backscroll-Console', '1'] as [string, string]] : []),
     ...(body !== undefined && filled.body !== '' ? [['Content-Type', body.type] as [string, string]] : []),
     ...given.map(({ name }): [string, string] => [spell(name), filled.values[name] ?? '']),
   ];
@@ -40,18 +42,26 @@ export function headersOf({ parameters, body }: Operation, filled: Filled): [str
 /** `if-match` is written `If-Match`. */
 const spell = (name: string): string => name.replace(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase());
 
-/** Keys are never written into a snippet: it is kept, sent and pasted. */
-const variableOf = ({ kinds }: Operation): string | undefined => kinds[0] && `${kinds[0].toUpperCase()}_KEY`;
+/** Where no key will do, a session of the console does. */
+export const isBySession = ({ kinds, takesSession }: Operation): boolean => takesSession && kinds.length === 0;
+
+/** The header that opens it. Secrets are never written into a snippet, which is kept, sent and pasted: variables are. */
+function opening(operation: Operation): { header: string; before: string; variable: string } | undefined {
+  const { kinds } = operation;
+  if (kinds[0]) return { header: 'Authorization', before: 'Bearer ', variable: `${kinds[0].toUpperCase()}_KEY` };
+  if (isBySession(operation)) return { header: 'Cookie', before: 'backscroll_session=', variable: 'CONSOLE_SESSION' };
+  return undefined;
+}
 
 const shellText = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 export function curlOf(operation: Operation, filled: Filled, base: string): string {
   const { method } = operation;
-  const variable = variableOf(operation);
+  const open = opening(operation);
   const plain = method === 'GET' || (method === 'POST' && filled.body !== '');
   const parts = [
     `curl -s ${plain ? '' : `-X ${method} `}${shellText(base + targetOf(operation, filled))}`,
-    ...(variable === undefined ? [] : [`-H "Authorization: Bearer $${variable}"`]),
+    ...(open === undefined ? [] : [`-H "${open.header}: ${open.before}$${open.variable}"`]),
     ...headersOf(operation, filled).map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
     ...(filled.body === '' ? [] : [`--data-raw ${shellText(filled.body)}`]),
   ];
@@ -62,7 +72,7 @@ export function curlOf(operation: Operation, filled: Filled, base: string): stri
 const jsText = (text: string): string =>
   `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 
-const keyText = (operation: Operation): string => `process.env.${variableOf(operation)} ?? ''`;
+const keyText = (operation: Operation): string => `process.env.${opening(operation)?.variable} ?? ''`;
 
 type Call = (operation: Operation, filled: Filled) => { result: string; call: string };
 
@@ -121,9 +131,9 @@ console.log(${result});
 
 function fetchOf(operation: Operation, filled: Filled, base: string): string {
   const { method, responses } = operation;
-  const variable = variableOf(operation);
+  const open = opening(operation);
   const headers = [
-    ...(variable === undefined ? [] : [`Authorization: \`Bearer \${process.env.${variable}}\``]),
+    ...(open === undefined ? [] : [`${open.header}: \`${open.before}\${process.env.${open.variable}}\``]),
     ...headersOf(operation, filled).map(([name, value]) => `${jsText(name)}: ${jsText(value)}`),
   ];
   const options = [
