@@ -267,6 +267,7 @@ describe('the statements', () => {
         { record: 'child_chunk', id: one.ids.chunk, segment_id: one.ids.segment, position: 1, content },
       ]);
     await service.load([{ ...first, created_at: undefined, answer: 'again' }]);
+    await service.load([{ ...first, created_at: 3, message_tokens: 1 }]);
 
     const start = wire.sent.length;
     const page = `/v1/messages?conversation_id=${conversation}`;
@@ -289,8 +290,8 @@ describe('the statements', () => {
     const inAdmin = one.chunkPath.replace('/v1/', '/admin/');
     const inSegment = inAdmin.slice(0, inAdmin.lastIndexOf('/'));
     const inDocument = inSegment.slice(0, inSegment.indexOf('/segments/'));
-    const lists = [inAdmin, `${inAdmin}/revisions`, inSegment, `${inDocument}/segments`];
-    for (const path of [...lists, inDocument.slice(0, inDocument.lastIndexOf('/'))])
+    const inSpace = [inAdmin, `${inAdmin}/revisions`, inSegment, `${inDocument}/segments`];
+    for (const path of [...inSpace, inDocument.slice(0, inDocument.lastIndexOf('/'))])
       for (const query of ['', '?limit=1']) asked.push(['GET', `${path}${query}`, { key: admin }]);
     asked.push(['PATCH', inAdmin, { key: admin, body: { content: 'newest text' } }]);
     for (const key of [one.keys.knowledge, one.keys.app])
@@ -309,7 +310,9 @@ describe('the statements', () => {
     assert.equal(signedIn.status, 200);
     const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0];
     const ofSession = { headers: { cookie, 'backscroll-console': '1' } };
-    for (const path of ['workspaces', 'apps', 'datasets', 'keys', `workspaces/${one.ids.workspace}/model-providers`])
+    const activity = [`apps/${one.ids.app}/conversations`, `apps/${one.ids.app}/conversations?search=ann`, 'usage'];
+    const lists = ['workspaces', 'apps', 'datasets', 'keys', `workspaces/${one.ids.workspace}/model-providers`];
+    for (const path of [...lists, ...activity])
       assert.equal((await service.ask('GET', `/admin/${path}`, ofSession)).status, 200);
     assert.equal((await service.ask('DELETE', '/console/session', ofSession)).status, 204);
     await service.store.sessions.trim(5);
@@ -344,6 +347,8 @@ describe('the statements', () => {
       /LEFT JOIN LATERAL/,
       /DECLARE export/,
       /DELETE FROM messages/,
+      /INSERT INTO conversation_days \(conversation_id, day, currency, app_id, messages, tokens, price_nanos\)\s+SELECT \* /,
+      /SUM\(d\.messages\)/,
       /UPDATE api_keys/,
     ])
       assert.ok(
