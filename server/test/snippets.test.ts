@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { type Document, exampleOf, type Operation, operationsOf } from '../../web/docs/document.ts';
 import { curlOf, exampleRequest, typescriptOf } from '../../web/docs/snippets.ts';
+import { repository } from './cli-helpers.ts';
 import type { Service } from './harness.ts';
 import { openapiFile } from './openapi-check.ts';
 import { startStarter } from './record-examples.ts';
@@ -98,6 +101,28 @@ describe('snippets of the reference', () => {
     await writeFile(file, text.replace(`'backscroll-client'`, `'${sdk}'`));
     await import(pathToFileURL(file).href);
   }
+
+  it('are TypeScript to its compiler', async () => {
+    const code = join(folder, 'checked');
+    await mkdir(code);
+    for (const operation of operations) {
+      const text = typescriptOf(operation, exampleRequest(operation), service.base);
+      await writeFile(join(code, `${operation.operationId}.ts`), `${text}\nexport {};\n`);
+    }
+    const paths = { 'backscroll-client': [join(repository, 'client', 'src', 'index.ts')] };
+    const options = { strict: true, noEmit: true, target: 'es2024', module: 'nodenext', types: ['node'], paths };
+    const compilerOptions = {
+      ...options,
+      typeRoots: [join(repository, 'node_modules', '@types')],
+      allowImportingTsExtensions: true,
+      skipLibCheck: true,
+    };
+    await writeFile(join(code, 'package.json'), '{"type":"module"}');
+    await writeFile(join(code, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+    const compiler = join(repository, 'node_modules', '.bin', 'tsc');
+    const { stdout } = await promisify(execFile)(compiler, ['-p', code]).catch((error) => error);
+    assert.equal(stdout, '');
+  });
 
   const awkward = `It's "5 o'clock" \\ $HOME \`x\` \n<é> 🙂 \\n`;
 

@@ -66,6 +66,13 @@ function Paging() {
       'p',
       null,
       prose(
+        'The lists under `/admin` go on with `cursor`: the `next_cursor` of the page before, as it is, until that is null.',
+      ),
+    ),
+    h(
+      'p',
+      null,
+      prose(
         'Pages and child chunks carry an `ETag`. Sent back as `If-None-Match` it saves the body where nothing has changed ' +
           '(304); as `If-Match` with a PATCH it keeps you from replacing a text you have not seen (412).',
       ),
