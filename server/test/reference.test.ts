@@ -98,7 +98,7 @@ describe('the reference', () => {
       await page.getByRole('heading', { name: 'Keys' }).waitFor();
     }));
 
-  it('tells what a parameter and a field is, and unfolds what lies deeper', () =>
+  it('tells what a parameter and a field is, unfolds what lies deeper, gives code to copy', () =>
     open('#getConversationHistory', async (page) => {
       const part = article(page, 'getConversationHistory');
       const limit = part
@@ -115,6 +115,10 @@ describe('the reference', () => {
         .last();
       assert.match((await rating.textContent()) ?? '', /string.*One of like, dislike/);
       await part.getByText('Feedback or null').waitFor();
+      await part.getByRole('button', { name: 'TypeScript' }).click();
+      await part.getByText('backscroll.listMessages').waitFor();
+      await part.getByRole('button', { name: 'Copy' }).first().click();
+      await part.getByRole('button', { name: 'Copied' }).waitFor();
       await part.getByText('kind app').waitFor();
     }));
 
