@@ -49,6 +49,9 @@ export function Time({ at, none = 'never' }: { at: number | null; none?: string 
 
 export const count = (n: number): string => n.toLocaleString();
 
+/** `1 word`, `2 words`. */
+export const counted = (n: number, thing: string): string => `${count(n)} ${thing}${n === 1 ? '' : 's'}`;
+
 /** A dialog that is open while it is there; Escape and `close` end it. What had the focus before gets it back. */
 export function Dialog({ title, close, children }: { title: string; close: () => void; children?: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
