@@ -99,6 +99,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.setErrorHandler(sendError);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', readJson);
+  // A body that comes along with one is dropped, as it is for GET.
+  app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   app.decorateRequest('caller', null);
 
   const table = new RouteTable();
