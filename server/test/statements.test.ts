@@ -258,7 +258,11 @@ for (const prepared of ['on', 'off'])
         // What the check asked, before; then what is written, but for the audit.
         return steps.slice(steps.indexOf('BEGIN') + 1, -1).filter((step) => step !== 'INSERT audit_entries unnest');
       };
-      const [open, look, write] = ['UPDATE conversations', 'SELECT unnest messages json_to_record', 'INSERT messages unnest'];
+      const [open, look, write] = [
+        'UPDATE conversations',
+        'SELECT unnest messages json_to_record',
+        'INSERT messages unnest',
+      ];
       const add = 'INSERT conversation_days unnest';
       const added = message(one.ids.conversation, 5, { message_tokens: 1 });
       assert.deepEqual(await append(added), [open, look, write, add]);
