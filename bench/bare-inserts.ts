@@ -19,7 +19,7 @@ for (const { sql } of from.prepare('SELECT sql FROM sqlite_schema WHERE sql IS N
 
 const findConversation = from.prepare('SELECT * FROM conversations WHERE conversation_id = ?');
 const findMessages = from.prepare('SELECT * FROM messages WHERE conversation_id = ?');
-const insertConversation = into.prepare('INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?, ?)');
+const insertConversation = into.prepare('INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
 const insertMessage = into.prepare('INSERT INTO messages VALUES (?, ?, ?, ?, ?)');
 for (const find of [findConversation, findMessages]) find.setReturnArrays(true);
 

@@ -110,7 +110,7 @@ describe('a turn of the event loop', () => {
       response.end();
     };
     const logger = pino({ level: 'silent' });
-    const gate = new Gate(next, { in_flight_max: 100, metrics: new Metrics(), logger, now: () => now });
+    const gate = new Gate(next, { in_flight_max: 100, metrics: new Metrics(Date.now), logger, now: () => now });
     const server = createServer(gate.handle).listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => void server.close());
@@ -148,7 +148,7 @@ describe('requests that a client sends without waiting for answers', () => {
       setImmediate(() => response.end(`${request.url}\n`));
     });
     const logger = pino({ level: 'silent' });
-    const options = { in_flight_max: 100, metrics: new Metrics(), logger, now: () => now };
+    const options = { in_flight_max: 100, metrics: new Metrics(Date.now), logger, now: () => now };
     server.on('request', new Gate(connections.handle, options).handle);
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     let text = '';

@@ -459,7 +459,7 @@ const filler = [
   `INSERT INTO apps SELECT 'a' || i, 'w' || i, 'a', 'chat' FROM generate_series(1, 2000) i`,
   `INSERT INTO api_keys SELECT 'k' || i, 'app', 'w' || i, 'a' || i, NULL, 'k', md5(i::text), 1, NULL, NULL
    FROM generate_series(1, 5000) i`,
-  `INSERT INTO conversations SELECT 'c' || i, 'a' || i % 2000, 'u', 1, 0, 'v', 1 FROM generate_series(1, 10000) i`,
+  `INSERT INTO conversations SELECT 'c' || i, 'a' || i % 2000, 'u', 1, 0, 'v', 1, i FROM generate_series(1, 10000) i`,
   `INSERT INTO datasets SELECT 'd' || i, 'w' || i, 'd' FROM generate_series(1, 2000) i`,
   `INSERT INTO documents SELECT 'd' || i % 2000, 'o' || i, 'o' FROM generate_series(1, 5000) i`,
   `INSERT INTO segments SELECT 'd' || i % 2000, 's' || i, 'o' || i % 5000, i, 's' FROM generate_series(1, 10000) i`,
@@ -662,7 +662,7 @@ describe('plans on SQLite', () => {
     db = new DatabaseSync(database.url.replace('sqlite:', ''));
     db.exec(`
       PRAGMA synchronous = OFF;
-      INSERT INTO conversations VALUES ('c1', 'a1', 'u', 1, 0, 'v', 1), ('c2', 'a2', 'u', 1, 0, 'v', 1);
+      INSERT INTO conversations VALUES ('c1', 'a1', 'u', 1, 0, 'v', 1, 1), ('c2', 'a2', 'u', 1, 0, 'v', 1, 1);
       INSERT INTO messages WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${length})
         SELECT 'c1', i, i, 'm' || i, '{"answer":"short"}' FROM n;
       INSERT INTO messages WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ties})

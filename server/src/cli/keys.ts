@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts';
+import type { KeyListed } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { type KeyKind, keyKinds } from '../contract/record.ts';
 import { createKey, type KeyWanted } from '../domain/create-key.ts';
-import type { KeyListed } from '../domain/store.ts';
 import {
   type Command,
   epochSeconds,
@@ -74,7 +74,7 @@ async function create(argv: string[], config: Config): Promise<number> {
   if (given.dataset) given.dataset.push(...positionals);
   const wanted = wantedOf(given, now);
   const { id, secret } = await withStore(config, wanted.kind === 'admin' ? 'create' : 'existing', (store) =>
-    createKey(store, wanted, now),
+    createKey(store, wanted, null, now),
   );
   if (values.json) print(JSON.stringify({ id, secret }));
   else print(`id      ${id}\nkind    ${wanted.kind}\nsecret  ${secret}\n\nKeep the secret now: it is not shown again.`);
@@ -140,7 +140,7 @@ function reachOf({ kind, app_id, workspace_id, dataset_ids }: KeyListed): string
 async function revoke(argv: string[], config: Config): Promise<number> {
   const [id] = parse(argv, {}, { max: 1 }).positionals;
   if (id === undefined) throw new Usage('keys revoke needs the ID of a key, as shown by keys list');
-  const known = await withStore(config, 'existing', (store) => store.revokeKey(canonicalId(id), epochSeconds()));
+  const known = await withStore(config, 'existing', (store) => store.revokeKey(canonicalId(id), null, epochSeconds()));
   if (!known) throw new Error(`there is no key ${id}`);
   print(`revoked ${id}`);
   return 0;

@@ -8,6 +8,11 @@ export const limits = {
   /** Rendered pages that one instance keeps at hand. */
   pageCacheBytesMax: 67_108_864,
 
+  /** Rows of a list that the console shows. */
+  listRowsDefault: 20,
+  listRowsMin: 1,
+  listRowsMax: 100,
+
   childChunkUnitsMax: 100_000,
   bodyBytesMax: 1_048_576,
   /** Read and dropped after an early answer, so that the client gets to see the answer. */
@@ -44,10 +49,16 @@ export const limits = {
   auditIdsMax: 100,
   /** Entries that are forgotten, or read, at once. */
   auditBatchMax: 1_000,
-  auditTrimMillis: 3_600_000,
+  /** Between two looks at what can be forgotten. */
+  trimMillis: 3_600_000,
   /** Between two notes of which keys were used. */
   keyUseMillis: 30_000,
 
+  /** How long one stays signed in to the console. */
+  sessionSeconds: 43_200,
+
+  /** Knowledge bases that one key made over HTTP can be restricted to. */
+  keyDatasetsMax: 1_000,
   secretRandomBytes: 30,
   failedKeysPerMinuteMax: 100,
   /** Keys that were used lately, whose reach one instance remembers. */

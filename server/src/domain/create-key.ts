@@ -12,8 +12,13 @@ export type KeyWanted = { name: string; expires_at: number | null } & (
   | { kind: 'admin' }
 );
 
-/** Makes a key. The secret is in this answer and nowhere else, ever. */
-export async function createKey(store: Store, wanted: KeyWanted, now: number): Promise<{ id: string; secret: string }> {
+/** Makes a key; `by`: a key, or null for the command line. The secret is in this answer and nowhere else, ever. */
+export async function createKey(
+  store: Store,
+  wanted: KeyWanted,
+  by: string | null,
+  now: number,
+): Promise<{ id: string; secret: string }> {
   const intake = await store.openIntake();
   try {
     const id = randomUUID();
@@ -36,7 +41,7 @@ export async function createKey(store: Store, wanted: KeyWanted, now: number): P
       },
     };
     await intake.add({ records: [key], texts: new Uint8Array() });
-    await intake.apply({ key_id: null, action: 'create', now });
+    await intake.apply({ key_id: by, action: 'create', now });
     return { id, secret };
   } finally {
     await intake.discard();

@@ -8,6 +8,7 @@ import { countWords } from './count-words.ts';
 import { BadRecord } from './errors.ts';
 import type { Columns, Line, PreparedRecord } from './prepared-record.ts';
 import { digestOf, secretPrefix } from './secret.ts';
+import { usageOf } from './usage.ts';
 
 /** Checks one line in itself and renders what is stored; the text of a message is added to `texts`. Throws BadRecord. */
 export function prepareRecord(line: Line, json: string, now: number, texts: string[]): PreparedRecord {
@@ -100,6 +101,7 @@ const render: { [K in RecordKind]: Render<K> } = {
       conversation_id,
       created_at,
       keeps_created_at: given.created_at === undefined,
+      usage: usageOf(fields),
       doc_bytes: Buffer.byteLength(doc),
     };
   },

@@ -1,5 +1,6 @@
 import type { KeyKind, RecordKind } from '../contract/record.ts';
 import { BadRecord } from './errors.ts';
+import type { Usage } from './usage.ts';
 
 /** A line of an input; `source` names the file where an import reads several. */
 export type Line = { number: number; source?: string | undefined };
@@ -24,7 +25,14 @@ export type Columns = {
   };
   conversation: { id: string; app_id: string; user: string | null; created_at: number; deleted: boolean };
   /** The message's final JSON text lies apart, `doc_bytes` long; with `keeps_created_at` a stored time wins over this one. */
-  message: { id: string; conversation_id: string; created_at: number; keeps_created_at: boolean; doc_bytes: number };
+  message: {
+    id: string;
+    conversation_id: string;
+    created_at: number;
+    keeps_created_at: boolean;
+    usage: Usage;
+    doc_bytes: number;
+  };
   dataset: { id: string; workspace_id: string; name: string };
   document: { id: string; dataset_id: string; name: string };
   segment: { id: string; dataset_id: string; document_id: string; position: number; content: string };

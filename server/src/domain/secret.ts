@@ -14,6 +14,11 @@ export function makeSecret(kind: KeyKind): string {
   return secretPrefix[kind] + randomBytes(limits.secretRandomBytes).toString('base64url');
 }
 
+/** The same for a session of the console. */
+export function makeSessionSecret(): string {
+  return `session-${randomBytes(limits.secretRandomBytes).toString('base64url')}`;
+}
+
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'hex');
 }

@@ -1,11 +1,14 @@
+import type { KeyListed } from '../contract/admin.ts';
 import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { PageOrder } from '../contract/message.ts';
 import type { ModelType } from '../contract/model.ts';
 import type { KeyKind, RecordKind } from '../contract/record.ts';
+import type { AdminReads } from './admin-reads.ts';
 import type { AuditEntry, AuditQuestion, Author } from './audit.ts';
 import type { App } from './caller.ts';
 import type { Batch, PreparedLines } from './prepare-lines.ts';
 import type { Lines } from './read-lines.ts';
+import type { Sessions } from './session.ts';
 
 /** The part of an API key that decides what it opens. */
 export type KeyFound = {
@@ -15,21 +18,6 @@ export type KeyFound = {
   app: App | null;
   dataset_ids: readonly string[] | null;
   expires_at: number | null;
-};
-
-/** A key as `keys list` shows it: everything but what could open something. */
-export type KeyListed = {
-  id: string;
-  kind: KeyKind;
-  name: string;
-  workspace_id: string | null;
-  app_id: string | null;
-  dataset_ids: readonly string[] | null;
-  created_at: number;
-  expires_at: number | null;
-  revoked_at: number | null;
-  /** As last noted, which happens now and then. */
-  last_used_at: number | null;
 };
 
 /** A place in an app's conversation; `user` undefined is anybody's, `first_id` undefined the newest end. */
@@ -144,9 +132,14 @@ export interface Store {
   /** Lines of records, parents before children, all from one moment. */
   exportRecords(): AsyncIterable<Uint8Array>;
 
+  /** What the console shows of everything. */
+  readonly admin: AdminReads;
+  /** Who is signed in to it. */
+  readonly sessions: Sessions;
+
   listKeys(): Promise<KeyListed[]>;
-  /** False where no such key exists; a key that is revoked already stays as it is. */
-  revokeKey(id: string, now: number): Promise<boolean>;
+  /** False where no such key exists; a key that is revoked already stays as it is. `by`: a key, or null. */
+  revokeKey(id: string, by: string | null, now: number): Promise<boolean>;
   countConversations(selection: Purge): Promise<{ conversations: number; messages: number }>;
   purge(selection: Purge, now: number): Promise<{ conversations: number; messages: number }>;
 

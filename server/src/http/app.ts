@@ -9,6 +9,10 @@ import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
 import type { KeyUse } from '../domain/key-use.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
+import { adminKeyRoutes } from './admin-keys.ts';
+import { adminKnowledgeRoutes } from './admin-knowledge.ts';
+import { adminListRoutes } from './admin-lists.ts';
+import { adminTrafficRoutes } from './admin-traffic.ts';
 import { Bearer, checkFirst } from './bearer.ts';
 import { dropRest, readJson } from './body.ts';
 import { childChunkRoutes } from './child-chunks.ts';
@@ -29,6 +33,7 @@ import { recordRoutes } from './records.ts';
 import { referenceRoutes } from './reference.ts';
 import { RouteTable } from './route-table.ts';
 import type { App, Parts } from './routes.ts';
+import { sessionRoutes } from './session.ts';
 
 export type AppOptions = {
   store: Store;
@@ -52,7 +57,7 @@ const buildSerializer = () => () => JSON.stringify;
 /** The HTTP side, whole: every route, and what holds for all of them. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { store, clock, logger } = options;
-  const metrics = new Metrics();
+  const metrics = new Metrics(clock);
   const observer = new Observer(metrics, logger, options.lines);
   const observe = (request: FastifyRequest, reply: FastifyReply) => {
     const { id, method } = request;
@@ -123,6 +128,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   childChunkRoutes(app, parts);
   modelRoutes(app, parts);
   recordRoutes(app, parts);
+  adminListRoutes(app, parts);
+  adminKnowledgeRoutes(app, parts);
+  adminKeyRoutes(app, parts);
+  adminTrafficRoutes(app, parts);
+  sessionRoutes(app, parts);
   healthRoutes(options.metrics_token)(app, parts);
   referenceRoutes(app as never);
   pageRoutes(app as never);

@@ -9,9 +9,11 @@ import { type CallerFound, findCaller } from '../domain/find-caller.ts';
 import type { KeyUse } from '../domain/key-use.ts';
 import { Recent } from '../domain/recent.ts';
 import { digestOf } from '../domain/secret.ts';
+import type { SessionFound } from '../domain/session.ts';
 import type { Store } from '../domain/store.ts';
 import type { Metrics } from './metrics.ts';
 import { type RateLimits, tooMany } from './rate-limits.ts';
+import { sessionDigest } from './session-cookie.ts';
 import { WindowCounter } from './window-counter.ts';
 
 declare module 'fastify' {
@@ -56,15 +58,15 @@ export class Bearer {
   opens(kinds: readonly KeyKind[], token?: string): onRequestHookHandler {
     const tokenDigest = token === undefined ? undefined : digestOf(token);
     const admit = (request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void => {
-      if (caller === undefined) return this.#refuse(request.ip, 'unknown');
-      if (!kinds.includes(caller.kind)) return this.#refuse(request.ip, 'wrong_kind');
+      if (caller === undefined) return this.refuse(request.ip, 'unknown');
+      if (!kinds.includes(caller.kind)) return this.refuse(request.ip, 'wrong_kind');
       request.caller = caller;
       this.admit(caller, request.method, reply.raw);
     };
     return (request, reply, done) => {
       try {
         const digest = bearerDigest(request.headers.authorization);
-        if (digest === undefined) return this.#refuse(request.ip, 'missing');
+        if (digest === undefined) return this.refuse(request.ip, 'missing');
         if (tokenDigest !== undefined && sameDigest(digest, tokenDigest)) return done();
         const mark = this.#store.mark();
         const caller = this.recall(digest, mark);
@@ -78,6 +80,42 @@ export class Bearer {
       }
       done();
     };
+  }
+
+  /** The same for what the console stands on: an admin key, or a session that was made from one. */
+  opensAdmin(): onRequestHookHandler {
+    const byKey = this.opens(['admin']);
+    const bearer = this;
+    return function (request, reply, done) {
+      reply.header('cache-control', 'no-store');
+      const { authorization } = request.headers;
+      const isSession = authorization === undefined && sessionDigest(request.headers) !== undefined;
+      if (!isSession) return byKey.call(this, request, reply, done);
+      bearer.admitSession(request, reply).then(() => done(), done);
+    };
+  }
+
+  /** The session that a request's cookie stands for. */
+  async admitSession(request: FastifyRequest, reply: FastifyReply): Promise<SessionFound> {
+    const digest = sessionDigest(request.headers);
+    if (digest === undefined) return this.refuse(request.ip, 'missing');
+    const session = await this.#store.sessions.find(digest, this.#seconds());
+    if (session === undefined) return this.refuse(request.ip, 'unknown');
+    const caller: Caller = { kind: 'admin', key_id: session.key_id };
+    request.caller = caller;
+    this.admit(caller, request.method, reply.raw);
+    return session;
+  }
+
+  /** Whose admin key this is; for a secret that does not come as a header. */
+  async identify(request: FastifyRequest, secret: string): Promise<{ caller: CallerOf<'admin'>; digest: string }> {
+    const digest = digestOf(secret);
+    const caller = await this.find(digest, this.#store.mark());
+    if (caller === undefined) return this.refuse(request.ip, 'unknown');
+    if (caller.kind !== 'admin') return this.refuse(request.ip, 'wrong_kind');
+    request.caller = caller;
+    this.#uses.add(caller.key_id, this.#seconds());
+    return { caller, digest };
   }
 
   /** The caller of a digest, where the database has not changed since it was found. */
@@ -106,7 +144,7 @@ export class Bearer {
   }
 
   /** Only secrets that open nothing count towards the limit, but once it is reached all failures look alike. */
-  #refuse(address: string, reason: keyof Metrics['failedKeys']): never {
+  refuse(address: string, reason: keyof Metrics['failedKeys']): never {
     this.#metrics.failedKeys[reason] += 1;
     const now = this.#clock();
     const counts = reason === 'unknown';

@@ -1,26 +1,61 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { type ChildChunk, ChildChunkAnswer, ChildChunkEdit, ChildChunkPath } from '../contract/child-chunk.ts';
 import { ByTurns } from '../domain/by-turns.ts';
+import type { CallerOf } from '../domain/caller.ts';
+import { asKnowledge } from '../domain/find-knowledge.ts';
 import type { Versioned } from '../domain/store.ts';
 import { findChildChunk, updateChildChunk } from '../domain/update-child-chunk.ts';
 import { callerOf } from './bearer.ts';
 import { requireContentType } from './body.ts';
 import { heldTags, preconditionOf, revalidate } from './etag.ts';
-import { answers, header } from './openapi.ts';
-import type { Routes } from './routes.ts';
+import { aboutAdmin, answers, header } from './openapi.ts';
+import type { App, Parts, Routes } from './routes.ts';
 
-const url = '/v1/datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
-const about = { tags: ['Knowledge'], security: [{ knowledgeKey: [] }], params: ChildChunkPath };
+const path = 'datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
 
-export const childChunkRoutes: Routes = (app, { store, bearer, clock }) => {
+/** One of the two doors to a child chunk: knowledge keys and admins come by different paths, and find the same. */
+type Door = {
+  url: string;
+  about: { tags: string[]; security: Record<string, string[]>[] };
+  /** Ends the names of the operations. */
+  by: string;
+  opens: onRequestHookHandler;
+  callerOf: (request: FastifyRequest, dataset_id: string) => Promise<CallerOf<'knowledge'>>;
+};
+
+export const childChunkRoutes: Routes = (app, parts) => {
+  const { store, bearer } = parts;
   // A commit ends many at once, and so they come again, all together: reads would wait for a whole crowd.
   const edits = new ByTurns();
+  chunkRoutes(app, parts, edits, {
+    url: `/v1/${path}`,
+    about: { tags: ['Knowledge'], security: [{ knowledgeKey: [] }] },
+    by: '',
+    opens: bearer.opens(['knowledge']),
+    callerOf: async (request) => callerOf(request, 'knowledge'),
+  });
+  chunkRoutes(app, parts, edits, {
+    url: `/admin/${path}`,
+    about: aboutAdmin,
+    by: 'AsAdmin',
+    opens: bearer.opensAdmin(),
+    callerOf: (request, dataset_id) => asKnowledge(store, callerOf(request, 'admin'), dataset_id),
+  });
+};
+
+function chunkRoutes(
+  app: App,
+  { store, clock }: Parts,
+  edits: ByTurns,
+  { url, about, by, opens, callerOf }: Door,
+): void {
   app.route({
     method: 'PATCH',
     url,
     schema: {
       ...about,
-      operationId: 'updateChildChunk',
+      params: ChildChunkPath,
+      operationId: `updateChildChunk${by}`,
       summary: 'Update Child Chunk',
       description:
         'Replaces the text of a child chunk. The replaced text is kept as a revision. `If-Match` with the `ETag` of an ' +
@@ -29,17 +64,14 @@ export const childChunkRoutes: Routes = (app, { store, bearer, clock }) => {
       body: ChildChunkEdit,
       response: answers({ 200: ChildChunkAnswer }, [400, 401, 404, 408, 412, 413, 415]),
     },
-    onRequest: [
-      bearer.opens(['knowledge']),
-      (_request, _reply, done) => edits.add(done),
-      requireContentType('application/json'),
-    ],
+    onRequest: [opens, (_request, _reply, done) => edits.add(done), requireContentType('application/json')],
     handler: async (request, reply) => {
+      const { params } = request;
       const precondition = preconditionOf(request.headers['if-match']);
       const now = Math.floor(clock() / 1000);
-      const caller = callerOf(request, 'knowledge');
+      const caller = await callerOf(request, params.dataset_id);
       const { content } = request.body;
-      return sendChunk(reply, await updateChildChunk(store, caller, request.params, content, precondition, now));
+      return sendChunk(reply, await updateChildChunk(store, caller, params, content, precondition, now));
     },
   });
 
@@ -48,20 +80,22 @@ export const childChunkRoutes: Routes = (app, { store, bearer, clock }) => {
     url,
     schema: {
       ...about,
-      operationId: 'getChildChunk',
+      params: ChildChunkPath,
+      operationId: `getChildChunk${by}`,
       summary: 'Get Child Chunk',
       description: 'The child chunk as it stands, with its `ETag`.',
       headers: header('if-none-match', 'Tags of chunks that the caller holds.'),
       response: answers({ 200: ChildChunkAnswer, 304: 'The chunk that the caller holds is current.' }, [401, 404]),
     },
-    onRequest: bearer.opens(['knowledge']),
+    onRequest: opens,
     handler: async (request, reply) => {
-      const found = await findChildChunk(store, callerOf(request, 'knowledge'), request.params);
+      const { params } = request;
+      const found = await findChildChunk(store, await callerOf(request, params.dataset_id), params);
       if (!heldTags(request.headers['if-none-match'])?.holds(found.version)) return sendChunk(reply, found);
       return reply.code(304).header('etag', `"${found.version}"`).header('cache-control', revalidate).send();
     },
   });
-};
+}
 
 function sendChunk(reply: FastifyReply, { chunk, version }: Versioned<ChildChunk>): FastifyReply {
   return reply.header('etag', `"${version}"`).header('cache-control', revalidate).send({ data: chunk });

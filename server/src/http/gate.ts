@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { hasBody } from './body.ts';
 import { answerOverloaded } from './errors.ts';
-import type { Metrics } from './metrics.ts';
+import { type Metrics, refused } from './metrics.ts';
 import { requestIdOf, saneIdOf } from './observe.ts';
 import { plainHeaders } from './plain-headers.ts';
 import { UnreadAnswers } from './unread-answers.ts';
@@ -124,7 +124,7 @@ export class Gate {
       this.#refused.add(request);
       return this.#next(request, response);
     }
-    this.#options.metrics.count(request.method ?? '', 'refused', 503, 0);
+    this.#options.metrics.count(request.method ?? '', refused, 503, 0);
     answerOverloaded(response, plain === undefined ? requestIdOf(request) : saneIdOf(plain.request_id));
   }
 

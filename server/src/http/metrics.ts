@@ -1,8 +1,18 @@
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { Traffic } from './traffic.ts';
 
 const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-type Series = { labels: Record<string, string | number>; sum: number; count: number; buckets: number[] };
+type Series = {
+  labels: Record<string, string | number>;
+  sum: number;
+  count: number;
+  buckets: number[];
+  isTraffic: boolean;
+};
+
+/** The route of requests that the gate refuses, whatever they ask for. */
+export const refused = 'refused';
 
 /** Figures for Prometheus. Requests are counted in plain arrays: the library's own would cost more than the log line. */
 export class Metrics {
@@ -15,7 +25,12 @@ export class Metrics {
 
   readonly contentType = this.#registry.contentType;
 
-  constructor() {
+  /** The last hour in short intervals, for people. */
+  readonly traffic: Traffic;
+
+  /** Milliseconds since the epoch. */
+  constructor(clock: () => number) {
+    this.traffic = new Traffic(clock);
     collectDefaultMetrics({ register: this.#registry });
     this.#register('backscroll_http_requests_total', 'Requests answered.', 'counter', ({ labels, count }) => [
       { labels, value: count },
@@ -59,11 +74,13 @@ export class Metrics {
     this.#registry.registerMetric({ name, get } as unknown as Metric);
   }
 
+  /** Of every request, once it is answered. */
   count(method: string, route: string, status: number, seconds: number): void {
     const key = `${status} ${method} ${route}`;
     let series = this.#series.get(key);
     if (series === undefined) {
-      series = { labels: { method, route, status }, sum: 0, count: 0, buckets: bounds.map(() => 0) };
+      const isTraffic = route.startsWith('/v1/') || route === '/admin/records' || route === refused;
+      series = { labels: { method, route, status }, sum: 0, count: 0, buckets: bounds.map(() => 0), isTraffic };
       this.#series.set(key, series);
     }
     series.count += 1;
@@ -71,6 +88,7 @@ export class Metrics {
     let at = 0;
     while (at < bounds.length && seconds > (bounds[at] as number)) at += 1;
     if (at < bounds.length) series.buckets[at] = (series.buckets[at] as number) + 1;
+    if (series.isTraffic) this.traffic.add(status, route === refused ? undefined : seconds);
   }
 
   text(): Promise<string> {

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Metrics } from './metrics.ts';
 
-/** Not an API key either: somebody may have put one into the wrong header. */
-const saneRequestId = /^(?!(?:app|dataset|writer|admin)-[\w-]{20})[\w.:=+/@-]{1,128}$/i;
+/** Not a secret either: somebody may have put one into the wrong header. */
+const saneRequestId = /^(?!(?:app|dataset|writer|admin|session)-[\w-]{20})[\w.:=+/@-]{1,128}$/i;
 
 /** The caller's own id for the request where it is fit for a header and a log line. */
 export function requestIdOf({ headers }: IncomingMessage): string {

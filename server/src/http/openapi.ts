@@ -3,6 +3,7 @@ import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../contract/error.ts';
 import { Type } from '../contract/type.ts';
 import { commonHeaders, referToHeaders } from './openapi-headers.ts';
+import { sessionCookie } from './session-cookie.ts';
 
 const meanings: Record<number, string> = {
   400: 'A parameter, the body or the app mode does not fit.',
@@ -50,6 +51,9 @@ const bearerOf = (kind: string, prefix: string, opens: string) => ({
   description: `Key of kind ${kind}, \`${prefix}…\`: ${opens}.`,
 });
 
+/** What holds for everything that the console stands on. */
+export const aboutAdmin = { tags: ['Admin'], security: [{ adminKey: [] }, { consoleSession: [] }] };
+
 const about = {
   openapi: '3.1.0',
   info: {
@@ -65,6 +69,14 @@ const about = {
       knowledgeKey: bearerOf('knowledge', 'dataset-', 'the child chunks and models of its workspace'),
       writerKey: bearerOf('writer', 'writer-', 'records of conversations and messages of its app'),
       adminKey: bearerOf('admin', 'admin-', 'the whole installation'),
+      consoleSession: {
+        type: 'apiKey' as const,
+        in: 'cookie' as const,
+        name: sessionCookie,
+        description:
+          'A session of the console, made from an admin key. It counts only on requests that carry the header ' +
+          '`Backscroll-Console: 1`, and not on those that another site caused.',
+      },
     },
   },
 };

@@ -1,5 +1,6 @@
 import type { Author } from '../domain/audit.ts';
 import type { ChildChunkEdit, HeldVersion, MessagePlace, PageFound, PageShape, Purge } from '../domain/store.ts';
+import type { SessionChange } from './sessions.ts';
 import type { Spooled } from './spool.ts';
 
 export type Row = Record<string, unknown>;
@@ -9,7 +10,8 @@ export type Value = string | number | null | Uint8Array | readonly string[];
 export type Write =
   | { name: 'updateChildChunk'; edit: ChildChunkEdit }
   | { name: 'applyRecords'; spooled: Spooled; author: Author }
-  | { name: 'revokeKey'; id: string; now: number }
+  | { name: 'revokeKey'; id: string; by: string | null; now: number }
+  | { name: 'changeSession'; change: SessionChange }
   | { name: 'purge'; selection: Purge; now: number }
   | { name: 'trimAudit'; before: string }
   | { name: 'noteKeyUse'; uses: [id: string, at: number][] };

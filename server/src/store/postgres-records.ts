@@ -1,7 +1,7 @@
 import type { RecordKind } from '../contract/record.ts';
-import { badRecord, withCreatedAt } from '../domain/prepared-record.ts';
-import { newVersion } from '../domain/version.ts';
+import { badRecord } from '../domain/prepared-record.ts';
 import type { Row, Value } from './engine.ts';
+import { writeMessages } from './postgres-messages.ts';
 import type { Transaction } from './postgres-pool.ts';
 import * as postgres from './postgres-statements.ts';
 import type { SpooledOf, SpooledRecord } from './spool.ts';
@@ -27,7 +27,7 @@ export class BulkRecordWriter {
   async #writeRun(run: Run): Promise<void> {
     switch (run[0]?.record) {
       case 'message':
-        return this.#writeMessages(run as Run<'message'>);
+        return writeMessages(this.#tx, run as Run<'message'>);
       case 'document':
       case 'segment':
         await this.#requireDatasets(run as Run<'document' | 'segment'>);
@@ -56,43 +56,6 @@ export class BulkRecordWriter {
     const done = new Set(written.map(idOf));
     const refused = run.find((_, at) => !done.has(idOf(rows[at] as Row)));
     if (refused !== undefined) throw badRecord(refused, `${table.parent} may not change`);
-  }
-
-  async #writeMessages(run: Run<'message'>): Promise<void> {
-    const ids = [...new Set(run.map(({ conversation_id }) => conversation_id))].sort();
-    const opened = await this.#tx.query(postgres.openConversations, ids, run.length, newVersion());
-    const first = new Map(opened.map((row) => [row.conversation_id as string, row.first_sequence as number]));
-    await this.#keepTimes(run);
-    const columns: [string[], number[], number[], string[], string[]] = [[], [], [], [], []];
-    for (const [at, record] of run.entries()) {
-      const sequence = first.get(record.conversation_id);
-      if (sequence === undefined) throw badRecord(record, 'conversation_id does not exist');
-      columns[0].push(record.conversation_id);
-      columns[1].push(record.created_at);
-      columns[2].push(sequence + at);
-      columns[3].push(record.id);
-      columns[4].push(record.doc.toString());
-    }
-    await this.#tx.query(postgres.insertMessages, ...(columns as unknown as Value[]));
-  }
-
-  /** Messages written again without their time keep the stored one. */
-  async #keepTimes(run: Run<'message'>): Promise<void> {
-    const undated = run.filter(({ keeps_created_at }) => keeps_created_at);
-    if (undated.length === 0) return;
-    const conversations = [...new Set(undated.map(({ conversation_id }) => conversation_id))];
-    const stored = await this.#tx.query(
-      postgres.findCreatedAt,
-      conversations,
-      undated.map(({ id }) => id),
-    );
-    const times = new Map(stored.map((row) => [`${row.conversation_id} ${row.id}`, row.created_at as number]));
-    for (const record of undated) {
-      const created_at = times.get(`${record.conversation_id} ${record.id}`);
-      if (created_at === undefined || created_at === record.created_at) continue;
-      record.doc = withCreatedAt(record.doc, created_at);
-      record.created_at = created_at;
-    }
   }
 
   /** Ids are unique in the installation, though keys of tables hold the dataset too. */

@@ -86,23 +86,40 @@ export const writeAudit = `
   INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
   SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])`;
 
-/** Gives room for this many messages to each conversation, and a version never used before. Parameters: ids, room, salt. */
+/**
+ * Gives room for this many messages to each conversation, a version never used before, and the time of its newest message,
+ * unless one of them moves another. Parameters: ids, room, salt, newest times by id.
+ */
 export const openConversations = `
-  UPDATE conversations SET next_sequence = next_sequence + $2, version = $3 || '.' || conversation_id
-  WHERE conversation_id = ANY($1) RETURNING conversation_id, next_sequence - $2 AS first_sequence`;
+  UPDATE conversations SET next_sequence = next_sequence + $2, version = $3 || '.' || conversation_id,
+    last_message_at = CASE WHEN next_sequence = 1 THEN ($4::jsonb ->> conversation_id)::bigint
+      ELSE GREATEST(last_message_at, ($4::jsonb ->> conversation_id)::bigint) END
+  WHERE conversation_id = ANY($1) RETURNING conversation_id, app_id, next_sequence - $2 AS first_sequence`;
+
+/** After messages have moved. Parameters: ids. */
+export const settleActivity = `
+  UPDATE conversations SET last_message_at = (
+    SELECT MAX(m.created_at) FROM messages m WHERE m.conversation_id = conversations.conversation_id
+  ) WHERE conversation_id = ANY($1)`;
 
 export const insertMessages = `
   INSERT INTO messages (conversation_id, created_at, sequence, id, doc)
   SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[])
   ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc`;
 
-export const findCreatedAt = `
-  SELECT conversation_id, id, created_at FROM messages
-  WHERE conversation_id = ANY($1) AND id = ANY($2)`;
+/** Those of these messages that are there, with the fields that tell what they used. Parameters: conversation ids, ids. */
+export const findMessages = `
+  SELECT m.conversation_id, m.id, m.created_at, f.total_tokens, f.total_price, f.currency
+  FROM unnest($1::text[], $2::text[]) AS given (conversation_id, id)
+  JOIN messages m ON m.conversation_id = given.conversation_id AND m.id = given.id
+  CROSS JOIN LATERAL json_to_record(CAST(m.doc AS json)) AS f (total_tokens float8, total_price text, currency text)
+  WHERE m.conversation_id = ANY($1)`;
 
 /** With the conversations known. */
 export const deleteMessages = `
   WITH gone AS (DELETE FROM messages WHERE conversation_id = ANY($1) RETURNING 1) SELECT COUNT(*) AS n FROM gone`;
+
+export const deleteDays = 'DELETE FROM conversation_days WHERE conversation_id = ANY($1)';
 
 /** The texts that stand. Writing the rows holds them until the end of the transaction, so that no edit comes between. */
 export const holdChunkTexts = `

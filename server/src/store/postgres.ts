@@ -20,6 +20,7 @@ import { type Engine, type Row, unitsOf, type Value, type Write, type WriteOptio
 import type { PostgresPool, Transaction } from './postgres-pool.ts';
 import { BulkRecordWriter } from './postgres-records.ts';
 import * as postgres from './postgres-statements.ts';
+import { changeSession } from './sessions.ts';
 import { readSpool, type Spooled, type SpooledRecord } from './spool.ts';
 import * as sql from './statements.ts';
 import { type ConversationVersion, VersionChecks } from './version-checks.ts';
@@ -100,7 +101,9 @@ export class PostgresEngine implements Engine {
       case 'applyRecords':
         return this.#applyRecords(write.spooled, write.author, options);
       case 'revokeKey':
-        return this.#revokeKey(write.id, write.now);
+        return this.#revokeKey(write.id, write.by, write.now);
+      case 'changeSession':
+        return this.#pool.query(...changeSession(write.change));
       case 'purge':
         return this.#purge(write.selection, write.now);
       case 'trimAudit':
@@ -154,6 +157,7 @@ export class PostgresEngine implements Engine {
     return this.#pool.transaction(async (transaction) => {
       const gone = await transaction.query(`${sql.purge.conversations(by)} RETURNING conversation_id`, ...values);
       const ids = gone.map(({ conversation_id }) => conversation_id as string);
+      await transaction.query(postgres.deleteDays, ids);
       const [counted] = await transaction.query(postgres.deleteMessages, ids);
       const messages = counted?.n as number;
       await note(transaction, audit.purgeEntries(ids, messages, now));
@@ -161,10 +165,10 @@ export class PostgresEngine implements Engine {
     }, patientMillis);
   }
 
-  #revokeKey(id: string, now: number): Promise<boolean> {
+  #revokeKey(id: string, by: string | null, now: number): Promise<boolean> {
     return this.#pool.transaction(async (transaction) => {
       const known = (await transaction.query(`${sql.revokeKey} RETURNING id`, now, id)).length > 0;
-      if (known) await note(transaction, [audit.revokeEntry(id, now)]);
+      if (known) await note(transaction, [audit.revokeEntry(id, by, now)]);
       return known;
     });
   }

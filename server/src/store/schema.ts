@@ -1,3 +1,5 @@
+import { usageSteps } from './usage-schema.ts';
+
 /** A numbered step from one shape of the database to the next. Steps are only ever added. */
 export type Migration = { version: number; name: string; statements: readonly string[] };
 
@@ -126,14 +128,33 @@ const audit: readonly string[] = [
    )`,
 ];
 
-const steps: readonly Migration[] = [
+/**
+ * What the console stands on: who is signed in, and lists in the order in which they are shown. PostgreSQL's indexes take
+ * no text of any length, so that names count by their beginning.
+ */
+const console: readonly string[] = [
+  `CREATE TABLE console_sessions (
+     digest TEXT NOT NULL PRIMARY KEY,
+     key_id TEXT NOT NULL,
+     key_digest TEXT NOT NULL,
+     created_at BIGINT NOT NULL,
+     expires_at BIGINT NOT NULL
+   )`,
+  `CREATE INDEX documents_by_name ON documents (dataset_id, substr(name, 1, 200), id)`,
+  `CREATE INDEX segments_by_position ON segments (dataset_id, document_id, position, id)`,
+  `CREATE INDEX child_chunks_by_position ON child_chunks (dataset_id, segment_id, position, id)`,
+];
+
+const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 1, name: 'first tables', statements: first },
   { version: 2, name: 'audit and last use of keys', statements: audit },
+  { version: 3, name: 'sessions and lists of the console', statements: console },
+  { version: 4, name: 'activity and usage by day', statements: usageSteps[engine] },
 ];
 
 /** Tables are clustered by their keys, so a page of messages lies in one place; types are enforced. */
 function forSqlite(statement: string): string {
-  const spelled = statement.replaceAll('BIGINT', 'INTEGER');
+  const spelled = statement.replaceAll('BIGINT', 'INTEGER').replaceAll('DOUBLE PRECISION', 'REAL');
   return statement.startsWith('CREATE TABLE') ? `${spelled} STRICT, WITHOUT ROWID` : spelled;
 }
 
@@ -142,19 +163,20 @@ function forPostgres(statement: string): string {
   return statement.replaceAll(' TEXT', ' TEXT COLLATE "C"');
 }
 
-const inDialect = (spell: (statement: string) => string): readonly Migration[] =>
-  steps.map((step) => ({ ...step, statements: step.statements.map(spell) }));
+const inDialect = (engine: keyof typeof usageSteps, spell: (statement: string) => string): readonly Migration[] =>
+  steps(engine).map((step) => ({ ...step, statements: step.statements.map(spell) }));
 
-export const sqliteMigrations = inDialect(forSqlite);
-export const postgresMigrations = inDialect(forPostgres);
-export const latestVersion = Math.max(...steps.map(({ version }) => version));
+export const sqliteMigrations = inDialect('sqlite', forSqlite);
+export const postgresMigrations = inDialect('postgres', forPostgres);
+export const latestVersion = Math.max(...sqliteMigrations.map(({ version }) => version));
 
 /** How a distributed PostgreSQL lays the tables out: small ones everywhere, large ones by one column. */
 export const distribution = {
-  reference: ['workspaces', 'apps', 'api_keys', 'datasets', 'model_providers', 'model_entries'],
+  reference: ['workspaces', 'apps', 'api_keys', 'datasets', 'model_providers', 'model_entries', 'console_sessions'],
   distributed: {
     conversations: 'conversation_id',
     messages: 'conversation_id',
+    conversation_days: 'conversation_id',
     documents: 'dataset_id',
     segments: 'dataset_id',
     child_chunks: 'dataset_id',

@@ -1,3 +1,4 @@
+import type { KeyListed } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
 import type { ModelType } from '../contract/model.ts';
 import { type AuditEntry, type AuditQuestion, type Author, firstEntryId } from '../domain/audit.ts';
@@ -10,7 +11,6 @@ import type {
   ImportProgress,
   Intake,
   KeyFound,
-  KeyListed,
   Known,
   MessagePlace,
   PageFound,
@@ -19,22 +19,28 @@ import type {
   Referable,
   Store,
 } from '../domain/store.ts';
+import { SqlAdminReads } from './admin-reads.ts';
 import * as audit from './audit.ts';
 import { CheckThreads } from './check-threads.ts';
 import type { Engine, Row } from './engine.ts';
 import { exportSteps } from './export-records.ts';
 import { KeyCache } from './key-cache.ts';
 import { SeenIds } from './seen-ids.ts';
+import { SqlSessions } from './sessions.ts';
 import { Spool } from './spool.ts';
 import * as sql from './statements.ts';
 
 /** The store, written once: an engine below it runs the statements. */
 export class SqlStore implements Store {
+  readonly admin: SqlAdminReads;
+  readonly sessions: SqlSessions;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
 
   constructor(engine: Engine) {
     this.#engine = engine;
+    this.admin = new SqlAdminReads(engine);
+    this.sessions = new SqlSessions(engine);
     this.#keys = new KeyCache(engine.keyCacheMillis);
   }
 
@@ -116,8 +122,8 @@ export class SqlStore implements Store {
     return (await this.#engine.read(sql.listKeys)).map((row) => parseKey(row) as KeyListed);
   }
 
-  async revokeKey(id: string, now: number): Promise<boolean> {
-    const known = await this.#engine.write<boolean>({ name: 'revokeKey', id, now }, { patient: true });
+  async revokeKey(id: string, by: string | null, now: number): Promise<boolean> {
+    const known = await this.#engine.write<boolean>({ name: 'revokeKey', id, by, now }, { patient: true });
     this.#keys.clear();
     return known;
   }

@@ -1,18 +1,25 @@
 import { badRecord, type Prepared, withCreatedAt } from '../domain/prepared-record.ts';
+import { type UsageFields, usageOf } from '../domain/usage.ts';
 import { newVersion } from '../domain/version.ts';
 import type { SpooledOf, SpooledRecord } from './spool.ts';
 import type { Connection } from './sqlite-connection.ts';
 import * as embedded from './sqlite-statements.ts';
 import * as sql from './statements.ts';
 import { columnsOf, rowOf, type Upserted, upsertRow, upserts } from './upserts.ts';
+import { addAppDay, addDay, dayColumns } from './usage-statements.ts';
+import { byApp, UsageTally } from './usage-tally.ts';
 
 const byKind = <T>(make: (kind: Upserted) => T) =>
   Object.fromEntries(Object.keys(upserts).map((kind) => [kind, make(kind as Upserted)])) as Record<Upserted, T>;
 const statements = byKind((kind) => upsertRow(upserts[kind]));
 const columns = byKind((kind) => columnsOf(upserts[kind]));
 
-/** Conversations whose sequence is held in memory before it is written back. */
+/** Conversations whose sequence, and days whose sums, are held in memory before they are written back. */
 const openConversationsMax = 10_000;
+const openDaysMax = 20_000;
+
+type Open = { id: string; app_id: string; next_sequence: number };
+type Stored = UsageFields & { created_at: number; sequence: number };
 
 /**
  * Writes checked records inside the caller's transaction. What the check saw may have changed since: a record that no
@@ -21,8 +28,8 @@ const openConversationsMax = 10_000;
 export class RecordWriter {
   readonly #db: Connection;
   #hasKept = false;
-  /** Next sequence by conversation. */
-  readonly #open = new Map<string, number>();
+  readonly #open = new Map<string, Open>();
+  readonly #usage = new UsageTally();
 
   constructor(db: Connection) {
     this.#db = db;
@@ -58,47 +65,59 @@ export class RecordWriter {
     if (written === 0) throw badRecord(record, `${upserts[record.record].parent} may not change`);
   }
 
-  /** Gives every conversation touched its new sequence and a version never used before. */
+  /** Gives every conversation touched its new sequence and a version never used before, and adds up what was used. */
   finish(): void {
-    for (const [conversation_id, next] of this.#open) {
-      this.#db.run(embedded.advanceConversation, next, newVersion(), conversation_id);
+    for (const { id, next_sequence } of this.#open.values()) {
+      this.#db.run(embedded.advanceConversation, next_sequence, newVersion(), id, id);
     }
     this.#open.clear();
+    const changed = this.#usage.take();
+    for (const row of changed) this.#db.run(addDay, ...dayColumns.map((column) => row[column]));
+    for (const { day, app_id, currency, messages, tokens, price_nanos } of byApp(changed)) {
+      this.#db.run(addAppDay, day, app_id, currency, messages, tokens, price_nanos);
+    }
   }
 
   #writeMessage(record: SpooledOf<'message'>): void {
-    const { conversation_id, id, created_at, doc } = record;
-    const sequence = this.#nextSequence(record);
-    if (this.#db.run(embedded.insertMessage, conversation_id, created_at, sequence, id, doc) > 0) {
-      this.#open.set(conversation_id, sequence + 1);
+    const { conversation_id, id, created_at, usage, doc } = record;
+    const conversation = this.#openConversation(record);
+    const { next_sequence } = conversation;
+    if (this.#db.run(embedded.insertMessage, conversation_id, created_at, next_sequence, id, doc) > 0) {
+      conversation.next_sequence += 1;
+      this.#usage.add(conversation, created_at, usage, 1);
     } else {
-      this.#replaceMessage(record);
+      this.#replaceMessage(record, conversation);
     }
   }
 
-  #replaceMessage({ conversation_id, id, created_at, keeps_created_at, doc }: SpooledOf<'message'>): void {
-    const stored = this.#db.get(embedded.findMessage, conversation_id, id) as { created_at: number; sequence: number };
-    const isMoved = !keeps_created_at || stored.created_at === created_at;
+  #replaceMessage(record: SpooledOf<'message'>, conversation: Open): void {
+    const { conversation_id, id, doc } = record;
+    const stored = this.#db.get(embedded.findMessage, conversation_id, id) as Stored;
+    const isMoved = !record.keeps_created_at || stored.created_at === record.created_at;
+    const created_at = isMoved ? record.created_at : stored.created_at;
     this.#db.run(
       embedded.replaceMessage,
-      isMoved ? created_at : stored.created_at,
-      isMoved ? doc : withCreatedAt(doc, stored.created_at),
+      created_at,
+      isMoved ? doc : withCreatedAt(doc, created_at),
       conversation_id,
       stored.created_at,
       stored.sequence,
     );
+    this.#usage.add(conversation, stored.created_at, usageOf(stored), -1);
+    this.#usage.add(conversation, created_at, record.usage, 1);
   }
 
-  #nextSequence(record: SpooledOf<'message'>): number {
+  #openConversation(record: SpooledOf<'message'>): Open {
     const { conversation_id } = record;
+    if (this.#open.size >= openConversationsMax || this.#usage.size >= openDaysMax) this.finish();
     const held = this.#open.get(conversation_id);
     if (held !== undefined) return held;
     const found = this.#db.get(embedded.findSequence, conversation_id);
     if (found === undefined) throw badRecord(record, 'conversation_id does not exist');
-    if (this.#open.size >= openConversationsMax) this.finish();
-    const next = found.next_sequence as number;
-    this.#open.set(conversation_id, next);
-    return next;
+    const { next_sequence, app_id } = found as Omit<Open, 'id'>;
+    const opened = { id: conversation_id, app_id, next_sequence };
+    this.#open.set(conversation_id, opened);
+    return opened;
   }
 
   /** Ids are unique in the installation, though keys of tables hold the dataset too. */

@@ -64,14 +64,21 @@ export const replaceChildChunk = `
 export const insertMessage = `
   INSERT INTO messages (conversation_id, created_at, sequence, id, doc) VALUES (?, ?, ?, ?, CAST(? AS TEXT))
   ON CONFLICT (conversation_id, id) DO NOTHING`;
-export const findMessage = 'SELECT created_at, sequence FROM messages WHERE conversation_id = ? AND id = ?';
+/** With the fields that tell what it used. */
+export const findMessage = `
+  SELECT created_at, sequence, doc ->> 'total_tokens' AS total_tokens, doc ->> 'total_price' AS total_price,
+    doc ->> 'currency' AS currency
+  FROM messages WHERE conversation_id = ? AND id = ?`;
 /** Parameters: created_at, doc as bytes, conversation_id, stored created_at, sequence. */
 export const replaceMessage = `
   UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT)
   WHERE conversation_id = ? AND created_at = ? AND sequence = ?`;
-export const findSequence = 'SELECT next_sequence FROM conversations WHERE conversation_id = ?';
+export const findSequence = 'SELECT next_sequence, app_id FROM conversations WHERE conversation_id = ?';
+/** Parameters: next_sequence, version, conversation_id twice. */
 export const advanceConversation = `
-  UPDATE conversations SET next_sequence = ?, version = ? WHERE conversation_id = ?`;
+  UPDATE conversations SET next_sequence = ?, version = ?, last_message_at = (
+    SELECT MAX(created_at) FROM messages WHERE conversation_id = ?
+  ) WHERE conversation_id = ?`;
 
 export const findDatasetOf = {
   document: 'SELECT dataset_id FROM documents WHERE id = ?',

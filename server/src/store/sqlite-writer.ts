@@ -9,12 +9,14 @@ import * as audit from './audit.ts';
 import { AuditTally } from './audit-tally.ts';
 import type { Write } from './engine.ts';
 import { inPlainWords } from './plain-words.ts';
+import { changeSession } from './sessions.ts';
 import { readSpool, type Spooled } from './spool.ts';
 import { sqliteBusy, sqliteCode, sqlitePassing, sqliteReadOnly } from './sqlite-codes.ts';
 import { Connection } from './sqlite-connection.ts';
 import { RecordWriter } from './sqlite-records.ts';
 import * as embedded from './sqlite-statements.ts';
 import * as sql from './statements.ts';
+import { subtractFromApps } from './usage-statements.ts';
 
 /** The thread that owns all writes. It is handed what has queued up and commits it as one transaction. */
 
@@ -135,7 +137,9 @@ function perform(write: Write): unknown {
     case 'applyRecords':
       return applyRecords(write.spooled, write.author);
     case 'revokeKey':
-      return revokeKey(write.id, write.now);
+      return revokeKey(write.id, write.by, write.now);
+    case 'changeSession':
+      return void db.run(...changeSession(write.change));
     case 'purge':
       return purge(write.selection, write.now);
     case 'trimAudit':
@@ -181,15 +185,17 @@ function applyRecords(spooled: Spooled, author: Author): number {
   return applied;
 }
 
-function revokeKey(id: string, now: number): boolean {
+function revokeKey(id: string, by: string | null, now: number): boolean {
   if (db.run(sql.revokeKey, now, id) === 0) return false;
-  note(audit.revokeEntry(id, now));
+  note(audit.revokeEntry(id, by, now));
   return true;
 }
 
 function purge(selection: Purge, now: number) {
   const [by, values] = sql.purgeBy(selection);
   const ids = db.all(sql.purge.chosen(by), ...values).map(({ conversation_id }) => conversation_id as string);
+  db.run(subtractFromApps(sql.purge.chosen(by)), ...values);
+  db.run(sql.purge.days(by), ...values);
   const messages = db.run(sql.purge.messages(by), ...values);
   const conversations = db.run(sql.purge.conversations(by), ...values);
   for (const entry of audit.purgeEntries(ids, messages, now)) note(entry);

@@ -1,4 +1,5 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
+import { sortedCharsMax } from '../domain/admin-reads.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
 import type { ChildChunkFound, ChildChunkPlace, Purge, Referable } from '../domain/store.ts';
 import type { Row } from './engine.ts';
@@ -82,18 +83,23 @@ export function moveRevisionValues(record: Prepared<'child_chunk_revision'>): (s
   return [dataset_id, child_chunk_id, dataset_id, child_chunk_id, revision, imported_at, content];
 }
 
+/** The part of a user's name that the index holds: PostgreSQL's take no text of any length. */
+export const userStart = (user: string): string => `substr(${user}, 1, ${sortedCharsMax})`;
+
 const inPurge = {
   conversation: 'conversation_id = ?',
-  user: 'app_id = ? AND "user" = ?',
+  // As the index has it: all of a person's, by the beginning of the name, deleted or not.
+  user: `app_id = ? AND deleted IN (0, 1) AND ${userStart('"user"')} = ${userStart('CAST(? AS TEXT)')} AND "user" = ?`,
 };
 const chosen = (by: keyof typeof inPurge) => `SELECT conversation_id FROM conversations WHERE ${inPurge[by]}`;
 
-/** By one conversation (its id) or one person (app_id, user). */
+/** By one conversation (its id) or one person (app_id, user twice). */
 export const purge = {
   countConversations: (by: keyof typeof inPurge) => `SELECT COUNT(*) AS n FROM conversations WHERE ${inPurge[by]}`,
   countMessages: (by: keyof typeof inPurge) =>
     `SELECT COUNT(*) AS n FROM messages WHERE conversation_id IN (${chosen(by)})`,
   messages: (by: keyof typeof inPurge) => `DELETE FROM messages WHERE conversation_id IN (${chosen(by)})`,
+  days: (by: keyof typeof inPurge) => `DELETE FROM conversation_days WHERE conversation_id IN (${chosen(by)})`,
   chosen,
   conversations: (by: keyof typeof inPurge) => `DELETE FROM conversations WHERE ${inPurge[by]}`,
 };
@@ -124,5 +130,5 @@ export const findAnything = `
 
 export function purgeBy(selection: Purge): [keyof typeof inPurge, string[]] {
   if ('conversation_id' in selection) return ['conversation', [selection.conversation_id]];
-  return ['user', [selection.app_id, selection.user]];
+  return ['user', [selection.app_id, selection.user, selection.user]];
 }

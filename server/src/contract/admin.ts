@@ -1,0 +1,173 @@
+import type { Static, TSchema } from 'typebox';
+import { limits } from './limits.ts';
+import { ModelProvider } from './model.ts';
+import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
+import { keyKinds } from './record.ts';
+import { Type } from './type.ts';
+
+/** What every list takes; a list may take more. */
+export const listParameters = {
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: limits.listRowsMin,
+      maximum: limits.listRowsMax,
+      default: limits.listRowsDefault,
+      description: 'Number of rows returned per request.',
+    }),
+  ),
+  cursor: Type.Optional(Type.String({ description: 'Where to go on: `next_cursor` of the page before.' })),
+};
+
+export const ListQuery = Type.Object(listParameters);
+
+/** One page of a list. */
+export const listOf = <S extends TSchema>(row: S) =>
+  shape({
+    limit: integer('The number of rows asked for.'),
+    has_more: flag('Whether more rows follow.'),
+    data: list(row, 'The rows.'),
+    next_cursor: nullable(text('Where the next page begins; null where there is none.')),
+  });
+
+export const SignIn = Type.Object({ key: Type.String({ description: 'The secret of an admin key.' }) });
+
+export const ConsoleSession = shape(
+  {
+    key_id: id('The admin key that it was made from, and with which it ends.'),
+    name: text('Name of that key.'),
+    expires_at: epochSeconds('From then on one has to sign in again.'),
+  },
+  { title: 'ConsoleSession' },
+);
+
+export const WorkspaceListed = shape({ id: id('Workspace ID.'), name: text('Name.') }, { title: 'Workspace' });
+export type WorkspaceListed = Static<typeof WorkspaceListed>;
+
+const inWorkspace = { workspace_id: id('Its workspace.'), workspace_name: text('Name of the workspace.') };
+
+export const AppListed = shape(
+  { id: id('App ID.'), ...inWorkspace, name: text('Name.'), mode: text('App mode, for example `chat`.') },
+  { title: 'App' },
+);
+export type AppListed = Static<typeof AppListed>;
+
+/** With all its models and statuses, unlike the entry of a model listing. */
+export const ProviderListed = shape(
+  { ...ModelProvider.properties, models: list(ModelProvider.properties.models.items, 'All its models.') },
+  { title: 'WholeModelProvider' },
+);
+export type ProviderListed = Static<typeof ProviderListed>;
+
+export const DatasetListed = shape(
+  { id: uuid('Knowledge base ID.'), ...inWorkspace, name: text('Name.') },
+  { title: 'Dataset' },
+);
+export type DatasetListed = Static<typeof DatasetListed>;
+
+export const DocumentListed = shape({ id: uuid('Document ID.'), name: text('Name.') }, { title: 'Document' });
+export type DocumentListed = Static<typeof DocumentListed>;
+
+export const SegmentListed = shape(
+  {
+    id: uuid('Parent chunk ID.'),
+    position: integer('Position in the document.'),
+    content: text('Text.'),
+    child_chunk_count: integer('Number of its child chunks.'),
+  },
+  { title: 'Segment' },
+);
+export type SegmentListed = Static<typeof SegmentListed>;
+
+export const RevisionListed = shape(
+  {
+    revision: integer('Number of the revision.'),
+    content: text('The text that was replaced.'),
+    replaced_at: epochSeconds('When it was replaced.'),
+    key_id: nullable(id('The key that replaced it; null where an import did.')),
+    key_name: nullable(text('Name of that key; null where there is none.')),
+  },
+  { title: 'ChildChunkRevision' },
+);
+export type RevisionListed = Static<typeof RevisionListed>;
+
+const reach = {
+  workspace_id: nullable(id('Workspace; not of kind admin.')),
+  app_id: nullable(id('App; of kinds app and writer.')),
+  dataset_ids: nullable(list(uuid('Knowledge base ID.'), 'Restriction of a knowledge key; null: all.')),
+};
+
+/** Everything but what could open something. */
+export const KeyListed = shape(
+  {
+    id: id('Key ID.'),
+    kind: choice(keyKinds, 'What the key opens.'),
+    name: text('Name.'),
+    ...reach,
+    created_at: epochSeconds('Creation time.'),
+    expires_at: nullable(epochSeconds('From then on the key is refused.')),
+    revoked_at: nullable(epochSeconds('Since then the key is refused.')),
+    last_used_at: nullable(epochSeconds('When it was last used, as last noted.')),
+  },
+  { title: 'Key' },
+);
+export type KeyListed = Static<typeof KeyListed>;
+
+/** Which of them go with which kind is the domain's to say. */
+export const NewKey = Type.Object({
+  kind: choice(keyKinds, 'What the key is to open.'),
+  name: Type.Optional(Type.String({ maxLength: limits.idUnitsMax, description: 'A name to know it by.' })),
+  app_id: Type.Optional(nullable(text('App; for kinds app and writer.'))),
+  workspace_id: Type.Optional(nullable(text('Workspace; for kind knowledge.'))),
+  dataset_ids: Type.Optional(
+    nullable(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: limits.keyDatasetsMax,
+        description: 'Restriction of a knowledge key to some of its knowledge bases; null: all.',
+      }),
+    ),
+  ),
+  expires_at: Type.Optional(
+    nullable(
+      Type.Integer({
+        format: 'int64',
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'From then on the key is refused. Unix epoch seconds, in the future.',
+      }),
+    ),
+  ),
+});
+export type NewKey = Static<typeof NewKey>;
+
+export const KeyMade = shape(
+  { id: id('Key ID.'), secret: text('The secret: shown here and nowhere else, ever.') },
+  { title: 'KeyMade' },
+);
+
+const millis = (share: string) =>
+  nullable(
+    Type.Number({ description: `${share} were answered within so many milliseconds; null where there are none.` }),
+  );
+
+export const Traffic = shape(
+  {
+    interval_seconds: integer('Length of an interval.'),
+    data: list(
+      shape(
+        {
+          at: epochSeconds('Beginning of the interval.'),
+          requests: integer('Requests answered.'),
+          client_errors: integer('Of them, with a status from 400 to 499.'),
+          server_errors: integer('Of them, with a status from 500.'),
+          p50: millis('Half of them'),
+          p90: millis('Nine in ten'),
+          p99: millis('99 of 100'),
+        },
+        { title: 'TrafficInterval' },
+      ),
+      'The whole intervals of the last hour, oldest first.',
+    ),
+  },
+  { title: 'Traffic' },
+);
+export type Traffic = Static<typeof Traffic>;

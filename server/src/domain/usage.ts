@@ -1,0 +1,51 @@
+/** What one message used. The price is in billionths, so that sums of prices are sums of integers; '' is no currency. */
+export type Usage = { tokens: number; price_nanos: number; currency: string };
+
+/** The fields of a message that tell. */
+export type UsageFields = { total_tokens: number | null; total_price: string | null; currency: string | null };
+
+const daySeconds = 86_400;
+/** The first and last day that a date of four-digit years can name. A message from beyond counts on the nearest. */
+export const days = { first: -719_528, last: 2_932_896, seconds: daySeconds } as const;
+
+/** The rules by which a price counts. The step that counted older messages has them in SQL. */
+export const priceRules = {
+  /** Of its text. A longer one, and one whose exponent takes more than two characters, counts as nothing. */
+  charsMax: 40,
+  /** A greater one counts as this: no single message may spoil a sum. */
+  nanosMax: 1_000_000 * 1_000_000_000,
+  currencyBytesMax: 16,
+} as const;
+
+const longExponent = /e.{3}/i;
+
+/** A price without a currency, or in one that is none, adds up to nothing: such a message has no price. */
+export function usageOf({ total_tokens, total_price, currency }: UsageFields): Usage {
+  const tokens = total_tokens ?? 0;
+  if (total_price === null || !isCurrency(currency)) return { tokens, price_nanos: 0, currency: '' };
+  return { tokens, price_nanos: nanosOf(total_price), currency };
+}
+
+function isCurrency(currency: string | null): currency is string {
+  return currency !== null && currency !== '' && Buffer.byteLength(currency) <= priceRules.currencyBytesMax;
+}
+
+function nanosOf(price: string): number {
+  if (price.length > priceRules.charsMax || longExponent.test(price)) return 0;
+  const nanos = Math.floor(Number(price) * 1e9 + 0.5);
+  return Math.min(Math.max(nanos, -priceRules.nanosMax), priceRules.nanosMax);
+}
+
+/** The day of a moment, counted from 1970-01-01. */
+export function dayOf(seconds: number): number {
+  return Math.min(Math.max(Math.floor(seconds / daySeconds), days.first), days.last);
+}
+
+/** `2026-11-15` */
+export const dayText = (day: number): string => new Date(day * daySeconds * 1000).toISOString().slice(0, 10);
+
+/** Undefined where the calendar has no such day. */
+export function dayOfText(text: string): number | undefined {
+  const day = Date.parse(`${text}T00:00:00Z`) / (daySeconds * 1000);
+  return Number.isInteger(day) && dayText(day) === text ? day : undefined;
+}

@@ -1,0 +1,70 @@
+import { ConsoleSession, SignIn } from '../contract/admin.ts';
+import { openSession } from '../domain/session.ts';
+import { requireContentType } from './body.ts';
+import { answers } from './openapi.ts';
+import type { Routes } from './routes.ts';
+import { sessionDigest, setCookie } from './session-cookie.ts';
+
+const url = '/console/session';
+const about = { tags: ['Admin'] };
+const noStore = { 'cache-control': 'no-store' };
+
+/** Signing in to the console, and out. */
+export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
+  app.route({
+    method: 'POST',
+    url,
+    schema: {
+      ...about,
+      operationId: 'signIn',
+      summary: 'Sign in to the console',
+      description:
+        'Exchanges an admin key for a session, whose secret comes as the cookie `backscroll_session` and nowhere else.',
+      body: SignIn,
+      response: answers({ 200: ConsoleSession }, [400, 401, 408, 413, 415]),
+    },
+    onRequest: requireContentType('application/json'),
+    handler: async (request, reply) => {
+      reply.headers(noStore);
+      const { caller, digest } = await bearer.identify(request, request.body.key);
+      const opened = await openSession(store, caller, digest, Math.floor(clock() / 1000));
+      if (opened === undefined) return bearer.refuse(request.ip, 'unknown');
+      return reply.header('set-cookie', setCookie(request.headers, opened.secret)).send(opened.session);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url,
+    schema: {
+      ...about,
+      operationId: 'getSession',
+      summary: 'Who is signed in?',
+      description: 'The session of the console that the cookie stands for.',
+      security: [{ consoleSession: [] }],
+      response: answers({ 200: ConsoleSession }, [401]),
+    },
+    handler: async (request, reply) => {
+      reply.headers(noStore);
+      return bearer.admitSession(request, reply);
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url,
+    schema: {
+      ...about,
+      operationId: 'signOut',
+      summary: 'Sign out of the console',
+      description:
+        'Ends the session that the cookie stands for, and clears the cookie. Without a session it does no harm.',
+      response: answers({ 204: 'Signed out.' }),
+    },
+    handler: async (request, reply) => {
+      const digest = sessionDigest(request.headers);
+      if (digest !== undefined) await store.sessions.end(digest);
+      return reply.code(204).headers(noStore).header('set-cookie', setCookie(request.headers, undefined)).send();
+    },
+  });
+};

@@ -1,0 +1,90 @@
+import type {
+  AppListed,
+  DatasetListed,
+  DocumentListed,
+  KeyListed,
+  RevisionListed,
+  SegmentListed,
+  WorkspaceListed,
+} from '../contract/admin.ts';
+import type { ChildChunk } from '../contract/child-chunk.ts';
+import type { AdminReads, KnowledgeFound, KnowledgePath, ListPlace, ProviderFound } from '../domain/admin-reads.ts';
+import * as sql from './admin-statements.ts';
+import type { Engine, Row, Value } from './engine.ts';
+
+/** What the console reads, over either engine. */
+export class SqlAdminReads implements AdminReads {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async #list<R>(list: sql.List, place: ListPlace, ...values: Value[]): Promise<R[]> {
+    return (await this.#engine.read(...sql.page(list, values, place))) as R[];
+  }
+
+  listWorkspaces(place: ListPlace): Promise<WorkspaceListed[]> {
+    return this.#list(sql.lists.workspaces, place);
+  }
+
+  async hasWorkspace(id: string): Promise<boolean> {
+    return (await this.#engine.read(sql.findWorkspace, id)).length > 0;
+  }
+
+  listApps(place: ListPlace): Promise<AppListed[]> {
+    return this.#list(sql.lists.apps, place);
+  }
+
+  async findApp(id: string): Promise<AppListed | undefined> {
+    return (await this.#engine.read(sql.findApp, id))[0] as AppListed | undefined;
+  }
+
+  async listProviders(workspace_id: string, place: ListPlace): Promise<ProviderFound[]> {
+    const rows = await this.#list<{ position: number; doc: string }>(sql.lists.providers, place, workspace_id);
+    return rows.map(({ position, doc }) => {
+      const { workspace_id: tenant_id, ...entry } = JSON.parse(doc);
+      return { ...entry, tenant_id, position };
+    });
+  }
+
+  async findKnowledge(path: KnowledgePath): Promise<KnowledgeFound | undefined> {
+    const [row] = await this.#engine.read(sql.findKnowledge, ...sql.knowledgeValues(path));
+    if (row === undefined) return undefined;
+    const { workspace_id, document, segment, child_chunk } = row;
+    const parts = { document: document !== null, segment: segment !== null, child_chunk: child_chunk !== null };
+    return { workspace_id: workspace_id as string, ...parts };
+  }
+
+  listDatasets(place: ListPlace): Promise<DatasetListed[]> {
+    return this.#list(sql.lists.datasets, place);
+  }
+
+  listDocuments(dataset_id: string, place: ListPlace): Promise<DocumentListed[]> {
+    return this.#list(sql.lists.documents, place, dataset_id);
+  }
+
+  listSegments(dataset_id: string, document_id: string, place: ListPlace): Promise<SegmentListed[]> {
+    return this.#list(sql.lists.segments, place, dataset_id, document_id);
+  }
+
+  listChildChunks(dataset_id: string, segment_id: string, place: ListPlace): Promise<ChildChunk[]> {
+    return this.#list(sql.lists.childChunks, place, dataset_id, segment_id);
+  }
+
+  listRevisions(dataset_id: string, child_chunk_id: string, place: ListPlace): Promise<RevisionListed[]> {
+    return this.#list(sql.lists.revisions, place, dataset_id, child_chunk_id);
+  }
+
+  async listKeys(place: ListPlace): Promise<KeyListed[]> {
+    return (await this.#list<Row>(sql.lists.keys, place)).map(keyOf);
+  }
+
+  async findKey(id: string): Promise<KeyListed | undefined> {
+    return (await this.#engine.read(sql.findKey, id)).map(keyOf)[0];
+  }
+}
+
+function keyOf(row: Row): KeyListed {
+  return { ...row, dataset_ids: row.dataset_ids === null ? null : JSON.parse(row.dataset_ids as string) } as KeyListed;
+}

@@ -1,0 +1,41 @@
+/** How what messages used is kept and forgotten. */
+
+const add = (table: string) => `DO UPDATE SET messages = ${table}.messages + excluded.messages,
+    tokens = ${table}.tokens + excluded.tokens, price_nanos = ${table}.price_nanos + excluded.price_nanos`;
+
+/** In the order of `addDay`'s parameters. */
+export const dayColumns = [
+  'conversation_id',
+  'day',
+  'currency',
+  'app_id',
+  'messages',
+  'tokens',
+  'price_nanos',
+] as const;
+
+const intoDays = `INSERT INTO conversation_days (${dayColumns.join(', ')})`;
+const onDay = `ON CONFLICT (conversation_id, day, currency) ${add('conversation_days')}`;
+
+/** One row, the embedded engine's way. */
+export const addDay = `${intoDays} VALUES (?, ?, ?, ?, ?, ?, ?) ${onDay}`;
+
+/** Many rows, one list parameter a column, PostgreSQL's way. */
+export const addDays = `${intoDays}
+  SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::float8[], $7::float8[])
+  ${onDay}`;
+
+/** The embedded engine's sums by app. Parameters: day, app_id, currency, messages, tokens, price_nanos. */
+export const addAppDay = `
+  INSERT INTO usage_days (day, app_id, currency, messages, tokens, price_nanos) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (day, app_id, currency) ${add('usage_days')}`;
+
+/** Before `conversation_days` are deleted. `chosen` selects conversations. */
+export const subtractFromApps = (chosen: string) => `
+  UPDATE usage_days SET messages = usage_days.messages - gone.messages, tokens = usage_days.tokens - gone.tokens,
+    price_nanos = usage_days.price_nanos - gone.price_nanos
+  FROM (
+    SELECT day, app_id, currency, SUM(messages) AS messages, SUM(tokens) AS tokens, SUM(price_nanos) AS price_nanos
+    FROM conversation_days WHERE conversation_id IN (${chosen}) GROUP BY day, app_id, currency
+  ) AS gone
+  WHERE usage_days.day = gone.day AND usage_days.app_id = gone.app_id AND usage_days.currency = gone.currency`;
