@@ -207,7 +207,16 @@ function table(lines: readonly string[], at: number): Taken | undefined {
   const node = h(
     'div',
     { class: 'scroll-x', tabIndex: 0, role: 'group', 'aria-label': 'Table' },
-    h('table', null, h('thead', null, row(names, 'th')), h('tbody', null, rows.map((cells) => row(cells, 'td')))),
+    h(
+      'table',
+      null,
+      h('thead', null, row(names, 'th')),
+      h(
+        'tbody',
+        null,
+        rows.map((cells) => row(cells, 'td')),
+      ),
+    ),
   );
   return { node, next };
 }

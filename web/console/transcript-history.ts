@@ -1,5 +1,5 @@
-import type { Message } from '../../server/src/contract/message.ts';
 import { ask, pathOf } from './api.ts';
+import type { Message } from './message-type.ts';
 
 /** A message and the room it takes: measured once it was drawn, an estimate before. */
 export type Row = { message: Message; height: number };
@@ -68,18 +68,15 @@ export class History {
   /** Reads what lies before the rows held; gives the rows put before them, and how many were let go at the other end. */
   async older(): Promise<{ added: Row[]; dropped: number }> {
     const held = this.#runs[this.#last] as Run;
-    const known = this.#runs[this.#last + 1];
-    const { messages, hasMore } = await this.#between(held.oldest, this.#runs[this.#last + 2]?.newest);
+    const beyond = this.#runs[this.#last + 2];
+    const { messages, hasMore, meets } = await this.#between(held.oldest, beyond?.newest);
     const added = this.#rowsOf(messages);
-    if (known === undefined) this.#hasMore = hasMore;
+    if (beyond === undefined || !meets) {
+      this.#runs.length = this.#last + 1;
+      this.#hasMore = hasMore;
+    }
     if (added.length > 0) {
       this.#last += 1;
-      // What was put in between the runs we know since then comes to light here: what lies behind is read anew.
-      const joins = known === undefined || this.#last === this.#runs.length - 1 || known.oldest === added[0]?.message.id;
-      if (!joins) {
-        this.#runs.length = this.#last + 1;
-        this.#hasMore = hasMore;
-      }
       this.#runs[this.#last] = runOf(held.oldest, added);
       this.rows = [...added, ...this.rows];
     }
