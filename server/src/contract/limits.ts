@@ -12,6 +12,7 @@ export const limits = {
   listRowsDefault: 20,
   listRowsMin: 1,
   listRowsMax: 100,
+  searchUnitsMax: 200,
 
   childChunkUnitsMax: 100_000,
   bodyBytesMax: 1_048_576,

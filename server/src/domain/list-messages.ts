@@ -36,7 +36,7 @@ export type PageAsked = {
 };
 
 /** Ids are looked up as they are kept; a question that differs only in their spelling is the same one. */
-export function pageAsked(app: App, question: MessageQuestion): PageAsked {
+export function pageAsked(app_id: string, question: MessageQuestion): PageAsked {
   const { user, limit, page_order } = question;
   const conversation_id = canonicalId(question.conversation_id);
   const first_id = question.first_id === undefined ? undefined : canonicalId(question.first_id);
@@ -44,8 +44,8 @@ export function pageAsked(app: App, question: MessageQuestion): PageAsked {
   const from = first_id === undefined ? '' : `.${first_id}`;
   const suffix = `.${limit}${page_order === 'newest_first' ? 'n' : 'o'}${from}`;
   // Nothing that is found holds NUL.
-  const key = `${conversation_id}${suffix}\0${app.id}\0${user ?? ''}`;
-  return { key, suffix, place: { app_id: app.id, conversation_id, user, first_id }, shape: { limit, page_order } };
+  const key = `${conversation_id}${suffix}\0${app_id}\0${user ?? ''}`;
+  return { key, suffix, place: { app_id, conversation_id, user, first_id }, shape: { limit, page_order } };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { PageOrder } from '../contract/message.ts';
 import type { ModelType } from '../contract/model.ts';
 import type { KeyKind, RecordKind } from '../contract/record.ts';
+import type { ActivityReads } from './activity-reads.ts';
 import type { AdminReads } from './admin-reads.ts';
 import type { AuditEntry, AuditQuestion, Author } from './audit.ts';
 import type { App } from './caller.ts';
@@ -134,6 +135,7 @@ export interface Store {
 
   /** What the console shows of everything. */
   readonly admin: AdminReads;
+  readonly activity: ActivityReads;
   /** Who is signed in to it. */
   readonly sessions: Sessions;
 

@@ -169,7 +169,7 @@ export class FastLane {
 function pageOf(question: Question, { app }: CallerOf<'app'>): PageAsked {
   if (question.page === undefined || question.app_id !== app.id) {
     question.app_id = app.id;
-    question.page = pageAsked(app, question);
+    question.page = pageAsked(app.id, question);
   }
   return question.page;
 }
@@ -181,7 +181,7 @@ function send({ request, response, held, ended }: Asked, page: MessagePage | Hel
     response.end();
     return;
   }
-  if (page.next !== undefined) headers.push('link', linkToNext(request.url ?? '', page.next));
+  if (page.next !== undefined) headers.push('link', linkToNext(messagesPath, request.url ?? '', page.next));
   const length = page.head.length + page.docs.length + page.tail.length;
   headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(length));
   response.writeHead(200, headers);

@@ -1,7 +1,9 @@
+import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import { limits } from '../contract/limits.ts';
-import { MessagePage, MessageQuery, type PageOrder } from '../contract/message.ts';
+import { MessageQuery, type PageOrder, MessagePage as Shown } from '../contract/message.ts';
 import { listMessages, type MessageQuestion, pageAsked, requireChatApp } from '../domain/list-messages.ts';
+import type { HeldPage, MessagePage } from '../domain/page-cache.ts';
 import { callerOf } from './bearer.ts';
 import { heldTags, revalidate } from './etag.ts';
 import { answers, header } from './openapi.ts';
@@ -24,19 +26,15 @@ export function messageRoutes(pageOrder: PageOrder): Routes {
         security: [{ appKey: [] }],
         querystring: MessageQuery,
         headers: header('if-none-match', 'Tags of pages that the caller holds.'),
-        response: answers({ 200: MessagePage, 304: 'The page that the caller holds is current.' }, [400, 401, 404]),
+        response: answers({ 200: Shown, 304: 'The page that the caller holds is current.' }, [400, 401, 404]),
       },
       onRequest: bearer.opens(['app']),
       preValidation: async (request) => requireChatApp(callerOf(request, 'app').app),
       handler: async (request, reply) => {
-        const asked = pageAsked(callerOf(request, 'app').app, questionOf(request.query, pageOrder));
+        const asked = pageAsked(callerOf(request, 'app').app.id, questionOf(request.query, pageOrder));
         const held = heldTags(request.headers['if-none-match']);
         const page = await listMessages(store, pages, asked, held, store.mark());
-        reply.header('etag', `"${page.tag}"`).header('cache-control', revalidate);
-        if (page.docs === undefined) return reply.code(304).send();
-        if (page.next !== undefined) reply.header('link', linkToNext(request.url, page.next));
-        const body = Buffer.concat([Buffer.from(page.head), page.docs, Buffer.from(page.tail)]);
-        return reply.header('content-type', 'application/json; charset=utf-8').send(body);
+        return answerPage(reply, page, (next) => linkToNext(messagesPath, request.url, next));
       },
     });
   };
@@ -47,18 +45,28 @@ export function questionOf(query: Static<typeof MessageQuery>, pageOrder: PageOr
   return { conversation_id, user, first_id, limit, page_order };
 }
 
+/** A page, or that the caller holds it. */
+export function answerPage(reply: FastifyReply, page: MessagePage | HeldPage, linkTo: (next: string) => string) {
+  reply.header('etag', `"${page.tag}"`).header('cache-control', revalidate);
+  if (page.docs === undefined) return reply.code(304).send();
+  if (page.next !== undefined) reply.header('link', linkTo(page.next));
+  const body = Buffer.concat([Buffer.from(page.head), page.docs, Buffer.from(page.tail)]);
+  return reply.header('content-type', 'application/json; charset=utf-8').send(body);
+}
+
 /** The same question, asked from further back. What was given is repeated as it was spelled, so it means the same. */
-export function linkToNext(url: string, next: string): string {
+export function linkToNext(path: string, url: string, next: string): string {
   let others = '';
-  for (let at = url.indexOf('?') + 1, end: number; at < url.length; at = end + 1) {
+  const query = url.indexOf('?');
+  for (let at = query === -1 ? url.length : query + 1, end: number; at < url.length; at = end + 1) {
     end = url.indexOf('&', at);
     if (end === -1) end = url.length;
     const equals = url.indexOf('=', at);
     const hasValue = equals > at && equals + 1 < end;
     if (hasValue && nameOf(url.slice(at, equals)) !== 'first_id') others += `${url.slice(at, end)}&`;
   }
-  const query = unsafeInLink.test(others) ? others.replace(unsafeInLinks, percentEncode) : others;
-  return `</v1/messages?${query}first_id=${next}>; rel="next"`;
+  const safe = unsafeInLink.test(others) ? others.replace(unsafeInLinks, percentEncode) : others;
+  return `<${path}?${safe}first_id=${next}>; rel="next"`;
 }
 
 const nameOf = (spelled: string): string | undefined =>

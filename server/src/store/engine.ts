@@ -56,4 +56,6 @@ export type Dialect = {
   /** True where the column is among the values of one list parameter. */
   among(column: string): string;
   list(values: readonly string[]): Value;
+  /** What was used by day, app and currency, as a table in parentheses. Parameters: the first day. */
+  usageSince: string;
 };

@@ -19,6 +19,7 @@ import type {
   Referable,
   Store,
 } from '../domain/store.ts';
+import { SqlActivityReads } from './activity-reads.ts';
 import { SqlAdminReads } from './admin-reads.ts';
 import * as audit from './audit.ts';
 import { CheckThreads } from './check-threads.ts';
@@ -33,6 +34,7 @@ import * as sql from './statements.ts';
 /** The store, written once: an engine below it runs the statements. */
 export class SqlStore implements Store {
   readonly admin: SqlAdminReads;
+  readonly activity: SqlActivityReads;
   readonly sessions: SqlSessions;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
@@ -40,6 +42,7 @@ export class SqlStore implements Store {
   constructor(engine: Engine) {
     this.#engine = engine;
     this.admin = new SqlAdminReads(engine);
+    this.activity = new SqlActivityReads(engine);
     this.sessions = new SqlSessions(engine);
     this.#keys = new KeyCache(engine.keyCacheMillis);
   }

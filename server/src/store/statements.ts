@@ -1,7 +1,7 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
-import { sortedCharsMax } from '../domain/admin-reads.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
 import type { ChildChunkFound, ChildChunkPlace, Purge, Referable } from '../domain/store.ts';
+import { sorted } from './admin-statements.ts';
 import type { Row } from './engine.ts';
 
 /** The SQL of the service, in the subset that both engines take. Parameters are positional. */
@@ -83,13 +83,10 @@ export function moveRevisionValues(record: Prepared<'child_chunk_revision'>): (s
   return [dataset_id, child_chunk_id, dataset_id, child_chunk_id, revision, imported_at, content];
 }
 
-/** The part of a user's name that the index holds: PostgreSQL's take no text of any length. */
-export const userStart = (user: string): string => `substr(${user}, 1, ${sortedCharsMax})`;
-
 const inPurge = {
   conversation: 'conversation_id = ?',
   // As the index has it: all of a person's, by the beginning of the name, deleted or not.
-  user: `app_id = ? AND deleted IN (0, 1) AND ${userStart('"user"')} = ${userStart('CAST(? AS TEXT)')} AND "user" = ?`,
+  user: `app_id = ? AND deleted IN (0, 1) AND ${sorted('"user"')} = ${sorted('CAST(? AS TEXT)')} AND "user" = ?`,
 };
 const chosen = (by: keyof typeof inPurge) => `SELECT conversation_id FROM conversations WHERE ${inPurge[by]}`;
 

@@ -1,0 +1,56 @@
+import type { Static } from 'typebox';
+import { listParameters } from './admin.ts';
+import { limits } from './limits.ts';
+import { MessageQuery } from './message.ts';
+import { epochSeconds, id, integer, nullable, number, shape, text } from './primitives.ts';
+import { Type } from './type.ts';
+
+export const ConversationListed = shape(
+  {
+    id: id('Conversation ID.'),
+    user: nullable(text('End user the conversation belongs to.')),
+    created_at: epochSeconds('Creation time.'),
+    message_count: integer('How many messages it holds.'),
+    last_message_at: nullable(epochSeconds('Time of its newest message; null where it has none.')),
+  },
+  { title: 'ConversationListed' },
+);
+
+export type ConversationListed = Static<typeof ConversationListed>;
+
+export const UsageListed = shape(
+  {
+    day: text('Day in UTC, such as `2026-11-15`.'),
+    app_id: id('App ID.'),
+    app_name: text('Name of the app.'),
+    currency: nullable(text('Currency of price; null for messages without a price.')),
+    messages: integer('How many messages the day has.'),
+    tokens: number('double', 'Sum of their total_tokens.'),
+    price: number('double', 'Sum of their total_price; 0 where there is none.'),
+  },
+  { title: 'UsageListed' },
+);
+
+export type UsageListed = Static<typeof UsageListed>;
+
+export const ConversationQuery = Type.Object({
+  ...listParameters,
+  search: Type.Optional(
+    Type.String({
+      maxLength: limits.searchUnitsMax,
+      description: 'A conversation ID, or the beginning of the name of a user.',
+    }),
+  ),
+});
+
+export const UsageQuery = Type.Object({
+  ...listParameters,
+  since: Type.Optional(
+    Type.String({ description: 'The first day, such as `2026-11-15`. Default: 30 days before today.' }),
+  ),
+  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
+});
+
+const { first_id, limit, page_order } = MessageQuery.properties;
+/** Of the page of a conversation that the path names. */
+export const TranscriptQuery = Type.Object({ first_id, limit, page_order });
