@@ -10,6 +10,14 @@ const policyOf = (images: string) =>
 /** A file is taken for what its type says, not for what it looks like; what is held is asked about each time. */
 const common = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache' };
 
+/** Lines of talk, running back. */
+const icon =
+  'data:image/svg+xml,' +
+  encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#0b5fa5"/>' +
+      '<path d="M4 5h8M4 8h5M4 11h7" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>',
+  );
+
 type Page = { path: string; folder: string; title: string; images: string };
 
 const pages: readonly Page[] = [
@@ -60,7 +68,7 @@ function htmlOf({ path, title }: Page, files: PageFiles): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="${icon}">
 ${styles.map((name) => `<link rel="stylesheet" href="${path}/${name}">`).join('\n')}
 ${modules.map((name) => `<link rel="modulepreload" href="${path}/${name}">`).join('\n')}
 <script type="module" src="${path}/main.js"></script>
