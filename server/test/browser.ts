@@ -3,10 +3,14 @@ import { readFile } from 'node:fs/promises';
 import chromiumFiles from '@sparticuz/chromium';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
+/** In one process, tabs share their cookies, and closing one ends all; and the web's security is what is tested here. */
+const unwanted = ['--single-process', '--disable-web-security', '--allow-running-insecure-content'];
+
 /** A real browser, out of the registry: Chromium as `@sparticuz/chromium` carries it. */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = await chromiumFiles.executablePath();
-  return chromium.launch({ executablePath, args: chromiumFiles.args, headless: true });
+  const args = chromiumFiles.args.filter((one) => !unwanted.includes(one));
+  return chromium.launch({ executablePath, args, headless: true });
 }
 
 export type Theme = 'light' | 'dark';
