@@ -2,7 +2,7 @@ import { CopyButton } from '../shared/copy-button.ts';
 import { h, useEffect, useState } from '../shared/dom.ts';
 import { type ApiError, ask, pathOf } from './api.ts';
 import { type Conversation, ConversationList } from './conversation-list.ts';
-import { go, hrefOf, type ViewProps } from './route.ts';
+import { go, hrefOf, readRoute, type ViewProps } from './route.ts';
 import { Transcript } from './transcript.ts';
 import { count, ErrorNote, ListEnd } from './ui.ts';
 import { useList } from './use-list.ts';
@@ -17,7 +17,8 @@ export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps
   }, [apps.rows]);
   const first = apps.rows[0]?.id;
   useEffect(() => {
-    if (app_id === undefined && first !== undefined) location.replace(hrefOf('conversations', first));
+    // The address is asked, not this drawing of it: one may have gone elsewhere since.
+    if (first !== undefined && readRoute()[1] === undefined) location.replace(hrefOf('conversations', first));
   }, [app_id, first]);
   return h(
     'div',

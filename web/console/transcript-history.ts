@@ -32,6 +32,8 @@ export class History {
   rows: Row[] = [];
   /** Set where so much is new that what we know no longer meets it. */
   isCutOff = false;
+  isOpen = false;
+  /** The height of a message that was not drawn yet. */
   estimate = 240;
 
   constructor(path: readonly string[], signal: AbortSignal) {
@@ -62,7 +64,7 @@ export class History {
     this.#hasMore = body.has_more;
     this.#etag = etag;
     this.rows = rows;
-    this.isCutOff = false;
+    this.isOpen = true;
   }
 
   /** Reads what lies before the rows held; gives the rows put before them, and how many were let go at the other end. */

@@ -63,7 +63,6 @@ export class Scroll {
       this.history = history;
       this.isPinned = true;
       this.#base = history.hasOlder ? this.#room() : 0;
-      this.#draw();
     });
   }
 
@@ -210,7 +209,6 @@ export class Scroll {
       this.#base -= this.#sum(0, added.length);
       this.from += added.length;
       this.to = Math.min(this.to + added.length, history.rows.length);
-      this.#draw();
     });
   }
 
@@ -222,7 +220,6 @@ export class Scroll {
       this.#base += dropped.reduce((sum, { height }) => sum + height, 0);
       this.from = Math.max(this.from - dropped.length, 0);
       this.to = Math.max(this.to - dropped.length, 0);
-      this.#draw();
     });
   }
 
@@ -233,6 +230,7 @@ export class Scroll {
     try {
       await read();
       this.isReading = false;
+      this.#draw();
     } catch (error) {
       // What failed is tried again when somebody asks for it, not by itself.
       this.#fail(error);

@@ -54,7 +54,7 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
     void scroll.toNewest();
   };
   const { history, from, to } = scroll;
-  const isEmpty = history.rows.length === 0 && !scroll.isReading && error === undefined;
+  const isEmpty = history.isOpen && history.rows.length === 0;
   return h(
     'div',
     { class: 'transcript' },
