@@ -3,6 +3,7 @@ FROM node:26-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 COPY server/package.json server/
+COPY client/package.json client/
 # The pinned runtime is for machines with an old Node.js; here the image brings the right one.
 RUN npm ci --ignore-scripts
 COPY server server

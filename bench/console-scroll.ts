@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CDPSession, Page } from 'playwright-core';
 import { openBrowser, openTab, signIn } from '../server/test/browser.ts';
+import { leapBack } from '../server/test/transcript-scripts.ts';
 import { adminSecret, app_id, conversationId, head, importLines, messageId } from './data.ts';
 import { describeMachine } from './machine.ts';
 import { endAll, startOurs } from './servers.ts';
@@ -56,22 +57,22 @@ function* lines(): Generator<string> {
 
 type Watched = { frames: number[]; tasks: number[]; seen: number[]; gaps: number; blank: number; nodesMax: number };
 
-/** Runs in the page: every frame, which messages stand in the window, whether they follow one another, and the time. */
-function watch(): void {
-  const watched: Watched = { frames: [], tasks: [], seen: [], gaps: 0, blank: 0, nodesMax: 0 };
-  Object.assign(globalThis, { watched });
+/** In the page: every frame, which messages stand in the window, whether those drawn follow one another, and the time. */
+const watch = `(() => {
+  const watched = { frames: [], tasks: [], seen: [], gaps: 0, blank: 0, nodesMax: 0 };
+  globalThis.watched = watched;
   new PerformanceObserver((list) => {
     for (const { duration } of list.getEntries()) watched.tasks.push(duration);
   }).observe({ type: 'longtask' });
-  const scroller = document.querySelector('.scroller') as HTMLElement;
-  const known = new Set<number>();
-  const look = (now: number) => {
+  const scroller = document.querySelector('.scroller');
+  const known = new Set();
+  const look = (now) => {
     watched.frames.push(now);
     const { top, bottom } = scroller.getBoundingClientRect();
-    let last: number | undefined;
+    let last;
     let isBlank = true;
-    for (const item of scroller.querySelectorAll('[role=feed] > *')) {
-      const at = Number(/\d+/.exec(item.querySelector('.query')?.textContent ?? '')?.[0]);
+    for (const item of scroller.querySelectorAll('article')) {
+      const at = Number(/\\d+/.exec(item.querySelector('.query').textContent)[0]);
       if (last !== undefined && at !== last + 1) watched.gaps += 1;
       last = at;
       const box = item.getBoundingClientRect();
@@ -86,10 +87,9 @@ function watch(): void {
     requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
-}
+})()`;
 
-const watchedOf = (page: Page): Promise<Watched> =>
-  page.evaluate(() => (globalThis as unknown as { watched: Watched }).watched);
+const watchedOf = (page: Page): Promise<Watched> => page.evaluate<Watched>('watched');
 
 async function metricsOf(session: CDPSession): Promise<Record<string, number>> {
   const { metrics } = await session.send('Performance.getMetrics');
@@ -105,8 +105,9 @@ function told(from: Watched, to: Watched, before: Record<string, number>, after:
   const tasks = to.tasks.slice(from.tasks.length);
   const work = (name: string) => (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / Math.max(frames.length, 1);
   const share = ((100 * lost) / Math.max(frames.length + lost, 1)).toFixed(1);
+  const empty = to.blank - from.blank;
   return [
-    `${frames.length} frames, ${lost} dropped (${share} %), ${late.length} late, longest ${Math.max(...gaps).toFixed(0)} ms`,
+    `${frames.length} frames, ${empty} of them without a message, ${lost} dropped (${share} %), ${late.length} late, longest ${Math.max(...gaps).toFixed(0)} ms`,
     `${tasks.length} tasks over 50 ms, longest ${Math.max(0, ...tasks).toFixed(0)} ms`,
     `work per frame: ${work('TaskDuration').toFixed(2)} ms, of it script ${work('ScriptDuration').toFixed(2)}, ` +
       `layout ${work('LayoutDuration').toFixed(2)}, style ${work('RecalcStyleDuration').toFixed(2)}`,
@@ -141,19 +142,7 @@ async function scrollThrough(page: Page): Promise<void> {
 
   [before, from] = [after, to];
   const start = performance.now();
-  const isThere = await page.evaluate(
-    async ([leap, millis]) => {
-      const scroller = document.querySelector('.scroller') as HTMLElement;
-      const isDone = () => document.querySelector('.beginning') !== null && scroller.scrollTop === 0;
-      const end = performance.now() + millis;
-      while (!isDone() && performance.now() < end) {
-        scroller.scrollTop -= leap;
-        await new Promise((resolve) => requestAnimationFrame(resolve));
-      }
-      return isDone();
-    },
-    [leap, leapMillisMax] as const,
-  );
+  const isThere = await page.evaluate<boolean>(leapBack(leap, leapMillisMax));
   [after, to] = [await metricsOf(session), await watchedOf(page)];
   console.log(
     `leaps of ${leap} px${isThere ? '' : ', given up short of'} to the beginning in ${((performance.now() - start) / 1000).toFixed(1)} s`,
@@ -161,7 +150,7 @@ async function scrollThrough(page: Page): Promise<void> {
   console.log(`  ${told(from, to, before, after)}`);
   const read = new Set(pagesRead);
   console.log(`pages read: ${pagesRead.length}, each once: ${read.size === pagesRead.length}`);
-  console.log(`out of order among drawn messages: ${to.gaps}; frames without a message: ${to.blank}`);
+  console.log(`out of order among drawn messages: ${to.gaps}`);
   await session.send('HeapProfiler.collectGarbage');
   const { JSHeapUsedSize = 0, Nodes = 0 } = await metricsOf(session);
   console.log(`heap ${(JSHeapUsedSize / 1e6).toFixed(1)} MB; elements at most ${to.nodesMax}; nodes now ${Nodes}`);

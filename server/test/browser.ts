@@ -50,11 +50,16 @@ export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Views' }).waitFor();
 }
 
+/** Whether the page is as wide as the window: nothing has to be looked for sideways. */
+export const fits = (page: Page): Promise<boolean> =>
+  page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth');
+
 /** Throws where axe finds anything serious or critical in what the page shows now; tells how many rules it held to. */
 export async function checkAccess(page: Page): Promise<{ passes: number; minor: string[] }> {
-  const source = await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-  // Not as a script of the page, which its policy would refuse.
-  await page.evaluate(source);
+  if (!(await page.evaluate(() => 'axe' in globalThis))) {
+    // Not as a script of the page, which its policy would refuse.
+    await page.evaluate(await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
+  }
   const { violations, passes } = await page.evaluate(() =>
     (globalThis as unknown as { axe: { run(): Promise<Found> } }).axe.run(),
   );
@@ -64,6 +69,13 @@ export async function checkAccess(page: Page): Promise<{ passes: number; minor: 
     [],
   );
   return { passes: passes.length, minor: violations.map(({ id }) => id) };
+}
+
+/** Whether the page, or a dialog on it, is wider than the window lets one see. */
+export function scrollsSideways(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>(
+    "[document.documentElement, ...document.querySelectorAll('dialog')].some((box) => box.scrollWidth > box.clientWidth)",
+  );
 }
 
 type Found = {

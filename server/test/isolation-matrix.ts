@@ -34,15 +34,21 @@ export type Rows = Record<string, Row | undefined>;
 type Operation = { name: string; method: string; path: string; opens: readonly KeyKind[] };
 type Described = { security?: Record<string, unknown>[] };
 
-/** Every operation, with the kinds of key that open it; none: it needs no key. */
+/**
+ * Every operation, with the kinds of key that open it; none: it needs no key. Signing in and out is not among them: a
+ * session is no key, and has tests of its own.
+ */
 export const operations: readonly Operation[] = Object.entries(
   (JSON.parse(readFileSync(openapiFile, 'utf8')) as { paths: Record<string, Record<string, Described>> }).paths,
 ).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, { security = [] }]) => ({
+  Object.entries(path === '/console/session' ? {} : methods).map(([method, { security = [] }]) => ({
     name: `${method.toUpperCase()} ${path}`,
     method: method.toUpperCase(),
     path,
-    opens: security.flatMap((one) => Object.keys(one)).map((scheme) => scheme.replace(/Key$/, '') as KeyKind),
+    opens: security
+      .flatMap((one) => Object.keys(one))
+      .filter((scheme) => scheme !== 'consoleSession')
+      .map((scheme) => scheme.replace(/Key$/, '') as KeyKind),
   })),
 );
 
@@ -105,9 +111,51 @@ export function makeRows(scene: Scene): Rows {
       },
     },
     'GET /admin/records': { things: [plain('/admin/records', ['admin'])] },
+    ...adminRows(scene),
     'GET /metrics': { things: [plain('/metrics', ['admin'])] },
     'GET /health/live': { things: [plain('/health/live', 'everybody')] },
     'GET /health/ready': { things: [plain('/health/ready', 'everybody')] },
+  };
+}
+
+/** What the console stands on: an admin sees all of it, and nobody else any. */
+function adminRows({ one, spare }: Scene): Rows {
+  const { workspace, app, conversation, dataset, document, segment, chunk } = one.ids;
+  const admin = (question: Question): Row => ({
+    things: [{ name: 'of one', seenBy: ['admin'], about: () => question }],
+  });
+  const ofApp = `/admin/apps/${app}/conversations/${conversation}`;
+  const inDataset = `/admin/datasets/${dataset}`;
+  const inSegment = `${inDataset}/documents/${document}/segments/${segment}`;
+  const route = chunkRoute.replace('/v1/', '/admin/');
+  const inRoute = (part: string) => route.slice(0, route.indexOf(part) + part.length);
+  const patch = { method: 'PATCH', path: `${inSegment}/child_chunks/${chunk}`, body: { content: 'chunk text' } };
+  const create = { method: 'POST', path: '/admin/keys', body: { kind: 'admin', name: 'made' } };
+  return {
+    'GET /admin/workspaces': admin(get('/admin/workspaces')),
+    'GET /admin/workspaces/{workspace_id}/model-providers': admin(
+      get(`/admin/workspaces/${workspace}/model-providers`),
+    ),
+    'GET /admin/apps': admin(get('/admin/apps')),
+    'GET /admin/apps/{app_id}': admin(get(`/admin/apps/${app}`)),
+    'GET /admin/datasets': admin(get('/admin/datasets')),
+    [`GET ${inRoute('/documents')}`]: admin(get(`${inDataset}/documents`)),
+    [`GET ${inRoute('/segments')}`]: admin(get(`${inDataset}/documents/${document}/segments`)),
+    [`GET ${inRoute('/child_chunks')}`]: admin(get(`${inSegment}/child_chunks`)),
+    [`GET ${route}`]: admin(get(`${inSegment}/child_chunks/${chunk}`)),
+    [`GET ${route}/revisions`]: admin(get(`${inSegment}/child_chunks/${chunk}/revisions`)),
+    [`PATCH ${route}`]: {
+      ...admin(patch),
+      odd: { 'PATCH as admin with no content type': () => ({ ...patch, body: '{' }) },
+    },
+    'GET /admin/keys': admin(get('/admin/keys')),
+    'POST /admin/keys': { ...admin(create), odd: { 'POST /admin/keys of no kind': () => ({ ...create, body: {} }) } },
+    'DELETE /admin/keys/{key_id}': admin({ method: 'DELETE', path: `/admin/keys/${spare}` }),
+    'GET /admin/apps/{app_id}/conversations': admin(get(`/admin/apps/${app}/conversations`)),
+    'GET /admin/apps/{app_id}/conversations/{conversation_id}': admin(get(ofApp)),
+    'GET /admin/apps/{app_id}/conversations/{conversation_id}/messages': admin(get(`${ofApp}/messages`)),
+    'GET /admin/usage': admin(get('/admin/usage')),
+    'GET /admin/traffic': admin(get('/admin/traffic')),
   };
 }
 

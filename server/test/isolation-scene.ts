@@ -95,8 +95,31 @@ export function makeScene() {
     provider(other.ids.workspace, 'of other'),
   ];
   const dead = makeDeadKeys(workspace_id, one.ids.app);
-  const lines = [...all, ...dead];
-  return { one, other, second, batch, mine, outside, sibling, restricted, admin, messages, dead, records: lines };
+  const spare = randomUUID();
+  const ended = {
+    record: 'api_key',
+    id: spare,
+    kind: 'admin',
+    name: 'spare',
+    secret: makeSecret('admin'),
+    revoked_at: 1,
+  };
+  const lines = [...all, ...dead, ended];
+  return {
+    spare,
+    one,
+    other,
+    second,
+    batch,
+    mine,
+    outside,
+    sibling,
+    restricted,
+    admin,
+    messages,
+    dead,
+    records: lines,
+  };
 }
 
 export type Scene = ReturnType<typeof makeScene>;

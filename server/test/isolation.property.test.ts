@@ -91,7 +91,7 @@ onEveryEngine('isolation', (engine) => {
           }
           assert.equal(await everything(), before, 'nothing was written');
           for (const [caller, { key }] of Object.entries(callers)) {
-            if (sees(caller)) assert.equal((await ask(thing.about(), key)).status, 200, caller);
+            if (sees(caller)) assert.match(String((await ask(thing.about(), key)).status), /^20[01]$/, caller);
           }
         });
       }

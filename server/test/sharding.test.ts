@@ -267,6 +267,7 @@ describe('the statements', () => {
         { record: 'child_chunk', id: one.ids.chunk, segment_id: one.ids.segment, position: 1, content },
       ]);
     await service.load([{ ...first, created_at: undefined, answer: 'again' }]);
+    await service.load([{ ...first, created_at: 3, message_tokens: 1 }]);
 
     const start = wire.sent.length;
     const page = `/v1/messages?conversation_id=${conversation}`;
@@ -286,6 +287,13 @@ describe('the statements', () => {
       asked.push(['PATCH', one.chunkPath, { key: one.keys.knowledge, headers, body: { content } }]);
     asked.push(['PATCH', other.chunkPath, { key: one.keys.knowledge, body: { content: 'x' } }]);
     asked.push(['GET', one.chunkPath, { key: one.keys.knowledge }]);
+    const inAdmin = one.chunkPath.replace('/v1/', '/admin/');
+    const inSegment = inAdmin.slice(0, inAdmin.lastIndexOf('/'));
+    const inDocument = inSegment.slice(0, inSegment.indexOf('/segments/'));
+    const inSpace = [inAdmin, `${inAdmin}/revisions`, inSegment, `${inDocument}/segments`];
+    for (const path of [...inSpace, inDocument.slice(0, inDocument.lastIndexOf('/'))])
+      for (const query of ['', '?limit=1']) asked.push(['GET', `${path}${query}`, { key: admin }]);
+    asked.push(['PATCH', inAdmin, { key: admin, body: { content: 'newest text' } }]);
     for (const key of [one.keys.knowledge, one.keys.app])
       asked.push(['GET', '/v1/workspaces/current/models/model-types/llm', { key }]);
     for (const [method, path, ask] of asked) {
@@ -298,6 +306,16 @@ describe('the statements', () => {
     assert.equal((await service.ask('GET', '/health/ready')).status, 200);
     assert.equal((await service.ask('GET', '/admin/records', { key: admin })).status, 200);
     await service.load([{ record: 'api_key', kind: 'admin', name: 'again', secret: makeSecret('admin') }]);
+    const signedIn = await service.ask('POST', '/console/session', { body: { key: admin } });
+    assert.equal(signedIn.status, 200);
+    const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0];
+    const ofSession = { headers: { cookie, 'backscroll-console': '1' } };
+    const activity = [`apps/${one.ids.app}/conversations`, `apps/${one.ids.app}/conversations?search=ann`, 'usage'];
+    const lists = ['workspaces', 'apps', 'datasets', 'keys', `workspaces/${one.ids.workspace}/model-providers`];
+    for (const path of [...lists, ...activity])
+      assert.equal((await service.ask('GET', `/admin/${path}`, ofSession)).status, 200);
+    assert.equal((await service.ask('DELETE', '/console/session', ofSession)).status, 204);
+    await service.store.sessions.trim(5);
     await service.store.listKeys();
     await service.store.noteKeyUse(new Map([[one.keyIds.writer, 5]]));
     const question = { before: 'z', since: 0, key_id: 'k', record_id: 'r', limit: 5 };
@@ -329,6 +347,8 @@ describe('the statements', () => {
       /LEFT JOIN LATERAL/,
       /DECLARE export/,
       /DELETE FROM messages/,
+      /INSERT INTO conversation_days \(conversation_id, day, currency, app_id, messages, tokens, price_nanos\)\s+SELECT \* /,
+      /SUM\(d\.messages\)/,
       /UPDATE api_keys/,
     ])
       assert.ok(
@@ -343,17 +363,16 @@ describe('the statements', () => {
   });
 
   it('hold nothing of the kind in the source either', () => {
-    const files = ['schema', 'statements', 'postgres-statements', 'audit', 'upserts', 'export-records'];
-    for (const file of [
-      ...files,
+    const shared = [
+      'schema',
+      'statements',
+      'admin-statements',
+      'activity-statements',
       'usage-schema',
       'usage-statements',
-      'postgres-messages',
-      'postgres',
-      'postgres-records',
-      'postgres-pool',
-      'postgres-migrate',
-    ]) {
+    ];
+    const files = [...shared, 'session-statements', 'postgres-statements', 'audit', 'upserts', 'export-records'];
+    for (const file of [...files, 'postgres', 'postgres-records', 'postgres-pool', 'postgres-migrate']) {
       const source = readFileSync(new URL(`../src/store/${file}.ts`, import.meta.url), 'utf8');
       const quoted = source.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '').match(/`[^`]*`|'[^'\n]*'/g) ?? [];
       assert.ok(quoted.length > 0);
@@ -454,6 +473,7 @@ describe('the calls to Citus', () => {
     `SELECT create_reference_table('datasets')`,
     `SELECT create_reference_table('model_providers')`,
     `SELECT create_reference_table('model_entries')`,
+    `SELECT create_reference_table('console_sessions')`,
     `SELECT create_distributed_table('conversations', 'conversation_id', colocate_with => 'none')`,
     `SELECT create_distributed_table('messages', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('conversation_days', 'conversation_id', colocate_with => 'conversations')`,

@@ -246,6 +246,42 @@ for (const prepared of ['on', 'off'])
       assertOne(await warm('GET', other.chunkPath, { key: knowledge }), 404, chunkQuestion);
     });
 
+    it('an append: opens its conversation, looks, writes and adds up; moves and new conversations are told apart', async () => {
+      const fresh = randomUUID();
+      const append = async (...lines: object[]) => {
+        const headers = { 'content-type': 'application/x-ndjson' };
+        const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+        const { answer, statements } = await warm('POST', '/admin/records', { key: one.keys.writer, headers, body });
+        assert.equal(answer.status, 200, answer.text);
+        const steps = statements.map(({ text }) => gist(text));
+        assert.equal(steps.at(-1), 'COMMIT');
+        // What the check asked, before; then what is written, but for the audit.
+        return steps.slice(steps.indexOf('BEGIN') + 1, -1).filter((step) => step !== 'INSERT audit_entries unnest');
+      };
+      const [open, look, write] = [
+        'UPDATE conversations',
+        'SELECT unnest messages json_to_record',
+        'INSERT messages unnest',
+      ];
+      const add = 'INSERT conversation_days unnest';
+      const added = message(one.ids.conversation, 5, { message_tokens: 1 });
+      assert.deepEqual(await append(added), [open, look, write, add]);
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'b' }), [open, look, write, add]);
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'c' }), [open, look, write]);
+      assert.deepEqual(await append({ ...added, created_at: 6 }), [
+        open,
+        look,
+        write,
+        add,
+        'UPDATE conversations messages',
+      ]);
+      const conversation = { record: 'conversation', id: fresh, app_id: one.ids.app, user: 'ann' };
+      assert.deepEqual(await append(conversation, message(fresh, 5), message(fresh, 6)), [
+        'INSERT conversations unnest',
+        ...[open, write, add],
+      ]);
+    });
+
     it('models: one statement', async () => {
       assertOne(await warm('GET', models, { key: knowledge }), 200, 'SELECT model_entries');
       assertOne(await warm('GET', models, { key }), 200, 'SELECT model_entries');

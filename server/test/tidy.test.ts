@@ -211,7 +211,8 @@ describe('the repository', () => {
 
   it('gives a reason for every dependency, and says how many an installation brings', () => {
     const page = read(join(repository, 'docs', 'decisions', '2026-11-15-dependencies.md'));
-    const manifests = ['package.json', 'server/package.json'].map((path) => JSON.parse(read(join(repository, path))));
+    const paths = ['package.json', 'server/package.json', 'client/package.json'];
+    const manifests = paths.map((path) => JSON.parse(read(join(repository, path))));
     const named = manifests.flatMap(({ dependencies, devDependencies }) =>
       Object.keys({ ...dependencies, ...devDependencies }),
     );

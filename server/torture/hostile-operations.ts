@@ -7,7 +7,7 @@ import { bendJson, breakJson, oddParts, oddQueries } from './hostile-values.ts';
 import type { HostileTenant, HostileWorld } from './hostile-world.ts';
 import type { Random } from './random.ts';
 
-type Schema = { type?: string; enum?: string[]; properties?: Record<string, Schema>; default?: unknown };
+type Schema = { type?: string | string[]; enum?: string[]; properties?: Record<string, Schema>; default?: unknown };
 type Parameter = { in: string; name: string; schema: Schema };
 export type Operation = {
   method: string;
@@ -61,7 +61,8 @@ export class OperationRequests {
   key(scheme: string | undefined, tenant: HostileTenant): string {
     const { admin, busy } = this.#world;
     const kind = scheme?.replace(/Key$/, '') ?? '';
-    if (kind === 'admin') return admin;
+    // Where a session opens, an admin key does too, but for asking about the session itself.
+    if (kind === 'admin' || kind === 'consoleSession') return admin;
     return tenant.keys[kind as keyof HostileTenant['keys']] ?? busy.keys.app;
   }
 
@@ -69,6 +70,8 @@ export class OperationRequests {
   value({ name, schema }: Parameter, tenant: HostileTenant): string {
     const { ids, messages } = tenant;
     const known: Record<string, string | undefined> = {
+      workspace_id: ids.workspace,
+      app_id: ids.app,
       conversation_id: ids.conversation,
       first_id: this.#random.pick(messages),
       dataset_id: ids.dataset,
@@ -87,9 +90,11 @@ export class OperationRequests {
     const random = this.#random;
     const { busy, calm } = this.#world;
     const tenant = operation.method === 'GET' && random.chance(0.5) ? calm : busy;
-    // A foreign owner: the key of one tenant, what it asks for of the other.
-    const asked = bend === 'owner' ? (tenant === busy ? calm : busy) : tenant;
     const scheme = operation.security.length > 0 ? random.pick(operation.security) : undefined;
+    // An admin may write anywhere, and must not write to the calm tenant.
+    const mayWrite = operation.method !== 'GET' && this.key(scheme, tenant) === this.#world.admin;
+    // A foreign owner: the key of one tenant, what it asks for of the other.
+    const asked = bend === 'owner' && !mayWrite ? (tenant === busy ? calm : busy) : tenant;
     const headers: Header[] = scheme === undefined ? [] : [['authorization', `Bearer ${this.key(scheme, tenant)}`]];
     const inPath = operation.parameters.filter((one) => one.in === 'path');
     const bent = bend === 'path' && inPath.length > 0 ? random.pick(inPath) : undefined;
@@ -162,7 +167,10 @@ export class OperationRequests {
       return bend === 'body' ? bendRecords(random, lines) : lines.map((line) => `${JSON.stringify(line)}\n`).join('');
     }
     const object = Object.fromEntries(
-      Object.entries(schema.properties ?? {}).map(([name, { type, default: value }]) => {
+      Object.entries(schema.properties ?? {}).map(([name, { type, enum: values, default: value }]) => {
+        if (values !== undefined) return [name, random.pick(values)];
+        if (Array.isArray(type))
+          return [name, name.endsWith('_id') ? this.value({ in: '', name, schema: {} }, tenant) : null];
         return [name, value ?? (type === 'string' ? `${mark} a text of some words` : type === 'integer' ? 1 : {})];
       }),
     );

@@ -1,7 +1,7 @@
 import { h, useEffect, useState } from '../shared/dom.ts';
 import { pathOf } from './api.ts';
 import { hrefOf } from './route.ts';
-import { count, ListEnd, Time } from './ui.ts';
+import { counted, ListEnd, Time } from './ui.ts';
 import { useList } from './use-list.ts';
 
 export type Conversation = {
@@ -70,11 +70,7 @@ function Entry({ app_id, row, isChosen }: { app_id: string; row: Conversation; i
     h('span', { class: 'user' }, row.user ?? 'no user'),
     h('span', { class: 'soft when' }, h(Time, { at: row.last_message_at, none: 'no messages' })),
     h('code', { class: 'soft' }, row.id),
-    h(
-      'span',
-      { class: 'soft count' },
-      `${count(row.message_count)} ${row.message_count === 1 ? 'message' : 'messages'}`,
-    ),
+    h('span', { class: 'soft count' }, counted(row.message_count, 'message')),
   );
 }
 

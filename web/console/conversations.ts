@@ -4,18 +4,15 @@ import { type ApiError, ask, pathOf } from './api.ts';
 import { type Conversation, ConversationList } from './conversation-list.ts';
 import { go, hrefOf, readRoute, type ViewProps } from './route.ts';
 import { Transcript } from './transcript.ts';
-import { count, ErrorNote, ListEnd } from './ui.ts';
-import { useList } from './use-list.ts';
+import { counted, ErrorNote } from './ui.ts';
+import { type All, useAll } from './use-all.ts';
 
 type App = { id: string; name: string; mode: string; workspace_name: string };
 
 /** Conversations of an app beside the transcript of one; on a phone one after the other. */
 export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps) {
-  const apps = useList<App>('/admin/apps?limit=100');
-  useEffect(() => {
-    if (apps.error === undefined) apps.more();
-  }, [apps.rows]);
-  const first = apps.rows[0]?.id;
+  const apps = useAll<App>('/admin/apps');
+  const first = apps.rows?.[0]?.id;
   useEffect(() => {
     // The address is asked, not this drawing of it: one may have gone elsewhere since.
     if (first !== undefined && readRoute()[1] === undefined) location.replace(hrefOf('conversations', first));
@@ -27,9 +24,7 @@ export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps
       'section',
       { class: 'side', 'aria-labelledby': 'conversations-title' },
       h('h1', { id: 'conversations-title', class: 'hidden-label' }, 'Conversations'),
-      apps.rows.length === 0
-        ? h(ListEnd, { list: apps, nothing: 'No apps yet. They come with records: see backscroll import.' })
-        : h(AppChoice, { apps: apps.rows, app_id }),
+      h(AppChoice, { apps, app_id }),
       app_id !== undefined && h(ConversationList, { key: app_id, app_id, chosen: conversation_id }),
     ),
     app_id !== undefined && conversation_id !== undefined
@@ -38,8 +33,11 @@ export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps
   );
 }
 
-function AppChoice({ apps, app_id }: { apps: readonly App[]; app_id: string | undefined }) {
-  const isShared = new Set(apps.map(({ workspace_name }) => workspace_name)).size > 1;
+function AppChoice({ apps: { rows, error, reload }, app_id }: { apps: All<App>; app_id: string | undefined }) {
+  if (error !== undefined) return h(ErrorNote, { error, retry: reload });
+  if (rows === undefined) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
+  if (rows.length === 0) return h('p', { class: 'soft' }, 'No apps yet. They come with records: backscroll import.');
+  const isShared = new Set(rows.map(({ workspace_name }) => workspace_name)).size > 1;
   const choose = ({ currentTarget }: Event) => go('conversations', (currentTarget as HTMLSelectElement).value);
   return h(
     'label',
@@ -48,7 +46,7 @@ function AppChoice({ apps, app_id }: { apps: readonly App[]; app_id: string | un
     h(
       'select',
       { value: app_id, onChange: choose },
-      apps.map(({ id, name, mode, workspace_name }) =>
+      rows.map(({ id, name, mode, workspace_name }) =>
         h('option', { key: id, value: id }, `${name} (${mode}${isShared ? `, ${workspace_name}` : ''})`),
       ),
     ),
@@ -76,7 +74,7 @@ function Opened({ app_id, conversation_id }: { app_id: string; conversation_id: 
         { id: 'transcript-title' },
         conversation === undefined ? 'Conversation' : (conversation.user ?? 'no user'),
       ),
-      conversation && h('span', { class: 'soft' }, `${count(conversation.message_count)} messages`),
+      conversation && h('span', { class: 'soft' }, counted(conversation.message_count, 'message')),
       h(
         'span',
         { class: 'id soft' },

@@ -1,6 +1,170 @@
-import { h } from '../shared/dom.ts';
-import type { ViewProps } from './route.ts';
+import { type ComponentChildren, h, useEffect, useRef } from '../shared/dom.ts';
+import { pathOf } from './api.ts';
+import type { ChildChunk } from './child-chunk.ts';
+import { ChunkEntry } from './chunk-entry.ts';
+import { hrefOf, type ViewProps } from './route.ts';
+import { counted, ListEnd } from './ui.ts';
+import { type List, useList } from './use-list.ts';
+import { remember, useRow } from './use-row.ts';
 
+type Dataset = { id: string; workspace_name: string; name: string };
+type Document = { id: string; name: string };
+type Segment = { id: string; position: number; content: string; child_chunk_count: number };
+
+/** Datasets, their documents, the segments of those and their chunks: one level at a time, each with its address. */
 export function KnowledgeView({ rest }: ViewProps) {
-  return h('h1', { title: rest.join('/') }, 'Knowledge');
+  const [dataset, document, segment] = rest;
+  const parts = ['admin', 'datasets'];
+  if (dataset === undefined) return h(Datasets, { key: 'datasets', parts });
+  parts.push(dataset, 'documents');
+  if (document === undefined) return h(Documents, { key: dataset, parts, rest });
+  parts.push(document, 'segments');
+  if (segment === undefined) return h(Segments, { key: document, parts, rest });
+  parts.push(segment, 'child_chunks');
+  return h(Chunks, { key: segment, parts, rest });
+}
+
+type LevelProps = { parts: readonly string[]; rest: readonly string[] };
+
+function Datasets({ parts }: { parts: readonly string[] }) {
+  const list = useRows<Dataset>(parts);
+  return h(
+    Level,
+    { title: 'Knowledge', list, nothing: 'There are no datasets yet. They come in as records.' },
+    h(
+      'ul',
+      { class: 'places' },
+      list.rows.map(({ id, name, workspace_name }) =>
+        h(
+          'li',
+          { key: id },
+          h('a', { href: hrefOf('knowledge', id) }, name || id),
+          h('span', { class: 'soft' }, workspace_name),
+        ),
+      ),
+    ),
+  );
+}
+
+function Documents({ parts, rest: [dataset = ''] }: LevelProps) {
+  const list = useRows<Document>(parts);
+  const { trail, name } = useTrail([dataset]);
+  return h(
+    Level,
+    { title: name, trail, list, nothing: 'This dataset has no documents.' },
+    h(
+      'ul',
+      { class: 'places' },
+      list.rows.map(({ id, name }) =>
+        h('li', { key: id }, h('a', { href: hrefOf('knowledge', dataset, id) }, name || id)),
+      ),
+    ),
+  );
+}
+
+function Segments({ parts, rest: [dataset = '', document = ''] }: LevelProps) {
+  const list = useRows<Segment>(parts);
+  const { trail, name } = useTrail([dataset, document]);
+  return h(
+    Level,
+    { title: name, trail, list, nothing: 'This document has no segments.' },
+    h(
+      'ul',
+      { class: 'plain stack' },
+      list.rows.map(({ id, position, content, child_chunk_count }) =>
+        h(
+          'li',
+          { key: id, class: 'card stack' },
+          h(
+            'div',
+            { class: 'row' },
+            h('h2', null, h('a', { href: hrefOf('knowledge', dataset, document, id) }, `Segment ${position}`)),
+            h('span', { class: 'soft' }, counted(child_chunk_count, 'chunk')),
+          ),
+          h('p', { class: 'chunk-text clamped' }, content),
+        ),
+      ),
+    ),
+  );
+}
+
+function Chunks({ parts, rest: [dataset = '', document = '', segment = ''] }: LevelProps) {
+  const list = useList<ChildChunk>(pathOf(parts));
+  const { trail, name, content } = useTrail([dataset, document, segment]);
+  return h(
+    Level,
+    { title: name, trail, list, nothing: 'This segment has no child chunks.' },
+    content !== undefined &&
+      h(
+        'details',
+        { class: 'whole' },
+        h('summary', null, 'Text of the whole segment'),
+        h('div', { class: 'chunk-text' }, content),
+      ),
+    h(
+      'ol',
+      { class: 'plain stack' },
+      list.rows.map((listed) => h(ChunkEntry, { key: listed.id, path: pathOf([...parts, listed.id]), listed })),
+    ),
+  );
+}
+
+type Crumb = { name: string; href: string };
+type LevelFrame = {
+  title: string;
+  trail?: readonly Crumb[];
+  list: List<unknown>;
+  nothing: string;
+  children?: ComponentChildren;
+};
+
+/** What every level shows: the way up, its name, its rows and how they end. */
+function Level({ title, trail = [], list, nothing, children }: LevelFrame) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // The link that led here is gone, and the keyboard's place with it.
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus();
+  }, []);
+  return h(
+    'div',
+    { class: 'knowledge stack' },
+    trail.length > 0 &&
+      h(
+        'nav',
+        { 'aria-label': 'Way up', class: 'trail' },
+        h(
+          'ol',
+          null,
+          trail.map(({ name, href }) => h('li', { key: href }, h('a', { href }, name))),
+        ),
+      ),
+    h('h1', { ref: heading, tabIndex: -1 }, title),
+    children,
+    h(ListEnd, { list, nothing }),
+  );
+}
+
+/** A list whose rows are remembered, for the names of the levels below. */
+function useRows<T extends { id: string }>(parts: readonly string[]): List<T> {
+  const list = useList<T>(pathOf(parts));
+  useEffect(() => remember(list.rows), [list.rows]);
+  return list;
+}
+
+/** The names of where one is and of what lies above, as far as they are known; else the beginning of the id. */
+function useTrail([dataset = '', document, segment]: readonly string[]) {
+  const documents = ['admin', 'datasets', dataset, 'documents'];
+  const segments = [...documents, document ?? '', 'segments'];
+  const inDataset = useRow<Dataset>(documents.slice(0, 2), dataset);
+  const inDocument = useRow<Document>(documents, document);
+  const inSegment = useRow<Segment>(segments, segment);
+  const names = [
+    inDataset?.name || `Dataset ${dataset.slice(0, 8)}`,
+    document === undefined ? [] : inDocument?.name || `Document ${document.slice(0, 8)}`,
+    segment === undefined ? [] : `Segment ${inSegment?.position ?? segment.slice(0, 8)}`,
+  ].flat();
+  const ids = [dataset, document ?? '', segment ?? ''];
+  const crumbs = names.map((name, index) => ({ name, href: hrefOf('knowledge', ...ids.slice(0, index + 1)) }));
+  const trail = [{ name: 'Knowledge', href: hrefOf('knowledge') }, ...crumbs.slice(0, -1)];
+  return { trail, name: names.at(-1) ?? '', content: inSegment?.content };
 }

@@ -5,6 +5,7 @@ import type { Session } from './session.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
 import { ErrorNote } from './ui.ts';
+import { mayLeave } from './unsaved.ts';
 
 /** Asks whether there is a session; shows the console or the way in. */
 function Console() {
@@ -27,7 +28,8 @@ function Console() {
     look();
   }, []);
 
-  const leave = () =>
+  const leave = () => {
+    if (!mayLeave()) return;
     ask('/console/session', { method: 'DELETE' }).then(
       () => {
         setNote('You are signed out.');
@@ -35,6 +37,7 @@ function Console() {
       },
       (error: ApiError) => setError(error),
     );
+  };
   if (error !== undefined) return h('main', { class: 'sign-in' }, h(ErrorNote, { error, retry: look }));
   if (session === undefined) return null;
   return session === null ? h(SignIn, { enter: setSession, note }) : h(Shell, { session, leave });

@@ -228,7 +228,10 @@ class Inline {
     let end = this.#find(')', from);
     if (end < 0 || end - from > addressUnitsMax) return undefined;
     // Addresses with a pair of brackets in them are common.
-    if (this.text.slice(from, end).includes('(') && this.text[end + 1] === ')') end += 1;
+    if (this.text.slice(from, end).includes('(')) {
+      const more = this.text.slice(end + 1, from + addressUnitsMax).search(/[)\n]/);
+      if (this.text[end + 1 + more] === ')') end += 1 + more;
+    }
     const [href = ''] = this.text.slice(from, end).trim().split(/\s/, 1);
     return { href: href.replace(/^<|>$/g, ''), end: end + 1 };
   }

@@ -1,6 +1,55 @@
 import { h } from '../shared/dom.ts';
-import type { ViewProps } from './route.ts';
+import { pathOf } from './api.ts';
+import { type Provider, ProviderCard } from './provider-card.ts';
+import { go, type ViewProps } from './route.ts';
+import { ListEnd } from './ui.ts';
+import { useList } from './use-list.ts';
 
-export function ModelsView({ rest }: ViewProps) {
-  return h('h1', { title: rest.join('/') }, 'Models');
+type Workspace = { id: string; name: string };
+
+/** The model providers of a workspace, in the order they were recorded. */
+export function ModelsView({ rest: [chosen] }: ViewProps) {
+  const workspaces = useList<Workspace>('/admin/workspaces?limit=100');
+  const workspace = chosen ?? workspaces.rows[0]?.id;
+  const isKnown = workspaces.rows.some(({ id }) => id === workspace);
+  const hasChoice = workspaces.rows.length > 1 || !isKnown;
+  return h(
+    'div',
+    { class: 'models stack' },
+    h('h1', null, 'Models'),
+    workspaces.rows.length > 0 &&
+      hasChoice &&
+      h(
+        'div',
+        { class: 'row' },
+        h(
+          'label',
+          null,
+          'Workspace',
+          h(
+            'select',
+            {
+              value: workspace,
+              onChange: ({ currentTarget }: { currentTarget: HTMLSelectElement }) => go('models', currentTarget.value),
+            },
+            !isKnown && h('option', { value: workspace }, workspace),
+            workspaces.rows.map(({ id, name }) => h('option', { key: id, value: id }, name || id)),
+          ),
+        ),
+        workspaces.hasMore && h('button', { type: 'button', onClick: workspaces.more }, 'Show more workspaces'),
+      ),
+    workspace === undefined
+      ? h(ListEnd, { list: workspaces, nothing: 'There are no workspaces yet. They come in as records.' })
+      : h(Providers, { key: workspace, workspace }),
+  );
+}
+
+function Providers({ workspace }: { workspace: string }) {
+  const list = useList<Provider>(pathOf(['admin', 'workspaces', workspace, 'model-providers']));
+  return h(
+    'div',
+    { class: 'stack' },
+    list.rows.map((provider) => h(ProviderCard, { key: provider.provider, provider })),
+    h(ListEnd, { list, nothing: 'This workspace has no model providers.' }),
+  );
 }

@@ -1,10 +1,12 @@
-import { useEffect, useState } from '../shared/dom.ts';
+import { useLayoutEffect, useState } from '../shared/dom.ts';
+import type { Session } from './session.ts';
+import { mayLeave } from './unsaved.ts';
 
 /** Where one is: the parts behind `#/`. It is in the address, so that places can be kept, sent and gone back to. */
 export type Route = readonly string[];
 
-/** What a view gets: the rest of the route behind its name. */
-export type ViewProps = { rest: Route };
+/** What a view gets: the rest of the route behind its name, and who looks. */
+export type ViewProps = { rest: Route; session: Session };
 
 export function readRoute(hash = location.hash): Route {
   return hash
@@ -32,8 +34,12 @@ export function go(...parts: string[]): void {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => readRoute());
-  useEffect(() => {
-    const follow = () => setRoute(readRoute());
+  // Before the page is seen: whoever is quick with a link is not missed.
+  useLayoutEffect(() => {
+    const follow = ({ oldURL }: HashChangeEvent) => {
+      if (mayLeave()) setRoute(readRoute());
+      else history.pushState(null, '', oldURL);
+    };
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);

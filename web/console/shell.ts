@@ -51,6 +51,6 @@ export function Shell({ session, leave }: { session: Session; leave: () => void 
         h('button', { type: 'button', onClick: leave }, 'Sign out'),
       ),
     ),
-    h('main', { id: 'main', tabIndex: -1, ref: main }, h(view, { rest })),
+    h('main', { id: 'main', tabIndex: -1, ref: main }, h(view, { rest, session })),
   );
 }

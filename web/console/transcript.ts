@@ -3,7 +3,7 @@ import type { ApiError } from './api.ts';
 import { MessageView } from './message.ts';
 import { History, type Row } from './transcript-history.ts';
 import { Scroll } from './transcript-scroll.ts';
-import { count, ErrorNote } from './ui.ts';
+import { counted, ErrorNote } from './ui.ts';
 
 const refreshMillis = 10_000;
 
@@ -94,7 +94,7 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
         h(
           'button',
           { type: 'button', class: scroll.unseen > 0 ? 'primary' : '', onClick: () => scroll.toNewest() },
-          scroll.unseen > 0 ? `${count(scroll.unseen)} new ${scroll.unseen === 1 ? 'message' : 'messages'}` : 'Newest',
+          scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : 'Newest',
         ),
     ),
   );

@@ -49,12 +49,17 @@ export function Time({ at, none = 'never' }: { at: number | null; none?: string 
 
 export const count = (n: number): string => n.toLocaleString();
 
-/** A dialog that is open while it is there; Escape and `close` end it. */
-export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
+/** `1 word`, `2 words`. */
+export const counted = (n: number, thing: string): string => `${count(n)} ${thing}${n === 1 ? '' : 's'}`;
+
+/** A dialog that is open while it is there; Escape and `close` end it. What had the focus before gets it back. */
+export function Dialog({ title, close, children }: { title: string; close: () => void; children?: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
+    const before = document.activeElement;
     element.current?.showModal();
+    return () => before instanceof HTMLElement && before.focus();
   }, []);
   return h(
     'dialog',

@@ -11,6 +11,8 @@ export type List<T> = {
   more: () => void;
   /** Begins anew, as after a change. */
   reload: () => void;
+  /** Puts rows that were changed in the place of what they were. */
+  change(change: (row: T) => T): void;
 };
 
 /** The rows of a list of the service, page after page. `path` undefined: not yet to be asked. */
@@ -56,7 +58,11 @@ export function useList<T>(path: string | undefined): List<T> {
     if (state.hasMore && !isLoading) void load(state.cursor);
   }, [state, isLoading, load]);
   const reload = useCallback(() => setTurn((turn) => turn + 1), []);
-  return { rows: state.rows, hasMore: state.hasMore, isLoading, error, more, reload };
+  const change = useCallback(
+    (change: (row: T) => T) => setState(({ rows, ...rest }) => ({ rows: rows.map(change), ...rest })),
+    [],
+  );
+  return { rows: state.rows, hasMore: state.hasMore, isLoading, error, more, reload, change };
 }
 
 function empty<T>() {

@@ -1,4 +1,4 @@
-import { h, useState } from './dom.ts';
+import { h, useEffect, useState } from './dom.ts';
 
 const themes = ['system', 'light', 'dark'] as const;
 type Theme = (typeof themes)[number];
@@ -17,6 +17,28 @@ export function applyTheme(theme: Theme = stored()): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
 }
+
+/** Whether the page is shown dark now, for what a style sheet cannot choose. */
+export function useIsDark(): boolean {
+  const [isDark, setDark] = useState(readIsDark);
+  useEffect(() => {
+    const follow = () => setDark(readIsDark());
+    const watch = new MutationObserver(follow);
+    watch.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+    systemIsDark.addEventListener('change', follow);
+    return () => {
+      watch.disconnect();
+      systemIsDark.removeEventListener('change', follow);
+    };
+  }, []);
+  return isDark;
+}
+
+const systemIsDark = matchMedia('(prefers-color-scheme: dark)');
+const readIsDark = (): boolean => {
+  const { theme } = document.documentElement.dataset;
+  return theme === undefined ? systemIsDark.matches : theme === 'dark';
+};
 
 export function ThemeChoice() {
   const [theme, setTheme] = useState(stored);

@@ -60,7 +60,7 @@ export async function main(argv: string[]): Promise<number> {
     print(help);
     return 0;
   }
-  if (name === '--version') {
+  if (name === '--version' || name === '-v') {
     print(readVersion());
     return 0;
   }

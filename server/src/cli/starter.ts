@@ -63,6 +63,7 @@ curl -s -X PATCH '${base}/v1/${ids.chunkPath}' ${bearer('knowledge')} ${edit}
 The embedding models:
 curl -s '${base}/v1/workspaces/current/models/model-types/text-embedding' ${bearer('app')}
 
+See and mend what it holds, signed in with the admin key: ${base}/console
 The API reference: ${base}/docs
 `;
 }

@@ -1,8 +1,3 @@
-import { limits } from '../contract/limits.ts';
-import type { CallerOf } from './caller.ts';
-import { digestOf, makeSessionSecret } from './secret.ts';
-import type { Store } from './store.ts';
-
 /** Somebody who is signed in to the console. It stands for an admin key as long as that opens something. */
 export type Session = {
   /** Of the secret in the cookie, which is kept nowhere. */
@@ -25,18 +20,4 @@ export interface Sessions {
   end(digest: string): Promise<void>;
   /** Forgets those that have expired. */
   trim(now: number): Promise<void>;
-}
-
-/** Signs in with a key of this digest; undefined where the key has ended meanwhile. */
-export async function openSession(
-  { sessions }: Store,
-  { key_id }: CallerOf<'admin'>,
-  key_digest: string,
-  now: number,
-): Promise<{ secret: string; session: SessionFound } | undefined> {
-  const secret = makeSessionSecret();
-  const digest = digestOf(secret);
-  await sessions.open({ digest, key_id, key_digest, created_at: now, expires_at: now + limits.sessionSeconds });
-  const session = await sessions.find(digest, now);
-  return session && { secret, session };
 }

@@ -87,11 +87,14 @@ export class Bearer {
     const byKey = this.opens(['admin']);
     const bearer = this;
     return function (request, reply, done) {
-      reply.header('cache-control', 'no-store');
+      const opened = (error?: Error) => {
+        if (error === undefined) reply.header('cache-control', 'no-store');
+        done(error);
+      };
       const { authorization } = request.headers;
       const isSession = authorization === undefined && sessionDigest(request.headers) !== undefined;
-      if (!isSession) return byKey.call(this, request, reply, done);
-      bearer.admitSession(request, reply).then(() => done(), done);
+      if (!isSession) return byKey.call(this, request, reply, opened);
+      bearer.admitSession(request, reply).then(() => opened(), opened);
     };
   }
 

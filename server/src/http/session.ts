@@ -1,5 +1,5 @@
 import { ConsoleSession, SignIn } from '../contract/admin.ts';
-import { openSession } from '../domain/session.ts';
+import { openSession } from '../domain/open-session.ts';
 import { requireContentType } from './body.ts';
 import { answers } from './openapi.ts';
 import type { Routes } from './routes.ts';
@@ -25,11 +25,13 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
     },
     onRequest: requireContentType('application/json'),
     handler: async (request, reply) => {
-      reply.headers(noStore);
       const { caller, digest } = await bearer.identify(request, request.body.key);
       const opened = await openSession(store, caller, digest, Math.floor(clock() / 1000));
       if (opened === undefined) return bearer.refuse(request.ip, 'unknown');
-      return reply.header('set-cookie', setCookie(request.headers, opened.secret)).send(opened.session);
+      return reply
+        .headers(noStore)
+        .header('set-cookie', setCookie(request.headers, opened.secret))
+        .send(opened.session);
     },
   });
 
@@ -45,8 +47,8 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
       response: answers({ 200: ConsoleSession }, [401]),
     },
     handler: async (request, reply) => {
-      reply.headers(noStore);
-      return bearer.admitSession(request, reply);
+      const session = await bearer.admitSession(request, reply);
+      return reply.headers(noStore).send(session);
     },
   });
 

@@ -54,7 +54,7 @@ export class SqlActivityReads implements ActivityReads {
   }
 
   async listUsage(question: UsageQuestion, place: ListPlace): Promise<UsageListed[]> {
-    const rows = await this.#engine.read(...sql.usage(this.#engine.dialect.usageSince, question, place));
+    const rows = await this.#engine.read(...sql.usage(this.#engine.dialect.usageDays, question, place));
     return rows.map(usageOf);
   }
 }

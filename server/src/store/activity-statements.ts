@@ -34,23 +34,28 @@ export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string 
     ORDER BY ${user}, c.last_message_at DESC, c.conversation_id DESC LIMIT ?`;
 }
 
-/** Days that became empty are left out. `days` gives sums by day, app and currency from a day on. */
+/**
+ * Days that became empty are left out. `days` is the table that it is added up from, in the order of one of its indexes, so
+ * that a page reads its own rows alone.
+ */
 export function usage(
   days: string,
   { since, app_id }: { since: number; app_id: string | undefined },
   { after, count }: ListPlace,
 ): [string, ...Value[]] {
   const [day = 0, app = '', currency = ''] = after ?? [];
-  const conditions: [string, Value[]][] = [['u.messages > 0', []]];
+  const conditions: [string, Value[]][] = [['u.day >= ?', [since]]];
   if (app_id !== undefined) conditions.push(['u.app_id = ?', [app_id]]);
   if (after !== undefined) {
     const beyond = 'u.day <= ? AND (u.day < ? OR (u.app_id, u.currency) > (?, ?))';
     conditions.push([beyond, [day, day, app, currency]]);
   }
   const text = `
-    SELECT u.day, u.app_id, a.name AS app_name, u.currency, u.messages, u.tokens, u.price_nanos
-    FROM ${days} u JOIN apps a ON a.id = u.app_id
+    SELECT u.day, u.app_id, (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.currency,
+      CAST(SUM(u.messages) AS BIGINT) AS messages, SUM(u.tokens) AS tokens, SUM(u.price_nanos) AS price_nanos
+    FROM ${days} u
     WHERE ${conditions.map(([condition]) => condition).join(' AND ')}
+    GROUP BY u.day, u.app_id, u.currency HAVING SUM(u.messages) > 0
     ORDER BY u.day DESC, u.app_id, u.currency LIMIT ?`;
-  return [text, since, ...conditions.flatMap(([, values]) => values), count];
+  return [text, ...conditions.flatMap(([, values]) => values), count];
 }

@@ -65,7 +65,7 @@ export class SqlAdminReads implements AdminReads {
   }
 
   listSegments(dataset_id: string, document_id: string, place: ListPlace): Promise<SegmentListed[]> {
-    return this.#list(sql.lists.segments, place, dataset_id, document_id);
+    return this.#list(sql.lists.segments, place, dataset_id, dataset_id, document_id);
   }
 
   listChildChunks(dataset_id: string, segment_id: string, place: ListPlace): Promise<ChildChunk[]> {

@@ -7,7 +7,7 @@ import type { Value } from './engine.ts';
 export const sorted = (column: string): string => `substr(${column}, 1, ${sortedCharsMax})`;
 
 export type List = {
-  /** SELECT … FROM …, with its joins. */
+  /** SELECT … FROM …, with its joins; values of its own come first. */
   select: string;
   /** What limits it, each with one `?` for each of its values. */
   where?: readonly string[];
@@ -52,7 +52,7 @@ export const lists = {
   segments: {
     select: `
       SELECT s.id, s.position, s.content, (
-        SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = s.dataset_id AND c.segment_id = s.id
+        SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ? AND c.segment_id = s.id
       ) AS child_chunk_count
       FROM segments s`,
     where: ['s.dataset_id = ?', 's.document_id = ?'],

@@ -1,6 +1,6 @@
 import type { Author } from '../domain/audit.ts';
 import type { ChildChunkEdit, HeldVersion, MessagePlace, PageFound, PageShape, Purge } from '../domain/store.ts';
-import type { SessionChange } from './sessions.ts';
+import type { SessionChange } from './session-statements.ts';
 import type { Spooled } from './spool.ts';
 
 export type Row = Record<string, unknown>;
@@ -56,6 +56,6 @@ export type Dialect = {
   /** True where the column is among the values of one list parameter. */
   among(column: string): string;
   list(values: readonly string[]): Value;
-  /** What was used by day, app and currency, as a table in parentheses. Parameters: the first day. */
-  usageSince: string;
+  /** The table that what apps used in a day is added up from. */
+  usageDays: string;
 };

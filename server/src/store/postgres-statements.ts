@@ -37,10 +37,7 @@ export const findVersions = `
 export const dialect: Dialect = {
   among: (column) => `${column} = ANY(?)`,
   list: (values) => values,
-  usageSince: `(
-    SELECT day, app_id, currency, CAST(SUM(messages) AS BIGINT) AS messages, SUM(tokens) AS tokens,
-      SUM(price_nanos) AS price_nanos
-    FROM conversation_days WHERE day >= ? GROUP BY day, app_id, currency)`,
+  usageDays: 'conversation_days',
 };
 
 /**

@@ -20,7 +20,7 @@ import { type Engine, type Row, unitsOf, type Value, type Write, type WriteOptio
 import type { PostgresPool, Transaction } from './postgres-pool.ts';
 import { BulkRecordWriter } from './postgres-records.ts';
 import * as postgres from './postgres-statements.ts';
-import { changeSession } from './sessions.ts';
+import { changeSession } from './session-statements.ts';
 import { readSpool, type Spooled, type SpooledRecord } from './spool.ts';
 import * as sql from './statements.ts';
 import { type ConversationVersion, VersionChecks } from './version-checks.ts';

@@ -9,7 +9,7 @@ import * as audit from './audit.ts';
 import { AuditTally } from './audit-tally.ts';
 import type { Write } from './engine.ts';
 import { inPlainWords } from './plain-words.ts';
-import { changeSession } from './sessions.ts';
+import { changeSession } from './session-statements.ts';
 import { readSpool, type Spooled } from './spool.ts';
 import { sqliteBusy, sqliteCode, sqlitePassing, sqliteReadOnly } from './sqlite-codes.ts';
 import { Connection } from './sqlite-connection.ts';

@@ -21,7 +21,7 @@ const batchUnits = 65_536;
 const dialect: Dialect = {
   among: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   list: (values) => JSON.stringify(values),
-  usageSince: '(SELECT * FROM usage_days WHERE day >= ?)',
+  usageDays: 'usage_days',
 };
 
 /** The embedded engine: this thread reads, the writer's thread writes. */

@@ -1,6 +1,6 @@
 /** How what messages used is kept and forgotten. */
 
-const add = (table: string) => `DO UPDATE SET messages = ${table}.messages + excluded.messages,
+const add = (table: string) => `messages = ${table}.messages + excluded.messages,
     tokens = ${table}.tokens + excluded.tokens, price_nanos = ${table}.price_nanos + excluded.price_nanos`;
 
 /** In the order of `addDay`'s parameters. */
@@ -15,7 +15,7 @@ export const dayColumns = [
 ] as const;
 
 const intoDays = `INSERT INTO conversation_days (${dayColumns.join(', ')})`;
-const onDay = `ON CONFLICT (conversation_id, day, currency) ${add('conversation_days')}`;
+const onDay = `ON CONFLICT (conversation_id, day, currency) DO UPDATE SET ${add('conversation_days')}`;
 
 /** One row, the embedded engine's way. */
 export const addDay = `${intoDays} VALUES (?, ?, ?, ?, ?, ?, ?) ${onDay}`;
@@ -28,7 +28,7 @@ export const addDays = `${intoDays}
 /** The embedded engine's sums by app. Parameters: day, app_id, currency, messages, tokens, price_nanos. */
 export const addAppDay = `
   INSERT INTO usage_days (day, app_id, currency, messages, tokens, price_nanos) VALUES (?, ?, ?, ?, ?, ?)
-  ON CONFLICT (day, app_id, currency) ${add('usage_days')}`;
+  ON CONFLICT (day, app_id, currency) DO UPDATE SET ${add('usage_days')}`;
 
 /** Before `conversation_days` are deleted. `chosen` selects conversations. */
 export const subtractFromApps = (chosen: string) => `

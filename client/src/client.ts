@@ -1,0 +1,117 @@
+import { Aborted } from './errors.ts';
+import { type CallOptions, Transport, type TransportOptions } from './transport.ts';
+import type {
+  ChildChunk,
+  GetAvailableModelsPath,
+  GetChildChunkPath,
+  GetConversationHistoryQuery,
+  Message,
+  MessagePage,
+  ModelProvider,
+} from './types.ts';
+
+export type BackscrollOptions = TransportOptions;
+export type ListMessagesQuery = GetConversationHistoryQuery;
+/** `limit` is the size of the pages that are read, `first_id` where to begin: with the message before that one. */
+export type HistoryQuery = Omit<GetConversationHistoryQuery, 'page_order'>;
+export type ChildChunkPath = GetChildChunkPath;
+export type ChildChunkEdit = ChildChunkPath & { content: string };
+/** A child chunk and the tag of the text it has. */
+export type TaggedChildChunk = ChildChunk & { etag: string };
+export type ModelType = GetAvailableModelsPath['model_type'];
+export type UpdateOptions = CallOptions & {
+  /** Replace the text only if it is the one with this `etag`; otherwise `PreconditionFailed`. */
+  ifMatch?: string | undefined;
+};
+
+/** A Backscroll service, seen with one key. */
+export class Backscroll {
+  readonly #transport: Transport;
+
+  constructor(options: BackscrollOptions) {
+    this.#transport = new Transport(options);
+  }
+
+  /** One page of a conversation. For all of it, see `history`. Takes an app key. */
+  async listMessages(query: ListMessagesQuery, options: CallOptions = {}): Promise<MessagePage> {
+    const path = `/messages?${searchOf(query)}`;
+    return (await this.#transport.send<MessagePage>({ method: 'GET', path }, options)).body;
+  }
+
+  /**
+   * Walks back through a conversation, from its newest message to its oldest, each once, whatever is added meanwhile.
+   * The next page is on its way while one is looked at; leaving the loop ends that. Takes an app key.
+   */
+  async *history(query: HistoryQuery, options: CallOptions = {}): AsyncGenerator<Message, void, undefined> {
+    const { signal } = options;
+    const walk = new AbortController();
+    const abort = () => walk.abort(signal?.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort);
+    const load = (first_id: string | undefined): Promise<MessagePage> => {
+      const asked = { ...query, limit: query.limit ?? 100, first_id, page_order: 'newest_first' as const };
+      const page = this.listMessages(asked, { ...options, signal: walk.signal });
+      // Where it fails is told when its turn comes, and never if the loop is left before.
+      page.catch(() => undefined);
+      return page;
+    };
+    try {
+      let next: Promise<MessagePage> | undefined = load(query.first_id);
+      while (next !== undefined) {
+        const { data, has_more }: MessagePage = await next;
+        const oldest = data.at(-1);
+        next = has_more && oldest ? load(oldest.id) : undefined;
+        for (const message of data) {
+          if (signal?.aborted) throw new Aborted('the walk was aborted', { cause: signal.reason });
+          yield message;
+        }
+      }
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      walk.abort();
+    }
+  }
+
+  /** The child chunk as it stands. Takes a knowledge key. */
+  async getChildChunk(path: ChildChunkPath, options: CallOptions = {}): Promise<TaggedChildChunk> {
+    return this.#chunk({ method: 'GET', path: pathOf(path) }, options);
+  }
+
+  /**
+   * Replaces the text of a child chunk; when it answers, the text is on disk. With `ifMatch` it overwrites nothing that the
+   * caller has not seen. Safe to repeat, and repeated where the answer was lost. Takes a knowledge key.
+   */
+  async updateChildChunk(edit: ChildChunkEdit, options: UpdateOptions = {}): Promise<TaggedChildChunk> {
+    const { ifMatch, ...call } = options;
+    const headers = ifMatch === undefined ? undefined : { 'if-match': ifMatch };
+    return this.#chunk({ method: 'PATCH', path: pathOf(edit), headers, body: { content: edit.content } }, call);
+  }
+
+  /** Providers with their models of one type. Takes an app key or a knowledge key. */
+  async listModels(model_type: ModelType, options: CallOptions = {}): Promise<ModelProvider[]> {
+    const path = `/workspaces/current/models/model-types/${segmentOf('model_type', model_type)}`;
+    return (await this.#transport.send<{ data: ModelProvider[] }>({ method: 'GET', path }, options)).body.data;
+  }
+
+  async #chunk(request: Parameters<Transport['send']>[0], options: CallOptions): Promise<TaggedChildChunk> {
+    const { body, headers } = await this.#transport.send<{ data: ChildChunk }>(request, options);
+    // A proxy that compresses calls the tag weak, and a weak one matches nothing. It names the text, however it is packed.
+    return { ...body.data, etag: (headers.get('etag') ?? '').replace(/^W\//, '') };
+  }
+}
+
+function searchOf(query: Record<string, string | number | undefined>): URLSearchParams {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+}
+
+function pathOf({ dataset_id, document_id, segment_id, child_chunk_id }: ChildChunkPath): string {
+  const chunk = `${segmentOf('segment_id', segment_id)}/child_chunks/${segmentOf('child_chunk_id', child_chunk_id)}`;
+  return `/datasets/${segmentOf('dataset_id', dataset_id)}/documents/${segmentOf('document_id', document_id)}/segments/${chunk}`;
+}
+
+/** One part of a path. Dots alone would lead to another path than the caller meant. */
+function segmentOf(name: string, id: string): string {
+  if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError(`${name} must be an id`);
+  return encodeURIComponent(id);
+}

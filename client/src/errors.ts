@@ -1,0 +1,98 @@
+import type { ErrorAnswer } from './types.ts';
+
+/** Whatever this package throws once a client is made. No key is ever part of it. */
+export class BackscrollError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** No answer in the time given to one attempt. Whether the request was carried out is not known. */
+export class Timeout extends BackscrollError {}
+
+/** The service could not be reached, or the connection broke. Whether the request was carried out is not known. */
+export class Connection extends BackscrollError {}
+
+/** The caller's `AbortSignal` ended the call; `cause` is the signal's reason. */
+export class Aborted extends BackscrollError {}
+
+export type ApiErrorDetails = {
+  status: number;
+  code: string;
+  requestId: string | undefined;
+  retryAfter: number | undefined;
+};
+
+/** The service answered with an error. Itself only for codes that this version does not know. */
+export class ApiError extends BackscrollError {
+  /** The HTTP status. */
+  readonly status: number;
+  /** What went wrong, for programs: `not_found`, `invalid_param`, … */
+  readonly code: string;
+  /** `X-Request-Id` of the answer: the line of the service's log that tells more. */
+  readonly requestId: string | undefined;
+  /** Seconds after which to come back, where the service said so. */
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, { status, code, requestId, retryAfter }: ApiErrorDetails) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** 400 `invalid_param`: a parameter or body field is missing, malformed or out of range; the message names it. */
+export class InvalidParam extends ApiError {}
+/** 400 `bad_request`: the service could not read the request. */
+export class BadRequest extends ApiError {}
+/** 400 `not_chat_app`: the key's app has no conversations. */
+export class NotChatApp extends ApiError {}
+/** 401 `unauthorized`: the key is unknown, expired, revoked or of another kind. */
+export class Unauthorized extends ApiError {}
+/** 404 `not_found`: it does not exist, or not for this key. */
+export class NotFound extends ApiError {}
+/** 405 `method_not_allowed`: mostly a `baseUrl` that leads somewhere else. */
+export class MethodNotAllowed extends ApiError {}
+/** 408 `request_timeout`: the request took too long to arrive. */
+export class RequestTimeout extends ApiError {}
+/** 412 `precondition_failed`: the text is no longer the one that `ifMatch` names. Nothing was changed by this answer. */
+export class PreconditionFailed extends ApiError {}
+/** 413 `payload_too_large`. */
+export class PayloadTooLarge extends ApiError {}
+/** 415 `unsupported_media_type`. */
+export class UnsupportedMediaType extends ApiError {}
+/** 429 `too_many_requests`: come back after `retryAfter` seconds. */
+export class TooManyRequests extends ApiError {}
+/** 431 `headers_too_large`. */
+export class HeadersTooLarge extends ApiError {}
+/** 500 `internal_server_error`: a fault of the service. */
+export class InternalServerError extends ApiError {}
+/** 503 `service_unavailable`: overloaded, shutting down or without its database. */
+export class ServiceUnavailable extends ApiError {}
+/** Something between us and the service answered: an error page of a proxy, a redirect, a `baseUrl` that is another's. */
+export class UnexpectedAnswer extends ApiError {}
+
+const classes: Readonly<Record<ErrorAnswer['code'], typeof ApiError>> = {
+  invalid_param: InvalidParam,
+  bad_request: BadRequest,
+  not_chat_app: NotChatApp,
+  unauthorized: Unauthorized,
+  not_found: NotFound,
+  method_not_allowed: MethodNotAllowed,
+  request_timeout: RequestTimeout,
+  precondition_failed: PreconditionFailed,
+  payload_too_large: PayloadTooLarge,
+  unsupported_media_type: UnsupportedMediaType,
+  too_many_requests: TooManyRequests,
+  headers_too_large: HeadersTooLarge,
+  internal_server_error: InternalServerError,
+  service_unavailable: ServiceUnavailable,
+};
+
+/** The class for a code; codes of later versions get the base class. */
+export function classOf(code: string): typeof ApiError {
+  return Object.hasOwn(classes, code) ? classes[code as ErrorAnswer['code']] : ApiError;
+}

@@ -1,0 +1,208 @@
+import {
+  Aborted,
+  type ApiError,
+  type BackscrollError,
+  Connection,
+  classOf,
+  Timeout,
+  UnexpectedAnswer,
+} from './errors.ts';
+import { limits, waitBefore } from './retry.ts';
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export type TransportOptions = {
+  /** Where the API is, with its version: `https://backscroll.example.com/v1`. */
+  baseUrl: string;
+  /** The secret of an app or knowledge key. It is sent to `baseUrl` and shown nowhere. */
+  key: string;
+  /** Another `fetch` than the runtime's own. */
+  fetch?: Fetch | undefined;
+  /** Milliseconds that one attempt may take, its answer read whole. Default 10,000. */
+  timeout?: number | undefined;
+  /** How often a failed call is tried again. Default 2. */
+  retries?: number | undefined;
+  /** Milliseconds to wait before a retry at most; a service that asks for more gets no retry. Default 30,000. */
+  maxWait?: number | undefined;
+};
+
+/** What may differ from call to call. */
+export type CallOptions = {
+  /** Ends the call with `Aborted`, also while it waits for a retry. */
+  signal?: AbortSignal | undefined;
+  timeout?: number | undefined;
+  retries?: number | undefined;
+};
+
+/**
+ * Every request of this API may be sent again: GET changes nothing, and a repeated PATCH of the same text leaves what
+ * one would have left. docs/decisions has the reasoning for `If-Match`.
+ */
+export type ApiRequest = {
+  method: 'GET' | 'PATCH';
+  path: string;
+  headers?: Record<string, string> | undefined;
+  body?: unknown;
+};
+
+export type Answer<Body> = { body: Body; headers: Headers };
+
+/** Sends requests, tries again what may be tried again, and gives an answer or one of the errors. */
+export class Transport {
+  readonly #baseUrl: string;
+  readonly #key: string;
+  readonly #fetch: Fetch;
+  readonly #timeout: number;
+  readonly #retries: number;
+  readonly #maxWait: number;
+
+  constructor(options: TransportOptions) {
+    this.#baseUrl = checkBaseUrl(options.baseUrl);
+    this.#key = checkKey(options.key);
+    this.#fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+    this.#timeout = checkNumber('timeout', options.timeout ?? limits.timeoutMillis, 1);
+    this.#retries = checkNumber('retries', options.retries ?? limits.retries, 0);
+    this.#maxWait = checkNumber('maxWait', options.maxWait ?? limits.waitMillisMax, 0);
+  }
+
+  async send<Body>(request: ApiRequest, { signal, ...options }: CallOptions): Promise<Answer<Body>> {
+    const timeout = checkNumber('timeout', options.timeout ?? this.#timeout, 1);
+    const retries = checkNumber('retries', options.retries ?? this.#retries, 0);
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#attempt<Body>(request, timeout, signal);
+      } catch (error) {
+        const wait = attempt < retries ? waitBefore(attempt, error as BackscrollError, this.#maxWait) : undefined;
+        if (wait === undefined) throw error;
+        await sleep(wait, signal);
+      }
+    }
+  }
+
+  async #attempt<Body>(request: ApiRequest, timeout: number, signal: AbortSignal | undefined): Promise<Answer<Body>> {
+    if (signal?.aborted) throw abortedBy(signal);
+    const attempt = new AbortController();
+    const abort = () => attempt.abort();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      abort();
+    }, timeout);
+    signal?.addEventListener('abort', abort);
+    let response: Response;
+    let text: string;
+    try {
+      response = await this.#fetch(`${this.#baseUrl}${request.path}`, this.#init(request, attempt.signal));
+      text = await response.text();
+    } catch (error) {
+      if (signal?.aborted) throw abortedBy(signal);
+      if (isLate) throw new Timeout(`no answer within ${timeout} ms`);
+      throw new Connection(this.#withoutKey(reasonOf(error)));
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+    const body = parseObject(text);
+    if (response.ok && body !== undefined) return { body: body as Body, headers: response.headers };
+    throw this.#errorOf(response, body);
+  }
+
+  #init({ method, headers, body }: ApiRequest, signal: AbortSignal): RequestInit {
+    return {
+      method,
+      signal,
+      // The API never redirects, and the key is for nobody else.
+      redirect: 'manual',
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${this.#key}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+  }
+
+  #errorOf({ ok, status, headers }: Response, body: Record<string, unknown> | undefined): ApiError {
+    const details = {
+      status,
+      requestId: headers.get('x-request-id') ?? undefined,
+      retryAfter: retryAfterOf(headers),
+    };
+    const { code, message } = body ?? {};
+    if (!ok && typeof code === 'string' && typeof message === 'string')
+      return new (classOf(code))(this.#withoutKey(message), { ...details, code });
+    const words = `an answer with status ${status} that is not the service's: check baseUrl and what lies between`;
+    return new UnexpectedAnswer(words, { ...details, code: 'unexpected_answer' });
+  }
+
+  /** What others say may quote what was sent. */
+  #withoutKey(text: string): string {
+    return text.replaceAll(this.#key, '[key]');
+  }
+}
+
+function checkBaseUrl(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const isPlain =
+    url && /^https?:$/.test(url.protocol) && `${url.username}${url.password}${url.search}${url.hash}` === '';
+  // Not shown: it may hold a password.
+  if (!isPlain) throw new TypeError('baseUrl must be an http or https address without user, query and fragment');
+  return given.trim().replace(/\/+$/, '');
+}
+
+function checkKey(key: string): string {
+  // A header takes nothing else, and the runtime's own message would show the key.
+  if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
+    throw new TypeError('key must be the secret of an API key');
+  return key;
+}
+
+function checkNumber(name: string, value: number, min: number): number {
+  if (Number.isInteger(value) && value >= min && value <= limits.timerMillisMax) return value;
+  throw new TypeError(`${name} must be a whole number from ${min} to ${limits.timerMillisMax}, not ${value}`);
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runtimes say little in the message, and why in its cause. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
+  const why = cause?.code ?? cause?.message;
+  return `the service could not be reached: ${message ?? error}${why ? ` (${why})` : ''}`;
+}
+
+/** `Retry-After` in seconds, given as such or as a date, which counts from the service's own clock. */
+function retryAfterOf(headers: Headers): number | undefined {
+  const value = headers.get('retry-after')?.trim();
+  if (!value) return undefined;
+  if (/^\d+$/.test(value)) return Number(value);
+  const date = Date.parse(value);
+  if (Number.isNaN(date)) return undefined;
+  const now = Date.parse(headers.get('date') ?? '') || Date.now();
+  return Math.max(0, (date - now) / 1000);
+}
+
+function abortedBy(signal: AbortSignal): Aborted {
+  return new Aborted('the call was aborted', { cause: signal.reason });
+}
+
+/** Ends early where the signal does; the next attempt then finds it aborted. */
+function sleep(millis: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, signal?.aborted ? 0 : millis);
+    signal?.addEventListener('abort', end);
+  });
+}

@@ -1,0 +1,344 @@
+// Written by `npm run types` from openapi.json.
+
+/** List Conversation Messages: query. */
+export type GetConversationHistoryQuery = {
+  /** Conversation to read. */
+  conversation_id: string;
+  /** End-user identifier defined by the calling app. */
+  user?: string | undefined;
+  /** Cursor: answer only messages older than the one with this id. */
+  first_id?: string | undefined;
+  /** Number of messages returned per request. */
+  limit?: number | undefined;
+  /** Order inside the page; the same messages either way. Default: the setting PAGE_ORDER. */
+  page_order?: 'newest_first' | 'oldest_first' | undefined;
+};
+
+/** Update Child Chunk: path. */
+export type UpdateChildChunkPath = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+  /** Document ID. */
+  document_id: string;
+  /** Parent chunk ID. */
+  segment_id: string;
+  /** Child chunk ID. */
+  child_chunk_id: string;
+};
+
+/** Get Child Chunk: path. */
+export type GetChildChunkPath = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+  /** Document ID. */
+  document_id: string;
+  /** Parent chunk ID. */
+  segment_id: string;
+  /** Child chunk ID. */
+  child_chunk_id: string;
+};
+
+/** Get Available Models: path. */
+export type GetAvailableModelsPath = {
+  /** Model type. */
+  model_type: 'text-embedding' | 'rerank' | 'llm' | 'tts' | 'speech2text' | 'moderation';
+};
+
+export type AgentThought = {
+  /** Thought ID. */
+  id: string;
+  /** Chain ID. */
+  chain_id: string | null;
+  /** Message the thought belongs to. */
+  message_id: string;
+  /** Position of the thought. */
+  position: number;
+  /** What the model is thinking. */
+  thought: string;
+  /** Tools called, separated by `;`. */
+  tool: string;
+  /** Labels for tools used. */
+  tool_labels: Record<string, unknown> | null;
+  /** Tool input, in JSON format. */
+  tool_input: string;
+  /** Response from tool calls. */
+  observation: string;
+  /** File IDs related to the thought. */
+  files: string[];
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+};
+
+export type ChildChunk = {
+  /** Child chunk ID. */
+  id: string;
+  /** Parent chunk ID. */
+  segment_id: string;
+  /** Child chunk text. */
+  content: string;
+  /** Position. */
+  position: number;
+  /** Word count. */
+  word_count: number;
+  /** Kind of child chunk: `automatic` as split, `customized` once edited. */
+  type: string;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Time of the last change. Unix epoch seconds. */
+  updated_at: number;
+};
+
+/** Every error, whatever was asked. */
+export type ErrorAnswer = {
+  /** The HTTP status. */
+  status: number;
+  /** What went wrong, for programs. */
+  code:
+    | 'invalid_param'
+    | 'bad_request'
+    | 'not_chat_app'
+    | 'unauthorized'
+    | 'not_found'
+    | 'method_not_allowed'
+    | 'request_timeout'
+    | 'precondition_failed'
+    | 'payload_too_large'
+    | 'unsupported_media_type'
+    | 'too_many_requests'
+    | 'headers_too_large'
+    | 'internal_server_error'
+    | 'service_unavailable';
+  /** What went wrong, for people. */
+  message: string;
+};
+
+export type Feedback = {
+  /** `like` (positive) or `dislike` (negative). */
+  rating: 'like' | 'dislike';
+};
+
+export type FormDefinition = {
+  /** Unique form identifier. */
+  form_id: string;
+  /** Human Input node that generated the form. */
+  node_id: string;
+  /** Title of that node. */
+  node_title: string;
+  /** Markdown or text shown with the form. */
+  form_content: string;
+  /** Input fields. */
+  inputs: FormInput[];
+  /** Action buttons. */
+  actions: UserAction[];
+  /** Whether to display the form in the UI. */
+  display_in_ui: boolean;
+  /** Token for form submission authentication. */
+  form_token: string | null;
+  /** Resolved defaults, keyed by output variable name. */
+  resolved_default_values: Record<string, unknown>;
+  /** Unix timestamp when the form expires. */
+  expiration_time: number;
+};
+
+export type FormInput = {
+  /** `paragraph` multi-line text, `select` single choice, `file` single upload, `file-list` multiple uploads. */
+  type: 'paragraph' | 'select' | 'file' | 'file-list';
+  /** Variable where the value is stored. */
+  output_variable_name: string;
+  /** Default value of a form input. */
+  default: FormInputDefault | null;
+};
+
+export type FormInputDefault = {
+  /** `variable` for workflow variables, `constant` for static values. */
+  type: 'variable' | 'constant';
+  /** Variable selector path when type is `variable`. */
+  selector: string[];
+  /** Static value when type is `constant`. */
+  value: string;
+};
+
+export type FormSubmissionData = {
+  /** Human Input node of the form. */
+  node_id: string;
+  /** Title of that node. */
+  node_title: string;
+  /** The form as it was answered. */
+  rendered_content: string;
+  /** The clicked action button. */
+  action_id: string;
+  /** Display text of the clicked button. */
+  action_text: string;
+};
+
+export type HumanInputContent = {
+  /** Workflow run the content belongs to. */
+  workflow_run_id: string;
+  /** Whether the form has been submitted. */
+  submitted: boolean;
+  /** `human_input`. */
+  type: string;
+  /** Null when the content represents a submission response. */
+  form_definition: FormDefinition | null;
+  /** Null when the form has not been submitted yet. */
+  form_submission_data: FormSubmissionData | null;
+};
+
+export type Message = {
+  /** Message ID. */
+  id: string;
+  /** Conversation ID. */
+  conversation_id: string;
+  /** Parent message for threaded conversations. */
+  parent_message_id: string | null;
+  /** Input variables for this message. */
+  inputs: Record<string, unknown>;
+  /** User query text. */
+  query: string;
+  /** Assistant answer text. */
+  answer: string;
+  /** `normal` for successful messages; `error` when generation failed. */
+  status: 'normal' | 'error';
+  /** Error message when status is `error`. */
+  error: string | null;
+  /** Files attached to the message. */
+  message_files: MessageFile[];
+  /** User feedback. */
+  feedback: Feedback | null;
+  /** Resources used for the message. */
+  retriever_resources: RetrieverResource[];
+  /** Agent thought steps. */
+  agent_thoughts: AgentThought[];
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Additional execution content, such as human input form data. */
+  extra_contents: HumanInputContent[];
+  /** Tokens in the input message. */
+  message_tokens: number;
+  /** Tokens in the generated answer. */
+  answer_tokens: number;
+  /** Sum of message_tokens and answer_tokens. */
+  total_tokens: number;
+  /** Model provider latency in seconds. */
+  provider_response_latency: number;
+  /** Total price of the tokens; null when pricing is unavailable. */
+  total_price: string | null;
+  /** Currency of total_price; null when pricing is unavailable. */
+  currency: string | null;
+};
+
+export type MessageFile = {
+  /** File ID. */
+  id: string;
+  /** Original filename. */
+  filename: string;
+  /** File type, for example `image`. */
+  type: string;
+  /** Preview URL. */
+  url: string | null;
+  /** MIME type. */
+  mime_type: string | null;
+  /** Size in bytes. */
+  size: number | null;
+  /** `remote_url` (URL-based), `local_file` (uploaded), `tool_file` (tool-generated). */
+  transfer_method: 'remote_url' | 'local_file' | 'tool_file';
+  /** `user` for user-uploaded, `assistant` for assistant-generated files. */
+  belongs_to: 'user' | 'assistant' | null;
+  /** Upload file ID when transferred via `local_file`. */
+  upload_file_id: string | null;
+};
+
+export type MessagePage = {
+  /** Number of items per page. */
+  limit: number;
+  /** Whether more messages exist. */
+  has_more: boolean;
+  /** The messages. */
+  data: Message[];
+};
+
+export type Model = {
+  /** Model name. */
+  model: string;
+  /** Label by locale key. */
+  label: Record<string, string>;
+  /** Model type. */
+  model_type: 'text-embedding' | 'rerank' | 'llm' | 'tts' | 'speech2text' | 'moderation';
+  /** Features of the model, or null. */
+  features: unknown;
+  /** Origin of the model definition, for example `predefined-model`. */
+  fetch_from: string;
+  /** Model properties, for example `context_size`. */
+  model_properties: Record<string, unknown>;
+  /** Model status, for example `active`. */
+  status: string;
+  /** Whether the model is deprecated. */
+  deprecated: boolean;
+  /** Whether load balancing is enabled. */
+  load_balancing_enabled: boolean;
+  /** Whether invalid load-balancing configurations exist. */
+  has_invalid_load_balancing_configs: boolean;
+};
+
+export type ModelProvider = {
+  /** Provider identifier made of slash-separated parts. */
+  provider: string;
+  /** Label by locale key. */
+  label: Record<string, string>;
+  /** Icon URL by locale key. */
+  icon_small: Record<string, string>;
+  /** Icon for dark themes, or null. */
+  icon_small_dark: unknown;
+  /** Provider status, for example `active`. */
+  status: string;
+  /** Models of the requested type offered by the provider. */
+  models: Model[];
+  /** Workspace identifier. */
+  tenant_id: string;
+};
+
+export type RetrieverResource = {
+  /** Resource ID. */
+  id: string;
+  /** Message the resource belongs to. */
+  message_id: string;
+  /** Position in the list. */
+  position: number;
+  /** Knowledge base ID. */
+  dataset_id: string;
+  /** Knowledge base name. */
+  dataset_name: string;
+  /** Document ID. */
+  document_id: string;
+  /** Document name. */
+  document_name: string;
+  /** Type of data source. */
+  data_source_type: string;
+  /** Chunk ID within the document. */
+  segment_id: string;
+  /** Similarity score. */
+  score: number;
+  /** Times the chunk was hit. */
+  hit_count: number;
+  /** Words in the chunk. */
+  word_count: number;
+  /** Position of the chunk in the document. */
+  segment_position: number;
+  /** Hash of the index node. */
+  index_node_hash: string;
+  /** Content snippet. */
+  content: string;
+  /** Summary of the chunk content. */
+  summary: string | null;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+};
+
+export type UserAction = {
+  /** Action ID. */
+  id: string;
+  /** Button text. */
+  title: string;
+  /** Style of the button. */
+  button_style: 'primary' | 'default' | 'accent' | 'ghost';
+};

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { loadStarter } from '../../server/src/cli/starter.ts';
+import { type Service, startService } from '../../server/test/harness.ts';
+
+const run = promisify(execFile);
+const here = fileURLToPath(new URL('..', import.meta.url));
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const readme = readFileSync(join(here, 'README.md'), 'utf8');
+
+/** Each of the lines must be refused, or the compiler complains. */
+const misuse = `
+import { Backscroll, NotFound } from 'backscroll-client';
+// @ts-expect-error
+const backscroll = new Backscroll({ baseUrl: 'http://127.0.0.1/v1' });
+// @ts-expect-error
+await backscroll.listModels('video');
+// @ts-expect-error
+for await (const message of backscroll.history({})) message.query.length;
+// @ts-expect-error
+for await (const message of backscroll.history({ conversation_id: 'c' })) message.question;
+export const status = (error: NotFound): string =>
+  // @ts-expect-error
+  error.status;
+`;
+
+/** The pinned Node.js, and the machine's own where it is new enough. */
+function runtimes(): string[] {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
+  const own = folders.map((folder) => join(folder, 'node')).find((file) => existsSync(file));
+  const versionOf = (node: string) =>
+    Number(/^v(\d+)/.exec(execFileSync(node, ['--version'], { encoding: 'utf8' }))?.[1]);
+  return [process.execPath, ...(own !== undefined && versionOf(own) >= 20 ? [own] : [])];
+}
+
+describe('the package', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'backscroll-client-'));
+  let files: string[] = [];
+  let service: Service;
+  let program = '';
+
+  before(async () => {
+    const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: here });
+    const [{ filename, files: inside }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')));
+    files = inside.map(({ path }: { path: string }) => path);
+    writeFileSync(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
+    const quiet = ['--offline', '--no-audit', '--no-fund', '--no-package-lock'];
+    await run('npm', ['install', ...quiet, join(folder, filename)], { cwd: folder });
+
+    service = await startService('sqlite');
+    const secrets = await loadStarter(service.store);
+    program = [...readme.matchAll(/^```js\n(.*?)^```$/gms)]
+      .map(([, code]) => code)
+      .join('\n')
+      .replaceAll('http://127.0.0.1:5001', service.base)
+      .replaceAll('app-…', secrets.app)
+      .replaceAll('dataset-…', secrets.knowledge);
+    writeFileSync(join(folder, 'readme.js'), program);
+  });
+  after(async () => {
+    rmSync(folder, { recursive: true, force: true });
+    await service?.close();
+  });
+
+  it('holds JavaScript, types, a licence and a README, and nothing else', () => {
+    const modules = ['client', 'errors', 'index', 'retry', 'transport', 'types'];
+    const built = modules.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
+    assert.deepEqual(files.sort(), ['LICENSE', 'README.md', ...built, 'package.json'].sort());
+    const licence = (path: string) => readFileSync(join(path, 'LICENSE'), 'utf8');
+    assert.equal(licence(here), licence(repository));
+    const { dependencies } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'));
+    assert.equal(dependencies, undefined);
+  });
+
+  it('runs every example of the README, on every Node.js at hand', async () => {
+    const expected = /-> .*\n5\n.*conversation not exists\n$/s;
+    for (const node of runtimes()) {
+      const { stdout, stderr } = await run(node, ['readme.js'], { cwd: folder });
+      assert.match(stdout, expected, node);
+      assert.equal(stdout.split('\n').filter((line) => line.includes(' -> ')).length >= 45, true, 'the whole history');
+      assert.equal(stderr, '', node);
+    }
+    const edited = await service.ask('GET', chunkPathOf(program), { key: /dataset-[\w-]+/.exec(program)?.[0] });
+    assert.match(edited.body.data.content, /Keep the screw\./);
+  });
+
+  it('has types that every example of the README fits, and a misuse does not', async () => {
+    const typeRoots = [join(repository, 'node_modules', '@types')];
+    const checks = { strict: true, checkJs: true, allowJs: true, noEmit: true, exactOptionalPropertyTypes: true };
+    const compilerOptions = { ...checks, target: 'es2022', module: 'nodenext', types: ['node'], typeRoots };
+    const files = ['readme.js', 'misuse.ts'];
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+    writeFileSync(join(folder, 'misuse.ts'), misuse);
+    const tsc = join(repository, 'node_modules', '.bin', 'tsc');
+    const { stdout } = await run(tsc, ['-p', folder]).catch(({ stdout }) => ({ stdout }));
+    assert.equal(stdout, '');
+  });
+
+  it('has a README that names every error', () => {
+    const classes = readFileSync(join(here, 'src', 'errors.ts'), 'utf8').matchAll(/^export class (\w+)/gm);
+    for (const [, name = ''] of classes) assert.ok(readme.includes(`\`${name}\``), name);
+  });
+});
+
+function chunkPathOf(text: string): string {
+  const id = (name: string) => new RegExp(`${name}: '([\\w-]+)'`).exec(text)?.[1];
+  const document = `/v1/datasets/${id('dataset_id')}/documents/${id('document_id')}`;
+  return `${document}/segments/${id('segment_id')}/child_chunks/${id('child_chunk_id')}`;
+}

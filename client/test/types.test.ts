@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { readDocument, renderTypes } from '../scripts/types.ts';
+
+const source = new URL('../src/', import.meta.url);
+const files = readdirSync(source).map((name) => ({ name, text: readFileSync(new URL(name, source), 'utf8') }));
+
+describe('the source', () => {
+  it('has the types that openapi.json gives (`npm run types` writes them)', () => {
+    assert.equal(files.find(({ name }) => name === 'types.ts')?.text, renderTypes(readDocument()));
+  });
+
+  it('imports nothing but itself, and asks nothing of a runtime but the web', () => {
+    assert.ok(files.length >= 5);
+    for (const { name, text } of files) {
+      const imported = [...text.matchAll(/\bfrom '([^']+)'|\bimport\(/g)].map(([, from]) => from ?? 'import()');
+      assert.deepEqual(
+        imported.filter((from) => !/^\.\/[\w-]+\.ts$/.test(from)),
+        [],
+        name,
+      );
+      assert.doesNotMatch(text, /\b(?:process|Buffer|require|Deno|Bun|window)\b\s*[.(]/, name);
+    }
+  });
+
+  it('has no file over 300 lines but the one that is written by a program', () => {
+    const long = files.filter(({ text }) => text.split('\n').length > 300).map(({ name }) => name);
+    assert.deepEqual(
+      long.filter((name) => name !== 'types.ts'),
+      [],
+    );
+  });
+});
