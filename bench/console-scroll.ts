@@ -55,11 +55,11 @@ function* lines(): Generator<string> {
   }
 }
 
-type Watched = { frames: number[]; tasks: number[]; seen: number[]; gaps: number; blank: number; nodesMax: number };
+type Watched = { frames: number[]; tasks: number[]; drawn: number[]; gaps: number; blank: number; nodesMax: number };
 
-/** In the page: every frame, which messages stand in the window, whether those drawn follow one another, and the time. */
+/** In the page: every frame, which messages are drawn, whether they follow one another, whether the window is empty, and the time. */
 const watch = `(() => {
-  const watched = { frames: [], tasks: [], seen: [], gaps: 0, blank: 0, nodesMax: 0 };
+  const watched = { frames: [], tasks: [], drawn: [], gaps: 0, blank: 0, nodesMax: 0 };
   globalThis.watched = watched;
   new PerformanceObserver((list) => {
     for (const { duration } of list.getEntries()) watched.tasks.push(duration);
@@ -76,11 +76,10 @@ const watch = `(() => {
       if (last !== undefined && at !== last + 1) watched.gaps += 1;
       last = at;
       const box = item.getBoundingClientRect();
-      if (box.bottom < top || box.top > bottom) continue;
-      isBlank = false;
+      isBlank &&= box.bottom < top || box.top > bottom;
       if (known.has(at)) continue;
       known.add(at);
-      watched.seen.push(at);
+      watched.drawn.push(at);
     }
     if (isBlank) watched.blank += 1;
     watched.nodesMax = Math.max(watched.nodesMax, document.querySelectorAll('*').length);
@@ -134,9 +133,9 @@ async function scrollThrough(page: Page): Promise<void> {
     ...{ gestureSourceType: 'mouse', preventFling: true },
   });
   let [after, to] = [await metricsOf(session), await watchedOf(page)];
-  const isWhole = isContiguous(to.seen);
+  const isWhole = isContiguous(to.drawn);
   console.log(
-    `wheel: ${pace} px/s for ${seconds} s, ${to.seen.length - from.seen.length} messages, each seen once: ${isWhole}`,
+    `wheel: ${pace} px/s for ${seconds} s, ${to.drawn.length - from.drawn.length} messages, none left out: ${isWhole}`,
   );
   console.log(`  ${told(from, to, before, after)}`);
 
@@ -156,8 +155,8 @@ async function scrollThrough(page: Page): Promise<void> {
   console.log(`heap ${(JSHeapUsedSize / 1e6).toFixed(1)} MB; elements at most ${to.nodesMax}; nodes now ${Nodes}`);
 }
 
-function isContiguous(seen: readonly number[]): boolean {
-  const sorted = seen.toSorted((a, b) => a - b);
+function isContiguous(drawn: readonly number[]): boolean {
+  const sorted = drawn.toSorted((a, b) => a - b);
   return sorted.every((at, i) => i === 0 || at === (sorted[i - 1] as number) + 1);
 }
 

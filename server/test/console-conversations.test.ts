@@ -150,7 +150,7 @@ describe('the console, conversations', () => {
     assert.deepEqual(await answer.locator('td').allInnerTexts(), ['gasket', '8.50', 'a|b', '']);
     assert.equal(await count('hr'), 1);
     assert.equal(await count('s'), 1);
-    assert.deepEqual(await answer.locator('a').evaluateAll<string[]>('links => links.map((link) => link.href)'), [
+    assert.deepEqual(await Promise.all((await answer.locator('a').all()).map((link) => link.getAttribute('href'))), [
       'https://example.com/a_(b)',
       'https://example.com/bare',
       'mailto:ann@example.com',
