@@ -9,6 +9,7 @@ import { command, track } from './servers.ts';
 export const workspace_id = uuid('workspace');
 export const app_id = uuid('app');
 export const appSecret = 'app-bench-secret-of-forty-characters-00001';
+export const adminSecret = 'admin-bench-secret-of-forty-characters-001';
 export const writerSecret = 'writer-bench-secret-of-forty-characters-01';
 export const knowledgeSecret = 'dataset-bench-secret-of-forty-characters-1';
 
@@ -72,10 +73,11 @@ function citation(conversation: number, at: number, bytes: number): object {
   };
 }
 
-const head: readonly object[] = [
+export const head: readonly object[] = [
   { record: 'workspace', id: workspace_id, name: 'Bench' },
   { record: 'app', id: app_id, workspace_id, name: 'Bench', mode: 'chat' },
   { record: 'api_key', kind: 'app', workspace_id, app_id, name: 'bench', secret: appSecret },
+  { record: 'api_key', kind: 'admin', name: 'bench', secret: adminSecret },
   { record: 'api_key', kind: 'writer', workspace_id, app_id, name: 'bench', secret: writerSecret },
   { record: 'api_key', kind: 'knowledge', workspace_id, name: 'bench', secret: knowledgeSecret },
 ];

@@ -41,7 +41,8 @@ export async function ask<T>(
   });
   const text = await response.text();
   const parsed = text === '' ? undefined : parse(text);
-  if (response.ok) return { body: parsed as T, etag: response.headers.get('etag') };
+  // 304: what the caller holds is current; there is no body then.
+  if (response.ok || response.status === 304) return { body: parsed as T, etag: response.headers.get('etag') };
   const { code = 'unknown', message = `The service answered ${response.status}.` } = (parsed ??
     {}) as Partial<ApiError>;
   if (response.status === 401 && path !== '/console/session') onSignedOut();

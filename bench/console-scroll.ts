@@ -1,0 +1,181 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CDPSession, Page } from 'playwright-core';
+import { openBrowser, openTab, signIn } from '../server/test/browser.ts';
+import { leapBack } from '../server/test/transcript-scripts.ts';
+import { adminSecret, app_id, conversationId, head, importLines, messageId } from './data.ts';
+import { describeMachine } from './machine.ts';
+import { endAll, startOurs } from './servers.ts';
+
+/**
+ * How smoothly the console scrolls through a long conversation, from its newest to its oldest end, in a real browser: a
+ * wheel's pace at first, then leaps. Run by `npm run bench:console`.
+ */
+const messages = Number(process.argv[2] ?? 100_000);
+const pace = 3_000;
+const seconds = 25;
+const leap = 25_000;
+const leapMillisMax = 120_000;
+const frameMillis = 1000 / 60;
+
+const words = 'the grinder hums while water climbs toward ninety three degrees and somebody asks which filter fits';
+
+/** Answers of many heights, as models write them. */
+function answer(at: number): string {
+  const parts = [
+    `Answer ${at}: **${words}**.`,
+    ['1. Fill the tank', '2. Switch `on`', '3. Wait:', '   - for the light', '   - for the *click*'].join('\n'),
+    `\`\`\`ts\nconst at = ${at};\nconsole.log(at);\n\`\`\``,
+    '| part | price |\n|---|---:|\n| gasket | 8.50 |\n| screen | 12.00 |',
+    `> ${words}, [says the guide](https://example.com/${at}).\n\n${words} ${words}.`,
+  ];
+  return parts.slice(0, 1 + (at % parts.length)).join('\n\n');
+}
+
+function* lines(): Generator<string> {
+  for (const record of head) yield `${JSON.stringify(record)}\n`;
+  const conversation_id = conversationId(0);
+  yield `${JSON.stringify({ record: 'conversation', id: conversation_id, app_id, user: 'scroller' })}\n`;
+  for (let at = 0; at < messages; at += 1) {
+    const record = {
+      record: 'message',
+      id: messageId(0, at),
+      conversation_id,
+      query: `Question ${at}: ${words.slice(0, 20 + (at % 70))}?`,
+      answer: answer(at),
+      created_at: 1_790_000_000 + at,
+      message_tokens: 200,
+      answer_tokens: 300,
+      provider_response_latency: 1.25,
+      total_price: '0.0012890',
+      currency: 'USD',
+    };
+    yield `${JSON.stringify(record)}\n`;
+  }
+}
+
+type Watched = { frames: number[]; tasks: number[]; drawn: number[]; gaps: number; blank: number; nodesMax: number };
+
+/** In the page: every frame, which messages are drawn, whether they follow one another, whether the window is empty, and the time. */
+const watch = `(() => {
+  const watched = { frames: [], tasks: [], drawn: [], gaps: 0, blank: 0, nodesMax: 0 };
+  globalThis.watched = watched;
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) watched.tasks.push(duration);
+  }).observe({ type: 'longtask' });
+  const scroller = document.querySelector('.scroller');
+  const known = new Set();
+  const look = (now) => {
+    watched.frames.push(now);
+    const { top, bottom } = scroller.getBoundingClientRect();
+    let last;
+    let isBlank = true;
+    for (const item of scroller.querySelectorAll('article')) {
+      const at = Number(/\\d+/.exec(item.querySelector('.query').textContent)[0]);
+      if (last !== undefined && at !== last + 1) watched.gaps += 1;
+      last = at;
+      const box = item.getBoundingClientRect();
+      isBlank &&= box.bottom < top || box.top > bottom;
+      if (known.has(at)) continue;
+      known.add(at);
+      watched.drawn.push(at);
+    }
+    if (isBlank) watched.blank += 1;
+    watched.nodesMax = Math.max(watched.nodesMax, document.querySelectorAll('*').length);
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})()`;
+
+const watchedOf = (page: Page): Promise<Watched> => page.evaluate<Watched>('watched');
+
+async function metricsOf(session: CDPSession): Promise<Record<string, number>> {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
+}
+
+/** What happened between two looks at the page's figures, as a line. */
+function told(from: Watched, to: Watched, before: Record<string, number>, after: Record<string, number>): string {
+  const frames = to.frames.slice(from.frames.length);
+  const gaps = frames.slice(1).map((at, i) => at - (frames[i] as number));
+  const late = gaps.filter((gap) => gap > 1.5 * frameMillis);
+  const lost = gaps.reduce((sum, gap) => sum + Math.max(Math.round(gap / frameMillis) - 1, 0), 0);
+  const tasks = to.tasks.slice(from.tasks.length);
+  const work = (name: string) => (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / Math.max(frames.length, 1);
+  const share = ((100 * lost) / Math.max(frames.length + lost, 1)).toFixed(1);
+  const empty = to.blank - from.blank;
+  return [
+    `${frames.length} frames, ${empty} of them without a message, ${lost} dropped (${share} %), ${late.length} late, longest ${Math.max(...gaps).toFixed(0)} ms`,
+    `${tasks.length} tasks over 50 ms, longest ${Math.max(0, ...tasks).toFixed(0)} ms`,
+    `work per frame: ${work('TaskDuration').toFixed(2)} ms, of it script ${work('ScriptDuration').toFixed(2)}, ` +
+      `layout ${work('LayoutDuration').toFixed(2)}, style ${work('RecalcStyleDuration').toFixed(2)}`,
+  ].join('\n  ');
+}
+
+async function scrollThrough(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  const pagesRead: string[] = [];
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    const first_id = url.searchParams.get('first_id');
+    if (url.pathname.endsWith('/messages') && first_id !== null) pagesRead.push(first_id);
+  });
+  await page.goto(`/console#/conversations/${app_id}/${conversationId(0)}`);
+  await page.locator('article').last().waitFor();
+  await page.evaluate(watch);
+  await page.waitForTimeout(1_000);
+
+  let [before, from] = [await metricsOf(session), await watchedOf(page)];
+  await session.send('Input.synthesizeScrollGesture', {
+    ...{ x: 800, y: 500, yDistance: pace * seconds, speed: pace },
+    ...{ gestureSourceType: 'mouse', preventFling: true },
+  });
+  let [after, to] = [await metricsOf(session), await watchedOf(page)];
+  const isWhole = isContiguous(to.drawn);
+  console.log(
+    `wheel: ${pace} px/s for ${seconds} s, ${to.drawn.length - from.drawn.length} messages, none left out: ${isWhole}`,
+  );
+  console.log(`  ${told(from, to, before, after)}`);
+
+  [before, from] = [after, to];
+  const start = performance.now();
+  const isThere = await page.evaluate<boolean>(leapBack(leap, leapMillisMax));
+  [after, to] = [await metricsOf(session), await watchedOf(page)];
+  console.log(
+    `leaps of ${leap} px${isThere ? '' : ', given up short of'} to the beginning in ${((performance.now() - start) / 1000).toFixed(1)} s`,
+  );
+  console.log(`  ${told(from, to, before, after)}`);
+  const read = new Set(pagesRead);
+  console.log(`pages read: ${pagesRead.length}, each once: ${read.size === pagesRead.length}`);
+  console.log(`out of order among drawn messages: ${to.gaps}`);
+  await session.send('HeapProfiler.collectGarbage');
+  const { JSHeapUsedSize = 0, Nodes = 0 } = await metricsOf(session);
+  console.log(`heap ${(JSHeapUsedSize / 1e6).toFixed(1)} MB; elements at most ${to.nodesMax}; nodes now ${Nodes}`);
+}
+
+function isContiguous(drawn: readonly number[]): boolean {
+  const sorted = drawn.toSorted((a, b) => a - b);
+  return sorted.every((at, i) => i === 0 || at === (sorted[i - 1] as number) + 1);
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'backscroll-bench-'));
+try {
+  const database = `sqlite:${join(folder, 'scroll.db')}`;
+  await importLines(database, lines());
+  const { port } = await startOurs(folder, database);
+  const browser = await openBrowser();
+  try {
+    const { page, complaints } = await openTab(browser, `http://127.0.0.1:${port}`);
+    await signIn(page, adminSecret);
+    console.log(`${messages} messages; ${JSON.stringify(describeMachine())}`);
+    await scrollThrough(page);
+    for (const complaint of complaints) console.log(`complaint: ${complaint}`);
+  } finally {
+    await browser.close();
+  }
+} finally {
+  await endAll();
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,73 @@
+import { CopyButton } from '../shared/copy-button.ts';
+import { h } from '../shared/dom.ts';
+import { Markdown } from './markdown.ts';
+import { Form } from './message-form.ts';
+import { Citations, Files, Steps, Values } from './message-parts.ts';
+import type { Message } from './message-type.ts';
+import { count, Time } from './ui.ts';
+
+/** A question and its answer, with all that is known about them. */
+export function MessageView({ message }: { message: Message }) {
+  const { id, query, answer, created_at, inputs, status, error } = message;
+  const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
+  return h(
+    'article',
+    { class: 'message', 'aria-label': `Message ${id}`, 'data-id': id },
+    h(
+      'section',
+      { class: 'query', 'aria-label': 'Query' },
+      h('p', { class: 'said' }, query),
+      h(Files, { files: files('user') }),
+      h(Values, { title: 'Inputs', values: inputs, id: `${id} inputs` }),
+    ),
+    h(
+      'section',
+      { class: 'answer', 'aria-label': 'Answer' },
+      h(Steps, { thoughts: message.agent_thoughts, id }),
+      answer !== '' && h(Markdown, { text: answer }),
+      message.extra_contents.map((content, i) => h(Form, { key: i, content })),
+      h(Files, { files: files('assistant') }),
+      (status === 'error' || error !== null) &&
+        h('p', { class: 'note bad' }, h('strong', null, 'Error: '), error ?? 'the answer could not be made.'),
+      h(Citations, { resources: message.retriever_resources }),
+    ),
+    h(
+      'footer',
+      { class: 'soft' },
+      h(Time, { at: created_at }),
+      message.feedback !== null && h(Feedback, { rating: message.feedback.rating }),
+      h(Figures, { message }),
+      message.parent_message_id !== null &&
+        h(
+          'span',
+          { title: `parent message ${message.parent_message_id}` },
+          'reply to ',
+          short(message.parent_message_id),
+        ),
+      h(
+        'span',
+        { class: 'id' },
+        h('span', { title: `message ${id}` }, short(id)),
+        h(CopyButton, { text: id, label: 'Copy id' }),
+      ),
+    ),
+  );
+}
+
+const short = (id: string) => h('code', null, id.slice(0, 8));
+
+function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
+  const isLiked = rating === 'like';
+  return h('span', { class: `badge ${isLiked ? 'good' : 'bad'}` }, isLiked ? '👍 liked' : '👎 disliked');
+}
+
+function Figures({ message }: { message: Message }) {
+  const { message_tokens, answer_tokens, total_tokens, total_price, currency, provider_response_latency } = message;
+  const latency = provider_response_latency.toLocaleString(undefined, { maximumFractionDigits: 2 });
+  return [
+    total_tokens > 0 &&
+      h('span', { title: `${count(message_tokens)} in, ${count(answer_tokens)} out` }, `${count(total_tokens)} tokens`),
+    total_price !== null && h('span', null, `${total_price} ${currency ?? ''}`.trim()),
+    provider_response_latency > 0 && h('span', { title: 'latency of the model provider' }, `${latency} s`),
+  ];
+}
