@@ -248,6 +248,7 @@ export type MessageFile = {
   upload_file_id: string | null;
 };
 
+/** A page of messages. */
 export type MessagePage = {
   /** Number of items per page. */
   limit: number;
