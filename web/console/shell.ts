@@ -6,7 +6,7 @@ import { KnowledgeView } from './knowledge.ts';
 import { ModelsView } from './models.ts';
 import { PulseView } from './pulse.ts';
 import { hrefOf, useRoute } from './route.ts';
-import type { Session } from './session.ts';
+import type { ConsoleSession } from './types.ts';
 
 const views = {
   conversations: { title: 'Conversations', view: ConversationsView },
@@ -20,7 +20,7 @@ const isView = (name: string | undefined): name is keyof typeof views =>
   name !== undefined && Object.hasOwn(views, name);
 
 /** The frame around the views: where one can go, who one is, and the way out. */
-export function Shell({ session, leave }: { session: Session; leave: () => void }) {
+export function Shell({ session, leave }: { session: ConsoleSession; leave: () => void }) {
   const [first, ...rest] = useRoute();
   const name = isView(first) ? first : 'conversations';
   const { title, view } = views[name];

@@ -13,7 +13,7 @@ export const ConversationListed = shape(
     message_count: integer('How many messages it holds.'),
     last_message_at: nullable(epochSeconds('Time of its newest message; null where it has none.')),
   },
-  { title: 'ConversationListed', description: 'A conversation of an app.' },
+  { title: 'Conversation', description: 'A conversation of an app.' },
 );
 
 export type ConversationListed = Static<typeof ConversationListed>;
@@ -28,7 +28,7 @@ export const UsageListed = shape(
     tokens: number('double', 'Sum of their total_tokens.'),
     price: number('double', 'Sum of their total_price; 0 where there is none.'),
   },
-  { title: 'UsageListed' },
+  { title: 'Usage' },
 );
 
 export type UsageListed = Static<typeof UsageListed>;
