@@ -5,7 +5,16 @@ import type { Browser, Page } from 'playwright-core';
 import { checkAccess, fits, openBrowser, openTab, phone, signIn } from './browser.ts';
 import { makeWorld, message, type Service, startService } from './harness.ts';
 import { richMessages } from './rich-messages.ts';
-import { drawRuns, isAtEnd, leapBack, leapTo, ownMoves, refreshNow, walkBack } from './transcript-scripts.ts';
+import {
+  drawRuns,
+  isAtEnd,
+  leapBack,
+  leapTo,
+  leaveInTheMoment,
+  ownMoves,
+  refreshNow,
+  walkBack,
+} from './transcript-scripts.ts';
 
 describe('the console, conversations', () => {
   const { one, other, admin, records } = makeWorld();
@@ -57,6 +66,15 @@ describe('the console, conversations', () => {
     return { page, complaints };
   }
 
+  it('leads from an address that is none to the first app, and never away from where one has gone', async () => {
+    const { page } = await openTab(browser, service.base);
+    await page.addInitScript(leaveInTheMoment);
+    await signIn(page, admin);
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await page.goto('/console#/nowhere');
+    await page.waitForURL(new RegExp(`#/conversations/${ids.app}$`));
+  });
+
   const textsOf = (page: Page) => page.getByRole('list', { name: 'Conversations' }).getByRole('link').allInnerTexts();
 
   it('lists the conversations of the app that is chosen, more as one scrolls, and finds them', async () => {
@@ -87,10 +105,7 @@ describe('the console, conversations', () => {
     await entries.nth(49).waitFor();
     assert.equal(await search.inputValue(), '');
 
-    await page
-      .getByLabel('App', { exact: true })
-      .selectOption({ label: 'Island (agent, workspace)' })
-      .catch(() => page.getByRole('combobox', { name: 'App' }).selectOption(other.ids.app));
+    await page.getByRole('combobox', { name: 'App' }).selectOption(other.ids.app);
     await page.getByRole('link', { name: other.ids.conversation }).waitFor();
     assert.match(page.url(), new RegExp(other.ids.app));
     assert.deepEqual(complaints, []);

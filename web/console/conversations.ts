@@ -14,7 +14,9 @@ export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps
   const first = apps.rows?.[0]?.id;
   useEffect(() => {
     // The address is asked, not this drawing of it: one may have gone elsewhere since.
-    if (first !== undefined && readRoute()[1] === undefined) location.replace(hrefOf('conversations', first));
+    const [view, app] = readRoute();
+    if (first !== undefined && view === 'conversations' && app === undefined)
+      location.replace(hrefOf('conversations', first));
   }, [app_id, first]);
   return h(
     'div',

@@ -1,11 +1,11 @@
-import { type ComponentChildren, h, useEffect, useRef } from '../shared/dom.ts';
+import { type ComponentChildren, h, useEffect, useLayoutEffect, useRef } from '../shared/dom.ts';
 import { ThemeChoice } from '../shared/theme.ts';
 import { ConversationsView } from './conversations.ts';
 import { KeysView } from './keys.ts';
 import { KnowledgeView } from './knowledge.ts';
 import { ModelsView } from './models.ts';
 import { PulseView } from './pulse.ts';
-import { hrefOf, useRoute } from './route.ts';
+import { hrefOf, readRoute, useRoute } from './route.ts';
 import type { ConsoleSession } from './types.ts';
 
 const views = {
@@ -25,6 +25,10 @@ export function Shell({ session, leave }: { session: ConsoleSession; leave: () =
   const name = isView(first) ? first : 'conversations';
   const { title, view } = views[name];
   const main = useRef<HTMLElement>(null);
+  // Before the view looks at the address.
+  useLayoutEffect(() => {
+    if (!isView(readRoute()[0])) location.replace(hrefOf('conversations'));
+  }, [first]);
   useEffect(() => {
     document.title = `${title} · Backscroll`;
   }, [title]);
