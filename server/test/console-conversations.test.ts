@@ -102,6 +102,12 @@ describe('the console, conversations', () => {
     await page.getByText('The beginning of this conversation').waitFor();
     await page.getByRole('heading', { name: 'ann' }).waitFor();
 
+    const huge = article(rich.huge.id);
+    assert.equal(await huge.getByText('The end.').count(), 0);
+    await huge.getByRole('button', { name: 'Show all 1,000,008 characters' }).click();
+    await huge.getByText('The end.').waitFor();
+    await page.locator('.scroller').press('End');
+
     const full = article(rich.full.id);
     await full.scrollIntoViewIfNeeded();
     const file = full.getByRole('link', { name: 'counter.jpg' });
