@@ -6,7 +6,7 @@ const from = new URL('../../web/', import.meta.url);
 const to = new URL('../dist/web/', import.meta.url);
 
 rmSync(to, { recursive: true, force: true });
-for (const folder of ['shared', 'console']) {
+for (const folder of ['shared', 'console', 'docs']) {
   mkdirSync(new URL(`${folder}/`, to), { recursive: true });
   for (const name of readdirSync(new URL(`${folder}/`, from))) {
     const text = readFileSync(new URL(`${folder}/${name}`, from), 'utf8');

@@ -123,6 +123,14 @@ onEveryEngine('keys over the console', (engine) => {
     assert.deepEqual((await revoke(id)).body, answer.body);
   });
 
+  it('200: a body that comes along with a revocation is dropped, whatever it is', async () => {
+    const { id } = (await create({ kind: 'admin' })).body;
+    for (const type of ['application/json', 'text/html', undefined]) {
+      const ask = { key: admin, body: '{"x', headers: type === undefined ? {} : { 'content-type': type } };
+      assert.equal((await service.ask('DELETE', `/admin/keys/${id}`, ask)).status, 200, String(type));
+    }
+  });
+
   it('404: a key that is not there', async () => {
     for (const id of [randomUUID(), 'x', '%00']) {
       const { status, body } = await revoke(id);

@@ -54,8 +54,8 @@ export type Service = {
   logs: string[];
   /** Moves the service's clock, in seconds. */
   passTime(seconds: number): void;
-  /** From now on the service's clock only moves by `passTime`. */
-  stopTime(): void;
+  /** From now on the service's clock only moves by `passTime`. It stands at `millis`, or where it is. */
+  stopTime(millis?: number): void;
   /** Every route that the framework knows, hidden ones too, its path as a pattern. */
   routes(): { method: string; url: string }[];
   ask(method: string, path: string, ask?: Ask): Promise<Answer>;
@@ -122,8 +122,8 @@ export async function startService(
     passTime: (seconds) => {
       offset += seconds;
     },
-    stopTime: () => {
-      stopped = Date.now();
+    stopTime: (millis = Date.now()) => {
+      stopped = millis;
     },
     routes: () => routesIn(app.printRoutes({ commonPrefix: false })),
     ask: (method, path, ask = {}) => send(agent, base, method, path, ask),

@@ -44,14 +44,7 @@ describe('every route there is', () => {
   it('is seen by this test', () => {
     const routes = service.routes().map(({ method, url }) => `${method} ${url}`);
     for (const { method, url } of described) assert.ok(routes.includes(`${method} ${url}`), `${method} ${url}`);
-    for (const url of [
-      '/docs',
-      '/docs/start.js',
-      '/docs/swagger-ui.css',
-      '/docs/swagger-ui-bundle.js',
-      '/openapi.json',
-    ])
-      assert.ok(routes.includes(`GET ${url}`), url);
+    for (const url of ['/docs', '/docs/:file', '/openapi.json']) assert.ok(routes.includes(`GET ${url}`), url);
     assert.equal(new Set(routes).size, routes.length);
   });
 

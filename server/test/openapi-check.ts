@@ -31,6 +31,16 @@ const paths = Object.entries(document.paths).map(([path, methods]) => ({
 const errorBody = Compile(resolve({ $ref: '#/components/schemas/Error' }) as never);
 const validators = new WeakMap<object, Validator>();
 
+/** Checks values by a schema of the document. */
+export function validatorOf(schema: Schema): Validator {
+  let validator = validators.get(schema);
+  if (validator === undefined) {
+    validator = Compile(resolve(schema) as never) as Validator;
+    validators.set(schema, validator);
+  }
+  return validator;
+}
+
 /** Fails where an answer is not one that the OpenAPI document tells of. */
 export function checkAnswer(method: string, url: string, answer: Answer): void {
   const { status, headers, body } = answer;
@@ -66,10 +76,6 @@ export function checkAnswer(method: string, url: string, answer: Answer): void {
   }
   const schema = described.content?.['application/json']?.schema;
   if (schema === undefined || method === 'HEAD' || status === 304) return;
-  let validator = validators.get(schema);
-  if (validator === undefined) {
-    validator = Compile(resolve(schema) as never) as Validator;
-    validators.set(schema, validator);
-  }
+  const validator = validatorOf(schema);
   assert.ok(validator.Check(body), `${method} ${path}: ${status}: ${JSON.stringify(validator.Errors(body)[0])}`);
 }

@@ -62,9 +62,9 @@ describe('the package', () => {
   });
   after(() => scope.end());
 
-  it('holds what runs, the starter records, a licence and a README, and nothing else', () => {
+  it('holds what runs, the starter records and examples, a licence and a README, and nothing else', () => {
     const allowed =
-      /^(bin\/backscroll\.js|dist\/.+\.js|dist\/web\/.+\.css|starter\/records\.ndjson|package\.json|LICENSE|README\.md)$/;
+      /^(bin\/backscroll\.js|dist\/.+\.js|dist\/web\/.+\.css|starter\/(?:records\.nd|examples\.)json|package\.json|LICENSE|README\.md)$/;
     assert.deepEqual(
       files.filter((file) => !allowed.test(file)),
       [],

@@ -31,20 +31,55 @@ function listFiles(): string[] {
   }
 }
 
-/** Source files by their path under src, each with the relative paths and the packages it imports. */
-const modules = new Map(
-  walk(source)
-    .map((path) => relative(source, path).replaceAll('\\', '/'))
-    .filter((path) => path.endsWith('.ts'))
-    .map((path) => {
-      const text = read(join(source, path));
-      const found = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from '([^']+)'|(?<!')\bimport\(?\s*'([^']+)'/gm);
-      const specifiers = [...found].map(([, from, bare]) => from ?? bare ?? '');
-      const files = specifiers.filter((one) => one.startsWith('.')).map((one) => posix.join(posix.dirname(path), one));
-      return [path, { text, files, packages: specifiers.filter((one) => !one.startsWith('.')) }] as const;
-    }),
-);
+type Modules = ReadonlyMap<string, { text: string; files: string[]; packages: string[] }>;
 
+/** Source files by their path under a folder, each with the relative paths and the packages it imports. */
+function modulesIn(folder: string): Modules {
+  const paths = walk(folder).map((path) => relative(folder, path).replaceAll('\\', '/'));
+  return new Map(
+    paths
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => {
+        const text = read(join(folder, path));
+        const found = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from '([^']+)'|(?<!')\bimport\(?\s*'([^']+)'/gm);
+        // The word may also stand in a text.
+        const specifiers = [...found]
+          .map(([, from, bare]) => from ?? bare ?? '')
+          .filter((one) => /^[\w@./:-]+$/.test(one));
+        const isFile = (one: string) => one.startsWith('.');
+        const files = specifiers.filter(isFile).map((one) => posix.join(posix.dirname(path), one));
+        return [path, { text, files, packages: specifiers.filter((one) => !isFile(one)) }] as const;
+      }),
+  );
+}
+
+function requireNoCycle(modules: Modules): void {
+  const done = new Set<string>();
+  const visit = (path: string, trail: string[]): void => {
+    if (trail.includes(path)) assert.fail(`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' -> ')}`);
+    if (done.has(path)) return;
+    for (const file of modules.get(path)?.files ?? []) visit(file, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of modules.keys()) visit(path, []);
+}
+
+/** Files that none of the roots leads to. */
+function unreached(modules: Modules, roots: readonly string[]): string[] {
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    modules.get(path)?.files.forEach(visit);
+  };
+  roots.forEach(visit);
+  return [...modules.keys()].filter((path) => !reached.has(path));
+}
+
+const longFiles = (modules: Modules): string[] =>
+  [...modules].filter(([, { text }]) => text.trimEnd().split('\n').length > 300).map(([path]) => path);
+
+const modules = modulesIn(source);
 const filesOf = (path: string): string[] => modules.get(path)?.files ?? [];
 const layerOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : path.replace('.ts', ''));
 
@@ -101,42 +136,52 @@ describe('the source', () => {
     );
   });
 
-  it('has no import cycle', () => {
-    const done = new Set<string>();
-    const visit = (path: string, trail: string[]): void => {
-      if (trail.includes(path)) assert.fail(`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' -> ')}`);
-      if (done.has(path)) return;
-      for (const file of filesOf(path)) visit(file, [...trail, path]);
-      done.add(path);
-    };
-    for (const path of modules.keys()) visit(path, []);
-  });
+  it('has no import cycle', () => requireNoCycle(modules));
 
   it('has no dead file', () => {
-    const reached = new Set<string>();
-    const visit = (path: string): void => {
-      if (reached.has(path)) return;
-      reached.add(path);
-      filesOf(path).forEach(visit);
-    };
     // Threads are started by the names of their files.
     const threads = ['sqlite-writer', 'check-thread', 'backup-thread'].map((name) => `store/${name}.ts`);
-    for (const root of ['cli/main.ts', ...threads]) visit(root);
-    assert.deepEqual(
-      [...modules.keys()].filter((path) => !reached.has(path)),
-      [],
-    );
+    assert.deepEqual(unreached(modules, ['cli/main.ts', ...threads]), []);
   });
 
-  it('has no file over 300 lines', () => {
-    const long = [...modules].filter(([, { text }]) => text.trimEnd().split('\n').length > 300).map(([path]) => path);
-    assert.deepEqual(long, []);
-  });
+  it('has no file over 300 lines', () => assert.deepEqual(longFiles(modules), []));
 
   it('reads the environment in one place', () => {
     const readers = [...modules].filter(([, { text }]) => /process\.env\b/.test(text)).map(([path]) => path);
     assert.deepEqual(readers, ['cli/main.ts']);
   });
+});
+
+describe('the pages', () => {
+  const web = join(repository, 'web');
+  const pages = modulesIn(web);
+  const folders = [...new Set([...pages.keys()].map(layerOf))].filter((folder) => folder !== 'shared');
+
+  it('are found', () => {
+    assert.ok(folders.includes('console'));
+    assert.ok(pages.size > 10);
+  });
+
+  it('share what is shared, and nothing else', () => {
+    const wrong = [...pages].flatMap(([path, { files }]) =>
+      files.filter((file) => ![layerOf(path), 'shared'].includes(layerOf(file))).map((file) => `${path} -> ${file}`),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  it('take nothing from outside but Preact', () => {
+    const packages = [...pages.values()].flatMap((one) => one.packages);
+    assert.deepEqual([...new Set(packages)].sort(), ['preact', 'preact/hooks']);
+  });
+
+  it('have no import cycle', () => requireNoCycle(pages));
+
+  it('have no dead file', () => {
+    const roots = folders.map((folder) => `${folder}/main.ts`);
+    assert.deepEqual(unreached(pages, roots), []);
+  });
+
+  it('have no file over 300 lines', () => assert.deepEqual(longFiles(pages), []));
 });
 
 const textFiles = listFiles()

@@ -123,6 +123,7 @@ function Writing({ draft: { base, text }, write }: { draft: Draft; write: (draft
       'Text',
       h('textarea', {
         rows: 8,
+        class: isLong(text) ? 'long' : undefined,
         value: shownInField(text),
         'aria-describedby': id,
         onInput: ({ currentTarget }: { currentTarget: HTMLTextAreaElement }) =>
@@ -145,14 +146,16 @@ function Problem({ text }: { text: string }) {
   return problem === undefined ? null : h('p', { class: 'note warn', role: 'alert' }, problem);
 }
 
-/** Counted at once, but for a text so long that typing would wait for it. */
+/** So long that typing would wait for what is done with every key. */
+const isLong = (text: string): boolean => text.length > 20_000;
+
+/** Counted at once, but for a long text: that once typing pauses. */
 function useWordCount(text: string): number {
-  const isLong = text.length > 20_000;
   const [words, setWords] = useState(() => countWords(text));
   useEffect(() => {
-    if (!isLong) return undefined;
+    if (!isLong(text)) return undefined;
     const timer = setTimeout(() => setWords(countWords(text)), 200);
     return () => clearTimeout(timer);
   }, [text]);
-  return isLong ? words : countWords(text);
+  return isLong(text) ? words : countWords(text);
 }

@@ -32,7 +32,6 @@ import { pageRoutes } from './pages.ts';
 import { validatorCompiler } from './query.ts';
 import { RateLimits } from './rate-limits.ts';
 import { recordRoutes } from './records.ts';
-import { referenceRoutes } from './reference.ts';
 import { RouteTable } from './route-table.ts';
 import type { App, Parts } from './routes.ts';
 import { sessionRoutes } from './session.ts';
@@ -100,6 +99,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.setErrorHandler(sendError);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', readJson);
+  // A body that comes along with one is dropped, as it is for GET.
+  app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   app.decorateRequest('caller', null);
 
   const table = new RouteTable();
@@ -138,7 +139,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   adminConversationRoutes(options.page_order)(app, parts);
   adminUsageRoutes(app, parts);
   healthRoutes(options.metrics_token)(app, parts);
-  referenceRoutes(app as never);
   pageRoutes(app as never);
 
   const [route] = app.server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];

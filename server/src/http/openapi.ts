@@ -2,7 +2,10 @@ import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../contract/error.ts';
 import { Type } from '../contract/type.ts';
+import { addExamples, readExamples } from './openapi-examples.ts';
 import { commonHeaders, referToHeaders } from './openapi-headers.ts';
+import { type PageFile, packFile } from './page-files.ts';
+import { sendFile } from './pages.ts';
 import { sessionCookie } from './session-cookie.ts';
 
 const meanings: Record<number, string> = {
@@ -84,11 +87,11 @@ const about = {
 /** The OpenAPI document: what the routes that are added from here on say of themselves, put together when first asked for. */
 export function documentRoute(app: FastifyInstance): void {
   const routes: RouteOptions[] = [];
-  let document: Promise<string> | undefined;
+  let document: Promise<PageFile> | undefined;
   app.addHook('onRoute', (route) => void routes.push(route));
-  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
-    document ??= describe(routes);
-    return reply.header('content-type', 'application/json; charset=utf-8').send(await document);
+  app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
+    document ??= describe(routes).then((text) => packFile('openapi.json', text));
+    return sendFile(request, reply, await document);
   });
 }
 
@@ -103,7 +106,9 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
   await app.ready();
   const document = app.swagger();
   referToHeaders(document as never);
-  return `${JSON.stringify(nameSchemas(document as never), null, 2)}\n`;
+  const named = nameSchemas(document as never);
+  addExamples(named as never, await readExamples());
+  return `${JSON.stringify(named, null, 2)}\n`;
 }
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

@@ -12,7 +12,11 @@ export type PageFiles = ReadonlyMap<string, PageFile>;
 const packed = new URL('../web/', import.meta.url);
 const written = new URL('../../../web/', import.meta.url);
 
-const types: Record<string, string> = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' };
+const types: Record<string, string> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+};
 const libraries = { 'preact.js': 'preact', 'preact-hooks.js': 'preact/hooks' };
 
 /** The files of one page and those that all pages share, by their names, which are unique among them. */
@@ -21,7 +25,7 @@ export async function readPageFiles(page: string): Promise<PageFiles> {
   const files = new Map<string, PageFile>();
   for (const [name, library] of Object.entries(libraries)) {
     const text = await readFile(new URL(import.meta.resolve(library)), 'utf8');
-    files.set(name, await pack(name, browserModule(text)));
+    files.set(name, await packFile(name, browserModule(text)));
   }
   for (const folder of ['shared', page]) {
     const entries = await readdir(new URL(`${folder}/`, root));
@@ -29,13 +33,14 @@ export async function readPageFiles(page: string): Promise<PageFiles> {
       const text = await readFile(new URL(`${folder}/${entry}`, root), 'utf8');
       const name = entry.replace(/\.ts$/, '.js');
       if (files.has(name)) throw new Error(`two files of the page ${page} are called ${name}`);
-      files.set(name, await pack(name, entry.endsWith('.ts') ? browserModule(text) : text));
+      files.set(name, await packFile(name, entry.endsWith('.ts') ? browserModule(text) : text));
     }
   }
   return files;
 }
 
-async function pack(name: string, text: string): Promise<PageFile> {
+/** A text as a file, its type by the end of its name. */
+export async function packFile(name: string, text: string): Promise<PageFile> {
   const type = types[name.split('.').at(-1) ?? ''];
   if (type === undefined) throw new Error(`no type is known for ${name}`);
   // Loaded with the first look at a page, not with every start.

@@ -23,6 +23,7 @@ type Page = { path: string; folder: string; title: string; images: string };
 const pages: readonly Page[] = [
   // Icons of model providers lie where the providers put them.
   { path: '/console', folder: 'console', title: 'Backscroll console', images: ' https:' },
+  { path: '/docs', folder: 'docs', title: 'Backscroll API reference', images: '' },
 ];
 
 /** The pages for people, from our own origin. Their files are read when somebody first looks. */
@@ -48,7 +49,8 @@ export function pageRoutes(app: FastifyInstance): void {
   }
 }
 
-function sendFile(request: FastifyRequest, reply: FastifyReply, { type, bytes, gzipped, etag }: PageFile) {
+/** Packed where the client takes that; 304 where it holds it. */
+export function sendFile(request: FastifyRequest, reply: FastifyReply, { type, bytes, gzipped, etag }: PageFile) {
   reply.headers({ ...common, etag, vary: 'accept-encoding' });
   if (request.headers['if-none-match'] === etag) return reply.code(304).send();
   reply.header('content-type', type);

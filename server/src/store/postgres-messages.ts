@@ -14,32 +14,49 @@ type Stored = UsageFields & { created_at: number };
 
 const keyOf = ({ conversation_id, id }: { conversation_id: string; id: string }) => `${conversation_id} ${id}`;
 
+/** Days whose sums are held in memory before they are written. */
+const openDaysMax = 5_000;
+
 /**
- * Writes messages in bulk, none of them twice. Opening their conversations holds them to the end of the transaction: what
- * is read of them after that stands.
+ * Writes messages in bulk. Opening their conversations holds them to the end of the transaction: what is read of them after
+ * that stands, and what is added up may wait until `finish`.
  */
-export async function writeMessages(transaction: Transaction, run: readonly Message[]): Promise<void> {
-  const opened = await openConversations(transaction, run);
-  const stored = await findStored(transaction, run, opened);
-  const usage = new UsageTally();
-  const moved = new Set<string>();
-  for (const record of run) {
-    const conversation = opened.get(record.conversation_id);
-    if (conversation === undefined) throw badRecord(record, 'conversation_id does not exist');
-    const before = stored.get(keyOf(record));
-    if (before !== undefined) {
-      usage.add(conversation, before.created_at, usageOf(before), -1);
-      if (before.created_at !== record.created_at) moved.add(conversation.id);
-      if (record.keeps_created_at) keepTime(record, before.created_at);
+export class MessageWriter {
+  readonly #tx: Transaction;
+  readonly #usage = new UsageTally();
+  readonly #moved = new Set<string>();
+
+  constructor(transaction: Transaction) {
+    this.#tx = transaction;
+  }
+
+  /** None of them twice. */
+  async write(run: readonly Message[]): Promise<void> {
+    const opened = await openConversations(this.#tx, run);
+    const stored = await findStored(this.#tx, run, opened);
+    for (const record of run) {
+      const conversation = opened.get(record.conversation_id);
+      if (conversation === undefined) throw badRecord(record, 'conversation_id does not exist');
+      const before = stored.get(keyOf(record));
+      if (before !== undefined) {
+        this.#usage.add(conversation, before.created_at, usageOf(before), -1);
+        if (before.created_at !== record.created_at) this.#moved.add(conversation.id);
+        if (record.keeps_created_at) keepTime(record, before.created_at);
+      }
+      this.#usage.add(conversation, record.created_at, record.usage, 1);
     }
-    usage.add(conversation, record.created_at, record.usage, 1);
+    await insert(this.#tx, run, opened);
+    if (this.#usage.size + this.#moved.size >= openDaysMax) await this.finish();
   }
-  await insert(transaction, run, opened);
-  const changed = usage.take();
-  if (changed.length > 0) {
-    await transaction.query(addDays, ...(dayColumns.map((column) => changed.map((row) => row[column])) as never[]));
+
+  /** Adds up what was used, and settles when conversations were last active whose messages have moved. */
+  async finish(): Promise<void> {
+    const changed = this.#usage.take();
+    const columns = dayColumns.map((column) => changed.map((row) => row[column]));
+    if (changed.length > 0) await this.#tx.query(addDays, ...(columns as unknown as Value[]));
+    if (this.#moved.size > 0) await this.#tx.query(postgres.settleActivity, [...this.#moved].sort());
+    this.#moved.clear();
   }
-  if (moved.size > 0) await transaction.query(postgres.settleActivity, [...moved]);
 }
 
 async function openConversations(

@@ -1,7 +1,7 @@
 import type { RecordKind } from '../contract/record.ts';
 import { badRecord } from '../domain/prepared-record.ts';
 import type { Row, Value } from './engine.ts';
-import { writeMessages } from './postgres-messages.ts';
+import { MessageWriter } from './postgres-messages.ts';
 import type { Transaction } from './postgres-pool.ts';
 import * as postgres from './postgres-statements.ts';
 import type { SpooledOf, SpooledRecord } from './spool.ts';
@@ -14,20 +14,27 @@ type Run<K extends RecordKind = RecordKind> = SpooledOf<K>[];
 /** Writes checked records in bulk, inside the caller's transaction; throws BadRecord where one no longer fits. */
 export class BulkRecordWriter {
   readonly #tx: Transaction;
+  readonly #messages: MessageWriter;
   #hasKept = false;
 
   constructor(transaction: Transaction) {
     this.#tx = transaction;
+    this.#messages = new MessageWriter(transaction);
   }
 
   async write(records: readonly SpooledRecord[]): Promise<void> {
     for (const run of runsOf(records)) await this.#writeRun(run);
   }
 
+  /** Writes what could wait. */
+  finish(): Promise<void> {
+    return this.#messages.finish();
+  }
+
   async #writeRun(run: Run): Promise<void> {
     switch (run[0]?.record) {
       case 'message':
-        return writeMessages(this.#tx, run as Run<'message'>);
+        return this.#messages.write(run as Run<'message'>);
       case 'document':
       case 'segment':
         await this.#requireDatasets(run as Run<'document' | 'segment'>);

@@ -242,6 +242,7 @@ async function apply(
     applied += batch.length;
     progress?.(applied);
   }
+  await writer.finish();
   await note(transaction, tally.entries(author));
   return applied;
 }

@@ -1,0 +1,148 @@
+/** The parts of an OpenAPI document that this page reads. */
+export type Schema = {
+  $ref?: string;
+  type?: string | string[];
+  format?: string;
+  description?: string;
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+};
+export type Content = Record<string, { schema: Schema; example?: unknown }>;
+export type Parameter = {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required?: boolean;
+  description?: string;
+  schema: Schema;
+  example?: unknown;
+};
+export type Answer = {
+  description: string;
+  content?: Content;
+  headers?: Record<string, { $ref?: string; description?: string }>;
+};
+type Described = {
+  operationId: string;
+  summary: string;
+  description?: string;
+  tags?: string[];
+  security?: Record<string, unknown>[];
+  parameters?: Parameter[];
+  requestBody?: { required?: boolean; content: Content };
+  responses: Record<string, Answer>;
+};
+export type Document = {
+  info: { title: string; version: string; description: string };
+  paths: Record<string, Record<string, Described>>;
+  components: {
+    schemas: Record<string, Schema>;
+    headers: Record<string, { description?: string }>;
+    securitySchemes: Record<string, { description: string }>;
+  };
+};
+
+/** One operation, with what the page asks of it most. */
+export type Operation = Described & {
+  method: string;
+  path: string;
+  parameters: Parameter[];
+  /** Kinds of key that open it. */
+  kinds: string[];
+  /** Whether a session of the console opens it. */
+  takesSession: boolean;
+  /** What its body is, where it takes one. */
+  body: { type: string; schema: Schema; example: unknown } | undefined;
+};
+
+export type Group = { tag: string; operations: Operation[] };
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'];
+
+export function operationsOf(document: Document): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, described]) =>
+    Object.entries(described)
+      .filter(([method]) => methods.includes(method))
+      .map(([method, operation]): Operation => {
+        const [content] = Object.entries(operation.requestBody?.content ?? {});
+        const schemes = (operation.security ?? []).flatMap(Object.keys);
+        return {
+          ...operation,
+          path,
+          method: method.toUpperCase(),
+          parameters: operation.parameters ?? [],
+          kinds: schemes.filter((name) => name.endsWith('Key')).map((name) => name.replace(/Key$/, '')),
+          takesSession: schemes.includes('consoleSession'),
+          body: content && { type: content[0], schema: content[1].schema, example: content[1].example },
+        };
+      }),
+  );
+}
+
+/** By tag: those of the public API first, else tags and operations in the document's own order. */
+export function groupsOf(operations: readonly Operation[]): Group[] {
+  const groups = new Map<string, Operation[]>();
+  for (const operation of operations) {
+    const tag = operation.tags?.[0] ?? 'Other';
+    groups.set(tag, [...(groups.get(tag) ?? []), operation]);
+  }
+  const rank = ({ operations }: Group) => (operations.some(({ path }) => path.startsWith('/v1/')) ? 0 : 1);
+  return [...groups].map(([tag, operations]) => ({ tag, operations })).sort((a, b) => rank(a) - rank(b));
+}
+
+/** Whether every word stands somewhere in what names the operation. */
+export function matches(operation: Operation, words: string): boolean {
+  const { method, path, summary, description = '', operationId, tags = [] } = operation;
+  const text = [method, path, summary, description, operationId, ...tags].join(' ').toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+export const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
+
+/** A schema as it is read: what it is besides null, its name where it has one, and whether it may be null. */
+export type Seen = { schema: Schema; name: string | undefined; nullable: boolean };
+
+export function look(document: Document, schema: Schema): Seen {
+  if (schema.$ref !== undefined) {
+    const name = nameIn(schema.$ref);
+    return { ...look(document, document.components.schemas[name] ?? {}), name };
+  }
+  const others = schema.anyOf?.filter(({ type }) => type !== 'null');
+  if (schema.anyOf !== undefined && others?.length === 1 && others[0] !== undefined) {
+    const inner = look(document, others[0]);
+    const description = schema.description ?? inner.schema.description;
+    const described = description === undefined ? inner.schema : { ...inner.schema, description };
+    return { ...inner, schema: described, nullable: others.length < schema.anyOf.length };
+  }
+  if (!Array.isArray(schema.type)) return { schema, name: undefined, nullable: false };
+  const types = schema.type.filter((type) => type !== 'null');
+  const { type: _, ...rest } = schema;
+  const [one] = types;
+  return {
+    schema: types.length === 1 && one !== undefined ? { ...rest, type: one } : { ...rest, type: types },
+    name: undefined,
+    nullable: types.length < schema.type.length,
+  };
+}
+
+/** The example of the answer that an operation gives when all is well. */
+export function exampleOf({ responses }: Operation): { status: string; example: unknown } | undefined {
+  for (const [status, { content }] of Object.entries(responses)) {
+    const example = content?.['application/json']?.example;
+    if (example !== undefined && status < '400') return { status, example };
+  }
+  return undefined;
+}

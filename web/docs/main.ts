@@ -1,0 +1,33 @@
+import { h, render, useEffect, useState } from '../shared/dom.ts';
+import { applyTheme } from '../shared/theme.ts';
+import type { Document } from './document.ts';
+import { Reference } from './reference.ts';
+
+/** Fetches the document that the service gives of itself, and shows it. */
+function Page() {
+  const [document, setDocument] = useState<Document>();
+  const [hasFailed, setFailed] = useState(false);
+  const load = () => {
+    setFailed(false);
+    fetch('/openapi.json')
+      .then((response) => (response.ok ? response.json() : Promise.reject()))
+      .then(setDocument, () => setFailed(true));
+  };
+  useEffect(load, []);
+  if (document !== undefined) return h(Reference, { document });
+  return h(
+    'main',
+    { class: 'waiting' },
+    hasFailed
+      ? h(
+          'div',
+          { class: 'note bad', role: 'alert' },
+          h('p', null, 'The OpenAPI document cannot be loaded.'),
+          h('button', { type: 'button', onClick: load }, 'Try again'),
+        )
+      : h('p', { class: 'soft', role: 'status' }, 'Loading…'),
+  );
+}
+
+applyTheme();
+render(h(Page, null), document.body);

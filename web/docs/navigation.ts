@@ -1,0 +1,57 @@
+import { type ComponentChildren, h, useState } from '../shared/dom.ts';
+import { type Group, matches } from './document.ts';
+import { guides } from './guide.ts';
+import { Method } from './operation-view.ts';
+
+type Props = { groups: readonly Group[]; current: string; leave: () => void };
+
+/** Where one can go. `leave` is called when somebody goes. */
+export function Navigation({ groups, current, leave }: Props) {
+  const [words, setWords] = useState('');
+  const found = groups
+    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => matches(one, words.trim())) }))
+    .filter(({ operations }) => operations.length > 0);
+  const [first] = found.flatMap(({ operations }) => operations);
+  const goToFirst = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (first === undefined) return;
+    location.hash = first.operationId;
+    leave();
+  };
+  const link = (id: string, ...children: ComponentChildren[]) =>
+    h(
+      'li',
+      { key: id },
+      h('a', { href: `#${id}`, 'aria-current': id === current ? 'page' : undefined, onClick: leave }, children),
+    );
+  return h(
+    'nav',
+    { 'aria-label': 'Reference' },
+    h(
+      'form',
+      { role: 'search', onSubmit: goToFirst },
+      h('input', {
+        type: 'search',
+        'aria-label': 'Filter operations',
+        placeholder: 'Filter operations',
+        value: words,
+        onInput: (event: Event) => setWords((event.target as HTMLInputElement).value),
+      }),
+    ),
+    h('div', { role: 'status', class: 'soft' }, first === undefined && 'No operation has these words.'),
+    words.trim() === '' &&
+      h(
+        'ul',
+        null,
+        guides.map(({ id, title }) => link(id, title)),
+      ),
+    found.map(({ tag, operations }) => [
+      h('p', { key: `${tag}-name`, class: 'tag', id: `nav-${tag}` }, tag),
+      h(
+        'ul',
+        { key: tag, 'aria-labelledby': `nav-${tag}` },
+        operations.map(({ operationId, method, summary }) => link(operationId, summary, h(Method, { method }))),
+      ),
+    ]),
+  );
+}

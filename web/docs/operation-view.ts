@@ -1,0 +1,158 @@
+import { h, useState } from '../shared/dom.ts';
+import { CodeBlock } from './code-block.ts';
+import { type Answer, type Document, exampleOf, nameIn, type Operation, type Parameter } from './document.ts';
+import { pathText, prose } from './prose.ts';
+import { Notes, SchemaView, typeText, Unfold } from './schema-view.ts';
+import type { Shared } from './shared-state.ts';
+import { SnippetView } from './snippet-view.ts';
+import { exampleRequest } from './snippets.ts';
+import { TryIt } from './try-it.ts';
+
+type Props = { document: Document; operation: Operation; shared: Shared };
+
+/** All about one operation: what it takes and gives on one side, how to call it on the other. */
+export function OperationView({ document, operation, shared }: Props) {
+  const { operationId, method, path, summary, description, parameters, body, responses } = operation;
+  const [filled, fill] = useState(() => exampleRequest(operation));
+  const example = exampleOf(operation);
+  const answers = Object.entries(responses);
+  return h(
+    'article',
+    { id: operationId, class: 'operation', 'aria-labelledby': `${operationId}-title` },
+    h(
+      'div',
+      { class: 'told' },
+      h('h2', { id: `${operationId}-title` }, summary),
+      h('p', { class: 'call' }, h(Method, { method }), h('code', null, pathText(path))),
+      h(Opens, { operation }),
+      description !== undefined && h('p', null, prose(description)),
+      (['path', 'query', 'header'] as const).map((place) =>
+        h(Parameters, {
+          key: place,
+          document,
+          title: titles[place],
+          all: parameters.filter((one) => one.in === place),
+        }),
+      ),
+      body !== undefined &&
+        h(
+          'section',
+          { class: 'part' },
+          h('h3', null, 'Body ', h('span', { class: 'type' }, body.type)),
+          body.schema.properties === undefined && body.schema.$ref === undefined
+            ? h(Notes, { schema: body.schema })
+            : h(SchemaView, { document, schema: body.schema }),
+        ),
+      h('h3', null, 'Answers'),
+      answers
+        .filter(([status]) => status < '400')
+        .map(([status, answer]) => h(Success, { key: status, document, status, answer })),
+      h(Refusals, { refusals: answers.filter(([status]) => status >= '400') }),
+    ),
+    h(
+      'div',
+      { class: 'shown' },
+      h(SnippetView, { operation, filled, shared }),
+      h(Unfold, { label: 'Try it', children: () => h(TryIt, { operation, filled, fill, shared }) }),
+      example !== undefined &&
+        h(CodeBlock, {
+          label: `Example answer ${example.status}`,
+          text: JSON.stringify(example.example, null, 2),
+          isJson: true,
+        }),
+    ),
+  );
+}
+
+const titles = { path: 'In the path', query: 'In the query', header: 'Headers' };
+
+export function Method({ method }: { method: string }) {
+  return h('span', { class: `method ${method.toLowerCase()}` }, method);
+}
+
+function Opens({ operation: { kinds, takesSession } }: { operation: Operation }) {
+  if (kinds.length === 0)
+    return h('p', { class: 'soft' }, takesSession ? 'Opened by a session of the console.' : 'Takes no key.');
+  return h(
+    'p',
+    { class: 'soft' },
+    'Opened by a ',
+    h('a', { href: '#about-keys' }, 'key'),
+    ' of kind ',
+    kinds.map((kind, at) => [at > 0 && ' or ', h('span', { key: kind, class: 'badge' }, kind)]),
+    takesSession && ' or a session of the console',
+  );
+}
+
+function Parameters({ document, title, all }: { document: Document; title: string; all: Parameter[] }) {
+  if (all.length === 0) return null;
+  return h(
+    'section',
+    { class: 'part' },
+    h('h3', null, title),
+    h(
+      'ul',
+      { class: 'fields' },
+      all.map(({ name, required, description, schema }) =>
+        h(
+          'li',
+          { key: name },
+          h(
+            'p',
+            { class: 'field' },
+            h('code', { class: 'name' }, name),
+            h('span', { class: 'type' }, typeText(document, schema)),
+            !required && h('span', { class: 'badge' }, 'optional'),
+          ),
+          h(Notes, { schema: { ...schema, ...(description !== undefined && { description }) } }),
+        ),
+      ),
+    ),
+  );
+}
+
+function Success({ document, status, answer }: { document: Document; status: string; answer: Answer }) {
+  const [content] = Object.entries(answer.content ?? {});
+  const headers = Object.entries(answer.headers ?? {});
+  return h(
+    'section',
+    { class: 'part' },
+    h(
+      'p',
+      { class: 'field' },
+      h('span', { class: 'badge good' }, status),
+      content !== undefined && h('span', { class: 'type' }, content[0]),
+      h('span', null, prose(answer.description)),
+    ),
+    content?.[0] === 'application/json' && h(SchemaView, { document, schema: content[1].schema }),
+    headers.length > 0 &&
+      h(Unfold, {
+        label: 'Headers where a limit holds',
+        children: () =>
+          h(
+            'ul',
+            { class: 'fields' },
+            headers.map(([name, { $ref, description }]) => {
+              const told = $ref === undefined ? description : document.components.headers[nameIn($ref)]?.description;
+              return h(
+                'li',
+                { key: name },
+                h('p', { class: 'field' }, h('code', { class: 'name' }, name)),
+                h('div', { class: 'notes' }, h('p', null, prose(told ?? ''))),
+              );
+            }),
+          ),
+      }),
+  );
+}
+
+function Refusals({ refusals }: { refusals: [string, Answer][] }) {
+  if (refusals.length === 0) return null;
+  return h(
+    'dl',
+    { class: 'refusals' },
+    refusals.map(([status, { description }]) =>
+      h('div', { key: status }, h('dt', { class: 'badge bad' }, status), h('dd', null, prose(description))),
+    ),
+  );
+}

@@ -1,0 +1,82 @@
+import { h, useLayoutEffect, useMemo, useRef, useState } from '../shared/dom.ts';
+import { ThemeChoice } from '../shared/theme.ts';
+import { type Document, groupsOf, type Operation, operationsOf } from './document.ts';
+import { Guide } from './guide.ts';
+import { Navigation } from './navigation.ts';
+import { OperationView } from './operation-view.ts';
+import { useShared } from './shared-state.ts';
+import { useHash } from './use-hash.ts';
+
+/** Where one can go, beside the operation that the address names, or what holds for all of them. */
+export function Reference({ document: api }: { document: Document }) {
+  const groups = useMemo(() => groupsOf(operationsOf(api)), [api]);
+  const operations = groups.flatMap((group) => group.operations);
+  const shared = useShared();
+  const hash = useHash();
+  const at = operations.findIndex(({ operationId }) => operationId === hash);
+  const operation = operations[at];
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const focus = () => main.current?.focus({ preventScroll: true });
+  const isFirst = useRef(true);
+  useLayoutEffect(() => {
+    document.title = `${operation === undefined ? '' : `${operation.summary} · `}Backscroll API reference`;
+    const section = operation === undefined ? document.getElementById(hash) : null;
+    if (section !== null) section.scrollIntoView();
+    else scrollTo(0, 0);
+    if (!isFirst.current) focus();
+    isFirst.current = false;
+  }, [hash, operation]);
+  const skip = (event: Event) => {
+    event.preventDefault();
+    focus();
+  };
+  const closeOnEscape = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') setMenuOpen(false);
+  };
+  return h(
+    'div',
+    { onKeyDown: closeOnEscape },
+    h('a', { class: 'skip', href: '#content', onClick: skip }, 'Skip to content'),
+    h(
+      'header',
+      { class: 'top' },
+      h(
+        'button',
+        { type: 'button', class: 'menu', 'aria-expanded': isMenuOpen, onClick: () => setMenuOpen(!isMenuOpen) },
+        'Menu',
+      ),
+      h('h1', null, h('a', { href: '#' }, 'Backscroll ', h('span', { class: 'soft' }, 'API reference'))),
+      h(ThemeChoice, null),
+    ),
+    h(
+      'div',
+      { class: 'columns' },
+      h(
+        'div',
+        { class: isMenuOpen ? 'side open' : 'side' },
+        h(Navigation, { groups, current: hash, leave: () => setMenuOpen(false) }),
+      ),
+      h(
+        'main',
+        { tabIndex: -1, ref: main },
+        operation === undefined
+          ? h(Guide, { document: api })
+          : h(OperationView, { key: operation.operationId, document: api, operation, shared }),
+        h(Neighbours, { before: at < 0 ? undefined : (operations[at - 1] ?? null), after: operations[at + 1] }),
+      ),
+    ),
+  );
+}
+
+/** The way on. Before the first operation (null) comes what holds for all. */
+function Neighbours({ before, after }: { before: Operation | null | undefined; after: Operation | undefined }) {
+  return h(
+    'nav',
+    { class: 'neighbours', 'aria-label': 'Before and after' },
+    before === undefined
+      ? h('span', null)
+      : h('a', { href: `#${before?.operationId ?? ''}`, rel: 'prev' }, `← ${before?.summary ?? 'Overview'}`),
+    after !== undefined && h('a', { href: `#${after.operationId}`, rel: 'next' }, `${after.summary} →`),
+  );
+}

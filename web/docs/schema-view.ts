@@ -1,0 +1,98 @@
+import { type ComponentChildren, h, useState } from '../shared/dom.ts';
+import { type Document, look, type Schema } from './document.ts';
+import { prose } from './prose.ts';
+
+type Props = { document: Document; schema: Schema };
+
+/** The fields of a body or an answer. What lies deeper unfolds, and is made only then. */
+export function SchemaView({ document, schema }: Props) {
+  const { schema: seen } = look(document, schema);
+  const inner = innerOf(document, seen);
+  if (inner === undefined) return h('p', { class: 'type' }, typeText(document, schema));
+  const required = new Set(inner.required);
+  return h(
+    'ul',
+    { class: 'fields' },
+    Object.entries(inner.properties ?? {}).map(([name, field]) =>
+      h(Field, { key: name, document, name, schema: field, isOptional: !required.has(name) }),
+    ),
+  );
+}
+
+type FieldProps = Props & { name: string; isOptional: boolean };
+
+function Field({ document, name, schema, isOptional }: FieldProps) {
+  const { schema: seen } = look(document, schema);
+  const inner = innerOf(document, seen);
+  return h(
+    'li',
+    null,
+    h(
+      'p',
+      { class: 'field' },
+      h('code', { class: 'name' }, name),
+      h('span', { class: 'type' }, typeText(document, schema)),
+      isOptional && h('span', { class: 'badge' }, 'optional'),
+    ),
+    h(Notes, { schema: seen }),
+    inner !== undefined &&
+      h(Unfold, { label: `Fields of ${name}`, children: () => h(SchemaView, { document, schema: inner }) }),
+  );
+}
+
+/** What a value is for and which values there are. */
+export function Notes({ schema }: { schema: Schema }) {
+  const { description, default: preset, minimum, maximum, minLength, maxLength } = schema;
+  const values = (schema.items?.enum ?? schema.enum ?? []).filter((value) => value !== null);
+  const bounds = [
+    ...(minimum !== undefined || maximum !== undefined ? [`${minimum ?? '…'} to ${maximum ?? '…'}`] : []),
+    ...(maxLength !== undefined ? [`${minLength ?? 0} to ${maxLength.toLocaleString('en')} characters`] : []),
+    ...(preset !== undefined ? [`default ${JSON.stringify(preset)}`] : []),
+  ];
+  return h(
+    'div',
+    { class: 'notes' },
+    description !== undefined && h('p', null, prose(description)),
+    values.length > 0 &&
+      h(
+        'p',
+        null,
+        'One of ',
+        values.map((value, at) => [at > 0 && ', ', h('code', { key: at }, String(value))]),
+        '.',
+      ),
+    bounds.length > 0 && h('p', null, `${bounds.join('; ')}.`),
+  );
+}
+
+/** A part that is made when it is first opened. */
+export function Unfold({ label, children }: { label: string; children: () => ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false);
+  const toggle = (event: Event) => {
+    if ((event.currentTarget as HTMLDetailsElement).open) setOpen(true);
+  };
+  return h('details', { onToggle: toggle }, h('summary', null, label), isOpen && children());
+}
+
+/** The object inside: itself, or what a list holds. Undefined where there are no fields to tell of. */
+function innerOf(document: Document, schema: Schema): Schema | undefined {
+  if (schema.properties !== undefined) return schema;
+  if (schema.items === undefined) return undefined;
+  return innerOf(document, look(document, schema.items).schema);
+}
+
+export function typeText(document: Document, given: Schema): string {
+  const { schema, name, nullable } = look(document, given);
+  const { type, format, items, additionalProperties } = schema;
+  const kind =
+    items !== undefined
+      ? `list of ${typeText(document, items)}`
+      : name !== undefined
+        ? name
+        : type === 'object' && typeof additionalProperties === 'object'
+          ? `object of ${typeText(document, additionalProperties)}`
+          : type === undefined
+            ? 'any JSON'
+            : [type].flat().join(' or ');
+  return `${kind}${format === undefined ? '' : ` (${format})`}${nullable ? ' or null' : ''}`;
+}

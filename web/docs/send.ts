@@ -1,0 +1,66 @@
+import type { Operation } from './document.ts';
+import { type Filled, headersOf, isBySession, targetOf } from './snippets.ts';
+
+/** What came back, as it is shown. */
+export type Shown = {
+  status: number;
+  statusText: string;
+  millis: number;
+  headers: [string, string][];
+  text: string;
+  isJson: boolean;
+  /** There was more than is shown. */
+  isCut: boolean;
+};
+
+const telling = /^(?:x-request-id|etag|link|ratelimit.*|retry-after|location|allow)$/;
+const shownMax = 200_000;
+
+/** Sends to the service that this page came from, with the key that was typed; with cookies only where no key will do. */
+export async function send(operation: Operation, filled: Filled, key: string): Promise<Shown> {
+  const headers = new Headers(headersOf(operation, filled));
+  if (key !== '') headers.set('Authorization', `Bearer ${key}`);
+  const begun = performance.now();
+  const response = await fetch(targetOf(operation, filled), {
+    method: operation.method,
+    headers,
+    credentials: isBySession(operation) ? 'same-origin' : 'omit',
+    cache: 'no-store',
+    ...(filled.body !== '' && { body: filled.body }),
+  });
+  const { text, isCut } = await readSome(response);
+  const millis = performance.now() - begun;
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  return {
+    status: response.status,
+    statusText: response.statusText,
+    millis,
+    headers: [...response.headers].filter(([name]) => telling.test(name)),
+    text: isJson ? pretty(text) : text,
+    isJson,
+    isCut,
+  };
+}
+
+/** An export may be larger than a page can show: the rest is not fetched. */
+async function readSome(response: Response): Promise<{ text: string; isCut: boolean }> {
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    const part = await reader?.read();
+    if (part === undefined || part.done) return { text: text + decoder.decode(), isCut: false };
+    text += decoder.decode(part.value, { stream: true });
+    if (text.length <= shownMax) continue;
+    await reader?.cancel();
+    return { text: text.slice(0, shownMax), isCut: true };
+  }
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,24 @@
+import { h } from '../shared/dom.ts';
+import { CodeBlock } from './code-block.ts';
+import type { Operation } from './document.ts';
+import { languages, type Shared } from './shared-state.ts';
+import { curlOf, type Filled, typescriptOf } from './snippets.ts';
+
+type Props = { operation: Operation; filled: Filled; shared: Shared };
+
+/** The request as a program would send it. */
+export function SnippetView({ operation, filled, shared }: Props) {
+  const { language, choose } = shared;
+  const text = (language === 'curl' ? curlOf : typescriptOf)(operation, filled, location.origin);
+  return h(
+    CodeBlock,
+    { label: `${operation.summary} with ${language}`, text },
+    h(
+      'div',
+      { class: 'choice', role: 'group', 'aria-label': 'Language' },
+      languages.map((one) =>
+        h('button', { key: one, type: 'button', 'aria-pressed': one === language, onClick: () => choose(one) }, one),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,143 @@
+import { h, useState } from '../shared/dom.ts';
+import { CodeBlock } from './code-block.ts';
+import type { Operation, Parameter } from './document.ts';
+import { type Shown, send } from './send.ts';
+import type { Shared } from './shared-state.ts';
+import { exampleRequest, type Filled } from './snippets.ts';
+
+type Props = { operation: Operation; filled: Filled; fill: (filled: Filled) => void; shared: Shared };
+type State = { at: 'rest' } | { at: 'sending' } | { at: 'failed' } | { at: 'answered'; shown: Shown };
+
+/** Sends the request as it is filled in to this very service. */
+export function TryIt({ operation, filled, fill, shared }: Props) {
+  const { parameters, body, kinds, method } = operation;
+  const [kind, setKind] = useState(kinds[0]);
+  const [state, setState] = useState<State>({ at: 'rest' });
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setState({ at: 'sending' });
+    const key = kind === undefined ? '' : (shared.keys[kind] ?? '').trim();
+    await send(operation, filled, key).then(
+      (shown) => setState({ at: 'answered', shown }),
+      () => setState({ at: 'failed' }),
+    );
+  };
+  const set = (name: string, value: string) => fill({ ...filled, values: { ...filled.values, [name]: value } });
+  return h(
+    'form',
+    { class: 'stack try', onSubmit: submit },
+    kind !== undefined && h(KeyField, { kinds, kind, setKind, shared }),
+    parameters.map((parameter) =>
+      h(ParameterField, {
+        key: parameter.name,
+        parameter,
+        value: filled.values[parameter.name] ?? '',
+        set: (value: string) => set(parameter.name, value),
+      }),
+    ),
+    body !== undefined &&
+      h(
+        'label',
+        null,
+        `Body (${body.type})`,
+        h('textarea', {
+          class: 'mono',
+          rows: Math.min(12, filled.body.split('\n').length + 1),
+          value: filled.body,
+          spellCheck: false,
+          onInput: (event: Event) => fill({ ...filled, body: (event.target as HTMLTextAreaElement).value }),
+        }),
+      ),
+    h(
+      'div',
+      { class: 'row' },
+      h('button', { class: 'primary', disabled: state.at === 'sending' }, state.at === 'sending' ? 'Sending…' : 'Send'),
+      h('button', { type: 'button', onClick: () => fill(exampleRequest(operation)) }, 'Back to the example'),
+      method !== 'GET' && h('span', { class: 'badge warn' }, 'changes what the service holds'),
+    ),
+    h('div', { 'aria-live': 'polite' }, h(Outcome, { state })),
+  );
+}
+
+type KeyProps = { kinds: string[]; kind: string; setKind: (kind: string) => void; shared: Shared };
+
+function KeyField({ kinds, kind, setKind, shared }: KeyProps) {
+  return h(
+    'div',
+    { class: 'key-field' },
+    kinds.length > 1 &&
+      h(
+        'label',
+        null,
+        'Kind of key',
+        h(
+          'select',
+          { value: kind, onChange: (event: Event) => setKind((event.target as HTMLSelectElement).value) },
+          kinds.map((one) => h('option', { key: one, value: one }, one)),
+        ),
+      ),
+    h(
+      'label',
+      null,
+      `Key of kind ${kind}`,
+      h('input', {
+        type: 'password',
+        autoComplete: 'off',
+        spellCheck: false,
+        value: shared.keys[kind] ?? '',
+        placeholder: 'kept until this page is left',
+        onInput: (event: Event) => shared.keep(kind, (event.target as HTMLInputElement).value),
+      }),
+    ),
+  );
+}
+
+type FieldProps = { parameter: Parameter; value: string; set: (value: string) => void };
+
+function ParameterField({ parameter, value, set }: FieldProps) {
+  const { name, required = false, schema } = parameter;
+  const follow = (event: Event) => set((event.target as HTMLInputElement).value);
+  const common = { value, required, class: 'mono' };
+  return h(
+    'label',
+    null,
+    h('span', null, h('code', null, name), required ? '' : h('span', { class: 'soft' }, ' optional')),
+    schema.enum === undefined
+      ? h('input', {
+          ...common,
+          onInput: follow,
+          autoComplete: 'off',
+          spellCheck: false,
+          inputMode: schema.type === 'integer' ? 'numeric' : 'text',
+        })
+      : h(
+          'select',
+          { ...common, onChange: follow },
+          !required && h('option', { value: '' }, '—'),
+          schema.enum.map((one) => h('option', { key: String(one), value: String(one) }, String(one))),
+        ),
+  );
+}
+
+function Outcome({ state }: { state: State }) {
+  if (state.at === 'failed') return h('p', { class: 'note bad' }, 'The service cannot be reached.');
+  if (state.at !== 'answered') return null;
+  const { status, statusText, millis, headers, text, isJson, isCut } = state.shown;
+  return h(
+    'div',
+    { class: 'stack' },
+    h(
+      'p',
+      { class: 'row' },
+      h('span', { class: `badge ${status < 400 ? 'good' : 'bad'}` }, `${status} ${statusText}`),
+      h('span', { class: 'soft' }, `${Math.round(millis)} ms`),
+    ),
+    h(
+      'dl',
+      { class: 'headers' },
+      headers.map(([name, value]) => h('div', { key: name }, h('dt', null, name), h('dd', { class: 'mono' }, value))),
+    ),
+    isCut && h('p', { class: 'note' }, 'There is more; this is its beginning.'),
+    text !== '' && h(CodeBlock, { label: 'The answer', text, isJson }),
+  );
+}
