@@ -113,6 +113,25 @@ function told(from: Watched, to: Watched, before: Record<string, number>, after:
   ].join('\n  ');
 }
 
+/** The same pace over plain text without a script: what this machine drops anyway. */
+async function scrollPlain(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const lines = Array.from({ length: 4_000 }, (_, at) => `<p>${at} ${words}</p>`).join('');
+  await page.setContent(`<div class="scroller" style="height: 700px; overflow-y: auto">${lines}</div>`);
+  await page.evaluate("document.querySelector('.scroller').scrollTop = 1e9");
+  await page.evaluate(watch);
+  const from = await watchedOf(page);
+  await session.send('Input.synthesizeScrollGesture', { ...wheel, yDistance: pace * seconds });
+  const to = await watchedOf(page);
+  console.log(
+    `plain text at that pace:\n  ${told(from, to, {}, {})
+      .split('\n')[0]
+      ?.replace(/, \d+ of them without a message/, '')}`,
+  );
+}
+
+const wheel = { x: 800, y: 500, speed: pace, gestureSourceType: 'mouse', preventFling: true } as const;
+
 async function scrollThrough(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable');
@@ -128,10 +147,7 @@ async function scrollThrough(page: Page): Promise<void> {
   await page.waitForTimeout(1_000);
 
   let [before, from] = [await metricsOf(session), await watchedOf(page)];
-  await session.send('Input.synthesizeScrollGesture', {
-    ...{ x: 800, y: 500, yDistance: pace * seconds, speed: pace },
-    ...{ gestureSourceType: 'mouse', preventFling: true },
-  });
+  await session.send('Input.synthesizeScrollGesture', { ...wheel, yDistance: pace * seconds });
   let [after, to] = [await metricsOf(session), await watchedOf(page)];
   const isWhole = isContiguous(to.drawn);
   console.log(
@@ -171,6 +187,7 @@ try {
     await signIn(page, adminSecret);
     console.log(`${messages} messages; ${JSON.stringify(describeMachine())}`);
     await scrollThrough(page);
+    await scrollPlain((await openTab(browser, 'about:blank')).page);
     for (const complaint of complaints) console.log(`complaint: ${complaint}`);
   } finally {
     await browser.close();

@@ -50,10 +50,6 @@ export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Views' }).waitFor();
 }
 
-/** Whether the page is as wide as the window: nothing has to be looked for sideways. */
-export const fits = (page: Page): Promise<boolean> =>
-  page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth');
-
 /** Throws where axe finds anything serious or critical in what the page shows now; tells how many rules it held to. */
 export async function checkAccess(page: Page): Promise<{ passes: number; minor: string[] }> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) {

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { checkAccess, fits, openBrowser, openTab, phone, signIn } from './browser.ts';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { checkAccess, openBrowser, openTab, phone, scrollsSideways, signIn } from './browser.ts';
 import { makeWorld, message, type Service, startService } from './harness.ts';
 import { richMessages } from './rich-messages.ts';
 import {
-  drawRuns,
   isAtEnd,
+  isNarrow,
   leapBack,
   leapTo,
   leaveInTheMoment,
+  openConversation,
   ownMoves,
   refreshNow,
   walkBack,
@@ -57,14 +58,8 @@ describe('the console, conversations', () => {
     await service.close();
   });
 
-  /** A tab that is signed in, at a conversation, once its newest message is seen. */
-  async function open(conversation: string, options: Parameters<typeof openTab>[2] = {}) {
-    const { page, complaints } = await openTab(browser, service.base, options);
-    await signIn(page, admin);
-    await page.goto(`/console#/conversations/${ids.app}/${conversation}`);
-    await page.locator('article').last().waitFor();
-    return { page, complaints };
-  }
+  const open = (conversation: string, options: BrowserContextOptions = {}) =>
+    openConversation(browser, service.base, admin, [ids.app, conversation], options);
 
   it('leads from an address that is none to the first app, and never away from where one has gone', async () => {
     const { page } = await openTab(browser, service.base);
@@ -117,6 +112,12 @@ describe('the console, conversations', () => {
     await page.getByText('The beginning of this conversation').waitFor();
     await page.getByRole('heading', { name: 'ann' }).waitFor();
 
+    const huge = article(rich.huge.id);
+    assert.equal(await huge.getByText('The end.').count(), 0);
+    await huge.getByRole('button', { name: 'Show all 1,000,008 characters' }).click();
+    await huge.getByText('The end.').waitFor();
+    await page.locator('.scroller').press('End');
+
     const full = article(rich.full.id);
     await full.scrollIntoViewIfNeeded();
     const file = full.getByRole('link', { name: 'counter.jpg' });
@@ -149,95 +150,6 @@ describe('the console, conversations', () => {
     assert.match(await failed.innerText(), /Error: The model did not answer\.[\s\S]*👎 disliked/);
     assert.match(await failed.locator('.note').getAttribute('class').then(String), /bad/);
     assert.deepEqual(complaints, []);
-  });
-
-  it('draws Markdown as elements', async () => {
-    const { page } = await open(ids.conversation);
-    const answer = page.locator(`article[data-id="${rich.formatted.id}"] .markdown`);
-    await answer.scrollIntoViewIfNeeded();
-    const count = (selector: string) => answer.locator(selector).count();
-    assert.equal(await answer.locator('h4').innerText(), 'Two things');
-    assert.deepEqual(await answer.locator('strong').allInnerTexts(), ['bold', 'both']);
-    assert.deepEqual(await answer.locator('em').allInnerTexts(), ['soft', 'both']);
-    assert.equal(await count('ul > li > ol > li'), 2);
-    assert.equal(await answer.locator('pre').innerText(), 'if (a < b) {\n  run();\n}');
-    assert.equal(await answer.locator('blockquote blockquote').innerText(), 'said before');
-    assert.deepEqual(await answer.locator('td').allInnerTexts(), ['gasket', '8.50', 'a|b', '']);
-    assert.equal(await count('hr'), 1);
-    assert.equal(await count('s'), 1);
-    assert.deepEqual(await Promise.all((await answer.locator('a').all()).map((link) => link.getAttribute('href'))), [
-      'https://example.com/a_(b)',
-      'https://example.com/bare',
-      'mailto:ann@example.com',
-      'https://example.com/cat.png',
-    ]);
-    assert.equal(await page.locator('article img').count(), 0);
-    assert.match(await answer.innerText(), /snake_case_name and 2 \* 3 \* 4 and \*not this\*/);
-  });
-
-  it('lets no message run, load or hide anything', async () => {
-    const asked: string[] = [];
-    const { page, complaints } = await openTab(browser, service.base);
-    page.on('request', (request) => asked.push(request.url()));
-    await signIn(page, admin);
-    await page.goto(`/console#/conversations/${ids.app}/${ids.conversation}`);
-    const answer = page.locator(`article[data-id="${rich.hostile.id}"]`);
-    await answer.waitFor();
-    const text = await answer.innerText();
-    for (const part of [
-      '<script>alert(1)</script>',
-      '<img src=x onerror=alert(1)>',
-      'javascript:alert(2)',
-      'data:text/html',
-    ])
-      assert.ok(text.includes(part), part);
-    assert.equal(await page.locator('article :is(script, img, iframe, style, object)').count(), 0);
-    assert.equal(await answer.locator('a').count(), 0);
-    assert.deepEqual(
-      asked.filter((url) => !url.startsWith(service.base) && !url.startsWith('data:')),
-      [],
-    );
-    assert.deepEqual(complaints, []);
-  });
-
-  it('takes time in proportion to a text, whatever is in it, and loses nothing', { timeout: 120_000 }, async () => {
-    const { page } = await openTab(browser, service.base);
-    await page.goto('/console');
-    const marks = [
-      '*',
-      '_',
-      '`',
-      '[',
-      '](',
-      '![',
-      '<',
-      '~',
-      '>',
-      '|',
-      '#',
-      '- ',
-      '1. ',
-      '\\',
-      '**a ',
-      '*a _b ',
-      '[a](',
-    ];
-    const mixed = [
-      '`a``',
-      '> - ',
-      'http://',
-      '<a@',
-      '|-',
-      '  - a\n',
-      '> a\n',
-      '|a\n',
-      '```\n',
-      '[[a]',
-      '*a*_b_',
-      '[a](()',
-    ];
-    // A moment's work in proportion; the square of it would not end today.
-    assert.deepEqual(await page.evaluate(drawRuns([...marks, ...mixed], 150_000)), []);
   });
 
   it('keeps what one looks at in its place while older messages come in', async () => {
@@ -317,12 +229,13 @@ describe('the console, conversations', () => {
         await page.getByText('guide.md').first().click();
         await page.getByText('2 steps').click();
         await checkAccess(page);
-        assert.ok(await fits(page));
+        assert.ok(!(await scrollsSideways(page)));
+        assert.ok(await page.evaluate(isNarrow));
         if (viewport !== undefined) {
           assert.equal(await page.getByRole('list', { name: 'Conversations' }).isVisible(), false);
           await page.getByRole('link', { name: '‹ Conversations' }).click();
           await page.getByRole('list', { name: 'Conversations' }).waitFor();
-          assert.ok(await fits(page));
+          assert.ok(!(await scrollsSideways(page)));
           await checkAccess(page);
         }
         assert.deepEqual(complaints, []);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { checkAccess, desk, fits, openTab, phone, signIn } from './browser.ts';
+import { checkAccess, desk, openTab, phone, scrollsSideways, signIn } from './browser.ts';
 import { admin, chunkAt, hostile, ids, KnowledgeScene, startEdit } from './knowledge-scene.ts';
 
 describe('knowledge in the console', () => {
@@ -166,7 +166,7 @@ describe('knowledge in the console', () => {
       const { page, complaints } = await scene.atChunks([], options);
       const look = async () => {
         await checkAccess(page);
-        assert.ok(await fits(page));
+        assert.ok(!(await scrollsSideways(page)));
       };
       await look();
       const { entry, field, button } = await startEdit(page, 12);

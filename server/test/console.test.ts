@@ -1,30 +1,123 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { checkAccess, openBrowser, openTab } from './browser.ts';
-import { makeWorld, type Service, startService } from './harness.ts';
+import type { Browser, Page } from 'playwright-core';
+import { checkAccess, openBrowser, openTab, phone, signIn } from './browser.ts';
+import { makeWorld, onEveryEngine, type Service, startService } from './harness.ts';
 
-describe('the console', () => {
-  const { records } = makeWorld();
+onEveryEngine('the console', (engine) => {
+  const { admin, one, records } = makeWorld();
   let service: Service;
   let browser: Browser;
   before(async () => {
-    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    [service, browser] = await Promise.all([startService(engine), openBrowser()]);
     await service.load(records);
   });
   after(async () => {
     await browser.close();
     await service.close();
   });
+  const views = (page: Page) => page.getByRole('navigation', { name: 'Views' });
+  const signInButton = (page: Page) => page.getByRole('button', { name: 'Sign in' });
 
-  it('asks whoever comes for an admin key', async () => {
+  it('asks whoever comes for an admin key, and takes no other', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const { page, complaints } = await openTab(browser, service.base, { colorScheme });
-      await page.route('**/console/session', (route) => route.fulfill({ status: 401, body: '{}' }));
       await page.goto('/console');
-      await page.getByRole('button', { name: 'Sign in' }).waitFor();
+      await signInButton(page).waitFor();
+      await checkAccess(page);
+      for (const key of ['nonsense', one.keys.app]) {
+        await page.getByLabel('Admin key').fill(key);
+        await page.keyboard.press('Enter');
+        await page.getByRole('alert').filter({ hasText: 'the API key is missing or invalid' }).waitFor();
+      }
       await checkAccess(page);
       assert.deepEqual(complaints, []);
     }
+  });
+
+  it('keeps one signed in over a reload, with nothing of the key where a script could read it', async () => {
+    const { page, complaints } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    await page.reload();
+    await views(page).waitFor();
+    const held = await page.evaluate<string>(
+      'JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML])',
+    );
+    assert.ok(!held.includes(admin));
+    assert.ok(!held.includes('backscroll_session'));
+    const [cookie, ...others] = await page.context().cookies();
+    assert.deepEqual(others, []);
+    const { name, httpOnly, sameSite } = cookie ?? {};
+    assert.deepEqual({ name, httpOnly, sameSite }, { name: 'backscroll_session', httpOnly: true, sameSite: 'Strict' });
+    assert.notEqual(cookie?.value, admin);
+    assert.deepEqual(complaints, []);
+  });
+
+  it('lets one out, for good', async () => {
+    const { page } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    const [cookie] = await page.context().cookies();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signInButton(page).waitFor();
+    assert.deepEqual(await page.context().cookies(), []);
+    const headers = { cookie: `backscroll_session=${cookie?.value}`, 'backscroll-console': '1' };
+    assert.equal((await service.ask('GET', '/admin/apps', { headers })).status, 401);
+    await page.reload();
+    await signInButton(page).waitFor();
+  });
+
+  it('asks for a key again once the session has ended, and says why', async () => {
+    const { page } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    service.passTime(13 * 3600);
+    // Not by a click: what is still being loaded may end it first.
+    await page.evaluate("location.hash = '#/models'");
+    await page.getByText('You were signed out').waitFor();
+    await signInButton(page).waitFor();
+  });
+
+  it('is reached by the keyboard alone', async () => {
+    const { page } = await openTab(browser, service.base, { viewport: phone });
+    await page.goto('/console');
+    await signInButton(page).waitFor();
+    await page.keyboard.type(admin);
+    await page.keyboard.press('Enter');
+    await views(page).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate<string>('document.activeElement.id'), 'main');
+    await page.goto('/console#/keys');
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    assert.equal(await views(page).getByRole('link', { name: 'Keys' }).getAttribute('aria-current'), 'page');
+  });
+});
+
+describe('the files of the console', () => {
+  let service: Service;
+  before(async () => {
+    service = await startService('sqlite');
+  });
+  after(() => service.close());
+
+  it('200: are under 150 KB compressed together, the same as plain ones, and asked about again with tags', async (test) => {
+    const html = (await service.ask('GET', '/console')).text;
+    const files = [...html.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map(([, path]) => path ?? '');
+    assert.ok(files.includes('/console/main.js') && files.length > 20);
+    let bytes = html.length;
+    for (const path of files) {
+      const answer = await fetch(`${service.base}${path}`, { headers: { 'accept-encoding': 'gzip' } });
+      assert.equal(answer.headers.get('content-encoding'), 'gzip', path);
+      assert.equal(await answer.text(), (await service.ask('GET', path)).text, path);
+      bytes += Number(answer.headers.get('content-length'));
+      const held = { 'if-none-match': String(answer.headers.get('etag')) };
+      assert.equal((await service.ask('GET', path, { headers: held })).status, 304, path);
+    }
+    test.diagnostic(`${bytes} bytes in ${files.length + 1} files`);
+    assert.ok(bytes < 150_000, `${bytes} bytes`);
+  });
+
+  it('404: a file that is not the page’s does not exist', async () => {
+    for (const name of ['nothing.js', 'main.ts', '..%2Fshared%2Fdom.ts', 'constructor', '__proto__', 'models.js.map'])
+      assert.equal((await service.ask('GET', `/console/${name}`)).status, 404, name);
   });
 });

@@ -70,7 +70,8 @@ export function richMessages(conversation: string) {
   const formatted = message(conversation, 2_003, { answer: formattedText });
   const hostile = message(conversation, 2_004, { query: hostileText, answer: hostileText.replaceAll('\u0000', '') });
   hostile.query = hostile.query.replaceAll('\u0000', '');
-  return { full, failed, formatted, hostile, records: [full, failed, forms, formatted, hostile] };
+  const huge = message(conversation, 1_999, { answer: `${'A sentence of many. '.repeat(50_000)}The end.` });
+  return { full, failed, formatted, hostile, huge, records: [huge, full, failed, forms, formatted, hostile] };
 }
 
 function file(filename: string, mime_type: string | null, size: number | null, belongs_to: string) {

@@ -1,4 +1,22 @@
-/**
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { openTab, signIn, type Tab } from './browser.ts';
+
+/** A tab that is signed in, at a conversation of an app, once its newest message is seen. */
+export async function openConversation(
+  browser: Browser,
+  base: string,
+  key: string,
+  [app, conversation]: readonly [string, string],
+  options: BrowserContextOptions = {},
+): Promise<Tab> {
+  const tab = await openTab(browser, base, options);
+  await signIn(tab.page, key);
+  await tab.page.goto(`/console#/conversations/${app}/${conversation}`);
+  await tab.page.locator('article').last().waitFor();
+  return tab;
+}
+
+/*
  * What tests and the bench do inside of the page with the transcript, as text: these lines know the browser's names,
  * which the rest of this folder does not.
  */
@@ -67,6 +85,9 @@ export const leapTo = (query: string, pixels: number): string =>
 `);
 
 export const isAtEnd = script('return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 2;');
+
+/** Whether nothing in the transcript has to be looked for sideways. */
+export const isNarrow = script('return scroller.scrollWidth <= scroller.clientWidth;');
 
 /** Asks for news now, as when somebody comes back to the tab. */
 export const refreshNow = "document.dispatchEvent(new Event('visibilitychange'))";

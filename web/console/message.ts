@@ -1,5 +1,6 @@
 import { CopyButton } from '../shared/copy-button.ts';
 import { h } from '../shared/dom.ts';
+import { Cut } from './cut.ts';
 import { Markdown } from './markdown.ts';
 import { Form } from './message-form.ts';
 import { Citations, Files, Steps, Values } from './message-parts.ts';
@@ -16,7 +17,7 @@ export function MessageView({ message }: { message: Message }) {
     h(
       'section',
       { class: 'query', 'aria-label': 'Query' },
-      h('p', { class: 'said' }, query),
+      h(Cut, { id: `${id} query`, text: query, draw: plain }),
       h(Files, { files: files('user') }),
       h(Values, { title: 'Inputs', values: inputs, id: `${id} inputs` }),
     ),
@@ -24,7 +25,7 @@ export function MessageView({ message }: { message: Message }) {
       'section',
       { class: 'answer', 'aria-label': 'Answer' },
       h(Steps, { thoughts: message.agent_thoughts, id }),
-      answer !== '' && h(Markdown, { text: answer }),
+      answer !== '' && h(Cut, { id: `${id} answer`, text: answer, draw: formatted }),
       message.extra_contents.map((content, i) => h(Form, { key: i, content })),
       h(Files, { files: files('assistant') }),
       (status === 'error' || error !== null) &&
@@ -54,6 +55,8 @@ export function MessageView({ message }: { message: Message }) {
   );
 }
 
+const plain = (text: string) => h('p', { class: 'said' }, text);
+const formatted = (text: string) => h(Markdown, { text });
 const short = (id: string) => h('code', null, id.slice(0, 8));
 
 function Feedback({ rating }: { rating: 'like' | 'dislike' }) {

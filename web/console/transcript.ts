@@ -32,6 +32,8 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
   useLayoutEffect(() => {
     if (!scroller.current || !above.current || !list.current || !below.current) return;
     scroll.attach({ scroller: scroller.current, above: above.current, list: list.current, below: below.current });
+    // Keys scroll at once, unless somebody is elsewhere on purpose.
+    if (document.activeElement === document.body) scroller.current.focus({ preventScroll: true });
     void scroll.toNewest();
     const resized = new ResizeObserver(() => scroll.settle());
     resized.observe(scroller.current);
@@ -48,12 +50,14 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
     setError(undefined);
     scroll.again();
   };
+  // The browser's own End is right wherever the newest end is held.
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'End' || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key !== 'End' || !(scroll.history.hasNewer || scroll.history.isCutOff)) return;
     event.preventDefault();
     void scroll.toNewest();
   };
   const { history, from, to } = scroll;
+  const news = scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : '';
   const isEmpty = history.isOpen && history.rows.length === 0;
   return h(
     'div',
@@ -89,12 +93,13 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
     error && h('div', { class: 'trouble' }, h(ErrorNote, { error, retry: again })),
     h(
       'div',
-      { class: 'newer', role: 'status' },
+      { class: 'newer' },
+      h('span', { class: 'hidden-label', role: 'status' }, news),
       (!scroll.isPinned || history.isCutOff) &&
         h(
           'button',
           { type: 'button', class: scroll.unseen > 0 ? 'primary' : '', onClick: () => scroll.toNewest() },
-          scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : 'Newest',
+          news || 'Newest',
         ),
     ),
   );
