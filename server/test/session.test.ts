@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { EventEmitter, on } from 'node:events';
+import net from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -186,6 +188,31 @@ onEveryEngine('sessions of the console', (engine) => {
     for (let tries = 0; tries < 101; tries += 1) statuses.push((await attempt(makeSecret('admin'))).status);
     assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.at(-1)], [100, 429]);
     assert.equal((await attempt(admin)).status, 200);
+  });
+
+  it('408: sign-ins that are begun and never sent shut nobody out', async () => {
+    const small = await startService(engine, { IN_FLIGHT_MAX: '20' }, service.config.database_url);
+    const head = `POST ${path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`;
+    const sockets = Array.from({ length: 40 }, () => net.connect(small.port, '127.0.0.1').setEncoding('utf8'));
+    try {
+      const answers = new EventEmitter();
+      for (const socket of sockets) socket.on('data', (answer) => answers.emit('one', answer)).write(head);
+      let left = sockets.length - 2;
+      for await (const [answer] of on(answers, 'one')) {
+        assert.match(answer, /^HTTP\/1\.1 408 /);
+        left -= 1;
+        if (left === 0) break;
+      }
+      assert.equal(await statusOf(await signedIn(admin, small), small), 200);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await small.close();
+    }
+  });
+
+  it('413: nobody signs in with more than a header would hold', async () => {
+    const answer = await signIn('x'.repeat(16_384));
+    assert.deepEqual([answer.status, answer.body.message], [413, 'the body is larger than 16384 bytes']);
   });
 
   it('204: signing out ends this session and no other, and clears the cookie; again is harmless', async () => {

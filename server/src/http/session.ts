@@ -24,6 +24,7 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
       response: answers({ 200: ConsoleSession }, [400, 401, 408, 413, 415]),
     },
     onRequest: requireContentType('application/json'),
+    config: { isOpen: true },
     handler: async (request, reply) => {
       const { caller, digest } = await bearer.identify(request, request.body.key);
       const opened = await openSession(store, caller, digest, Math.floor(clock() / 1000));
