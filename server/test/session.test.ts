@@ -36,6 +36,19 @@ async function inDatabase(engine: Engine, url: string, sql: string): Promise<Rec
   return rows;
 }
 
+/** Until it is released, nobody else writes sessions. */
+async function lockSessions(engine: Engine, url: string): Promise<() => Promise<void>> {
+  if (engine === 'sqlite') {
+    const db = new DatabaseSync(url.replace('sqlite:', ''), { timeout: 5_000 });
+    db.exec('BEGIN IMMEDIATE');
+    return async () => db.close();
+  }
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('BEGIN; LOCK TABLE console_sessions IN EXCLUSIVE MODE');
+  return () => client.end();
+}
+
 onEveryEngine('sessions of the console', (engine) => {
   const { one, admin, records } = makeWorld();
   let service: Service;
@@ -230,6 +243,16 @@ onEveryEngine('sessions of the console', (engine) => {
       assert.equal(await statusOf(mine), 401);
     }
     assert.equal(await statusOf(other), 200);
+  });
+
+  it('204: signing out of a session that is none writes nothing, and does not wait for those who write', async () => {
+    const release = await lockSessions(engine, service.config.database_url);
+    try {
+      const unknown = asked(`backscroll_session=${makeSecret('admin')}`);
+      assert.equal((await service.ask('DELETE', path, unknown)).status, 204);
+    } finally {
+      await release();
+    }
   });
 
   it('401: a session ends at once with its key, whichever instance revokes it', async () => {
