@@ -58,6 +58,22 @@ onEveryEngine('keys over the console', (engine) => {
     }
   });
 
+  it('201: a key for many knowledge bases takes no more than one, and names each once', async () => {
+    const many = Array.from({ length: 1_000 }, () => randomUUID());
+    const base = (id: string) => ({ record: 'dataset', id, workspace_id: workspace, name: 'one of many' });
+    await service.load(many.map(base));
+    const made = await create({ kind: 'knowledge', workspace_id: workspace, dataset_ids: many });
+    assert.equal(made.status, 201, made.text);
+    const twice = {
+      kind: 'knowledge',
+      workspace_id: workspace,
+      dataset_ids: [dataset, dataset.toUpperCase(), many[0]],
+    };
+    const { id } = (await create(twice)).body;
+    const { dataset_ids } = (await listed()).find((key: { id: string }) => key.id === id);
+    assert.deepEqual(dataset_ids, [dataset, many[0]]);
+  });
+
   it('lists what the command line lists, newest first', async () => {
     const keys = await service.store.listKeys();
     assert.deepEqual(await listed(), keys.toReversed());

@@ -6,7 +6,7 @@ import { linearScale, logScale, namedPoints, pointAt, roundStep, spreadScale } f
 import { stack, sum, totals } from '../../web/console/series.ts';
 import { trafficPlots, trafficWords } from '../../web/console/traffic.ts';
 import type { Key, Usage } from '../../web/console/types.ts';
-import { daysUntil, usagePlots, usageWords } from '../../web/console/usage.ts';
+import { currenciesOf, daysUntil, usagePlots, usageWords } from '../../web/console/usage.ts';
 
 describe('scales', () => {
   it('steps are 1, 2 or 5 times a power of ten', () => {
@@ -175,6 +175,14 @@ describe('usage', () => {
     );
     const looks = plots.map(({ series }) => series.find(({ name }) => name === 'app 9')?.look);
     assert.deepEqual(looks, [5, 5, 5, undefined]);
+  });
+
+  it('plots the currencies of most messages, however many there are', () => {
+    const made = Array.from({ length: 20_000 }, (_, n) => use(1, { currency: `c${n}`, price: 1, messages: 1 }));
+    const uses = [...made, use(2, { currency: 'USD', price: 1, messages: 2 })];
+    const shown = usagePlots(uses, days).map(({ currency }) => currency);
+    assert.deepEqual(shown, [null, null, 'USD', 'c0', 'c1', 'c10', 'c100', 'c1000']);
+    assert.equal(currenciesOf(uses).length, 20_001);
   });
 
   it('tells apps of one name apart, and leaves out what is older', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { inline } from '../../web/console/markdown-inline.ts';
 import { openBrowser, openTab, signIn } from './browser.ts';
 import { makeWorld, type Service, startService } from './harness.ts';
 import { richMessages } from './rich-messages.ts';
@@ -70,6 +71,11 @@ describe('messages in the console', () => {
     assert.deepEqual(complaints, []);
   });
 
+  it('takes what looks like an address and is none for text as a whole, so that it is looked at once', () => {
+    const text = 'http://%http://example.com/a';
+    assert.deepEqual(inline(`${text} b`), [`${text} b`]);
+  });
+
   it('takes time in proportion to a text, whatever is in it, and loses nothing', { timeout: 120_000 }, async () => {
     const { page } = await openTab(browser, service.base);
     await page.goto('/console');
@@ -96,6 +102,7 @@ describe('messages in the console', () => {
       '`a``',
       '> - ',
       'http://',
+      'http://%',
       '<a@',
       '|-',
       '  - a\n',

@@ -115,7 +115,7 @@ function thought(
   return { id: randomUUID(), chain_id: null, message_id, position, ...what, files: [], created_at: 2_000 };
 }
 
-function waiting() {
+export function waiting() {
   const input = (type: string, output_variable_name: string) => ({ type, output_variable_name, default: null });
   return {
     workflow_run_id: 'run',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { EventEmitter, on } from 'node:events';
+import net from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,6 +34,19 @@ async function inDatabase(engine: Engine, url: string, sql: string): Promise<Rec
   const { rows } = await client.query(sql);
   await client.end();
   return rows;
+}
+
+/** Until it is released, nobody else writes sessions. */
+async function lockSessions(engine: Engine, url: string): Promise<() => Promise<void>> {
+  if (engine === 'sqlite') {
+    const db = new DatabaseSync(url.replace('sqlite:', ''), { timeout: 5_000 });
+    db.exec('BEGIN IMMEDIATE');
+    return async () => db.close();
+  }
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('BEGIN; LOCK TABLE console_sessions IN EXCLUSIVE MODE');
+  return () => client.end();
 }
 
 onEveryEngine('sessions of the console', (engine) => {
@@ -188,6 +203,31 @@ onEveryEngine('sessions of the console', (engine) => {
     assert.equal((await attempt(admin)).status, 200);
   });
 
+  it('408: sign-ins that are begun and never sent shut nobody out', async () => {
+    const small = await startService(engine, { IN_FLIGHT_MAX: '20' }, service.config.database_url);
+    const head = `POST ${path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`;
+    const sockets = Array.from({ length: 40 }, () => net.connect(small.port, '127.0.0.1').setEncoding('utf8'));
+    try {
+      const answers = new EventEmitter();
+      for (const socket of sockets) socket.on('data', (answer) => answers.emit('one', answer)).write(head);
+      let left = sockets.length - 2;
+      for await (const [answer] of on(answers, 'one')) {
+        assert.match(answer, /^HTTP\/1\.1 408 /);
+        left -= 1;
+        if (left === 0) break;
+      }
+      assert.equal(await statusOf(await signedIn(admin, small), small), 200);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await small.close();
+    }
+  });
+
+  it('413: nobody signs in with more than a header would hold', async () => {
+    const answer = await signIn('x'.repeat(16_384));
+    assert.deepEqual([answer.status, answer.body.message], [413, 'the body is larger than 16384 bytes']);
+  });
+
   it('204: signing out ends this session and no other, and clears the cookie; again is harmless', async () => {
     const [mine, other] = [await signedIn(admin), await signedIn(admin)];
     assert.notEqual(mine, other);
@@ -203,6 +243,16 @@ onEveryEngine('sessions of the console', (engine) => {
       assert.equal(await statusOf(mine), 401);
     }
     assert.equal(await statusOf(other), 200);
+  });
+
+  it('204: signing out of a session that is none writes nothing, and does not wait for those who write', async () => {
+    const release = await lockSessions(engine, service.config.database_url);
+    try {
+      const unknown = asked(`backscroll_session=${makeSecret('admin')}`);
+      assert.equal((await service.ask('DELETE', path, unknown)).status, 204);
+    } finally {
+      await release();
+    }
   });
 
   it('401: a session ends at once with its key, whichever instance revokes it', async () => {

@@ -258,8 +258,9 @@ class Inline {
     while (end < text.length && end - at < addressUnitsMax && !/[\s<>"`*[\]|]/.test(text[end] as string)) end += 1;
     while (end > at && '.,;:!?\'")_~'.includes(text[end - 1] as string)) end -= 1;
     const href = text.slice(at, end);
-    if (safeAddress(href) === undefined) return false;
-    this.#top.children.push(link(href, [href], false, href));
+    // What looks like an address and is none is text as a whole: nothing in it is looked at again.
+    if (safeAddress(href) === undefined) this.#plain(href);
+    else this.#top.children.push(link(href, [href], false, href));
     this.at = end;
     return true;
   }

@@ -1,10 +1,11 @@
 import { h } from '../shared/dom.ts';
+import { Cut } from './cut.ts';
 import { Markdown } from './markdown.ts';
 import type { FormDefinition, FormInput, HumanInputContent } from './types.ts';
 import { Time } from './ui.ts';
 
 /** A form that a person was, or is, to fill in. It is shown, not filled in here. */
-export function Form({ content }: { content: HumanInputContent }) {
+export function Form({ id, content }: { id: string; content: HumanInputContent }) {
   const { form_definition, form_submission_data, submitted } = content;
   const title = form_submission_data?.node_title ?? form_definition?.node_title ?? 'Form';
   return h(
@@ -18,7 +19,7 @@ export function Form({ content }: { content: HumanInputContent }) {
     ),
     form_submission_data !== null
       ? [
-          h(Markdown, { text: form_submission_data.rendered_content }),
+          h(Cut, { id, text: form_submission_data.rendered_content, draw: formatted }),
           h(
             'p',
             null,
@@ -26,13 +27,15 @@ export function Form({ content }: { content: HumanInputContent }) {
             h('strong', null, form_submission_data.action_text),
           ),
         ]
-      : form_definition !== null && h(Waiting, { form: form_definition }),
+      : form_definition !== null && h(Waiting, { id, form: form_definition }),
   );
 }
 
-function Waiting({ form }: { form: FormDefinition }) {
+const formatted = (text: string) => h(Markdown, { text });
+
+function Waiting({ id, form }: { id: string; form: FormDefinition }) {
   return [
-    h(Markdown, { text: form.form_content }),
+    h(Cut, { id, text: form.form_content, draw: formatted }),
     form.inputs.map((input) => h(Field, { key: input.output_variable_name, input, form })),
     h(
       'p',

@@ -26,7 +26,7 @@ export function MessageView({ message }: { message: Message }) {
       { class: 'answer', 'aria-label': 'Answer' },
       h(Steps, { thoughts: message.agent_thoughts, id }),
       answer !== '' && h(Cut, { id: `${id} answer`, text: answer, draw: formatted }),
-      message.extra_contents.map((content, i) => h(Form, { key: i, content })),
+      message.extra_contents.map((content, i) => h(Form, { key: i, id: `${id} form ${i}`, content })),
       h(Files, { files: files('assistant') }),
       (status === 'error' || error !== null) &&
         h('p', { class: 'note bad' }, h('strong', null, 'Error: '), error ?? 'the answer could not be made.'),

@@ -4,7 +4,15 @@ import { Plot } from './plot.ts';
 import { trafficPlots, trafficWords } from './traffic.ts';
 import type { Traffic, Usage } from './types.ts';
 import { ErrorNote } from './ui.ts';
-import { dayBefore, daysUntil, type UsagePlot, usagePlots, usageWords } from './usage.ts';
+import {
+  currenciesOf,
+  currenciesShown,
+  dayBefore,
+  daysUntil,
+  type UsagePlot,
+  usagePlots,
+  usageWords,
+} from './usage.ts';
 import { useAll } from './use-all.ts';
 import { useTraffic } from './use-traffic.ts';
 
@@ -113,11 +121,16 @@ function UsagePlots({ uses, days }: { uses: readonly Usage[]; days: number }) {
   const plots = useMemo(() => usagePlots(uses, points), [uses, points]);
   if (plots[0]?.series.length === 0) return h('p', { class: 'card soft' }, `No messages in the last ${days} days.`);
   const shown = plots.filter(({ series }) => series.length > 0);
-  return h(
-    'div',
-    { class: 'plots' },
-    shown.map((plot) => h(OneUse, { key: `${plot.what} ${plot.currency}`, plot, points })),
-  );
+  const unshown = currenciesOf(uses).length - currenciesShown;
+  return [
+    h(
+      'div',
+      { class: 'plots' },
+      shown.map((plot) => h(OneUse, { key: `${plot.what} ${plot.currency}`, plot, points })),
+    ),
+    unshown > 0 &&
+      h('p', { class: 'soft' }, `Cost in other currencies, with fewer messages: ${whole(unshown)} not shown.`),
+  ];
 }
 
 const titles = { messages: 'Messages per day', tokens: 'Tokens per day', cost: 'Cost per day' };

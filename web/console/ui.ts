@@ -36,6 +36,8 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 export function Time({ at, none = 'never' }: { at: number | null; none?: string }) {
   if (at === null) return h('span', { class: 'soft' }, none);
   const date = new Date(at * 1000);
+  // A record may hold any whole number, and no calendar goes on for ever.
+  if (Number.isNaN(date.getTime())) return h('span', { title: 'seconds since 1970' }, `${at} s`);
   const away = at - Date.now() / 1000;
   const unit = units.find(([, seconds]) => Math.abs(away) >= seconds);
   const near = Math.abs(away) < 7 * 86_400;

@@ -5,6 +5,8 @@ import type { Usage } from './types.ts';
 export type UsagePlot = { what: 'messages' | 'tokens' | 'cost'; currency: string | null; series: Series[] };
 
 export const appsShown = 6;
+/** Whoever writes messages says what their currency is: there may be any number. */
+export const currenciesShown = 6;
 
 /** The day so many days before a moment, as the service has days: in UTC. */
 export function dayBefore(millis: number, days: number): string {
@@ -20,7 +22,7 @@ type Measure = { what: UsagePlot['what']; currency: string | null; of: (use: Usa
 
 /** Messages, tokens, and the cost in each currency. An app has the same look in all of them. */
 export function usagePlots(uses: readonly Usage[], days: readonly string[]): UsagePlot[] {
-  const currencies = [...new Set(uses.flatMap(({ currency }) => (currency === null ? [] : [currency])))].sort();
+  const currencies = currenciesOf(uses).slice(0, currenciesShown).sort();
   const measures: Measure[] = [
     { what: 'messages', currency: null, of: ({ messages }) => messages },
     { what: 'tokens', currency: null, of: ({ tokens }) => tokens },
@@ -45,6 +47,14 @@ export function usagePlots(uses: readonly Usage[], days: readonly string[]): Usa
       .filter(({ values }) => sum(values) !== 0);
     return { what, currency, series };
   });
+}
+
+/** Those of most messages first. */
+export function currenciesOf(uses: readonly Usage[]): string[] {
+  const messages = new Map<string, number>();
+  for (const use of uses)
+    if (use.currency !== null) messages.set(use.currency, (messages.get(use.currency) ?? 0) + use.messages);
+  return [...messages].sort(([one, few], [other, many]) => many - few || (one < other ? -1 : 1)).map(([name]) => name);
 }
 
 /**

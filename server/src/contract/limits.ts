@@ -18,6 +18,8 @@ export const limits = {
 
   childChunkUnitsMax: 100_000,
   bodyBytesMax: 1_048_576,
+  /** Of one that anybody may send: as much as would go into a header. */
+  openBodyBytesMax: 16_384,
   /** Read and dropped after an early answer, so that the client gets to see the answer. */
   drainBytesMax: 8_388_608,
   drainMillisMax: 10_000,

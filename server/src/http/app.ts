@@ -16,7 +16,7 @@ import { adminListRoutes } from './admin-lists.ts';
 import { adminTrafficRoutes } from './admin-traffic.ts';
 import { adminUsageRoutes } from './admin-usage.ts';
 import { Bearer, checkFirst } from './bearer.ts';
-import { dropRest, readJson } from './body.ts';
+import { dropRest, jsonReader } from './body.ts';
 import { childChunkRoutes } from './child-chunks.ts';
 import { Connections } from './connections.ts';
 import { answerClientError, answerInTurn, sendError, writeError } from './errors.ts';
@@ -98,7 +98,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   app.setErrorHandler(sendError);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', readJson);
+  app.addContentTypeParser('application/json', jsonReader(options.in_flight_max));
   // A body that comes along with one is dropped, as it is for GET.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   app.decorateRequest('caller', null);

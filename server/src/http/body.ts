@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route takes bodies of any length. */
     isUpload?: boolean;
+    /** The key is in the body, so that anybody may send one. */
+    isOpen?: boolean;
   }
 }
 
@@ -30,17 +32,43 @@ export function requireContentType(type: string): onRequestHookHandler {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** A whole JSON body. Fields beyond the schema, also oddly named ones, are the schema's to ignore. */
-export async function readJson(_request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
-  const bytes = await readAll(payload);
-  try {
-    return JSON.parse(decoder.decode(bytes));
-  } catch {
-    throw new ServiceError('bad_request', 'the body is not JSON');
+/** Reads a whole JSON body. Fields beyond the schema, also oddly named ones, are the schema's to ignore. */
+export function jsonReader(in_flight_max: number) {
+  const open = new OpenBodies(in_flight_max);
+  return async ({ routeOptions }: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
+    const isOpen = routeOptions.config.isOpen === true;
+    const bytes = await (isOpen ? open.read(payload) : readAll(payload, limits.bodyBytesMax));
+    try {
+      return JSON.parse(decoder.decode(bytes));
+    } catch {
+      throw new ServiceError('bad_request', 'the body is not JSON');
+    }
+  };
+}
+
+/**
+ * Bodies that anybody may send are small, and only a few are waited for at once: then the one that has kept us waiting
+ * longest is given up. Otherwise a few hundred that never come would shut everybody out.
+ */
+class OpenBodies {
+  readonly #max: number;
+  readonly #awaited = new Set<AbortController>();
+
+  constructor(in_flight_max: number) {
+    this.#max = Math.ceil(in_flight_max / 10);
+  }
+
+  async read(payload: IncomingMessage): Promise<Buffer> {
+    const [longest] = this.#awaited.size < this.#max ? [] : this.#awaited;
+    longest?.abort();
+    const waiting = new AbortController();
+    this.#awaited.add(waiting);
+    waiting.signal.addEventListener('abort', () => this.#awaited.delete(waiting));
+    return readAll(payload, limits.openBodyBytesMax, waiting.signal).finally(() => this.#awaited.delete(waiting));
   }
 }
 
-function readAll(payload: IncomingMessage): Promise<Buffer> {
+function readAll(payload: IncomingMessage, bytesMax: number, signal?: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -52,17 +80,19 @@ function readAll(payload: IncomingMessage): Promise<Buffer> {
     };
     const take = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > limits.bodyBytesMax) stop(tooLarge());
+      if (bytes > bytesMax) stop(tooLarge(bytesMax));
       else chunks.push(chunk);
     };
     const cut = () => stop(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
     const timer = setTimeout(() => stop(tooSlow()), limits.bodyMillisMax);
-    if (Number(payload.headers['content-length']) > limits.bodyBytesMax) return stop(tooLarge());
+    signal?.addEventListener('abort', () => stop(tooSlow()));
+    if (Number(payload.headers['content-length']) > bytesMax) return stop(tooLarge(bytesMax));
     payload.on('data', take).on('end', stop).on('error', stop).on('close', cut);
   });
 }
 
-const tooLarge = () => new ServiceError('payload_too_large', `the body is larger than ${limits.bodyBytesMax} bytes`);
+const tooLarge = (bytesMax: number) =>
+  new ServiceError('payload_too_large', `the body is larger than ${bytesMax} bytes`);
 const tooSlow = () => new ServiceError('request_timeout', 'the body took too long to arrive');
 
 /** A body of any length, piece by piece; what is left of it after an error is dropped by `dropRest`. */

@@ -11,6 +11,8 @@ const noStore = { 'cache-control': 'no-store' };
 
 /** Signing in to the console, and out. */
 export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
+  const seconds = () => Math.floor(clock() / 1000);
+
   app.route({
     method: 'POST',
     url,
@@ -24,9 +26,10 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
       response: answers({ 200: ConsoleSession }, [400, 401, 408, 413, 415]),
     },
     onRequest: requireContentType('application/json'),
+    config: { isOpen: true },
     handler: async (request, reply) => {
       const { caller, digest } = await bearer.identify(request, request.body.key);
-      const opened = await openSession(store, caller, digest, Math.floor(clock() / 1000));
+      const opened = await openSession(store, caller, digest, seconds());
       if (opened === undefined) return bearer.refuse(request.ip, 'unknown');
       return reply
         .headers(noStore)
@@ -66,7 +69,9 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
     },
     handler: async (request, reply) => {
       const digest = sessionDigest(request.headers);
-      if (digest !== undefined) await store.sessions.end(digest);
+      // Anybody may ask for this, and only what there is to end is worth a write.
+      const session = digest && (await store.sessions.find(digest, seconds()));
+      if (digest && session) await store.sessions.end(digest);
       return reply.code(204).headers(noStore).header('set-cookie', setCookie(request.headers, undefined)).send();
     },
   });
