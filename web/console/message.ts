@@ -1,6 +1,7 @@
 import { CopyButton } from '../shared/copy-button.ts';
 import { h } from '../shared/dom.ts';
 import { Cut } from './cut.ts';
+import { locale } from './locale.ts';
 import { Markdown } from './markdown.ts';
 import { Form } from './message-form.ts';
 import { Citations, Files, Steps, Values } from './message-parts.ts';
@@ -66,7 +67,7 @@ function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
 
 function Figures({ message }: { message: Message }) {
   const { message_tokens, answer_tokens, total_tokens, total_price, currency, provider_response_latency } = message;
-  const latency = provider_response_latency.toLocaleString(undefined, { maximumFractionDigits: 2 });
+  const latency = provider_response_latency.toLocaleString(locale, { maximumFractionDigits: 2 });
   return [
     total_tokens > 0 &&
       h('span', { title: `${count(message_tokens)} in, ${count(answer_tokens)} out` }, `${count(total_tokens)} tokens`),
