@@ -37,7 +37,8 @@ function LastHour() {
 
 function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
-  if (isEmpty) return h('p', { class: 'card soft' }, 'No requests in the last hour yet.');
+  if (isEmpty)
+    return h('p', { class: 'card soft' }, 'No requests in the last hour yet. Those of this console do not count.');
   const words = trafficWords(traffic);
   const points = at.map((seconds) => clock.format(seconds * 1000));
   const marks = at.map((seconds) => shortClock.format(seconds * 1000));
