@@ -73,7 +73,7 @@ function Opened({ app_id, conversation_id }: { app_id: string; conversation_id: 
       h('a', { class: 'back', href: hrefOf('conversations', app_id) }, '‹ Conversations'),
       h(
         'h2',
-        { id: 'transcript-title' },
+        { id: 'transcript-title', title: conversation?.user ?? undefined },
         conversation === undefined ? 'Conversation' : (conversation.user ?? 'no user'),
       ),
       conversation && h('span', { class: 'soft' }, counted(conversation.message_count, 'message')),
