@@ -172,7 +172,7 @@ describe('keys in the console', () => {
 
   it('the list is filtered by kind and state', async () => {
     await page.getByRole('combobox', { name: 'State' }).selectOption('expired');
-    await page.getByText(/^1 of \d+$/).waitFor();
+    await page.getByText(/^1 of \d+ keys$/).waitFor();
     assert.equal(await row('an old one').count(), 1);
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('writer');
     await page.getByText('No key of this kind and state.').waitFor();

@@ -28,7 +28,7 @@ onEveryEngine('the console', (engine) => {
       for (const key of ['nonsense', one.keys.app]) {
         await page.getByLabel('Admin key').fill(key);
         await page.keyboard.press('Enter');
-        await page.getByRole('alert').filter({ hasText: 'the API key is missing or invalid' }).waitFor();
+        await page.getByRole('alert').filter({ hasText: 'This key does not open the console' }).waitFor();
       }
       await checkAccess(page);
       assert.deepEqual(complaints, []);
@@ -59,11 +59,24 @@ onEveryEngine('the console', (engine) => {
     const [cookie] = await page.context().cookies();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await signInButton(page).waitFor();
+    assert.equal(await page.evaluate<string>('document.activeElement.name'), 'key');
     assert.deepEqual(await page.context().cookies(), []);
     const headers = { cookie: `backscroll_session=${cookie?.value}`, 'backscroll-console': '1' };
     assert.equal((await service.ask('GET', '/admin/apps', { headers })).status, 401);
     await page.reload();
     await signInButton(page).waitFor();
+  });
+
+  it('says that one is still signed in where the way out is closed, and tries it again', async () => {
+    const { page } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    await page.route('/console/session', (route) => route.abort());
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You are still signed in.').waitFor();
+    await page.unroute('/console/session');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('You are signed out.').waitFor();
+    assert.deepEqual(await page.context().cookies(), []);
   });
 
   it('asks for a key again once the session has ended, and says why', async () => {

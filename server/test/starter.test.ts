@@ -183,6 +183,7 @@ describe('serve --starter', { concurrency: 3 }, () => {
     await second.end('SIGTERM');
     assert.doesNotMatch(second.output(), anySecret);
     assert.deepEqual(curlsOf(second.output()), []);
+    for (const page of ['console', 'docs']) assert.ok(second.output().includes(`${second.base}/${page}`));
   });
 
   it('adds nothing to a database that holds anything', async (t) => {

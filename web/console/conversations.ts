@@ -30,14 +30,15 @@ export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps
     ),
     app_id !== undefined && conversation_id !== undefined
       ? h(Opened, { key: `${app_id} ${conversation_id}`, app_id, conversation_id })
-      : h('p', { class: 'soft nothing-chosen' }, 'Choose a conversation to read it.'),
+      : h('p', { class: 'soft nothing-chosen' }, first !== undefined && 'Choose a conversation to read it.'),
   );
 }
 
 function AppChoice({ apps: { rows, error, reload }, app_id }: { apps: All<App>; app_id: string | undefined }) {
   if (error !== undefined) return h(ErrorNote, { error, retry: reload });
   if (rows === undefined) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
-  if (rows.length === 0) return h('p', { class: 'soft' }, 'No apps yet. They come with records: backscroll import.');
+  if (rows.length === 0)
+    return h('p', { class: 'soft' }, 'There are no apps yet. They come in as records, with backscroll import.');
   const isShared = new Set(rows.map(({ workspace_name }) => workspace_name)).size > 1;
   const choose = ({ currentTarget }: Event) => go('conversations', (currentTarget as HTMLSelectElement).value);
   return h(
@@ -72,7 +73,7 @@ function Opened({ app_id, conversation_id }: { app_id: string; conversation_id: 
       h('a', { class: 'back', href: hrefOf('conversations', app_id) }, '‹ Conversations'),
       h(
         'h2',
-        { id: 'transcript-title' },
+        { id: 'transcript-title', title: conversation?.user ?? undefined },
         conversation === undefined ? 'Conversation' : (conversation.user ?? 'no user'),
       ),
       conversation && h('span', { class: 'soft' }, counted(conversation.message_count, 'message')),

@@ -1,8 +1,10 @@
-/** Numbers in words. `locale` undefined: as the reader's browser has it. */
+import { locale as ours } from './locale.ts';
+
+/** Numbers in words, in the console's own locale unless told otherwise. */
 type Locale = string | undefined;
 
 const number = (value: number, options: Intl.NumberFormatOptions, locale: Locale): string =>
-  new Intl.NumberFormat(locale, options).format(value);
+  new Intl.NumberFormat(locale ?? ours, options).format(value);
 
 /** 1,234 as it is; 1,234,567 as 1.23M. Three digits are enough to look at. */
 export function brief(value: number, locale?: Locale): string {

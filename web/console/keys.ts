@@ -61,8 +61,8 @@ export function KeysView({ session }: ViewProps) {
 
 function counted(shown: number, rows: number, hasMore: boolean): string {
   if (rows === 0) return '';
-  if (shown === rows && !hasMore) return rows === 1 ? '1 key' : `${rows} keys`;
-  return `${shown} of ${rows}${hasMore ? ' looked at so far' : ''}`;
+  const all = `${hasMore ? 'the first ' : ''}${rows === 1 ? '1 key' : `${rows} keys`}`;
+  return shown === rows ? all : `${shown} of ${all}`;
 }
 
 type ChoiceProps = {

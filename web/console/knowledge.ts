@@ -20,13 +20,20 @@ export function KnowledgeView({ rest }: ViewProps) {
   return h(Chunks, { key: segment, parts, rest });
 }
 
+/** Lists of names are short to read: more of them at once than of texts. */
+const namesAtOnce = 100;
+
 type LevelProps = { parts: readonly string[]; rest: readonly string[] };
 
 function Datasets({ parts }: { parts: readonly string[] }) {
-  const list = useRows<Dataset>(parts);
+  const list = useRows<Dataset>(parts, namesAtOnce);
   return h(
     Level,
-    { title: 'Knowledge', list, nothing: 'There are no datasets yet. They come in as records.' },
+    {
+      title: 'Knowledge',
+      list,
+      nothing: 'There are no datasets yet. They come in as records, with backscroll import.',
+    },
     h(
       'ul',
       { class: 'places' },
@@ -43,7 +50,7 @@ function Datasets({ parts }: { parts: readonly string[] }) {
 }
 
 function Documents({ parts, rest: [dataset = ''] }: LevelProps) {
-  const list = useRows<Document>(parts);
+  const list = useRows<Document>(parts, namesAtOnce);
   const { trail, name } = useTrail([dataset]);
   return h(
     Level,
@@ -141,8 +148,8 @@ function Level({ title, trail = [], list, nothing, children }: LevelFrame) {
 }
 
 /** A list whose rows are remembered, for the names of the levels below. */
-function useRows<T extends { id: string }>(parts: readonly string[]): List<T> {
-  const list = useList<T>(pathOf(parts));
+function useRows<T extends { id: string }>(parts: readonly string[], limit?: number): List<T> {
+  const list = useList<T>(pathOf(parts, { limit }));
   useEffect(() => remember(parts, list.rows), [list.rows]);
   return list;
 }

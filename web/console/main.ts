@@ -10,14 +10,17 @@ import { mayLeave } from './unsaved.ts';
 /** Asks whether there is a session; shows the console or the way in. */
 function Console() {
   const [session, setSession] = useState<ConsoleSession | null>();
-  const [error, setError] = useState<ApiError>();
+  const [failed, setFailed] = useState<{ what: string; error: ApiError; again: () => void }>();
   const [note, setNote] = useState<string>();
 
   const look = () => {
-    setError(undefined);
+    setFailed(undefined);
     ask<ConsoleSession>('/console/session').then(
       ({ body }) => setSession(body),
-      (error: ApiError) => (error.status === 401 ? setSession(null) : setError(error)),
+      (error: ApiError) =>
+        error.status === 401
+          ? setSession(null)
+          : setFailed({ what: 'The console could not be opened.', error, again: look }),
     );
   };
   useEffect(() => {
@@ -28,17 +31,26 @@ function Console() {
     look();
   }, []);
 
-  const leave = () => {
-    if (!mayLeave()) return;
-    ask('/console/session', { method: 'DELETE' }).then(
-      () => {
-        setNote('You are signed out.');
-        setSession(null);
-      },
-      (error: ApiError) => setError(error),
+  const signOut = () => {
+    setFailed(undefined);
+    const left = () => {
+      setNote('You are signed out.');
+      setSession(null);
+    };
+    ask('/console/session', { method: 'DELETE' }).then(left, (error: ApiError) =>
+      // 401: the session had ended by itself.
+      error.status === 401 ? left() : setFailed({ what: 'You are still signed in.', error, again: signOut }),
     );
   };
-  if (error !== undefined) return h('main', { class: 'sign-in' }, h(ErrorNote, { error, retry: look }));
+  const leave = () => mayLeave() && signOut();
+  if (failed !== undefined) {
+    const { what, error, again } = failed;
+    return h(
+      'main',
+      { class: 'sign-in' },
+      h('div', { class: 'stack' }, h('p', null, what), h(ErrorNote, { error, retry: again })),
+    );
+  }
   if (session === undefined) return null;
   return session === null ? h(SignIn, { enter: setSession, note }) : h(Shell, { session, leave });
 }

@@ -4,9 +4,10 @@ import { inline } from './markdown-inline.ts';
 /**
  * Markdown as elements, never as markup: HTML in it is shown as text. Small on purpose: headings, paragraphs, lists,
  * quotes, code, tables, rules, and what `inline` knows. The work grows with the length of the text, whatever is in it.
+ * It runs from the right where its first letter does; code never does.
  */
 export function Markdown({ text }: { text: string }) {
-  return h('div', { class: 'markdown' }, blocks(text.replaceAll(/\r\n?/g, '\n').split('\n'), 0));
+  return h('div', { class: 'markdown', dir: 'auto' }, blocks(text.replaceAll(/\r\n?/g, '\n').split('\n'), 0));
 }
 
 /** Deeper lists and quotes than these are text. */
@@ -84,7 +85,11 @@ function fence(lines: readonly string[], at: number): Taken | undefined {
   while (next < lines.length && !isEnd(lines[next] as string)) next += 1;
   const inside = lines.slice(at + 1, next).map((line) => line.slice(Math.min(indent, indentOf(line))));
   const label = found.info === '' ? 'Code' : `Code: ${found.info}`;
-  const node = h('pre', { tabIndex: 0, role: 'group', 'aria-label': label }, h('code', null, inside.join('\n')));
+  const node = h(
+    'pre',
+    { dir: 'ltr', tabIndex: 0, role: 'group', 'aria-label': label },
+    h('code', null, inside.join('\n')),
+  );
   return { node, next: next + 1 };
 }
 

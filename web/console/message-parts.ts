@@ -1,5 +1,6 @@
 import { h } from '../shared/dom.ts';
 import { Fold } from './fold.ts';
+import { locale } from './locale.ts';
 import { safeAddress } from './markdown-inline.ts';
 import type { AgentThought, MessageFile, RetrieverResource } from './types.ts';
 
@@ -7,7 +8,7 @@ const sizes = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
 
 function sizeOf(bytes: number): string {
   const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), sizes.length - 1);
-  return `${(bytes / 1000 ** step).toLocaleString(undefined, { maximumFractionDigits: step > 0 ? 1 : 0 })} ${sizes[step]}`;
+  return `${(bytes / 1000 ** step).toLocaleString(locale, { maximumFractionDigits: step > 0 ? 1 : 0 })} ${sizes[step]}`;
 }
 
 /** Pictures are not loaded, since that would tell their owner who looks at this: they are links like other files. */
@@ -49,7 +50,7 @@ function Citation({ resource }: { resource: RetrieverResource }) {
     h(
       'span',
       { class: 'soft' },
-      ` ${dataset_name} · score ${score.toLocaleString(undefined, { maximumFractionDigits: 3 })}`,
+      ` ${dataset_name} · score ${score.toLocaleString(locale, { maximumFractionDigits: 3 })}`,
     ),
   ];
   return h(Fold, {

@@ -1,6 +1,7 @@
 import { CopyButton } from '../shared/copy-button.ts';
 import { h } from '../shared/dom.ts';
 import { Cut } from './cut.ts';
+import { locale } from './locale.ts';
 import { Markdown } from './markdown.ts';
 import { Form } from './message-form.ts';
 import { Citations, Files, Steps, Values } from './message-parts.ts';
@@ -11,14 +12,18 @@ import { count, Time } from './ui.ts';
 export function MessageView({ message }: { message: Message }) {
   const { id, query, answer, created_at, inputs, status, error } = message;
   const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
+  const [asked, answered] = [files('user'), files('assistant')];
+  const hasFailed = status === 'error' || error !== null;
+  const isMute = answer === '' && !hasFailed && answered.length + message.extra_contents.length === 0;
   return h(
     'article',
     { class: 'message', 'aria-label': `Message ${id}`, 'data-id': id },
     h(
       'section',
       { class: 'query', 'aria-label': 'Query' },
-      h(Cut, { id: `${id} query`, text: query, draw: plain }),
-      h(Files, { files: files('user') }),
+      query !== '' && h(Cut, { id: `${id} query`, text: query, draw: plain }),
+      query === '' && asked.length === 0 && h('p', { class: 'soft' }, 'no question'),
+      h(Files, { files: asked }),
       h(Values, { title: 'Inputs', values: inputs, id: `${id} inputs` }),
     ),
     h(
@@ -27,8 +32,9 @@ export function MessageView({ message }: { message: Message }) {
       h(Steps, { thoughts: message.agent_thoughts, id }),
       answer !== '' && h(Cut, { id: `${id} answer`, text: answer, draw: formatted }),
       message.extra_contents.map((content, i) => h(Form, { key: i, id: `${id} form ${i}`, content })),
-      h(Files, { files: files('assistant') }),
-      (status === 'error' || error !== null) &&
+      h(Files, { files: answered }),
+      isMute && h('p', { class: 'soft' }, 'no answer'),
+      hasFailed &&
         h('p', { class: 'note bad' }, h('strong', null, 'Error: '), error ?? 'the answer could not be made.'),
       h(Citations, { resources: message.retriever_resources }),
     ),
@@ -66,7 +72,7 @@ function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
 
 function Figures({ message }: { message: Message }) {
   const { message_tokens, answer_tokens, total_tokens, total_price, currency, provider_response_latency } = message;
-  const latency = provider_response_latency.toLocaleString(undefined, { maximumFractionDigits: 2 });
+  const latency = provider_response_latency.toLocaleString(locale, { maximumFractionDigits: 2 });
   return [
     total_tokens > 0 &&
       h('span', { title: `${count(message_tokens)} in, ${count(answer_tokens)} out` }, `${count(total_tokens)} tokens`),

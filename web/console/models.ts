@@ -38,7 +38,10 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
         workspaces.hasMore && h('button', { type: 'button', onClick: workspaces.more }, 'Show more workspaces'),
       ),
     workspace === undefined
-      ? h(ListEnd, { list: workspaces, nothing: 'There are no workspaces yet. They come in as records.' })
+      ? h(ListEnd, {
+          list: workspaces,
+          nothing: 'There are no workspaces yet. They come in as records, with backscroll import.',
+        })
       : h(Providers, { key: workspace, workspace }),
   );
 }

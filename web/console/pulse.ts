@@ -1,5 +1,6 @@
 import { h, useMemo, useState } from '../shared/dom.ts';
 import { brief, millis, money, whole } from './figures.ts';
+import { locale } from './locale.ts';
 import { Plot } from './plot.ts';
 import { trafficPlots, trafficWords } from './traffic.ts';
 import type { Traffic, Usage } from './types.ts';
@@ -21,8 +22,8 @@ export function PulseView() {
   return h('div', { class: 'stack' }, h('h1', null, 'Pulse'), h(LastHour, null), h(LastDays, null));
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-const shortClock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
+const shortClock = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
 
 function LastHour() {
   const { traffic, error, look } = useTraffic();
@@ -44,7 +45,8 @@ function LastHour() {
 
 function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
-  if (isEmpty) return h('p', { class: 'card soft' }, 'No requests in the last hour yet.');
+  if (isEmpty)
+    return h('p', { class: 'card soft' }, 'No requests in the last hour yet. Those of this console do not count.');
   const words = trafficWords(traffic);
   const points = at.map((seconds) => clock.format(seconds * 1000));
   const marks = at.map((seconds) => shortClock.format(seconds * 1000));
@@ -134,7 +136,7 @@ function UsagePlots({ uses, days }: { uses: readonly Usage[]; days: number }) {
 }
 
 const titles = { messages: 'Messages per day', tokens: 'Tokens per day', cost: 'Cost per day' };
-const shortDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const shortDay = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 function OneUse({ plot, points }: { plot: UsagePlot; points: readonly string[] }) {
   const { what, currency, series } = plot;

@@ -1,5 +1,5 @@
-import { h, useState } from '../shared/dom.ts';
-import { type ApiError, ask } from './api.ts';
+import { h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
+import { ApiError, ask } from './api.ts';
 import type { ConsoleSession } from './types.ts';
 import { ErrorNote } from './ui.ts';
 
@@ -7,6 +7,9 @@ import { ErrorNote } from './ui.ts';
 export function SignIn({ enter, note }: { enter: (session: ConsoleSession) => void; note: string | undefined }) {
   const [error, setError] = useState<ApiError>();
   const [isAsking, setAsking] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  // Also where a session ends: the browser itself does so only when it loads a page.
+  useLayoutEffect(() => field.current?.focus(), []);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
@@ -17,7 +20,7 @@ export function SignIn({ enter, note }: { enter: (session: ConsoleSession) => vo
       form.reset();
       enter(body);
     } catch (error) {
-      setError(error as ApiError);
+      setError(inWords(error as ApiError));
       setAsking(false);
     }
   };
@@ -41,11 +44,11 @@ export function SignIn({ enter, note }: { enter: (session: ConsoleSession) => vo
         null,
         'Admin key',
         h('input', {
+          ref: field,
           name: 'key',
           type: 'password',
           required: true,
           autoComplete: 'off',
-          autoFocus: true,
           spellCheck: false,
         }),
       ),
@@ -53,4 +56,11 @@ export function SignIn({ enter, note }: { enter: (session: ConsoleSession) => vo
       h('button', { class: 'primary', disabled: isAsking }, isAsking ? 'Signing in…' : 'Sign in'),
     ),
   );
+}
+
+/** The service tells nobody what is wrong with a key; this much holds of every key that it refuses. */
+function inWords(error: ApiError): ApiError {
+  if (error.status !== 401) return error;
+  const words = 'This key does not open the console: it is no admin key, or has expired or been revoked.';
+  return new ApiError(error.status, error.code, words, error.requestId);
 }

@@ -1,5 +1,6 @@
 import { type ComponentChildren, h, useEffect, useId, useRef } from '../shared/dom.ts';
 import type { ApiError } from './api.ts';
+import { locale } from './locale.ts';
 import type { List } from './use-list.ts';
 
 /** The small parts that all views use. */
@@ -24,8 +25,8 @@ export function ListEnd({ list, nothing }: { list: List<unknown>; nothing: strin
   return list.hasMore ? h('button', { type: 'button', class: 'more', onClick: list.more }, 'Show more') : null;
 }
 
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
   ['hour', 3_600],
@@ -49,7 +50,7 @@ export function Time({ at, none = 'never' }: { at: number | null; none?: string 
   return h('time', { dateTime: date.toISOString(), title: dates.format(date) }, words);
 }
 
-export const count = (n: number): string => n.toLocaleString();
+export const count = (n: number): string => n.toLocaleString(locale);
 
 /** `1 word`, `2 words`. */
 export const counted = (n: number, thing: string): string => `${count(n)} ${thing}${n === 1 ? '' : 's'}`;

@@ -51,6 +51,7 @@ Settings come from the environment, or from a file .env in the working directory
 /** Runs one command and returns the exit code: 0 done, 1 failed, 2 wrongly called. */
 export async function main(argv: string[]): Promise<number> {
   const [name, ...rest] = argv;
+  let known = '';
   // Whoever reads our output may stop early, as `head` does.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
@@ -68,6 +69,7 @@ export async function main(argv: string[]): Promise<number> {
     if (name === undefined) throw new Usage('a command is needed');
     const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (load === undefined) throw new Usage(`unknown command '${name}'`);
+    known = `${name} `;
     const command = await load();
     if (rest.includes('--help') || rest.includes('-h')) {
       print(command.help);
@@ -76,15 +78,15 @@ export async function main(argv: string[]): Promise<number> {
     if (existsSync('.env')) process.loadEnvFile('.env');
     return await command.run(rest, readConfig(process.env));
   } catch (error) {
-    return explain(error as Error);
+    return explain(error as Error, known);
   }
 }
 
-/** One line on standard error. */
-function explain(error: Error): number {
+/** One line on standard error. `known` is the command whose help there is. */
+function explain(error: Error, known: string): number {
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0;
   const wrongUsage = error instanceof Usage;
-  const hint = wrongUsage ? ' (see backscroll --help)' : '';
+  const hint = wrongUsage ? ` (see backscroll ${known}--help)` : '';
   const start = error instanceof BadSetting || wrongUsage ? 'backscroll: ' : '';
   const cause = typeof error.cause === 'string' ? `: ${error.cause}` : '';
   process.stderr.write(`${start}${visible(`${error.message}${cause}`.replaceAll('\n', ' '))}${hint}\n`);

@@ -61,9 +61,12 @@ async function startFresh(database: Database, store: Store): Promise<Secrets | u
 
 function welcomeBack(base: string): string {
   return `
-Backscroll is running at ${base}/v1 without starter records, which only a new, empty embedded database gets.
+Backscroll is running at ${base}/v1 with what its database holds. Starter records go only into a new, empty embedded one.
 Take records in: npx backscroll import --help
 Make a key:      npx backscroll keys --help
+
+See and mend what it holds, signed in with an admin key: ${base}/console
+The API reference: ${base}/docs
 `;
 }
 
