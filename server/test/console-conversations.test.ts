@@ -13,6 +13,7 @@ import {
   openConversation,
   ownMoves,
   refreshNow,
+  unfoldAndGoOn,
   walkBack,
 } from './transcript-scripts.ts';
 
@@ -22,6 +23,8 @@ describe('the console, conversations', () => {
   const rich = richMessages(ids.conversation);
   const long = randomUUID();
   const longer = randomUUID();
+  const short = randomUUID();
+  const odd = randomUUID();
   const users = Array.from({ length: 60 }, (_, i) => `user-${`${i}`.padStart(2, '0')}`);
   let service: Service;
   let browser: Browser;
@@ -49,6 +52,10 @@ describe('the console, conversations', () => {
       ...numbered(long, 1_000),
       conversation(longer, null),
       ...numbered(longer, 2_200),
+      conversation(short, 'short'),
+      ...numbered(short, 40).map((record) => ({ ...record, inputs: { notes: 'line\n'.repeat(60) } })),
+      { ...conversation(odd, 'odd'), app_id: other.ids.app },
+      message(odd, Number.MAX_SAFE_INTEGER, { query: 'When was this?' }),
       ...users.map((user) => conversation(randomUUID(), user)),
     ]);
   });
@@ -71,8 +78,8 @@ describe('the console, conversations', () => {
     assert.match(page.url(), new RegExp(`#/conversations/${ids.app}$`));
     assert.equal(await entries.count(), 50);
     await entries.last().scrollIntoViewIfNeeded();
-    await entries.nth(62).waitFor();
-    assert.equal(await entries.count(), 63);
+    await entries.nth(63).waitFor();
+    assert.equal(await entries.count(), 64);
     const [first = ''] = (await textsOf(page)).filter((text) => text.startsWith('ann'));
     assert.match(first, new RegExp(`${ids.conversation}\\s+${rich.records.length} messages`));
 
@@ -152,6 +159,22 @@ describe('the console, conversations', () => {
     );
   });
 
+  it('keeps it there too once something was unfolded, and that in sight', async () => {
+    const { page, complaints } = await open(short);
+    const last = page.locator('article').last();
+    await last.getByText('Inputs').click();
+    await page.getByRole('button', { name: 'Newest' }).waitFor();
+    assert.ok(await last.getByText('Inputs').isVisible());
+    await last.getByText('Inputs').click();
+    await page.getByRole('button', { name: 'Newest' }).waitFor({ state: 'detached' });
+    const moves = await page.evaluate<number[]>(unfoldAndGoOn);
+    assert.deepEqual(
+      moves.filter((move) => !(Math.abs(move) < 2)),
+      [],
+    );
+    assert.deepEqual(complaints, []);
+  });
+
   it('comes by every message once, from the newest to the beginning', async () => {
     const { page, complaints } = await open(long);
     const { seen, nodesMax } = await page.evaluate<{ seen: string[]; nodesMax: number }>(walkBack);
@@ -195,6 +218,23 @@ describe('the console, conversations', () => {
     await page.getByRole('button', { name: '1 new message' }).click();
     await page.getByText('And another').waitFor();
     assert.ok(await page.evaluate(isAtEnd));
+  });
+
+  it('shows a new message of a short conversation once', async () => {
+    const { page } = await open(short);
+    for (const query of ['One more', 'And another']) {
+      await service.load([message(short, 9_000, { query })]);
+      await page.evaluate(refreshNow);
+      await page.getByText(query).first().waitFor();
+      assert.equal(await page.getByText(query).count(), 1);
+    }
+  });
+
+  it('shows a time that no calendar has as the number it is', async () => {
+    const { page, complaints } = await openConversation(browser, service.base, admin, [other.ids.app, odd]);
+    await page.getByText('When was this?').waitFor();
+    assert.equal(await page.getByText(`${Number.MAX_SAFE_INTEGER}`).count(), 2);
+    assert.deepEqual(complaints, []);
   });
 
   it('says what went wrong, and tries again', async () => {

@@ -45,6 +45,23 @@ export const ownMoves = script(`
   return moves;
 `);
 
+/** Unfolds a message in the window, then scrolls down past it; gives how far others moved by themselves meanwhile. */
+export const unfoldAndGoOn = script(`
+  scroller.scrollTop -= 3000;
+  for (let frames = 0; frames < 6; frames += 1) await frame();
+  articles().find((one) => one.getBoundingClientRect().top >= top).querySelector('summary').click();
+  for (let frames = 0; frames < 6; frames += 1) await frame();
+  const moves = [];
+  for (let turn = 0; turn < 12; turn += 1) {
+    scroller.scrollTop += 250;
+    const item = articles().findLast(isInWindow);
+    const before = item.getBoundingClientRect().top;
+    for (let frames = 0; frames < 6; frames += 1) await frame();
+    moves.push(item.getBoundingClientRect().top - before);
+  }
+  return moves;
+`);
+
 /** Scrolls to the beginning by less than the window each time; gives the queries in the order they came into sight. */
 export const walkBack = script(`
   const seen = [];

@@ -32,10 +32,14 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ];
 
-/** A moment in seconds: how long ago while that is within a week, else its date. The whole of it on a second look. */
+/**
+ * A moment in seconds: how long ago while that is within a week, else its date. The whole of it on a second look. Whoever
+ * writes records may have counted in something else: what no calendar has is shown as it is.
+ */
 export function Time({ at, none = 'never' }: { at: number | null; none?: string }) {
   if (at === null) return h('span', { class: 'soft' }, none);
   const date = new Date(at * 1000);
+  if (Number.isNaN(date.getTime())) return h('span', null, String(at));
   const away = at - Date.now() / 1000;
   const unit = units.find(([, seconds]) => Math.abs(away) >= seconds);
   const near = Math.abs(away) < 7 * 86_400;
