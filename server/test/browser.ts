@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import chromiumFiles from '@sparticuz/chromium';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 
 /** In one process, tabs share their cookies, and closing one ends all; and the web's security is what is tested here. */
 const unwanted = ['--single-process', '--disable-web-security', '--allow-running-insecure-content'];
@@ -23,8 +23,12 @@ export type Tab = {
   complaints: string[];
 };
 
-/** A tab that remembers nothing of others. Whatever a page complains about fails the test that asks for `complaints`. */
+/**
+ * A tab that remembers nothing of others. Those before it are closed: they would go on working, and take the time of
+ * this one. Whatever a page complains about fails the test that asks for `complaints`.
+ */
 export async function openTab(browser: Browser, base: string, options: BrowserContextOptions = {}): Promise<Tab> {
+  for (const context of browser.contexts()) await context.close();
   const context = await browser.newContext({
     baseURL: base,
     viewport: desk,
@@ -65,6 +69,12 @@ export async function checkAccess(page: Page): Promise<{ passes: number; minor: 
     [],
   );
   return { passes: passes.length, minor: violations.map(({ id }) => id) };
+}
+
+/** Clicks a copy button and sees it say so. It does for two seconds: whoever begins to look after the click may miss it. */
+export async function copies(part: Locator, name: string): Promise<void> {
+  const said = part.getByRole('button', { name: 'Copied' }).waitFor();
+  await Promise.all([said, part.getByRole('button', { name }).first().click()]);
 }
 
 /** Whether the page, or a dialog on it, is wider than the window lets one see. */
