@@ -11,7 +11,7 @@ type MessagePage = { has_more: boolean; data: Message[] };
 
 const pageMessages = 100;
 /** Runs held at once. The rest of a long conversation stays in the service until somebody scrolls there. */
-export const runsMax = 20;
+const runsMax = 20;
 /** Pages read to find where new messages meet those we know; with more than that between, we begin anew. */
 const bridgeMax = 10;
 

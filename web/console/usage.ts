@@ -13,7 +13,7 @@ export type Use = {
 /** One plot: its series by app, those who used most at the foot. */
 export type UsagePlot = { what: 'messages' | 'tokens' | 'cost'; currency: string | null; series: Series[] };
 
-export const appsShown = 6;
+const appsShown = 6;
 
 /** The day so many days before a moment, as the service has days: in UTC. */
 export function dayBefore(millis: number, days: number): string {
