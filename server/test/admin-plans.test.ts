@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
-import { findApp, findKey, findKnowledge, knowledgeValues, lists, page } from '../src/store/admin-statements.ts';
+import {
+  findApp,
+  findDataset,
+  findDocument,
+  findKey,
+  findKnowledge,
+  findSegment,
+  knowledgeValues,
+  lists,
+  page,
+} from '../src/store/admin-statements.ts';
 import { changeSession, findSession } from '../src/store/session-statements.ts';
 import {
   describePlan,
@@ -65,6 +75,10 @@ Object.assign(questions, {
     4,
   ),
   app: question([findApp, 'a'], 2),
+  dataset: question([findDataset, 'd1'], 2),
+  document: question([findDocument, 'd1', 'o1'], 1),
+  // One with very many child chunks.
+  segment: question([findSegment, 'd1', 'd1', 'o1', 's1'], 1),
   key: question([findKey, 'k1'], 1),
   session: question([findSession, 'y1', 2, 2], 2),
   'the end of a session': question(changeSession({ end: 'y1' }), 1),

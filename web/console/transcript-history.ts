@@ -1,13 +1,11 @@
 import { ask, pathOf } from './api.ts';
-import type { Message } from './message-type.ts';
+import type { Message, MessagePage } from './types.ts';
 
 /** A message and the room it takes: measured once it was drawn, an estimate before. */
 export type Row = { message: Message; height: number };
 
 /** A run of messages, read with one `first_id`. It is known by its ends, so that it can be let go and read again. */
 type Run = { first_id: string | null; newest: string; oldest: string; count: number };
-
-type MessagePage = { has_more: boolean; data: Message[] };
 
 const pageMessages = 100;
 /** Runs held at once. The rest of a long conversation stays in the service until somebody scrolls there. */
