@@ -23,12 +23,8 @@ export type Tab = {
   complaints: string[];
 };
 
-/**
- * A tab that remembers nothing of others. Those before it are closed: they would go on working, and take the time of
- * this one. Whatever a page complains about fails the test that asks for `complaints`.
- */
+/** A tab that remembers nothing of others. Whatever a page complains about fails the test that asks for `complaints`. */
 export async function openTab(browser: Browser, base: string, options: BrowserContextOptions = {}): Promise<Tab> {
-  for (const context of browser.contexts()) await context.close();
   const context = await browser.newContext({
     baseURL: base,
     viewport: desk,
@@ -44,6 +40,11 @@ export async function openTab(browser: Browser, base: string, options: BrowserCo
     if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
   });
   return { page, complaints };
+}
+
+/** Tabs that are left open go on asking and drawing, and take the time of the next one. */
+export async function closeTabs(browser: Browser): Promise<void> {
+  for (const context of browser.contexts()) await context.close();
 }
 
 /** Signs in the way a person does. */

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { openTab, signIn, type Tab } from './browser.ts';
+import { closeTabs, openTab, signIn, type Tab } from './browser.ts';
 
-/** A tab that is signed in, at a conversation of an app, once its newest message is seen. */
+/** The only tab, signed in, at a conversation of an app, once its newest message is seen. */
 export async function openConversation(
   browser: Browser,
   base: string,
@@ -9,6 +9,7 @@ export async function openConversation(
   [app, conversation]: readonly [string, string],
   options: BrowserContextOptions = {},
 ): Promise<Tab> {
+  await closeTabs(browser);
   const tab = await openTab(browser, base, options);
   await signIn(tab.page, key);
   await tab.page.goto(`/console#/conversations/${app}/${conversation}`);
