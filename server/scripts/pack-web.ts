@@ -1,11 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { browserModule } from '../src/http/browser-module.ts';
 
 /** Puts the pages into the build, ready for the browser, by the same function that serves them from a checkout. */
 const from = new URL('../../web/', import.meta.url);
 const to = new URL('../dist/web/', import.meta.url);
 
-rmSync(to, { recursive: true, force: true });
 for (const folder of ['shared', 'console', 'docs']) {
   mkdirSync(new URL(`${folder}/`, to), { recursive: true });
   for (const name of readdirSync(new URL(`${folder}/`, from))) {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import pg from 'pg';
-import { readConfig } from '../src/config.ts';
+import type pg from 'pg';
 import {
   findApp,
   findDataset,
@@ -14,9 +13,18 @@ import {
   lists,
   page,
 } from '../src/store/admin-statements.ts';
-import { databaseOf } from '../src/store/open.ts';
 import { changeSession, findSession } from '../src/store/session-statements.ts';
-import { newDatabaseUrl } from './harness.ts';
+import {
+  describePlan,
+  explain,
+  isWasteful,
+  openPostgres,
+  openSqlite,
+  planOf,
+  rowsRead,
+  spell,
+  stepsOf,
+} from './plans.ts';
 
 /** A knowledge base whose every level is long, among others. */
 const rows = 5_000;
@@ -78,31 +86,18 @@ Object.assign(questions, {
 
 describe('plans of the console on SQLite', () => {
   let db: DatabaseSync;
-  let remove: () => Promise<void>;
+  let close: () => Promise<void>;
   before(async () => {
-    const database = await newDatabaseUrl('sqlite');
-    remove = database.remove;
-    await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
-    db = new DatabaseSync(database.url.replace('sqlite:', ''));
-    for (const statement of fill) db.exec(`PRAGMA synchronous = OFF; ${numbers} ${statement}`);
+    ({ db, close } = await openSqlite());
+    for (const statement of fill) db.exec(`${numbers} ${statement}`);
   });
-  after(async () => {
-    db?.close();
-    await remove?.();
-  });
+  after(() => close?.());
 
-  for (const [name, { text, values }] of Object.entries(questions)) {
+  for (const [name, { text }] of Object.entries(questions)) {
     it(`${name}: by an index, without sorting`, () => {
-      const plan = db
-        .prepare(`EXPLAIN QUERY PLAN ${text}`)
-        .all(...values)
-        .map(({ detail }) => String(detail));
+      const plan = planOf(db, text);
       assert.ok(plan.length > 0);
-      assert.deepEqual(
-        plan.filter((step) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(step)),
-        [],
-        plan.join('\n'),
-      );
+      assert.deepEqual(plan.filter(isWasteful), [], plan.join('\n'));
     });
   }
 
@@ -112,20 +107,11 @@ describe('plans of the console on SQLite', () => {
   });
 });
 
-type Plan = { 'Node Type': string; 'Actual Rows': number; 'Actual Loops': number; Plans?: Plan[] } & {
-  'Rows Removed by Filter'?: number;
-};
-const stepsOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(stepsOf)];
-
 describe('plans of the console on PostgreSQL', () => {
   let client: pg.Client;
-  let remove: () => Promise<void>;
+  let close: () => Promise<void>;
   before(async () => {
-    const database = await newDatabaseUrl('postgres');
-    remove = database.remove;
-    await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
-    client = new pg.Client(database.url);
-    await client.connect();
+    ({ client, close } = await openPostgres());
     for (const statement of fill) await client.query(`${numbers} ${statement}`);
     // Tables of a few rows are read whole, whatever indexes they have.
     for (const table of ['workspaces', 'apps', 'datasets'])
@@ -134,27 +120,15 @@ describe('plans of the console on PostgreSQL', () => {
       );
     await client.query('VACUUM ANALYZE');
   });
-  after(async () => {
-    await client?.end();
-    await remove?.();
-  });
+  after(() => close?.());
 
   for (const [name, { text, values, reads }] of Object.entries(questions)) {
     it(`${name}: by an index, and no more rows than are needed`, async () => {
-      let at = 0;
-      const spelled = text.replaceAll('?', () => `$${++at}`);
-      await client.query('BEGIN');
-      const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${spelled}`, values);
-      await client.query('ROLLBACK');
-      const steps = stepsOf(rows[0]['QUERY PLAN'][0].Plan);
-      const shown = JSON.stringify(steps.map(({ Plans: _, ...step }) => step));
-      assert.ok(!steps.some((step) => /Seq Scan|Sort/.test(step['Node Type'])), shown);
+      const plan = await explain(client, spell(text), values);
+      assert.ok(!stepsOf(plan).some((step) => /Seq Scan|Sort/.test(step['Node Type'])), describePlan(plan));
       // Counting the child chunks of a segment reads all of them, in its index.
-      const scans = steps.filter((step) => /Scan/.test(step['Node Type']) && step['Node Type'] !== 'Index Only Scan');
-      const read = scans.map(
-        (step) => (step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops'],
-      );
-      assert.ok(read.reduce((sum, one) => sum + one, 0) <= reads, shown);
+      const read = rowsRead(plan, (step) => step['Node Type'] !== 'Index Only Scan');
+      assert.ok(read <= reads, `${read} rows read: ${describePlan(plan)}`);
     });
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import chromiumFiles from '@sparticuz/chromium';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 
 /** In one process, tabs share their cookies, and closing one ends all; and the web's security is what is tested here. */
 const unwanted = ['--single-process', '--disable-web-security', '--allow-running-insecure-content'];
@@ -42,6 +42,11 @@ export async function openTab(browser: Browser, base: string, options: BrowserCo
   return { page, complaints };
 }
 
+/** Tabs that are left open go on asking and drawing, and take the time of the next one. */
+export async function closeTabs(browser: Browser): Promise<void> {
+  for (const context of browser.contexts()) await context.close();
+}
+
 /** Signs in the way a person does. */
 export async function signIn(page: Page, key: string): Promise<void> {
   await page.goto('/console');
@@ -65,6 +70,12 @@ export async function checkAccess(page: Page): Promise<{ passes: number; minor: 
     [],
   );
   return { passes: passes.length, minor: violations.map(({ id }) => id) };
+}
+
+/** Clicks a copy button and sees it say so. It does for two seconds: whoever begins to look after the click may miss it. */
+export async function copies(part: Locator, name: string): Promise<void> {
+  const said = part.getByRole('button', { name: 'Copied' }).waitFor();
+  await Promise.all([said, part.getByRole('button', { name }).first().click()]);
 }
 
 /** Whether the page, or a dialog on it, is wider than the window lets one see. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { checkAccess, openBrowser, openTab, phone, scrollsSideways, signIn } from './browser.ts';
+import { checkAccess, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from './browser.ts';
 import { makeWorld, message, type Service, startService } from './harness.ts';
 import { richMessages } from './rich-messages.ts';
 import {
@@ -14,6 +14,7 @@ import {
   openConversation,
   ownMoves,
   refreshNow,
+  unfoldAndGoOn,
   walkBack,
 } from './transcript-scripts.ts';
 
@@ -22,7 +23,11 @@ describe('the console, conversations', () => {
   const { ids } = one;
   const rich = richMessages(ids.conversation);
   const long = randomUUID();
+  /** Some pages of messages; and more than are held at once. */
+  const length = 400;
   const longer = randomUUID();
+  const short = randomUUID();
+  const odd = randomUUID();
   const users = Array.from({ length: 60 }, (_, i) => `user-${`${i}`.padStart(2, '0')}`);
   let service: Service;
   let browser: Browser;
@@ -47,9 +52,13 @@ describe('the console, conversations', () => {
       { record: 'app', id: other.ids.app, workspace_id: other.ids.workspace, name: 'Island', mode: 'agent' },
       ...rich.records,
       conversation(long, 'long'),
-      ...numbered(long, 1_000),
+      ...numbered(long, length),
       conversation(longer, null),
       ...numbered(longer, 2_200),
+      conversation(short, 'short'),
+      ...numbered(short, 40).map((record) => ({ ...record, inputs: { notes: 'line\n'.repeat(60) } })),
+      { ...conversation(odd, 'odd'), app_id: other.ids.app },
+      message(odd, Number.MAX_SAFE_INTEGER, { query: 'When was this?' }),
       ...users.map((user) => conversation(randomUUID(), user)),
     ]);
   });
@@ -81,8 +90,8 @@ describe('the console, conversations', () => {
     assert.match(page.url(), new RegExp(`#/conversations/${ids.app}$`));
     assert.equal(await entries.count(), 50);
     await entries.last().scrollIntoViewIfNeeded();
-    await entries.nth(62).waitFor();
-    assert.equal(await entries.count(), 63);
+    await entries.nth(63).waitFor();
+    assert.equal(await entries.count(), 64);
     const [first = ''] = (await textsOf(page)).filter((text) => text.startsWith('ann'));
     assert.match(first, new RegExp(`${ids.conversation}\\s+${rich.records.length} messages`));
 
@@ -155,11 +164,27 @@ describe('the console, conversations', () => {
   it('keeps what one looks at in its place while older messages come in', async () => {
     const { page } = await open(long);
     const moves = await page.evaluate<number[]>(ownMoves);
-    assert.ok((await firstNumber(page)) < 900, 'older pages were read');
+    assert.ok((await firstNumber(page)) < length - 100, 'older pages were read');
     assert.deepEqual(
       moves.filter((move) => !(Math.abs(move) < 2)),
       [],
     );
+  });
+
+  it('keeps it there too once something was unfolded, and that in sight', async () => {
+    const { page, complaints } = await open(short);
+    const last = page.locator('article').last();
+    await last.getByText('Inputs').click();
+    await page.getByRole('button', { name: 'Newest' }).waitFor();
+    assert.ok(await last.getByText('Inputs').isVisible());
+    await last.getByText('Inputs').click();
+    await page.getByRole('button', { name: 'Newest' }).waitFor({ state: 'detached' });
+    const moves = await page.evaluate<number[]>(unfoldAndGoOn);
+    assert.deepEqual(
+      moves.filter((move) => !(Math.abs(move) < 2)),
+      [],
+    );
+    assert.deepEqual(complaints, []);
   });
 
   it('comes by every message once, from the newest to the beginning', async () => {
@@ -167,7 +192,7 @@ describe('the console, conversations', () => {
     const { seen, nodesMax } = await page.evaluate<{ seen: string[]; nodesMax: number }>(walkBack);
     assert.deepEqual(
       seen,
-      Array.from({ length: 1_000 }, (_, i) => `Question ${999 - i}`),
+      Array.from({ length }, (_, i) => `Question ${length - 1 - i}`),
     );
     assert.ok(nodesMax < 2_000, `${nodesMax} elements`);
     await page.getByText('The beginning of this conversation').waitFor();
@@ -207,12 +232,29 @@ describe('the console, conversations', () => {
     assert.ok(await page.evaluate(isAtEnd));
   });
 
+  it('shows a new message of a short conversation once', async () => {
+    const { page } = await open(short);
+    for (const query of ['One more', 'And another']) {
+      await service.load([message(short, 9_000, { query })]);
+      await page.evaluate(refreshNow);
+      await page.getByText(query).first().waitFor();
+      assert.equal(await page.getByText(query).count(), 1);
+    }
+  });
+
+  it('shows a time that no calendar has as the number it is', async () => {
+    const { page, complaints } = await openConversation(browser, service.base, admin, [other.ids.app, odd]);
+    await page.getByText('When was this?').waitFor();
+    assert.equal(await page.getByText(`${Number.MAX_SAFE_INTEGER}`).count(), 2);
+    assert.deepEqual(complaints, []);
+  });
+
   it('says what went wrong, and tries again', async () => {
     const { page } = await openTab(browser, service.base);
     await signIn(page, admin);
     await page.route(/first_id=/, (route) => route.abort(), { times: 1 });
     await page.goto(`/console#/conversations/${ids.app}/${long}`);
-    await page.getByText('Question 999').waitFor();
+    await page.getByText(`Question ${length - 1}`).waitFor();
     await page.locator('.scroller').press('Home');
     await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -221,27 +263,27 @@ describe('the console, conversations', () => {
     await page.getByRole('alert').getByText('conversation not exists').waitFor();
   });
 
-  it('is accessible, in both themes and at phone width, where list and transcript take turns', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      for (const viewport of [undefined, phone]) {
-        const options = { colorScheme, ...(viewport && { viewport }) };
-        const { page, complaints } = await open(ids.conversation, options);
-        await page.getByText('guide.md').first().click();
-        await page.getByText('2 steps').click();
-        await checkAccess(page);
+  for (const options of [
+    { colorScheme: 'light', viewport: desk },
+    { colorScheme: 'dark', viewport: phone },
+  ] as const)
+    it(`can be used by everyone: ${options.colorScheme}, ${options.viewport.width} wide`, async () => {
+      const { page, complaints } = await open(ids.conversation, options);
+      await page.getByText('guide.md').first().click();
+      await page.getByText('2 steps').click();
+      await checkAccess(page);
+      assert.ok(!(await scrollsSideways(page)));
+      assert.ok(await page.evaluate(isNarrow));
+      if (options.viewport === phone) {
+        // List and transcript take turns.
+        assert.equal(await page.getByRole('list', { name: 'Conversations' }).isVisible(), false);
+        await page.getByRole('link', { name: '‹ Conversations' }).click();
+        await page.getByRole('list', { name: 'Conversations' }).waitFor();
         assert.ok(!(await scrollsSideways(page)));
-        assert.ok(await page.evaluate(isNarrow));
-        if (viewport !== undefined) {
-          assert.equal(await page.getByRole('list', { name: 'Conversations' }).isVisible(), false);
-          await page.getByRole('link', { name: '‹ Conversations' }).click();
-          await page.getByRole('list', { name: 'Conversations' }).waitFor();
-          assert.ok(!(await scrollsSideways(page)));
-          await checkAccess(page);
-        }
-        assert.deepEqual(complaints, []);
+        await checkAccess(page);
       }
-    }
-  });
+      assert.deepEqual(complaints, []);
+    });
 });
 
 const firstNumber = async (page: Page): Promise<number> =>

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { makeSecret } from '../src/domain/secret.ts';
-import { checkAccess, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from './browser.ts';
+import { checkAccess, copies, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from './browser.ts';
 import { makeWorld, message, ndjson, type Service, startService } from './harness.ts';
 
 describe('keys in the console', () => {
@@ -78,8 +78,7 @@ describe('keys in the console', () => {
     await page.getByText('It is shown this once').waitFor();
     const [secret = '', command = ''] = await dialog().locator('code').allTextContents();
     assert.match(secret, /^(app|dataset|writer|admin)-[\w-]{40}$/);
-    await page.getByRole('button', { name: 'Copy secret' }).click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await copies(dialog(), 'Copy secret');
     await page.getByRole('button', { name: 'I have kept it' }).click();
     await dialog().waitFor({ state: 'detached' });
     assert.equal((await page.content()).includes(secret), false);

@@ -89,6 +89,26 @@ describe('what is written in the console', () => {
     assert.equal((await scene.read(8)).content, 'typed with care');
   });
 
+  it('keeps nothing of a restore that was cancelled before the chunk was read', async () => {
+    const { page, asked } = await scene.atChunks();
+    await scene.editElsewhere(4, 'another text of four');
+    const entry = chunkAt(page, 4);
+    await entry.getByRole('button', { name: 'History' }).click();
+    await entry.getByText('Revision 1').click();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route('**/child_chunks/*', (route) => released.then(() => route.continue()));
+    await entry.getByRole('button', { name: 'Restore revision 1' }).click();
+    const read = page.waitForResponse('**/child_chunks/*');
+    await entry.getByRole('button', { name: 'Cancel' }).click();
+    release();
+    await (await read).finished();
+    await entry.getByRole('button', { name: 'Edit' }).click();
+    assert.equal(await entry.getByLabel('Text', { exact: true }).inputValue(), 'another text of four');
+    await page.getByRole('link', { name: 'Models' }).click();
+    await page.getByRole('heading', { name: 'Models' }).waitFor();
+    assert.deepEqual(asked, []);
+  });
+
   it('asks before unsaved text is left', async () => {
     const { page, asked } = await scene.atChunks([false, false, false, true]);
     const { field } = await startEdit(page, 9);

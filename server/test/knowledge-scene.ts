@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Browser, BrowserContextOptions, Dialog, Page } from 'playwright-core';
-import { openBrowser, openTab, signIn } from './browser.ts';
+import { closeTabs, openBrowser, openTab, signIn } from './browser.ts';
 import { makeWorld, type Service, startService } from './harness.ts';
 
 const world = makeWorld();
@@ -62,8 +62,9 @@ export class KnowledgeScene {
     await this.service.ask('PATCH', pathOf(position), { key: keys.knowledge, body: { content } });
   }
 
-  /** A signed-in tab at the chunks; `answers` says what to reply where the page asks, one question after the other. */
+  /** The only tab, signed in, at the chunks; `answers` says what to reply where the page asks, one question after the other. */
   async atChunks(answers: boolean[] = [], options: BrowserContextOptions = {}) {
+    await closeTabs(this.browser);
     const { page, complaints } = await openTab(this.browser, this.service.base, options);
     const asked: string[] = [];
     page.on('dialog', (dialog: Dialog) => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { Secrets } from '../src/cli/starter.ts';
-import { checkAccess, openBrowser, openTab, phone } from './browser.ts';
+import { checkAccess, copies, openBrowser, openTab, phone } from './browser.ts';
 import type { Service } from './harness.ts';
 import { openapiFile } from './openapi-check.ts';
 import { startStarter } from './record-examples.ts';
@@ -117,8 +117,7 @@ describe('the reference', () => {
       await part.getByText('Feedback or null').waitFor();
       await part.getByRole('button', { name: 'TypeScript' }).click();
       await part.getByText('backscroll.listMessages').waitFor();
-      await part.getByRole('button', { name: 'Copy' }).first().click();
-      await part.getByRole('button', { name: 'Copied' }).waitFor();
+      await copies(part, 'Copy');
       await part.getByText('kind app').waitFor();
     }));
 

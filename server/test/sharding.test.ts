@@ -9,6 +9,7 @@ import { citusStatements } from '../src/store/postgres-migrate.ts';
 import { distribution } from '../src/store/schema.ts';
 import { newFolder, oneLine, run } from './cli-helpers.ts';
 import { type Ask, makeWorld, message, newDatabaseUrl, type Service, startService } from './harness.ts';
+import { openPostgres } from './plans.ts';
 
 /**
  * The rules that let the tables be laid out over several machines, held against the catalog of a migrated database and
@@ -28,17 +29,11 @@ async function connect(url: string): Promise<pg.Client> {
 
 describe('the catalog', () => {
   let client: pg.Client;
-  let remove: () => Promise<void>;
+  let close: () => Promise<void>;
   before(async () => {
-    const database = await newDatabaseUrl('postgres');
-    remove = database.remove;
-    await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
-    client = await connect(database.url);
+    ({ client, close } = await openPostgres());
   });
-  after(async () => {
-    await client?.end();
-    await remove?.();
-  });
+  after(() => close?.());
 
   const ours = `relnamespace NOT IN (SELECT oid FROM pg_namespace WHERE nspname ~ '^pg_' OR nspname = 'information_schema')`;
   // biome-ignore lint/suspicious/noExplicitAny: rows of the catalog

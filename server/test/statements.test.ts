@@ -6,16 +6,26 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
-import { readConfig } from '../src/config.ts';
 import { makeSecret } from '../src/domain/secret.ts';
 import { newVersion } from '../src/domain/version.ts';
 import * as audit from '../src/store/audit.ts';
 import { exportSteps } from '../src/store/export-records.ts';
-import { databaseOf } from '../src/store/open.ts';
 import { findPage, updateChildChunk } from '../src/store/postgres-statements.ts';
 import * as embedded from '../src/store/sqlite-statements.ts';
 import * as sql from '../src/store/statements.ts';
 import { type Answer, type Ask, makeWorld, message, newDatabaseUrl, type Service, startService } from './harness.ts';
+import {
+  describePlan,
+  explain,
+  isWasteful,
+  openPostgres,
+  openSqlite,
+  type Plan,
+  planOf,
+  rowsRead,
+  spell,
+  stepsOf,
+} from './plans.ts';
 
 /** What a client was seen to send: every statement it had run, and how often it waited for an answer. */
 type Traffic = { statements: { name: string; text: string }[]; roundTrips: number };
@@ -527,75 +537,27 @@ const filler = [
    FROM generate_series(1, 20000) i`,
 ];
 
-/** What the planner says of one step: only what is asked for here. */
-type Plan = {
-  'Node Type': string;
-  'Relation Name'?: string;
-  Alias?: string;
-  'Index Name'?: string;
-  'Index Cond'?: string;
-  'Scan Direction'?: string;
-  'Actual Rows'?: number;
-  'Actual Loops'?: number;
-  'Rows Removed by Filter'?: number;
-  'Rows Removed by Index Recheck'?: number;
-  'Shared Hit Blocks'?: number;
-  'Shared Read Blocks'?: number;
-  Plans?: Plan[];
-};
-const stepsOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(stepsOf)];
-const describePlan = (plan: Plan): string =>
-  stepsOf(plan)
-    .map((step) => [step['Node Type'], step.Alias, step['Index Name'], step['Index Cond']].filter(Boolean).join(' '))
-    .join(' / ');
-
-/** Rows that scans have touched, also those they threw away. */
-function rowsRead(plan: Plan): number {
-  const isScan = (step: Plan) => step['Relation Name'] !== undefined;
-  return stepsOf(plan)
-    .filter(isScan)
-    .map((step) => {
-      const rows = (step['Actual Rows'] ?? 0) * (step['Actual Loops'] ?? 1);
-      return rows + (step['Rows Removed by Filter'] ?? 0) + (step['Rows Removed by Index Recheck'] ?? 0);
-    })
-    .reduce((sum, rows) => sum + rows, 0);
-}
-
 describe('plans on PostgreSQL', () => {
   let client: pg.Client;
-  let remove: () => Promise<void>;
+  let close: () => Promise<void>;
 
   before(async () => {
-    const database = await newDatabaseUrl('postgres');
-    remove = database.remove;
-    await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
-    client = new pg.Client(database.url);
-    await client.connect();
+    ({ client, close } = await openPostgres());
     for (const statement of filler) await client.query(statement);
     await client.query('VACUUM ANALYZE');
   });
-  after(async () => {
-    await client?.end();
-    await remove?.();
-  });
+  after(() => close?.());
 
   const modes = ['force_custom_plan', 'force_generic_plan'] as const;
-  const spell = (text: string): string => {
-    let at = 0;
-    return text.replaceAll('?', () => `$${++at}`);
-  };
   let made = 0;
   /** The plan as a prepared statement gets it, and what came of it. */
-  async function explain(mode: (typeof modes)[number], text: string, values: (string | number | null)[]) {
+  async function explainAs(mode: (typeof modes)[number], text: string, values: (string | number | null)[]) {
     await client.query(`SET plan_cache_mode = ${mode}`);
     const name = `explained_${++made}`;
     await client.query(`PREPARE ${name} AS ${spell(text)}`);
     const given = values.map((value) => (typeof value === 'string' ? pg.escapeLiteral(value) : String(value)));
     const executed = `EXECUTE ${name}${given.length > 0 ? `(${given.join(', ')})` : ''}`;
-    await client.query('BEGIN');
-    const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${executed}`);
-    await client.query('ROLLBACK');
-    return rows[0]['QUERY PLAN'][0].Plan as Plan;
+    return explain(client, executed);
   }
   function assertIndexed(plan: Plan): void {
     assert.ok(!stepsOf(plan).some((step) => step['Node Type'] === 'Seq Scan'), describePlan(plan));
@@ -625,12 +587,12 @@ describe('plans on PostgreSQL', () => {
       const places = { newest: length, middle: length / 2, oldest: limit / 2 };
       for (const hasUser of [false, true]) {
         const user = hasUser ? ['u'] : [];
-        const latest = await explain(mode, findPage(false, hasUser), ['', 'c1', 'a1', ...user, limit + 1]);
+        const latest = await explainAs(mode, findPage(false, hasUser), ['', 'c1', 'a1', ...user, limit + 1]);
         assertPage(latest, false, limit + 1);
         t.diagnostic(`no first_id: ${rowsRead(latest)} rows read: ${describePlan(latest)}`);
         for (const [place, first] of Object.entries(places)) {
           const values = [`m${first}`, '', 'c1', 'a1', ...user, limit + 1];
-          const plan = await explain(mode, findPage(true, hasUser), values);
+          const plan = await explainAs(mode, findPage(true, hasUser), values);
           assertPage(plan, true, Math.min(limit + 1, first - 1));
           const blocks = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
           t.diagnostic(`${place}: ${rowsRead(plan)} rows, ${blocks} blocks read: ${describePlan(plan)}`);
@@ -640,14 +602,14 @@ describe('plans on PostgreSQL', () => {
 
     it(`a page among ${ties} messages of one second, ${mode}`, async (t) => {
       for (const first of [ties, ties / 2, 10]) {
-        const plan = await explain(mode, findPage(true, false), [`m${first}`, '', 'c2', 'a2', limit + 1]);
+        const plan = await explainAs(mode, findPage(true, false), [`m${first}`, '', 'c2', 'a2', limit + 1]);
         assertPage(plan, true, Math.min(limit + 1, first - 1));
         t.diagnostic(`from ${first}: ${rowsRead(plan)} rows read`);
       }
     });
 
     it(`a first_id that is not there reads no page, ${mode}`, async () => {
-      const plan = await explain(mode, findPage(true, false), ['none', '', 'c1', 'a1', limit + 1]);
+      const plan = await explainAs(mode, findPage(true, false), ['none', '', 'c1', 'a1', limit + 1]);
       assertPage(plan, true, 0);
       assert.ok(rowsRead(plan) <= 2);
     });
@@ -670,7 +632,7 @@ describe('plans on PostgreSQL', () => {
         ['edit', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]'], 12],
       ];
       for (const [name, text, values, rows] of questions) {
-        const plan = await explain(mode, text, values);
+        const plan = await explainAs(mode, text, values);
         assertIndexed(plan);
         // A row that is written counts as read once more by the step that writes it.
         assert.ok(rowsRead(plan) <= rows, `${name}: ${rowsRead(plan)} rows read: ${describePlan(plan)}`);
@@ -681,7 +643,7 @@ describe('plans on PostgreSQL', () => {
 
   it('an edit changes one row, keeps one revision and notes it in the audit', async () => {
     const place = ['d1', 'w1', 'o1', 's1', 'h1'];
-    const plan = await explain('force_generic_plan', updateChildChunk, [
+    const plan = await explainAs('force_generic_plan', updateChildChunk, [
       ...place,
       ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]'],
     ]);
@@ -703,41 +665,28 @@ describe('plans on PostgreSQL', () => {
 
 describe('plans on SQLite', () => {
   let db: DatabaseSync;
-  let remove: () => Promise<void>;
+  let close: () => Promise<void>;
 
   before(async () => {
-    const database = await newDatabaseUrl('sqlite');
-    remove = database.remove;
-    await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
-    db = new DatabaseSync(database.url.replace('sqlite:', ''));
+    ({ db, close } = await openSqlite());
     db.exec(`
-      PRAGMA synchronous = OFF;
       INSERT INTO conversations VALUES ('c1', 'a1', 'u', 1, 0, 'v', 1, 1), ('c2', 'a2', 'u', 1, 0, 'v', 1, 1);
       INSERT INTO messages WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${length})
         SELECT 'c1', i, i, 'm' || i, '{"answer":"short"}' FROM n;
       INSERT INTO messages WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ties})
         SELECT 'c2', ${tiedSecond}, i, 'm' || i, '{"answer":"short"}' FROM n;`);
   });
-  after(async () => {
-    db?.close();
-    await remove?.();
-  });
-
-  const planOf = (text: string): string[] =>
-    db
-      .prepare(`EXPLAIN QUERY PLAN ${text}`)
-      .all(...Array(text.split('?').length - 1).fill(null))
-      .map(({ detail }) => String(detail));
+  after(() => close?.());
 
   /** Reads by a key alone; a list of parameters may be walked, and what was read already. */
   function assertSearch(text: string, ...expected: RegExp[]): void {
-    const plan = planOf(text).filter((step) => !/^SCAN (json_each VIRTUAL TABLE|\(subquery)/.test(step));
+    const plan = planOf(db, text).filter((step) => !/^SCAN (json_each VIRTUAL TABLE|\(subquery)/.test(step));
     const shown = `${text}\n${plan.join('\n')}`;
     assert.ok(
       plan.some((step) => step.startsWith('SEARCH ')),
       shown,
     );
-    assert.ok(!plan.some((step) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(step)), shown);
+    assert.ok(!plan.some(isWasteful), shown);
     for (const pattern of expected)
       assert.ok(
         plan.some((step) => pattern.test(step)),
@@ -764,13 +713,13 @@ describe('plans on SQLite', () => {
     const range = /^SEARCH messages USING PRIMARY KEY \(conversation_id=\? AND \(created_at,sequence\)<\(\?,\?\)\)/;
     assertSearch(messages.newest.newest_first, latest);
     assertSearch(messages.older.newest_first, range);
-    t.diagnostic(planOf(messages.older.newest_first).join(' / '));
+    t.diagnostic(planOf(db, messages.older.newest_first).join(' / '));
     // Turning a page around sorts the page, and nothing else.
     for (const [from, pattern] of [
       ['newest', latest],
       ['older', range],
     ] as const) {
-      const plan = planOf(messages[from].oldest_first);
+      const plan = planOf(db, messages[from].oldest_first);
       assert.ok(
         plan.some((step) => pattern.test(step)),
         plan.join('\n'),
@@ -841,7 +790,7 @@ describe('plans on SQLite', () => {
 
   it('an export walks the large tables by their keys, without sorting', () => {
     for (const { sql: text } of exportSteps) {
-      const plan = planOf(text);
+      const plan = planOf(db, text);
       // The providers of a workspace are few.
       if (text.includes('FROM model_providers')) continue;
       assert.ok(plan.length === 1 && plan[0]?.startsWith('SCAN'), `${text}: ${plan.join(' / ')}`);

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { openTab, signIn, type Tab } from './browser.ts';
+import { closeTabs, openTab, signIn, type Tab } from './browser.ts';
 
-/** A tab that is signed in, at a conversation of an app, once its newest message is seen. */
+/** The only tab, signed in, at a conversation of an app, once its newest message is seen. */
 export async function openConversation(
   browser: Browser,
   base: string,
@@ -9,6 +9,7 @@ export async function openConversation(
   [app, conversation]: readonly [string, string],
   options: BrowserContextOptions = {},
 ): Promise<Tab> {
+  await closeTabs(browser);
   const tab = await openTab(browser, base, options);
   await signIn(tab.page, key);
   await tab.page.goto(`/console#/conversations/${app}/${conversation}`);
@@ -41,6 +42,23 @@ export const ownMoves = script(`
     const before = item.getBoundingClientRect().top;
     for (let frames = 0; frames < 6; frames += 1) await frame();
     moves.push(item.isConnected ? item.getBoundingClientRect().top - before : NaN);
+  }
+  return moves;
+`);
+
+/** Unfolds a message in the window, then scrolls down past it; gives how far others moved by themselves meanwhile. */
+export const unfoldAndGoOn = script(`
+  scroller.scrollTop -= 3000;
+  for (let frames = 0; frames < 6; frames += 1) await frame();
+  articles().find((one) => one.getBoundingClientRect().top >= top).querySelector('summary').click();
+  for (let frames = 0; frames < 6; frames += 1) await frame();
+  const moves = [];
+  for (let turn = 0; turn < 12; turn += 1) {
+    scroller.scrollTop += 250;
+    const item = articles().findLast(isInWindow);
+    const before = item.getBoundingClientRect().top;
+    for (let frames = 0; frames < 6; frames += 1) await frame();
+    moves.push(item.getBoundingClientRect().top - before);
   }
   return moves;
 `);

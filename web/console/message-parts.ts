@@ -138,7 +138,7 @@ export function Values({ title, values, id }: { title: string; values: Record<st
   return h(Fold, { id, title: [title, names], inside: () => h(ValueList, { entries }) });
 }
 
-export function ValueList({ entries }: { entries: readonly [string, unknown][] }) {
+function ValueList({ entries }: { entries: readonly [string, unknown][] }) {
   return h(
     'dl',
     { class: 'values' },

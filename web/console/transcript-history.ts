@@ -4,15 +4,12 @@ import type { Message, MessagePage } from './types.ts';
 /** A message and the room it takes: measured once it was drawn, an estimate before. */
 export type Row = { message: Message; height: number };
 
-/**
- * A run of messages, read with one `first_id`. It is known by its ends, so that it can be let go and read again; `rows`
- * is undefined then.
- */
-type Run = { first_id: string | null; newest: string; oldest: string; count: number; rows: Row[] | undefined };
+/** A run of messages, read with one `first_id`. It is known by its ends, so that it can be let go and read again. */
+type Run = { first_id: string | null; newest: string; oldest: string; count: number };
 
 const pageMessages = 100;
 /** Runs held at once. The rest of a long conversation stays in the service until somebody scrolls there. */
-export const runsMax = 20;
+const runsMax = 20;
 /** Pages read to find where new messages meet those we know; with more than that between, we begin anew. */
 const bridgeMax = 10;
 
@@ -82,9 +79,7 @@ export class History {
     }
     let dropped = 0;
     while (this.#last - this.#first >= runsMax) {
-      const run = this.#runs[this.#first++] as Run;
-      dropped += run.rows?.length ?? 0;
-      run.rows = undefined;
+      dropped += (this.#runs[this.#first++] as Run).count;
     }
     this.rows.length -= dropped;
     return { added, dropped };
@@ -107,7 +102,6 @@ export class History {
     while (this.#last - this.#first >= runsMax) {
       const far = this.#runs[this.#last--] as Run;
       dropped.push(...this.rows.splice(0, far.count));
-      far.rows = undefined;
     }
     return dropped;
   }
@@ -143,14 +137,13 @@ export class History {
   /** Puts new messages at the newest end, into a run of their own where the newest is full. */
   #append(fresh: Row[]): void {
     const front = this.#runs[0] as Run;
-    const isHeld = front.rows !== undefined;
+    const isHeld = !this.hasNewer;
     if (front.count + fresh.length <= pageMessages) {
       front.count += fresh.length;
       front.newest = fresh.at(-1)?.message.id ?? front.newest;
-      front.rows?.push(...fresh);
     } else {
       front.first_id = fresh[0]?.message.id ?? null;
-      this.#runs.unshift({ ...runOf(null, fresh), rows: isHeld ? fresh : undefined });
+      this.#runs.unshift(runOf(null, fresh));
       this.#last += 1;
       if (!isHeld) this.#first += 1;
     }
@@ -186,7 +179,7 @@ export class History {
   }
 }
 
-function runOf(first_id: string | null, rows: Row[]): Run {
+function runOf(first_id: string | null, rows: readonly Row[]): Run {
   const newest = rows.at(-1)?.message.id ?? '';
-  return { first_id, newest, oldest: rows[0]?.message.id ?? '', count: rows.length, rows };
+  return { first_id, newest, oldest: rows[0]?.message.id ?? '', count: rows.length };
 }

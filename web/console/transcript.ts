@@ -35,8 +35,13 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
     // Keys scroll at once, unless somebody is elsewhere on purpose.
     if (document.activeElement === document.body) scroller.current.focus({ preventScroll: true });
     void scroll.toNewest();
-    const resized = new ResizeObserver(() => scroll.settle());
+    const resized = new ResizeObserver((sized) => {
+      // The messages alone: somebody unfolded one, and wants to see that rather than the newest end.
+      if (sized.every(({ target }) => target !== scroller.current)) scroll.moved();
+      scroll.settle();
+    });
     resized.observe(scroller.current);
+    resized.observe(list.current);
     return () => {
       resized.disconnect();
       leave.abort();

@@ -33,7 +33,10 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ];
 
-/** A moment in seconds: how long ago while that is within a week, else its date. The whole of it on a second look. */
+/**
+ * A moment in seconds: how long ago while that is within a week, else its date. The whole of it on a second look. Whoever
+ * writes records may have counted in something else: what no calendar has is shown as it is.
+ */
 export function Time({ at, none = 'never' }: { at: number | null; none?: string }) {
   if (at === null) return h('span', { class: 'soft' }, none);
   const date = new Date(at * 1000);

@@ -4,7 +4,7 @@ import type { Usage } from './types.ts';
 /** One plot: its series by app, those who used most at the foot. */
 export type UsagePlot = { what: 'messages' | 'tokens' | 'cost'; currency: string | null; series: Series[] };
 
-export const appsShown = 6;
+const appsShown = 6;
 /** Whoever writes messages says what their currency is: there may be any number. */
 export const currenciesShown = 6;
 

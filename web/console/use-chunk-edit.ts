@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from '../shared/dom.ts';
+import { useCallback, useEffect, useRef, useState } from '../shared/dom.ts';
 import type { ApiError } from './api.ts';
 import { type Held, readChunk, saveChunk } from './child-chunk.ts';
 import type { ChildChunk } from './types.ts';
@@ -26,6 +26,7 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
   const [step, setStep] = useState<Step>({ name: 'edit' });
   const [error, setError] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
+  const isClosed = useRef(false);
 
   const write = useCallback(
     (draft: Draft) => {
@@ -44,6 +45,8 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
   const read = () =>
     attempt(async () => {
       const base = await readChunk(path);
+      // Nobody would know of a draft that is kept now.
+      if (isClosed.current) return;
       write({ base, text: restored ?? base.chunk.content });
       if (restored !== undefined) setStep({ name: 'review' });
     });
@@ -61,6 +64,9 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
     });
   useEffect(() => {
     if (draft === undefined) void read();
+    return () => {
+      isClosed.current = true;
+    };
   }, []);
   return { draft, step, error, isBusy, read, write, go: (name) => setStep({ name }), save };
 }

@@ -4,7 +4,7 @@ import { ErrorBody } from '../contract/error.ts';
 import { Type } from '../contract/type.ts';
 import { addExamples, readExamples } from './openapi-examples.ts';
 import { commonHeaders, referToHeaders } from './openapi-headers.ts';
-import { type PageFile, packFile } from './page-files.ts';
+import { madeOnce, packFile } from './page-files.ts';
 import { sendFile } from './pages.ts';
 import { sessionCookie } from './session-cookie.ts';
 
@@ -87,11 +87,10 @@ const about = {
 /** The OpenAPI document: what the routes that are added from here on say of themselves, put together when first asked for. */
 export function documentRoute(app: FastifyInstance): void {
   const routes: RouteOptions[] = [];
-  let document: Promise<PageFile> | undefined;
+  const document = madeOnce(async () => packFile('openapi.json', await describe(routes)));
   app.addHook('onRoute', (route) => void routes.push(route));
   app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
-    document ??= describe(routes).then((text) => packFile('openapi.json', text));
-    return sendFile(request, reply, await document);
+    return sendFile(request, reply, await document());
   });
 }
 

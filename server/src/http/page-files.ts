@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { browserModule } from './browser-module.ts';
 
 /** A file as it is sent. */
-export type PageFile = { type: string; bytes: Buffer; gzipped: Buffer; etag: string };
+export type PageFile = { type: string; bytes: Buffer; gzipped: Buffer; tag: string };
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
 /** The packed service carries its pages ready for the browser; a checkout has them as they are written. */
@@ -46,6 +46,18 @@ export async function packFile(name: string, text: string): Promise<PageFile> {
   // Loaded with the first look at a page, not with every start.
   const { gzip } = await import('node:zlib');
   const bytes = Buffer.from(text);
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-  return { type, bytes, gzipped: await promisify(gzip)(bytes, { level: 9 }), etag };
+  const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  return { type, bytes, gzipped: await promisify(gzip)(bytes, { level: 9 }), tag };
+}
+
+/** What is made when it is first asked for, and kept. What failed is tried again. */
+export function madeOnce<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }

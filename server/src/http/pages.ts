@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../domain/errors.ts';
-import { type PageFile, type PageFiles, readPageFiles } from './page-files.ts';
+import { holds } from './etag.ts';
+import { madeOnce, type PageFile, type PageFiles, readPageFiles } from './page-files.ts';
 
 /** Scripts and styles come from here alone; `images` says where else pictures may come from. */
 const policyOf = (images: string) =>
@@ -29,11 +30,7 @@ const pages: readonly Page[] = [
 /** The pages for people, from our own origin. Their files are read when somebody first looks. */
 export function pageRoutes(app: FastifyInstance): void {
   for (const page of pages) {
-    let read: Promise<PageFiles> | undefined;
-    const files = () => {
-      read ??= readPageFiles(page.folder);
-      return read;
-    };
+    const files = madeOnce(() => readPageFiles(page.folder));
     app.get(page.path, { schema: { hide: true } }, async (_request, reply) =>
       reply
         .headers({ ...common, 'content-type': 'text/html; charset=utf-8', 'referrer-policy': 'no-referrer' })
@@ -50,9 +47,9 @@ export function pageRoutes(app: FastifyInstance): void {
 }
 
 /** Packed where the client takes that; 304 where it holds it. */
-export function sendFile(request: FastifyRequest, reply: FastifyReply, { type, bytes, gzipped, etag }: PageFile) {
-  reply.headers({ ...common, etag, vary: 'accept-encoding' });
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+export function sendFile(request: FastifyRequest, reply: FastifyReply, { type, bytes, gzipped, tag }: PageFile) {
+  reply.headers({ ...common, etag: `"${tag}"`, vary: 'accept-encoding' });
+  if (holds(request.headers['if-none-match'], tag)) return reply.code(304).send();
   reply.header('content-type', type);
   const takesGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
   return takesGzip ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(bytes);

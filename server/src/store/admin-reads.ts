@@ -93,14 +93,15 @@ export class SqlAdminReads implements AdminReads {
   }
 
   async listKeys(place: ListPlace): Promise<KeyListed[]> {
-    return (await this.#list<Row>(sql.lists.keys, place)).map(keyOf);
+    return (await this.#list<Row>(sql.lists.keys, place)).map((row) => parseKey(row) as KeyListed);
   }
 
   async findKey(id: string): Promise<KeyListed | undefined> {
-    return (await this.#engine.read(sql.findKey, id)).map(keyOf)[0];
+    return (await this.#engine.read(sql.findKey, id)).map((row) => parseKey(row) as KeyListed)[0];
   }
 }
 
-function keyOf(row: Row): KeyListed {
-  return { ...row, dataset_ids: row.dataset_ids === null ? null : JSON.parse(row.dataset_ids as string) } as KeyListed;
+/** A key with its list of datasets as a list. */
+export function parseKey(row: Row): Row {
+  return { ...row, dataset_ids: row.dataset_ids === null ? null : JSON.parse(row.dataset_ids as string) };
 }

@@ -30,7 +30,7 @@ export function page(
   return [text, ...values, ...(after ?? []), count];
 }
 
-const keys = `
+export const keys = `
   SELECT id, kind, name, workspace_id, app_id, dataset_ids, created_at, expires_at, revoked_at, last_used_at
   FROM api_keys`;
 const apps = `

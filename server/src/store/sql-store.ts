@@ -20,10 +20,10 @@ import type {
   Store,
 } from '../domain/store.ts';
 import { SqlActivityReads } from './activity-reads.ts';
-import { SqlAdminReads } from './admin-reads.ts';
+import { parseKey, SqlAdminReads } from './admin-reads.ts';
 import * as audit from './audit.ts';
 import { CheckThreads } from './check-threads.ts';
-import type { Engine, Row } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { exportSteps } from './export-records.ts';
 import { KeyCache } from './key-cache.ts';
 import { SeenIds } from './seen-ids.ts';
@@ -179,8 +179,4 @@ async function findKnown(engine: Engine, kind: Referable, ids: readonly string[]
   if (ids.length === 0) return [];
   const { among, list } = engine.dialect;
   return (await engine.read(sql.findKnown(kind, among), list(ids))) as Known[];
-}
-
-function parseKey(row: Row): Row {
-  return { ...row, dataset_ids: row.dataset_ids === null ? null : JSON.parse(row.dataset_ids as string) };
 }

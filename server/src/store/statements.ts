@@ -1,7 +1,7 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
 import type { ChildChunkFound, ChildChunkPlace, Purge, Referable } from '../domain/store.ts';
-import { sorted } from './admin-statements.ts';
+import { keys, sorted } from './admin-statements.ts';
 import type { Row } from './engine.ts';
 
 /** The SQL of the service, in the subset that both engines take. Parameters are positional. */
@@ -15,9 +15,7 @@ export const findKey = `
   FROM api_keys k LEFT JOIN apps a ON a.id = k.app_id
   WHERE k.digest = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
 
-export const listKeys = `
-  SELECT id, kind, name, workspace_id, app_id, dataset_ids, created_at, expires_at, revoked_at, last_used_at
-  FROM api_keys ORDER BY created_at, id`;
+export const listKeys = `${keys} ORDER BY created_at, id`;
 
 export const findModelEntries = `
   SELECT entry FROM model_entries WHERE workspace_id = ? AND model_type = ? ORDER BY position`;
