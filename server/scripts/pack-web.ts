@@ -1,4 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { browserModule } from '../src/http/browser-module.ts';
 
 /** Puts the pages into the build, ready for the browser, by the same function that serves them from a checkout. */
@@ -7,8 +8,9 @@ const to = new URL('../dist/web/', import.meta.url);
 
 for (const folder of ['shared', 'console', 'docs']) {
   mkdirSync(new URL(`${folder}/`, to), { recursive: true });
-  for (const name of readdirSync(new URL(`${folder}/`, from))) {
-    const text = readFileSync(new URL(`${folder}/${name}`, from), 'utf8');
+  const entries = readdirSync(new URL(`${folder}/`, from), { recursive: true, withFileTypes: true });
+  for (const { name, parentPath } of entries.filter((one) => one.isFile())) {
+    const text = readFileSync(join(parentPath, name), 'utf8');
     const target = new URL(`${folder}/${name.replace(/\.ts$/, '.js')}`, to);
     writeFileSync(target, name.endsWith('.ts') ? browserModule(text) : text);
   }

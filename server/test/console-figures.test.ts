@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { brief, millis, money, percent } from '../../web/console/figures.ts';
-import { curlOf, expiryOf, reachOf, stateOf, titleOf } from '../../web/console/key-words.ts';
-import { linearScale, logScale, namedPoints, pointAt, roundStep, spreadScale } from '../../web/console/scale.ts';
-import { stack, sum, totals } from '../../web/console/series.ts';
-import { trafficPlots, trafficWords } from '../../web/console/traffic.ts';
-import type { Key, Usage } from '../../web/console/types.ts';
-import { currenciesOf, daysUntil, usagePlots, usageWords } from '../../web/console/usage.ts';
+import { curlOf, expiryOf, reachOf, stateOf, titleOf } from '../../web/console/keys/key-words.ts';
+import type { Key, Usage } from '../../web/console/parts/types.ts';
+import { brief, millis, money, percent } from '../../web/console/pulse/figures.ts';
+import { linearScale, logScale, namedPoints, pointAt, roundStep, spreadScale } from '../../web/console/pulse/scale.ts';
+import { stack, sum, totals } from '../../web/console/pulse/series.ts';
+import { trafficPlots, trafficWords } from '../../web/console/pulse/traffic.ts';
+import { currenciesOf, daysUntil, usagePlots, usageWords } from '../../web/console/pulse/usage.ts';
 
 describe('scales', () => {
   it('steps are 1, 2 or 5 times a power of ten', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { inline } from '../../web/console/markdown-inline.ts';
+import { inline } from '../../web/console/conversations/markdown-inline.ts';
 import { openBrowser, openTab, signIn } from './browser.ts';
 import { makeWorld, type Service, startService } from './harness.ts';
 import { richMessages } from './rich-messages.ts';

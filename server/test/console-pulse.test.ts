@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { money, whole } from '../../web/console/figures.ts';
-import { trafficWords } from '../../web/console/traffic.ts';
-import { dayBefore } from '../../web/console/usage.ts';
+import { money, whole } from '../../web/console/pulse/figures.ts';
+import { trafficWords } from '../../web/console/pulse/traffic.ts';
+import { dayBefore } from '../../web/console/pulse/usage.ts';
 import { checkAccess, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from './browser.ts';
 import { makeWorld, message, type Service, startService } from './harness.ts';
 

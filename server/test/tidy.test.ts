@@ -174,7 +174,7 @@ describe('the pages', () => {
     const takers = [...pages].filter(([, { files }]) => files.includes(types));
     assert.deepEqual(
       takers.map(([path]) => path),
-      ['console/types.ts'],
+      ['console/parts/types.ts'],
     );
     // Types are gone before a browser sees the file.
     for (const [path, { text }] of takers) assert.doesNotMatch(browserModule(text), /\bfrom\b/, path);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { countWords, problemOf, readFromField, shownInField } from '../../web/console/chunk-text.ts';
-import { diffWords, type Part } from '../../web/console/word-diff.ts';
+import { countWords, problemOf, readFromField, shownInField } from '../../web/console/knowledge/chunk-text.ts';
+import { diffWords, type Part } from '../../web/console/knowledge/word-diff.ts';
 import { countWords as countedByTheService } from '../src/domain/count-words.ts';
 
 const textOf = (parts: readonly Part[], without: Part['kind']): string =>

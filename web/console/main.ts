@@ -1,11 +1,11 @@
 import { h, render, useEffect, useState } from '../shared/dom.ts';
 import { applyTheme } from '../shared/theme.ts';
-import { type ApiError, ask, whenSignedOut } from './api.ts';
+import { type ApiError, ask, whenSignedOut } from './parts/api.ts';
+import type { ConsoleSession } from './parts/types.ts';
+import { ErrorNote } from './parts/ui.ts';
+import { mayLeave } from './parts/unsaved.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
-import type { ConsoleSession } from './types.ts';
-import { ErrorNote } from './ui.ts';
-import { mayLeave } from './unsaved.ts';
 
 /** Asks whether there is a session; shows the console or the way in. */
 function Console() {

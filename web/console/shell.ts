@@ -1,12 +1,12 @@
 import { type ComponentChildren, h, useEffect, useLayoutEffect, useRef } from '../shared/dom.ts';
 import { ThemeChoice } from '../shared/theme.ts';
-import { ConversationsView } from './conversations.ts';
-import { KeysView } from './keys.ts';
-import { KnowledgeView } from './knowledge.ts';
-import { ModelsView } from './models.ts';
-import { PulseView } from './pulse.ts';
-import { hrefOf, readRoute, useRoute } from './route.ts';
-import type { ConsoleSession } from './types.ts';
+import { ConversationsView } from './conversations/conversations.ts';
+import { KeysView } from './keys/keys.ts';
+import { KnowledgeView } from './knowledge/knowledge.ts';
+import { ModelsView } from './models/models.ts';
+import { hrefOf, readRoute, useRoute } from './parts/route.ts';
+import type { ConsoleSession } from './parts/types.ts';
+import { PulseView } from './pulse/pulse.ts';
 
 const views = {
   conversations: { title: 'Conversations', view: ConversationsView },

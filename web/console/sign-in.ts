@@ -1,7 +1,7 @@
 import { h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
-import { ApiError, ask } from './api.ts';
-import type { ConsoleSession } from './types.ts';
-import { ErrorNote } from './ui.ts';
+import { ApiError, ask } from './parts/api.ts';
+import type { ConsoleSession } from './parts/types.ts';
+import { ErrorNote } from './parts/ui.ts';
 
 /** Exchanges an admin key for a session. The key leaves this page with the request and is not kept. */
 export function SignIn({ enter, note }: { enter: (session: ConsoleSession) => void; note: string | undefined }) {

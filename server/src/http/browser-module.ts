@@ -15,7 +15,7 @@ export function browserModule(source: string): string {
 
 function fileNameOf(specifier: string): string | undefined {
   if (/^preact(?:\/hooks)?$/.test(specifier)) return `${specifier.replace('/', '-')}.js`;
-  return /^\.{1,2}\/(?:[\w-]+\/)?([\w-]+)\.[jt]s$/.exec(specifier)?.[1]?.concat('.js');
+  return /^\.{1,2}\/(?:[\w.-]+\/)*([\w-]+)\.[jt]s$/.exec(specifier)?.[1]?.concat('.js');
 }
 
 /** Node.js warns once that this is new to it; that is no news to whoever looks at a page. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { browserModule } from './browser-module.ts';
 
@@ -28,9 +29,9 @@ export async function readPageFiles(page: string): Promise<PageFiles> {
     files.set(name, await packFile(name, browserModule(text)));
   }
   for (const folder of ['shared', page]) {
-    const entries = await readdir(new URL(`${folder}/`, root));
-    for (const entry of entries.toSorted()) {
-      const text = await readFile(new URL(`${folder}/${entry}`, root), 'utf8');
+    const entries = await readdir(new URL(`${folder}/`, root), { recursive: true, withFileTypes: true });
+    for (const { name: entry, parentPath } of entries.filter((one) => one.isFile()).sort(byName)) {
+      const text = await readFile(join(parentPath, entry), 'utf8');
       const name = entry.replace(/\.ts$/, '.js');
       if (files.has(name)) throw new Error(`two files of the page ${page} are called ${name}`);
       files.set(name, await packFile(name, entry.endsWith('.ts') ? browserModule(text) : text));
@@ -38,6 +39,9 @@ export async function readPageFiles(page: string): Promise<PageFiles> {
   }
   return files;
 }
+
+/** Styles are linked in this order. */
+const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1);
 
 /** A text as a file, its type by the end of its name. */
 export async function packFile(name: string, text: string): Promise<PageFile> {

@@ -1,0 +1,150 @@
+import { h } from '../../shared/dom.ts';
+import { locale } from '../parts/locale.ts';
+import type { AgentThought, MessageFile, RetrieverResource } from '../parts/types.ts';
+import { Fold } from './fold.ts';
+import { safeAddress } from './markdown-inline.ts';
+
+const sizes = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+
+function sizeOf(bytes: number): string {
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), sizes.length - 1);
+  return `${(bytes / 1000 ** step).toLocaleString(locale, { maximumFractionDigits: step > 0 ? 1 : 0 })} ${sizes[step]}`;
+}
+
+/** Pictures are not loaded, since that would tell their owner who looks at this: they are links like other files. */
+export function Files({ files }: { files: readonly MessageFile[] }) {
+  if (files.length === 0) return null;
+  return h(
+    'ul',
+    { class: 'files', 'aria-label': 'Files' },
+    files.map(({ id, filename, type, mime_type, size, url, transfer_method }) => {
+      const href = url === null ? undefined : safeAddress(url);
+      const about = [mime_type ?? type, size !== null && sizeOf(size)].filter(Boolean).join(', ');
+      return h(
+        'li',
+        { key: id, title: transfer_method },
+        href === undefined
+          ? h('span', null, filename)
+          : h('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow' }, filename),
+        h('span', { class: 'soft' }, about),
+      );
+    }),
+  );
+}
+
+export function Citations({ resources }: { resources: readonly RetrieverResource[] }) {
+  if (resources.length === 0) return null;
+  return h(
+    'div',
+    { class: 'folds' },
+    resources
+      .toSorted((one, other) => one.position - other.position)
+      .map((resource) => h(Citation, { key: resource.id, resource })),
+  );
+}
+
+function Citation({ resource }: { resource: RetrieverResource }) {
+  const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
+  const title = [
+    h('span', { class: 'cite' }, document_name),
+    h(
+      'span',
+      { class: 'soft' },
+      ` ${dataset_name} · score ${score.toLocaleString(locale, { maximumFractionDigits: 3 })}`,
+    ),
+  ];
+  return h(Fold, {
+    id: resource.id,
+    title,
+    inside: () => [
+      summary && h('p', null, summary),
+      h('blockquote', { class: 'said' }, content),
+      h(
+        'p',
+        { class: 'soft' },
+        `chunk ${segment_position}, ${word_count} words, ${hit_count} hits, ${resource.data_source_type}, segment `,
+        h('code', null, resource.segment_id),
+      ),
+    ],
+  });
+}
+
+/** What an agent thought and did, step by step. */
+export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id: string }) {
+  if (thoughts.length === 0) return null;
+  const tools = [...new Set(thoughts.flatMap(toolsOf))].join(', ');
+  const title = [
+    `${thoughts.length} ${thoughts.length === 1 ? 'step' : 'steps'}`,
+    tools !== '' && h('span', { class: 'soft' }, ` ${tools}`),
+  ];
+  return h(Fold, {
+    id: `${id} steps`,
+    title,
+    inside: () =>
+      h(
+        'ol',
+        { class: 'steps' },
+        thoughts
+          .toSorted((one, other) => one.position - other.position)
+          .map((thought) => h(Step, { key: thought.id, thought })),
+      ),
+  });
+}
+
+function Step({ thought }: { thought: AgentThought }) {
+  const tools = toolsOf(thought).join(', ');
+  return h(
+    'li',
+    null,
+    thought.thought !== '' && h('p', { class: 'said' }, thought.thought),
+    tools !== '' && h('p', null, h('span', { class: 'soft' }, 'Tool: '), h('strong', null, tools)),
+    thought.tool_input !== '' && thought.tool_input !== '{}' && h(Raw, { title: 'Input', text: thought.tool_input }),
+    thought.observation !== '' && h(Raw, { title: 'Observation', text: thought.observation }),
+    thought.files.length > 0 && h('p', { class: 'soft' }, `Files: ${thought.files.join(', ')}`),
+  );
+}
+
+/** Labels of tools come by language, or as they are; the tool's own name will do where there is none. */
+function toolsOf({ tool, tool_labels }: AgentThought): string[] {
+  const names = tool.split(';').filter((name) => name.trim() !== '');
+  return names.map((name) => {
+    const label = tool_labels?.[name];
+    const words = typeof label === 'object' && label !== null ? (label as Record<string, unknown>).en_US : label;
+    return typeof words === 'string' && words !== '' ? words : name;
+  });
+}
+
+function Raw({ title, text }: { title: string; text: string }) {
+  return h(
+    'figure',
+    null,
+    h('figcaption', { class: 'soft' }, title),
+    h('pre', { tabIndex: 0, role: 'group', 'aria-label': title }, pretty(text)),
+  );
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+export function Values({ title, values, id }: { title: string; values: Record<string, unknown>; id: string }) {
+  const entries = Object.entries(values);
+  if (entries.length === 0) return null;
+  const names = h('span', { class: 'soft' }, ` ${entries.map(([name]) => name).join(', ')}`);
+  return h(Fold, { id, title: [title, names], inside: () => h(ValueList, { entries }) });
+}
+
+function ValueList({ entries }: { entries: readonly [string, unknown][] }) {
+  return h(
+    'dl',
+    { class: 'values' },
+    entries.map(([name, value]) => [
+      h('dt', null, name),
+      h('dd', { class: 'said' }, typeof value === 'string' ? value : JSON.stringify(value, null, 2)),
+    ]),
+  );
+}

@@ -1,0 +1,82 @@
+import { CopyButton } from '../../shared/copy-button.ts';
+import { h } from '../../shared/dom.ts';
+import { locale } from '../parts/locale.ts';
+import type { Message } from '../parts/types.ts';
+import { count, Time } from '../parts/ui.ts';
+import { Cut } from './cut.ts';
+import { Markdown } from './markdown.ts';
+import { Form } from './message-form.ts';
+import { Citations, Files, Steps, Values } from './message-parts.ts';
+
+/** A question and its answer, with all that is known about them. */
+export function MessageView({ message }: { message: Message }) {
+  const { id, query, answer, created_at, inputs, status, error } = message;
+  const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
+  const [asked, answered] = [files('user'), files('assistant')];
+  const hasFailed = status === 'error' || error !== null;
+  const isMute = answer === '' && !hasFailed && answered.length + message.extra_contents.length === 0;
+  return h(
+    'article',
+    { class: 'message', 'aria-label': `Message ${id}`, 'data-id': id },
+    h(
+      'section',
+      { class: 'query', 'aria-label': 'Query' },
+      query !== '' && h(Cut, { id: `${id} query`, text: query, draw: plain }),
+      query === '' && asked.length === 0 && h('p', { class: 'soft' }, 'no question'),
+      h(Files, { files: asked }),
+      h(Values, { title: 'Inputs', values: inputs, id: `${id} inputs` }),
+    ),
+    h(
+      'section',
+      { class: 'answer', 'aria-label': 'Answer' },
+      h(Steps, { thoughts: message.agent_thoughts, id }),
+      answer !== '' && h(Cut, { id: `${id} answer`, text: answer, draw: formatted }),
+      message.extra_contents.map((content, i) => h(Form, { key: i, id: `${id} form ${i}`, content })),
+      h(Files, { files: answered }),
+      isMute && h('p', { class: 'soft' }, 'no answer'),
+      hasFailed &&
+        h('p', { class: 'note bad' }, h('strong', null, 'Error: '), error ?? 'the answer could not be made.'),
+      h(Citations, { resources: message.retriever_resources }),
+    ),
+    h(
+      'footer',
+      { class: 'soft' },
+      h(Time, { at: created_at }),
+      message.feedback !== null && h(Feedback, { rating: message.feedback.rating }),
+      h(Figures, { message }),
+      message.parent_message_id !== null &&
+        h(
+          'span',
+          { title: `parent message ${message.parent_message_id}` },
+          'reply to ',
+          short(message.parent_message_id),
+        ),
+      h(
+        'span',
+        { class: 'id' },
+        h('span', { title: `message ${id}` }, short(id)),
+        h(CopyButton, { text: id, label: 'Copy id' }),
+      ),
+    ),
+  );
+}
+
+const plain = (text: string) => h('p', { class: 'said' }, text);
+const formatted = (text: string) => h(Markdown, { text });
+const short = (id: string) => h('code', null, id.slice(0, 8));
+
+function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
+  const isLiked = rating === 'like';
+  return h('span', { class: `badge ${isLiked ? 'good' : 'bad'}` }, isLiked ? '👍 liked' : '👎 disliked');
+}
+
+function Figures({ message }: { message: Message }) {
+  const { message_tokens, answer_tokens, total_tokens, total_price, currency, provider_response_latency } = message;
+  const latency = provider_response_latency.toLocaleString(locale, { maximumFractionDigits: 2 });
+  return [
+    total_tokens > 0 &&
+      h('span', { title: `${count(message_tokens)} in, ${count(answer_tokens)} out` }, `${count(total_tokens)} tokens`),
+    total_price !== null && h('span', null, `${total_price} ${currency ?? ''}`.trim()),
+    provider_response_latency > 0 && h('span', { title: 'latency of the model provider' }, `${latency} s`),
+  ];
+}

@@ -1,0 +1,186 @@
+import { h, useState } from '../../shared/dom.ts';
+import { type ApiError, ask, pathOf } from '../parts/api.ts';
+import { ManyPicker, Picker } from '../parts/picker.ts';
+import type { App, Conversation, Dataset, KeyMade, Workspace } from '../parts/types.ts';
+import { Dialog, ErrorNote } from '../parts/ui.ts';
+import { useAll } from '../parts/use-all.ts';
+import type { Page } from '../parts/use-list.ts';
+import { KeySecret, type NewKey } from './key-secret.ts';
+import { expiryOf, type KeyKind, keyKinds, lifetimes, opens } from './key-words.ts';
+
+/** A form for a new key; when it is made, its secret in place of the form. */
+export function KeyCreation({ close, created }: { close: () => void; created: () => void }) {
+  const [made, setMade] = useState<NewKey>();
+  const show = (key: NewKey) => {
+    setMade(key);
+    created();
+  };
+  return made === undefined
+    ? h(Dialog, { title: 'New key', close }, h(Form, { made: show, close }))
+    : h(Dialog, { title: 'The key is made', close }, h(KeySecret, { of: made, close }));
+}
+
+function Form({ made, close }: { made: (key: NewKey) => void; close: () => void }) {
+  const [kind, setKind] = useState<KeyKind>('app');
+  const [app_id, setApp] = useState('');
+  const [workspace_id, setWorkspace] = useState('');
+  const [dataset_ids, setDatasets] = useState<string[] | null>(null);
+  const [lifetime, setLifetime] = useState('90');
+  const [error, setError] = useState<ApiError>();
+  const [isAsking, setAsking] = useState(false);
+  const apps = useAll<App>('/admin/apps');
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget as HTMLFormElement);
+    const isOfApp = kind === 'app' || kind === 'writer';
+    const body = {
+      kind,
+      name: String(given.get('name') ?? '').trim(),
+      expires_at: expiryOf(lifetime, String(given.get('date') ?? ''), Date.now() / 1000),
+      ...(isOfApp && { app_id }),
+      ...(kind === 'knowledge' && { workspace_id, ...(dataset_ids !== null && { dataset_ids }) }),
+    };
+    setAsking(true);
+    try {
+      const conversation_id =
+        kind === 'app' ? await findConversation(apps.rows?.find(({ id }) => id === app_id)) : undefined;
+      const answer = await ask<KeyMade>('/admin/keys', { method: 'POST', body });
+      made({ kind, secret: answer.body.secret, conversation_id });
+    } catch (error) {
+      setError(error as ApiError);
+      setAsking(false);
+    }
+  };
+  return h(
+    'form',
+    { class: 'stack', onSubmit: submit },
+    h(Kinds, { kind, setKind }),
+    (kind === 'app' || kind === 'writer') &&
+      h(Picker, {
+        label: 'App',
+        all: apps,
+        none: 'There is no app yet. Apps come with records.',
+        value: app_id,
+        choose: setApp,
+      }),
+    kind === 'knowledge' && h(Reach, { workspace_id, setWorkspace, dataset_ids, setDatasets }),
+    h(
+      'label',
+      null,
+      'Name',
+      h('input', { name: 'name', maxLength: 255, autoComplete: 'off', placeholder: 'what it is for' }),
+    ),
+    h(Expiry, { lifetime, setLifetime }),
+    h(ErrorNote, { error }),
+    h(
+      'div',
+      { class: 'row' },
+      h('button', { class: 'primary', disabled: isAsking }, 'Make the key'),
+      h('button', { type: 'button', onClick: close }, 'Cancel'),
+    ),
+  );
+}
+
+function Kinds({ kind, setKind }: { kind: KeyKind; setKind: (kind: KeyKind) => void }) {
+  return h(
+    'fieldset',
+    { class: 'kinds' },
+    h('legend', null, 'Kind'),
+    keyKinds.map((one) =>
+      h(
+        'label',
+        { key: one, class: 'tick' },
+        h('input', { type: 'radio', name: 'kind', checked: one === kind, onChange: () => setKind(one) }),
+        h('span', null, h('b', null, one), ' ', h('span', { class: 'soft' }, opens[one])),
+      ),
+    ),
+  );
+}
+
+type ReachProps = {
+  workspace_id: string;
+  setWorkspace: (id: string) => void;
+  dataset_ids: string[] | null;
+  setDatasets: (ids: string[] | null) => void;
+};
+
+/** A workspace, and all of its datasets or some. */
+function Reach({ workspace_id, setWorkspace, dataset_ids, setDatasets }: ReachProps) {
+  const workspaces = useAll<Workspace>('/admin/workspaces');
+  const datasets = useAll<Dataset>('/admin/datasets');
+  const choose = (id: string) => {
+    setWorkspace(id);
+    setDatasets(null);
+  };
+  const own = datasets.rows?.filter((dataset) => dataset.workspace_id === workspace_id) ?? [];
+  return h(
+    'div',
+    { class: 'stack' },
+    h(Picker, {
+      label: 'Workspace',
+      all: workspaces,
+      none: 'There is no workspace yet. Workspaces come with records.',
+      value: workspace_id,
+      choose,
+    }),
+    h(ErrorNote, { error: datasets.error, retry: datasets.reload }),
+    own.length > 0 &&
+      h(
+        'label',
+        { class: 'tick' },
+        h('input', {
+          type: 'checkbox',
+          checked: dataset_ids !== null,
+          onChange: () => setDatasets(dataset_ids === null ? [] : null),
+        }),
+        h('span', null, 'Only some datasets'),
+      ),
+    dataset_ids !== null && h(ManyPicker, { label: 'Datasets', rows: own, values: dataset_ids, choose: setDatasets }),
+  );
+}
+
+const expiryWords: Record<(typeof lifetimes)[number], string> = {
+  never: 'Never',
+  '30': 'In 30 days',
+  '90': 'In 90 days',
+  '365': 'In 365 days',
+  date: 'After a date',
+};
+
+function Expiry({ lifetime, setLifetime }: { lifetime: string; setLifetime: (lifetime: string) => void }) {
+  return h(
+    'div',
+    { class: 'row' },
+    h(
+      'label',
+      null,
+      'Expires',
+      h(
+        'select',
+        {
+          value: lifetime,
+          onChange: (event: Event) => setLifetime((event.target as HTMLSelectElement).value),
+        },
+        lifetimes.map((one) => h('option', { value: one }, expiryWords[one])),
+      ),
+    ),
+    lifetime === 'date' &&
+      h(
+        'label',
+        null,
+        'Last day',
+        h('input', { name: 'date', type: 'date', required: true, min: new Date().toLocaleDateString('sv') }),
+      ),
+  );
+}
+
+/** A conversation of the app for the command that is shown; the key is made without one too. */
+async function findConversation(app: App | undefined): Promise<string | undefined> {
+  // Other kinds of app have no pages of messages.
+  if (app === undefined || !/chat|agent/.test(app.mode)) return undefined;
+  const path = pathOf(['admin', 'apps', app.id, 'conversations'], { limit: 1 });
+  return ask<Page<Conversation>>(path).then(
+    ({ body }) => body.data[0]?.id,
+    () => undefined,
+  );
+}

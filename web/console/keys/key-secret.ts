@@ -1,0 +1,40 @@
+import { CopyButton } from '../../shared/copy-button.ts';
+import { h, useEffect, useId, useRef } from '../../shared/dom.ts';
+import { curlOf, type KeyKind } from './key-words.ts';
+
+export type NewKey = { kind: KeyKind; secret: string; conversation_id: string | undefined };
+
+/** The one look at a secret. It lives in the state of the dialog and goes with it. */
+export function KeySecret({ of: { kind, secret, conversation_id }, close }: { of: NewKey; close: () => void }) {
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  // What had the focus went with the form.
+  useEffect(() => box.current?.focus(), []);
+  const curl = curlOf(kind, secret, location.origin, conversation_id);
+  return h(
+    'div',
+    { class: 'stack', tabIndex: -1, ref: box },
+    h(
+      'p',
+      { class: 'note warn', role: 'status' },
+      'Keep the secret now. It is shown this once: the service only keeps a digest of it.',
+    ),
+    h('h3', { id }, 'Secret'),
+    h(
+      'div',
+      { class: 'secret' },
+      h('code', { 'aria-labelledby': id }, secret),
+      h(CopyButton, { text: secret, label: 'Copy secret' }),
+    ),
+    h('h3', null, 'Try it'),
+    h('div', { class: 'secret' }, h('code', null, curl), h(CopyButton, { text: curl, label: 'Copy command' })),
+    kind === 'writer' &&
+      h(
+        'p',
+        { class: 'soft' },
+        h('code', null, 'records.ndjson'),
+        ' holds conversation and message records, one to a line.',
+      ),
+    h('div', { class: 'row' }, h('button', { type: 'button', class: 'primary', onClick: close }, 'I have kept it')),
+  );
+}

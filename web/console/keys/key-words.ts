@@ -1,0 +1,66 @@
+import type { Key } from '../parts/types.ts';
+
+/** Keys as they are spoken of. */
+export type KeyKind = Key['kind'];
+
+export const keyStates = ['active', 'expired', 'revoked'] as const;
+export type KeyState = (typeof keyStates)[number];
+
+export function stateOf({ revoked_at, expires_at }: Key, now: number): KeyState {
+  if (revoked_at !== null) return 'revoked';
+  return expires_at !== null && expires_at <= now ? 'expired' : 'active';
+}
+
+export const opens: Record<KeyKind, string> = {
+  app: 'Reads the messages of one app and lists the models of its workspace. For a chat front end’s server.',
+  knowledge: 'Edits child chunks of a workspace, or of some of its datasets, and lists models.',
+  writer: 'Writes conversations and messages of one app. For a chat back end.',
+  admin: 'Opens everything: all records in and out, keys, metrics and this console. Give it to few.',
+};
+export const keyKinds = Object.keys(opens) as KeyKind[];
+
+/** What a key reaches: the rows of a list, in words that stand before their names. */
+export type Reach = { words: string; list: 'apps' | 'workspaces' | 'datasets'; ids: readonly string[] };
+
+export function reachOf({ kind, app_id, workspace_id, dataset_ids }: Key): Reach {
+  const of = (words: string, list: Reach['list'], ...ids: (string | null)[]): Reach => ({
+    words,
+    list,
+    ids: ids.filter((id) => id !== null),
+  });
+  if (kind === 'admin') return of('everything', 'workspaces');
+  if (kind !== 'knowledge') return of('app', 'apps', app_id);
+  if (dataset_ids === null) return of('all datasets of', 'workspaces', workspace_id);
+  return of(dataset_ids.length === 1 ? 'dataset' : 'datasets', 'datasets', ...dataset_ids);
+}
+
+/** What people call a key: its name, or its kind and the start of its id. */
+export function titleOf({ id, kind, name }: Pick<Key, 'id' | 'kind' | 'name'>): string {
+  return name.trim() === '' ? `${kind} key ${id.slice(0, 8)}` : name;
+}
+
+/** A first request with a new key. A conversation is asked for where one is known. */
+export function curlOf(kind: KeyKind, secret: string, origin: string, conversation_id?: string): string {
+  const line = (path: string, more = '') => `curl ${more}-H 'Authorization: Bearer ${secret}' '${origin}${path}'`;
+  switch (kind) {
+    case 'admin':
+      return line('/admin/keys');
+    case 'writer':
+      return line('/admin/records', "--data-binary @records.ndjson -H 'Content-Type: application/x-ndjson' ");
+    case 'app':
+      if (conversation_id !== undefined) return line(`/v1/messages?conversation_id=${conversation_id}`);
+      return line('/v1/workspaces/current/models/model-types/llm');
+    case 'knowledge':
+      return line('/v1/workspaces/current/models/model-types/llm');
+  }
+}
+
+export const lifetimes = ['never', '30', '90', '365', 'date'] as const;
+
+/** When a key ends, in seconds: null for never; so many days from now; or the end of a day, where the reader is. */
+export function expiryOf(lifetime: string, date: string, now: number): number | null {
+  if (lifetime === 'never') return null;
+  if (lifetime !== 'date') return Math.floor(now) + Number(lifetime) * 86_400;
+  const [year = 0, month = 1, day = 1] = date.split('-').map(Number);
+  return new Date(year, month - 1, day + 1).getTime() / 1000;
+}

@@ -1,0 +1,147 @@
+import { h, useState } from '../../shared/dom.ts';
+import type { ViewProps } from '../parts/route.ts';
+import type { Key } from '../parts/types.ts';
+import { ListEnd, Time } from '../parts/ui.ts';
+import { useList } from '../parts/use-list.ts';
+import { useRow } from '../parts/use-row.ts';
+import { KeyCreation } from './key-creation.ts';
+import { KeyRevocation } from './key-revocation.ts';
+import { keyKinds, keyStates, reachOf, stateOf, titleOf } from './key-words.ts';
+
+/** What the view asks for besides the list: a new key, or the end of one. */
+type Asked = 'new' | Key | undefined;
+
+export function KeysView({ session }: ViewProps) {
+  const list = useList<Key>('/admin/keys?limit=100');
+  const [kind, setKind] = useState('');
+  const [state, setState] = useState('');
+  const [asked, setAsked] = useState<Asked>();
+  const [said, say] = useState('');
+  const now = Date.now() / 1000;
+  const shown = list.rows.filter(
+    (key) => (kind === '' || key.kind === kind) && (state === '' || stateOf(key, now) === state),
+  );
+  const close = () => setAsked(undefined);
+  const revoked = (key: Key) => {
+    list.change((row) => (row.id === key.id ? key : row));
+    say(`${titleOf(key)} is revoked.`);
+    // The session has ended with its key: the next answer says so.
+    if (key.id === session.key_id) list.reload();
+  };
+  return h(
+    'div',
+    { class: 'stack keys' },
+    h(
+      'div',
+      { class: 'row' },
+      h('h1', null, 'Keys'),
+      h('button', { type: 'button', class: 'primary', onClick: () => setAsked('new') }, 'New key'),
+    ),
+    h(
+      'div',
+      { class: 'row' },
+      h(Choice, { label: 'Kind', any: 'Any kind', values: keyKinds, value: kind, choose: setKind }),
+      h(Choice, { label: 'State', any: 'Any state', values: keyStates, value: state, choose: setState }),
+      h('span', { class: 'soft', role: 'status' }, counted(shown.length, list.rows.length, list.hasMore)),
+    ),
+    h(
+      'ul',
+      { class: 'key-list' },
+      shown.map((key) =>
+        h(KeyRow, { key: key.id, of: key, now, isOwn: key.id === session.key_id, revoke: () => setAsked(key) }),
+      ),
+    ),
+    h('p', { class: 'hidden-label', role: 'status' }, said),
+    shown.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No key of this kind and state.'),
+    h(ListEnd, { list, nothing: 'There are no keys yet.' }),
+    asked === 'new' && h(KeyCreation, { close, created: list.reload }),
+    typeof asked === 'object' && h(KeyRevocation, { of: asked, isOwn: asked.id === session.key_id, close, revoked }),
+  );
+}
+
+function counted(shown: number, rows: number, hasMore: boolean): string {
+  if (rows === 0) return '';
+  const all = `${hasMore ? 'the first ' : ''}${rows === 1 ? '1 key' : `${rows} keys`}`;
+  return shown === rows ? all : `${shown} of ${all}`;
+}
+
+type ChoiceProps = {
+  label: string;
+  any: string;
+  values: readonly string[];
+  value: string;
+  choose: (value: string) => void;
+};
+
+function Choice({ label, any, values, value, choose }: ChoiceProps) {
+  return h(
+    'label',
+    null,
+    h('span', { class: 'hidden-label' }, label),
+    h(
+      'select',
+      { value, onChange: (event: Event) => choose((event.target as HTMLSelectElement).value) },
+      h('option', { value: '' }, any),
+      values.map((one) => h('option', { value: one }, one)),
+    ),
+  );
+}
+
+const badges = { active: 'good', expired: 'warn', revoked: 'bad' };
+
+type RowProps = { of: Key; now: number; isOwn: boolean; revoke: () => void };
+
+function KeyRow({ of: key, now, isOwn, revoke }: RowProps) {
+  const state = stateOf(key, now);
+  const title = titleOf(key);
+  return h(
+    'li',
+    { class: 'card' },
+    h(
+      'div',
+      { class: 'key-head' },
+      h('strong', { title: `key ${key.id}` }, title),
+      h('span', { class: 'badge' }, key.kind),
+      h('span', { class: `badge ${badges[state]}` }, state),
+      isOwn && h('span', { class: 'soft' }, 'you are signed in with it'),
+      h(Reach, { of: key }),
+    ),
+    h(
+      'dl',
+      null,
+      h('div', null, h('dt', null, 'created'), h('dd', null, h(Time, { at: key.created_at }))),
+      key.revoked_at === null
+        ? h(
+            'div',
+            null,
+            h('dt', null, state === 'expired' ? 'expired' : 'expires'),
+            h('dd', null, h(Time, { at: key.expires_at })),
+          )
+        : h('div', null, h('dt', null, 'revoked'), h('dd', null, h(Time, { at: key.revoked_at }))),
+      h('div', null, h('dt', null, 'last used'), h('dd', null, h(Time, { at: key.last_used_at }))),
+    ),
+    state === 'revoked'
+      ? h('span', null)
+      : h('button', { type: 'button', class: 'danger', 'aria-label': `Revoke ${title}`, onClick: revoke }, 'Revoke'),
+  );
+}
+
+/** So many datasets are named, each of which is asked for; a key may be for a thousand. */
+const namedMax = 5;
+
+function Reach({ of: key }: { of: Key }) {
+  const { words, list, ids } = reachOf(key);
+  const more = ids.length - namedMax;
+  return h(
+    'p',
+    { class: 'soft' },
+    words,
+    ids.slice(0, namedMax).map((id, at) => [at === 0 ? ' ' : ', ', h(Name, { key: id, list, id })]),
+    more > 0 && ` and ${more} more`,
+  );
+}
+
+/** Until the name is known, or where there is none, the id does. */
+function Name({ list, id }: { list: string; id: string }) {
+  return useRow<{ name: string }>(['admin', list, id])?.name || id;
+}

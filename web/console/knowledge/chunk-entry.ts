@@ -1,0 +1,74 @@
+import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import type { ChildChunk } from '../parts/types.ts';
+import { counted, Time } from '../parts/ui.ts';
+import { draftOf } from '../parts/unsaved.ts';
+import { ChunkEditor } from './chunk-editor.ts';
+import { Revisions } from './revisions.ts';
+
+type Mode = { name: 'read' | 'history' } | { name: 'edit'; restored?: string };
+
+/** One chunk: its text, to be edited in its place, and its history. */
+export function ChunkEntry({ path, listed }: { path: string; listed: ChildChunk }) {
+  const [chunk, setChunk] = useState(listed);
+  // What was being written when a session ended is taken up again.
+  const [mode, setMode] = useState<Mode>(() => (draftOf(path) === undefined ? { name: 'read' } : { name: 'edit' }));
+  const [said, say] = useState('');
+  const edit = useRef<HTMLButtonElement>(null);
+  const wasEditing = useRef(false);
+  useEffect(() => {
+    if (wasEditing.current && mode.name === 'read') edit.current?.focus();
+    wasEditing.current = mode.name === 'edit';
+  }, [mode.name]);
+
+  const open = (mode: Mode) => {
+    say('');
+    setMode(mode);
+  };
+  const close = (seen = chunk, said = '') => {
+    setMode({ name: 'read' });
+    setChunk(seen);
+    say(said);
+  };
+  const isHistory = mode.name === 'history';
+  return h(
+    'li',
+    { class: 'card stack chunk' },
+    h(
+      'div',
+      { class: 'row' },
+      h('h2', null, `Chunk ${chunk.position}`),
+      h('span', { class: chunk.type === 'customized' ? 'badge good' : 'badge' }, chunk.type),
+      h('span', { class: 'soft' }, `${counted(chunk.word_count, 'word')}, changed `, h(Time, { at: chunk.updated_at })),
+      h('span', { class: 'good', role: 'status' }, said),
+      mode.name !== 'edit' &&
+        h(
+          'div',
+          { class: 'row actions' },
+          h(
+            'button',
+            {
+              type: 'button',
+              ref: edit,
+              'aria-label': `Edit chunk ${chunk.position}`,
+              onClick: () => open({ name: 'edit' }),
+            },
+            'Edit',
+          ),
+          h(
+            'button',
+            {
+              type: 'button',
+              'aria-label': `History of chunk ${chunk.position}`,
+              'aria-expanded': isHistory,
+              onClick: () => open({ name: isHistory ? 'read' : 'history' }),
+            },
+            'History',
+          ),
+        ),
+    ),
+    mode.name === 'edit'
+      ? h(ChunkEditor, { path, restored: mode.restored, close })
+      : h('div', { class: 'chunk-text' }, chunk.content),
+    isHistory && h(Revisions, { path, seen: setChunk, restore: (restored) => open({ name: 'edit', restored }) }),
+  );
+}

@@ -1,0 +1,72 @@
+import { useCallback, useEffect, useRef, useState } from '../../shared/dom.ts';
+import type { ApiError } from '../parts/api.ts';
+import { type Held, readChunk, saveChunk } from '../parts/child-chunk.ts';
+import type { ChildChunk } from '../parts/types.ts';
+import { type Draft, draftOf, dropDraft, keepDraft } from '../parts/unsaved.ts';
+
+/** Writing; looking at what changes; deciding where another has written meanwhile. */
+export type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: Held };
+
+export type ChunkEdit = {
+  /** Undefined until the chunk has been read. */
+  draft: Draft | undefined;
+  step: Step;
+  error: ApiError | undefined;
+  isBusy: boolean;
+  read: () => void;
+  write: (draft: Draft) => void;
+  go: (step: 'edit' | 'review') => void;
+  /** Replaces what was read by what is written, unless something else stands by now. */
+  save: (over: Held) => void;
+};
+
+/** An edit from reading the chunk to having it saved. `restored`: a text to begin with, to be looked at first. */
+export function useChunkEdit(path: string, restored: string | undefined, done: (chunk: ChildChunk) => void): ChunkEdit {
+  const [draft, setDraft] = useState(() => draftOf(path));
+  const [step, setStep] = useState<Step>({ name: 'edit' });
+  const [error, setError] = useState<ApiError>();
+  const [isBusy, setBusy] = useState(false);
+  const isClosed = useRef(false);
+
+  const write = useCallback(
+    (draft: Draft) => {
+      keepDraft(path, draft);
+      setDraft(draft);
+    },
+    [path],
+  );
+  /** One request at a time; what goes wrong is shown and changes nothing. */
+  const attempt = async (work: () => Promise<void>) => {
+    setBusy(true);
+    setError(undefined);
+    await work().catch((error: ApiError) => setError(error));
+    setBusy(false);
+  };
+  const read = () =>
+    attempt(async () => {
+      const base = await readChunk(path);
+      // Nobody would know of a draft that is kept now.
+      if (isClosed.current) return;
+      write({ base, text: restored ?? base.chunk.content });
+      if (restored !== undefined) setStep({ name: 'review' });
+    });
+  const save = (over: Held) =>
+    attempt(async () => {
+      if (draft === undefined) return;
+      try {
+        const { chunk } = await saveChunk(path, draft.text, over);
+        dropDraft(path);
+        done(chunk);
+      } catch (error) {
+        if ((error as ApiError).status !== 412) throw error;
+        setStep({ name: 'conflict', theirs: await readChunk(path) });
+      }
+    });
+  useEffect(() => {
+    if (draft === undefined) void read();
+    return () => {
+      isClosed.current = true;
+    };
+  }, []);
+  return { draft, step, error, isBusy, read, write, go: (name) => setStep({ name }), save };
+}

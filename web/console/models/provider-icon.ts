@@ -1,0 +1,24 @@
+import { h, useState } from '../../shared/dom.ts';
+import { useIsDark } from '../../shared/theme.ts';
+import { localized, secureUrl } from './localized.ts';
+
+type IconProps = { name: string; light: unknown; dark: unknown };
+
+/** The icon that a provider gave, in the theme's version; its first letter where there is none or it does not come. */
+export function ProviderIcon({ name, light, dark }: IconProps) {
+  const isDark = useIsDark();
+  const [failed, setFailed] = useState<string>();
+  const url = (isDark ? secureUrl(localized(dark)) : undefined) ?? secureUrl(localized(light));
+  // The name stands beside it.
+  if (url === undefined || url === failed)
+    return h('span', { class: 'icon letter', 'aria-hidden': true }, [...name][0]?.toUpperCase());
+  return h('img', {
+    class: 'icon',
+    src: url,
+    alt: '',
+    width: 36,
+    height: 36,
+    referrerPolicy: 'no-referrer',
+    onError: () => setFailed(url),
+  });
+}

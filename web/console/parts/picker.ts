@@ -1,0 +1,93 @@
+import { h, useState } from '../../shared/dom.ts';
+import { ErrorNote } from './ui.ts';
+import type { All } from './use-all.ts';
+
+export type Pickable = { id: string; name: string; workspace_name?: string };
+
+/** From so many on, one types a part of the name. */
+const fewMax = 15;
+
+type Props = { label: string; all: All<Pickable>; none: string; value: string; choose: (id: string) => void };
+
+/** One of a list, by name. */
+export function Picker({ label, all: { rows, error, reload }, none, value, choose }: Props) {
+  const [part, setPart] = useState('');
+  if (error !== undefined) return h(ErrorNote, { error, retry: reload });
+  if (rows === undefined) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
+  if (rows.length === 0) return h('p', { class: 'note' }, none);
+  const found = rows.filter(({ id, name }) => id === value || isPart(part, name, id));
+  return h(
+    'div',
+    { class: 'picker' },
+    rows.length > fewMax && h(Search, { label: `Search ${label.toLowerCase()}`, part, setPart }),
+    h(
+      'label',
+      null,
+      label,
+      h(
+        'select',
+        { required: true, value, onChange: (event: Event) => choose((event.target as HTMLSelectElement).value) },
+        h('option', { value: '' }, found.length === 0 ? 'None has that name' : 'Choose…'),
+        found.map((row) => h('option', { value: row.id }, titleOf(row))),
+      ),
+    ),
+  );
+}
+
+type ManyProps = {
+  label: string;
+  rows: readonly Pickable[];
+  values: readonly string[];
+  choose: (ids: string[]) => void;
+};
+
+/** Some of a list, by name. */
+export function ManyPicker({ label, rows, values, choose }: ManyProps) {
+  const [part, setPart] = useState('');
+  const found = rows.filter(({ id, name }) => values.includes(id) || isPart(part, name, id));
+  const turn = (id: string) => choose(values.includes(id) ? values.filter((one) => one !== id) : [...values, id]);
+  return h(
+    'fieldset',
+    { class: 'picker' },
+    h('legend', null, label),
+    rows.length > fewMax && h(Search, { label: `Search ${label.toLowerCase()}`, part, setPart }),
+    h(
+      'div',
+      { class: 'picks' },
+      found.map(({ id, name }, n) =>
+        h(
+          'label',
+          { key: id, class: 'tick' },
+          h('input', {
+            type: 'checkbox',
+            checked: values.includes(id),
+            // At least one: the browser points at the first.
+            required: values.length === 0 && n === 0,
+            onChange: () => turn(id),
+          }),
+          h('span', null, name),
+        ),
+      ),
+    ),
+  );
+}
+
+type SearchProps = { label: string; part: string; setPart: (part: string) => void };
+
+const Search = ({ label, part, setPart }: SearchProps) =>
+  h(
+    'label',
+    null,
+    label,
+    h('input', {
+      type: 'search',
+      value: part,
+      onInput: (event: Event) => setPart((event.target as HTMLInputElement).value),
+    }),
+  );
+
+const isPart = (part: string, name: string, id: string): boolean =>
+  name.toLowerCase().includes(part.trim().toLowerCase()) || id === part.trim();
+
+const titleOf = ({ name, workspace_name }: Pickable): string =>
+  workspace_name === undefined ? name : `${name} · ${workspace_name}`;

@@ -1,0 +1,35 @@
+import { locale as ours } from '../parts/locale.ts';
+
+/** Numbers in words, in the console's own locale unless told otherwise. */
+type Locale = string | undefined;
+
+const number = (value: number, options: Intl.NumberFormatOptions, locale: Locale): string =>
+  new Intl.NumberFormat(locale ?? ours, options).format(value);
+
+/** 1,234 as it is; 1,234,567 as 1.23M. Three digits are enough to look at. */
+export function brief(value: number, locale?: Locale): string {
+  const isLong = Math.abs(value) >= 100_000;
+  return number(value, isLong ? { notation: 'compact', maximumSignificantDigits: 3 } : fine(value), locale);
+}
+
+export const whole = (value: number, locale?: Locale): string => number(value, { maximumFractionDigits: 0 }, locale);
+
+export function millis(value: number, locale?: Locale): string {
+  return value >= 1000 ? `${number(value / 1000, fine(value / 1000), locale)} s` : `${brief(value, locale)} ms`;
+}
+
+/** A currency is what the record says it is, which need not be one that the browser knows. */
+export function money(value: number, currency: string, locale?: Locale): string {
+  const options = Math.abs(value) >= 1 || value === 0 ? cents : fine(value);
+  if (!/^[A-Za-z]{3}$/.test(currency)) return `${number(value, options, locale)} ${currency}`;
+  return number(value, { style: 'currency', currency, ...options }, locale);
+}
+
+export function percent(part: number, all: number, locale?: Locale): string {
+  const share = all === 0 ? 0 : part / all;
+  return number(share, { style: 'percent', maximumSignificantDigits: 2 }, locale);
+}
+
+const cents = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+const fine = (value: number): Intl.NumberFormatOptions =>
+  Math.abs(value) >= 100 ? { maximumFractionDigits: 0 } : { minimumFractionDigits: 0, maximumSignificantDigits: 3 };

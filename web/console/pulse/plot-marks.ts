@@ -1,0 +1,75 @@
+import { type ComponentChildren, h } from '../../shared/dom.ts';
+import type { Scale } from './scale.ts';
+import { type Series, stack } from './series.ts';
+
+/** The room that the marks have, in pixels. */
+export type Room = { left: number; top: number; width: number; height: number };
+
+/** Lines drawn over a colour, so that series differ to whoever does not tell the colours apart. */
+const hatches = ['', 'M0 6L6 0', 'M3 3h.01', 'M0 0L6 6', 'M0 3h6', 'M3 0v6', 'M0 3h6M3 0v6'];
+const narrowPixels = 6;
+const dashes = ['', '7 4', '2 4', '9 3 2 3', '', '', ''];
+
+/** The patterns of the looks that are shown, for `fill: url(#…)`. */
+export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }) =>
+  h(
+    'defs',
+    null,
+    looks.map((look) =>
+      h(
+        'pattern',
+        { id: `${id}-${look}`, class: `look-${look}`, width: 6, height: 6, patternUnits: 'userSpaceOnUse' },
+        h('rect', { width: 6, height: 6, fill: 'currentColor' }),
+        hatches[look] && h('path', { d: hatches[look], class: 'hatch' }),
+      ),
+    ),
+  );
+
+/** Bars on each other, one path for each series: a plot may have hundreds. */
+export function bars(id: string, series: readonly Series[], scale: Scale, room: Room): ComponentChildren {
+  const points = series[0]?.values.length ?? 0;
+  const step = room.width / points;
+  const gap = step > 4 ? Math.min(4, step / 5) : 0;
+  const y = (value: number) => room.top + room.height * (1 - scale.place(value));
+  return stack(series).map(({ look, spans }) => {
+    const boxes = spans.map(([foot, top], point) => {
+      if (top === foot) return '';
+      const x = room.left + point * step + gap / 2;
+      // Something is never drawn as nothing.
+      const height = Math.max(1, y(foot) - y(top));
+      return `M${round(x)} ${round(y(foot))}v${-round(height)}h${round(step - gap)}v${round(height)}z`;
+    });
+    // On narrow bars a pattern would only look ragged.
+    const fill = step < narrowPixels ? 'currentColor' : `url(#${id}-${look})`;
+    return h('path', { d: boxes.join(''), class: `look-${look}`, fill });
+  });
+}
+
+/** Lines that break where there is no value. */
+export function lines(series: readonly Series[], scale: Scale, room: Room): ComponentChildren {
+  return series.map(({ look, values }) => {
+    const step = room.width / values.length;
+    let d = '';
+    values.forEach((value, point) => {
+      if (value === null) return;
+      const isFirst = (values[point - 1] ?? null) === null;
+      const x = round(room.left + (point + 0.5) * step);
+      const y = round(room.top + room.height * (1 - scale.place(value)));
+      // A dot for a value that stands alone.
+      d += isFirst ? `M${x} ${y}h.01` : `L${x} ${y}`;
+    });
+    return h('path', { d, class: `line look-${look}`, 'stroke-dasharray': dashes[look] });
+  });
+}
+
+/** What a series looks like, beside its name. */
+export const Swatch = ({ id, look, isLine }: { id: string; look: number; isLine: boolean }) =>
+  h(
+    'svg',
+    { class: `swatch look-${look}`, width: 22, height: 12, 'aria-hidden': 'true' },
+    isLine
+      ? h('path', { d: 'M1 6h20', class: `line look-${look}`, 'stroke-dasharray': dashes[look] })
+      : h('rect', { width: 22, height: 12, rx: 2, fill: `url(#${id}-${look})` }),
+  );
+
+const round = (value: number): number => Math.round(value * 10) / 10;

@@ -1,0 +1,53 @@
+import { h, useState } from '../../shared/dom.ts';
+import { type Series, wordsAt } from './series.ts';
+
+type Props = {
+  title: string;
+  series: readonly Series[];
+  points: readonly string[];
+  format: (value: number) => string;
+};
+
+/** The same in figures, newest first. It is made when it is unfolded. */
+export function PlotTable({ title, series, points, format }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  return h(
+    'details',
+    { onToggle: (event: Event) => setOpen((event.target as HTMLDetailsElement).open) },
+    h('summary', null, 'As a table', h('span', { class: 'hidden-label' }, `: ${title}`)),
+    isOpen &&
+      h(
+        'div',
+        // Whoever has no mouse must be able to scroll it.
+        { class: 'plot-table', tabIndex: 0, role: 'region', 'aria-label': `${title}, table` },
+        h(
+          'table',
+          null,
+          h(
+            'thead',
+            null,
+            h(
+              'tr',
+              null,
+              h('th', { scope: 'col' }, 'When'),
+              series.map(({ name }) => h('th', { scope: 'col', class: 'number' }, name)),
+            ),
+          ),
+          h(
+            'tbody',
+            null,
+            points
+              .map((point, n) =>
+                h(
+                  'tr',
+                  { key: point },
+                  h('th', { scope: 'row' }, point),
+                  series.map((one) => h('td', { class: 'number' }, wordsAt(one, n, format))),
+                ),
+              )
+              .toReversed(),
+          ),
+        ),
+      ),
+  );
+}

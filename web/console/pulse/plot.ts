@@ -1,0 +1,152 @@
+import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+import { bars, lines, Patterns, type Room, Swatch } from './plot-marks.ts';
+import { PlotTable } from './plot-table.ts';
+import { linearScale, namedPoints, pointAt, type Scale, spreadScale } from './scale.ts';
+import { type Series, totals, wordsAt } from './series.ts';
+
+export type PlotProps = {
+  title: string;
+  /** The figures in words. */
+  words: string;
+  kind: 'bars' | 'lines';
+  series: readonly Series[];
+  /** What each point is called: in full, and briefly below the plot. */
+  points: readonly string[];
+  marks: readonly string[];
+  format: (value: number) => string;
+  /** The same, short enough to stand beside the plot. */
+  tick: (value: number) => string;
+  /** Only whole things are counted. */
+  isWhole?: boolean;
+};
+
+const height = 184;
+
+/**
+ * A plot that can be looked at, pointed at, stepped through by keyboard, or read as a table. The slider is the
+ * keyboard's way to a point; it shows when it has the focus.
+ */
+export function Plot(props: PlotProps) {
+  const { title, words, kind, series, points, format } = props;
+  const id = useId();
+  const [box, width] = useWidth();
+  const [chosen, choose] = useState<number>();
+  const point = chosen === undefined ? undefined : Math.min(chosen, points.length - 1);
+  const scale =
+    kind === 'lines'
+      ? spreadScale(series.flatMap(({ values }) => values.filter((value) => value !== null)))
+      : linearScale(Math.max(0, ...totals(series)), props.isWhole);
+  const room: Room = { left: 52, top: 8, width: Math.max(60, width - 60), height: height - 28 };
+  const follow = (event: PointerEvent) => {
+    const { left } = (event.currentTarget as Element).getBoundingClientRect();
+    choose(pointAt((event.clientX - left - room.left) / room.width, points.length));
+  };
+  const reading = point === undefined ? undefined : readingOf(props, point);
+  return h(
+    'figure',
+    { class: 'plot card stack' },
+    h('figcaption', null, h('h3', null, title), h('p', null, words)),
+    h(Legend, { id, kind, series, format, point, name: point === undefined ? undefined : points[point] }),
+    h(
+      'div',
+      { ref: box, class: 'plot-box' },
+      h(
+        'svg',
+        {
+          role: 'img',
+          'aria-label': `${title}: ${words}`,
+          width,
+          height,
+          onPointerMove: follow,
+          onPointerDown: follow,
+          onPointerLeave: () => choose(undefined),
+        },
+        h(Patterns, { id, looks: series.map(({ look }) => look) }),
+        h(Axes, { scale, room, marks: props.marks, tick: props.tick }),
+        kind === 'bars' ? bars(id, series, scale, room) : lines(series, scale, room),
+        point !== undefined && h(Cross, { place: (point + 0.5) / points.length, room }),
+      ),
+      h('input', {
+        type: 'range',
+        class: 'plot-slider',
+        'aria-label': `${title}: value at a point`,
+        'aria-valuetext': reading ?? words,
+        min: 0,
+        max: points.length - 1,
+        value: point ?? points.length - 1,
+        onFocus: () => choose(points.length - 1),
+        onBlur: () => choose(undefined),
+        onInput: (event: Event) => choose(Number((event.target as HTMLInputElement).value)),
+      }),
+    ),
+    h(PlotTable, { title, series, points, format }),
+  );
+}
+
+function readingOf({ points, series, format }: PlotProps, point: number): string {
+  const values = series.map((one) => `${one.name} ${wordsAt(one, point, format)}`);
+  return `${points[point]}: ${values.join(', ')}`;
+}
+
+type LegendProps = Pick<PlotProps, 'kind' | 'series' | 'format'> & {
+  id: string;
+  point: number | undefined;
+  name: string | undefined;
+};
+
+/** The names of the series, from the top of the stack down, with their values at the point that is looked at. */
+function Legend({ id, kind, series, format, point, name }: LegendProps): ComponentChildren {
+  const entry = (one: Series) =>
+    h(
+      'li',
+      null,
+      h(Swatch, { id, look: one.look, isLine: kind === 'lines' }),
+      h('span', { class: 'name' }, one.name),
+      point !== undefined && h('b', null, wordsAt(one, point, format)),
+    );
+  return h(
+    'div',
+    { class: 'legend' },
+    h('ul', null, series.toReversed().map(entry)),
+    h('span', { class: 'at soft' }, name),
+  );
+}
+
+type AxesProps = { scale: Scale; room: Room; marks: readonly string[]; tick: (value: number) => string };
+
+function Axes({ scale, room, marks, tick: wordsOf }: AxesProps) {
+  const foot = room.top + room.height;
+  const across = scale.ticks.map((tick) => {
+    const y = Math.round(foot - room.height * scale.place(tick)) + 0.5;
+    return [
+      h('path', { class: 'grid', d: `M${room.left} ${y}h${room.width}` }),
+      h('text', { x: room.left - 6, y: y + 4, 'text-anchor': 'end' }, wordsOf(tick)),
+    ];
+  });
+  const below = namedPoints(marks.length, room.width / 70).map((point) => {
+    const x = room.left + ((point + 0.5) / marks.length) * room.width;
+    // The last name would reach over the edge if it stood in the middle.
+    const isAtEdge = x + 24 > room.left + room.width;
+    const end = room.left + room.width;
+    return h('text', { x: isAtEdge ? end : x, y: foot + 17, 'text-anchor': isAtEdge ? 'end' : 'middle' }, marks[point]);
+  });
+  return h('g', { class: 'axes', 'aria-hidden': 'true' }, across, below);
+}
+
+function Cross({ place, room }: { place: number; room: Room }) {
+  return h('path', { class: 'cross', d: `M${room.left + place * room.width} ${room.top}v${room.height}` });
+}
+
+/** How wide an element is, as it changes. */
+function useWidth() {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(320);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return [box, width] as const;
+}

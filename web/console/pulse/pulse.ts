@@ -1,0 +1,155 @@
+import { h, useMemo, useState } from '../../shared/dom.ts';
+import { locale } from '../parts/locale.ts';
+import type { Traffic, Usage } from '../parts/types.ts';
+import { ErrorNote } from '../parts/ui.ts';
+import { useAll } from '../parts/use-all.ts';
+import { brief, millis, money, whole } from './figures.ts';
+import { Plot } from './plot.ts';
+import { trafficPlots, trafficWords } from './traffic.ts';
+import {
+  currenciesOf,
+  currenciesShown,
+  dayBefore,
+  daysUntil,
+  type UsagePlot,
+  usagePlots,
+  usageWords,
+} from './usage.ts';
+import { useTraffic } from './use-traffic.ts';
+
+/** How the service is doing now, and what has been used over the last weeks. */
+export function PulseView() {
+  return h('div', { class: 'stack' }, h('h1', null, 'Pulse'), h(LastHour, null), h(LastDays, null));
+}
+
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
+const shortClock = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
+
+function LastHour() {
+  const { traffic, error, look } = useTraffic();
+  return h(
+    'section',
+    { class: 'stack', 'aria-labelledby': 'last-hour' },
+    h(
+      'div',
+      { class: 'row' },
+      h('h2', { id: 'last-hour' }, 'The last hour'),
+      h('span', { class: 'soft' }, 'requests to this instance, refreshed every 10 seconds'),
+    ),
+    h(ErrorNote, { error, retry: look }),
+    traffic === undefined
+      ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
+      : h(TrafficPlots, { traffic }),
+  );
+}
+
+function TrafficPlots({ traffic }: { traffic: Traffic }) {
+  const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
+  if (isEmpty)
+    return h('p', { class: 'card soft' }, 'No requests in the last hour yet. Those of this console do not count.');
+  const words = trafficWords(traffic);
+  const points = at.map((seconds) => clock.format(seconds * 1000));
+  const marks = at.map((seconds) => shortClock.format(seconds * 1000));
+  const common = { points, marks };
+  return h(
+    'div',
+    { class: 'plots' },
+    h(Plot, {
+      ...common,
+      title: 'Requests per second',
+      words: words.requests,
+      kind: 'bars',
+      series: requests,
+      format: brief,
+      tick: brief,
+    }),
+    h(Plot, {
+      ...common,
+      title: 'Latency',
+      words: words.latency,
+      kind: 'lines',
+      series: latency,
+      format: millis,
+      tick: millis,
+    }),
+    h(Plot, {
+      ...common,
+      title: 'Errors',
+      words: words.errors,
+      kind: 'bars',
+      series: errors,
+      format: whole,
+      tick: brief,
+      isWhole: true,
+    }),
+  );
+}
+
+const ranges = [30, 90];
+
+function LastDays() {
+  const [days, setDays] = useState(30);
+  const since = dayBefore(Date.now(), days - 1);
+  const { rows, error, reload } = useAll<Usage>(`/admin/usage?since=${since}`, 1_000);
+  return h(
+    'section',
+    { class: 'stack', 'aria-labelledby': 'last-days' },
+    h(
+      'div',
+      { class: 'row' },
+      h('h2', { id: 'last-days' }, 'Use by app'),
+      h(
+        'label',
+        { class: 'row' },
+        h('span', { class: 'hidden-label' }, 'Days'),
+        h(
+          'select',
+          { value: days, onChange: (event: Event) => setDays(Number((event.target as HTMLSelectElement).value)) },
+          ranges.map((range) => h('option', { value: range }, `Last ${range} days`)),
+        ),
+      ),
+      h('button', { type: 'button', class: 'quiet', onClick: reload }, 'Refresh'),
+      h('span', { class: 'soft' }, 'days begin at midnight UTC'),
+    ),
+    h(ErrorNote, { error, retry: reload }),
+    rows === undefined
+      ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
+      : h(UsagePlots, { uses: rows, days }),
+  );
+}
+
+function UsagePlots({ uses, days }: { uses: readonly Usage[]; days: number }) {
+  const points = useMemo(() => daysUntil(Date.now(), days), [uses, days]);
+  const plots = useMemo(() => usagePlots(uses, points), [uses, points]);
+  if (plots[0]?.series.length === 0) return h('p', { class: 'card soft' }, `No messages in the last ${days} days.`);
+  const shown = plots.filter(({ series }) => series.length > 0);
+  const unshown = currenciesOf(uses).length - currenciesShown;
+  return [
+    h(
+      'div',
+      { class: 'plots' },
+      shown.map((plot) => h(OneUse, { key: `${plot.what} ${plot.currency}`, plot, points })),
+    ),
+    unshown > 0 &&
+      h('p', { class: 'soft' }, `Cost in other currencies, with fewer messages: ${whole(unshown)} not shown.`),
+  ];
+}
+
+const titles = { messages: 'Messages per day', tokens: 'Tokens per day', cost: 'Cost per day' };
+const shortDay = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+function OneUse({ plot, points }: { plot: UsagePlot; points: readonly string[] }) {
+  const { what, currency, series } = plot;
+  const format = currency === null ? whole : (value: number) => money(value, currency);
+  return h(Plot, {
+    title: currency === null ? titles[what] : `${titles[what]}, ${currency}`,
+    words: usageWords(plot, format, points.length),
+    kind: 'bars',
+    series,
+    points,
+    marks: points.map((day) => shortDay.format(Date.parse(day))),
+    format,
+    tick: brief,
+    isWhole: currency === null,
+  });
+}
