@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { checkAccess, openBrowser, openTab, phone, signIn } from './browser.ts';
@@ -89,6 +91,26 @@ onEveryEngine('the console', (engine) => {
     await page.goto('/console#/keys');
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
     assert.equal(await views(page).getByRole('link', { name: 'Keys' }).getAttribute('aria-current'), 'page');
+  });
+});
+
+describe('a page whose files could not be read', () => {
+  it('500 the first time, 200 as soon as they can be', async () => {
+    const service = await startService('sqlite');
+    const { readFile } = fs;
+    const paths = ['/console', '/docs', '/openapi.json'];
+    try {
+      fs.readFile = () => Promise.reject(new Error('EMFILE: too many open files'));
+      syncBuiltinESMExports();
+      for (const path of paths) assert.equal((await service.ask('GET', path)).status, 500, path);
+      fs.readFile = readFile;
+      syncBuiltinESMExports();
+      for (const path of paths) assert.equal((await service.ask('GET', path)).status, 200, path);
+    } finally {
+      fs.readFile = readFile;
+      syncBuiltinESMExports();
+      await service.close();
+    }
   });
 });
 

@@ -4,8 +4,9 @@ import { ErrorBody } from '../contract/error.ts';
 import { Type } from '../contract/type.ts';
 import { addExamples, readExamples } from './openapi-examples.ts';
 import { commonHeaders, referToHeaders } from './openapi-headers.ts';
-import { type PageFile, packFile } from './page-files.ts';
+import { packFile } from './page-files.ts';
 import { sendFile } from './pages.ts';
+import { remembered } from './remembered.ts';
 import { sessionCookie } from './session-cookie.ts';
 
 const meanings: Record<number, string> = {
@@ -87,11 +88,10 @@ const about = {
 /** The OpenAPI document: what the routes that are added from here on say of themselves, put together when first asked for. */
 export function documentRoute(app: FastifyInstance): void {
   const routes: RouteOptions[] = [];
-  let document: Promise<PageFile> | undefined;
+  const document = remembered(async () => packFile('openapi.json', await describe(routes)));
   app.addHook('onRoute', (route) => void routes.push(route));
   app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
-    document ??= describe(routes).then((text) => packFile('openapi.json', text));
-    return sendFile(request, reply, await document);
+    return sendFile(request, reply, await document());
   });
 }
 

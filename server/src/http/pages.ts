@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../domain/errors.ts';
 import { type PageFile, type PageFiles, readPageFiles } from './page-files.ts';
+import { remembered } from './remembered.ts';
 
 /** Scripts and styles come from here alone; `images` says where else pictures may come from. */
 const policyOf = (images: string) =>
@@ -29,11 +30,7 @@ const pages: readonly Page[] = [
 /** The pages for people, from our own origin. Their files are read when somebody first looks. */
 export function pageRoutes(app: FastifyInstance): void {
   for (const page of pages) {
-    let read: Promise<PageFiles> | undefined;
-    const files = () => {
-      read ??= readPageFiles(page.folder);
-      return read;
-    };
+    const files = remembered(() => readPageFiles(page.folder));
     app.get(page.path, { schema: { hide: true } }, async (_request, reply) =>
       reply
         .headers({ ...common, 'content-type': 'text/html; charset=utf-8', 'referrer-policy': 'no-referrer' })
