@@ -39,16 +39,23 @@ const primitives: Record<string, string> = {
 const nameOf = (name: string): string => (name === 'Error' ? 'ErrorAnswer' : name);
 const refName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-/** Every type that the operations under /v1 speak of: what they are asked with, then what they answer. */
-export function renderTypes(document: Openapi): string {
-  const operations = Object.entries(document.paths)
-    .filter(([path]) => path.startsWith('/v1/'))
+/** Where the operations of the SDK are, and those of the console, which takes its types from here too. */
+export const sdkPaths = ['/v1/'];
+const allPaths = [...sdkPaths, '/admin/', '/console/'];
+
+function operationsUnder({ paths }: Openapi, starts: readonly string[]): Operation[] {
+  return Object.entries(paths)
+    .filter(([path]) => starts.some((start) => path.startsWith(start)))
     .flatMap(([, methods]) => Object.values(methods));
-  const asked = operations.flatMap((operation) => [
+}
+
+/** Every type that operations speak of: what those of the SDK are asked with, then what all of them answer. */
+export function renderTypes(document: Openapi, starts: readonly string[] = allPaths): string {
+  const asked = operationsUnder(document, sdkPaths).flatMap((operation) => [
     ...renderParameters(operation, 'Path'),
     ...renderParameters(operation, 'Query'),
   ]);
-  const reached = reach(document, operations);
+  const reached = reach(document, operationsUnder(document, starts));
   const answered = Object.entries(document.components.schemas)
     .filter(([name]) => reached.has(name))
     .map(

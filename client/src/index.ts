@@ -22,4 +22,25 @@ export {
   UnsupportedMediaType,
 } from './errors.ts';
 export type { CallOptions, Fetch } from './transport.ts';
-export type * from './types.ts';
+export type {
+  AgentThought,
+  ChildChunk,
+  ErrorAnswer,
+  Feedback,
+  FormDefinition,
+  FormInput,
+  FormInputDefault,
+  FormSubmissionData,
+  GetAvailableModelsPath,
+  GetChildChunkPath,
+  GetConversationHistoryQuery,
+  HumanInputContent,
+  Message,
+  MessageFile,
+  MessagePage,
+  Model,
+  ModelProvider,
+  RetrieverResource,
+  UpdateChildChunkPath,
+  UserAction,
+} from './types.ts';

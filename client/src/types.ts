@@ -69,6 +69,20 @@ export type AgentThought = {
   created_at: number;
 };
 
+/** An app. */
+export type App = {
+  /** App ID. */
+  id: string;
+  /** Its workspace. */
+  workspace_id: string;
+  /** Name of the workspace. */
+  workspace_name: string;
+  /** Name. */
+  name: string;
+  /** App mode, for example `chat`. */
+  mode: string;
+};
+
 export type ChildChunk = {
   /** Child chunk ID. */
   id: string;
@@ -86,6 +100,63 @@ export type ChildChunk = {
   created_at: number;
   /** Time of the last change. Unix epoch seconds. */
   updated_at: number;
+};
+
+export type ChildChunkRevision = {
+  /** Number of the revision. */
+  revision: number;
+  /** The text that was replaced. */
+  content: string;
+  /** When it was replaced. Unix epoch seconds. */
+  replaced_at: number;
+  /** The key that replaced it; null where an import did. */
+  key_id: string | null;
+  /** Name of that key; null where there is none. */
+  key_name: string | null;
+};
+
+/** A session of the console. Its secret is in the cookie alone. */
+export type ConsoleSession = {
+  /** The admin key that it was made from, and with which it ends. */
+  key_id: string;
+  /** Name of that key. */
+  name: string;
+  /** From then on one has to sign in again. Unix epoch seconds. */
+  expires_at: number;
+};
+
+/** A conversation of an app. */
+export type Conversation = {
+  /** Conversation ID. */
+  id: string;
+  /** End user the conversation belongs to. */
+  user: string | null;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** How many messages it holds. */
+  message_count: number;
+  /** Time of its newest message; null where it has none. Unix epoch seconds. */
+  last_message_at: number | null;
+};
+
+/** A knowledge base. */
+export type Dataset = {
+  /** Knowledge base ID. */
+  id: string;
+  /** Its workspace. */
+  workspace_id: string;
+  /** Name of the workspace. */
+  workspace_name: string;
+  /** Name. */
+  name: string;
+};
+
+/** A document of a knowledge base. */
+export type Document = {
+  /** Document ID. */
+  id: string;
+  /** Name. */
+  name: string;
 };
 
 /** Every error, whatever was asked. */
@@ -184,6 +255,38 @@ export type HumanInputContent = {
   form_submission_data: FormSubmissionData | null;
 };
 
+/** A key, without its secret. */
+export type Key = {
+  /** Key ID. */
+  id: string;
+  /** What the key opens. */
+  kind: 'app' | 'knowledge' | 'writer' | 'admin';
+  /** Name. */
+  name: string;
+  /** Workspace; not of kind admin. */
+  workspace_id: string | null;
+  /** App; of kinds app and writer. */
+  app_id: string | null;
+  /** Restriction of a knowledge key; null: all. */
+  dataset_ids: string[] | null;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** From then on the key is refused. Unix epoch seconds. */
+  expires_at: number | null;
+  /** Since then the key is refused. Unix epoch seconds. */
+  revoked_at: number | null;
+  /** When it was last used, as last noted. Unix epoch seconds. */
+  last_used_at: number | null;
+};
+
+/** A new key, with its secret. */
+export type KeyMade = {
+  /** Key ID. */
+  id: string;
+  /** The secret: shown here and nowhere else, ever. */
+  secret: string;
+};
+
 export type Message = {
   /** Message ID. */
   id: string;
@@ -248,6 +351,7 @@ export type MessageFile = {
   upload_file_id: string | null;
 };
 
+/** A page of messages. */
 export type MessagePage = {
   /** Number of items per page. */
   limit: number;
@@ -334,6 +438,60 @@ export type RetrieverResource = {
   created_at: number;
 };
 
+/** A parent chunk of a document. */
+export type Segment = {
+  /** Parent chunk ID. */
+  id: string;
+  /** Position in the document. */
+  position: number;
+  /** Text. */
+  content: string;
+  /** Number of its child chunks. */
+  child_chunk_count: number;
+};
+
+/** The last hour of this instance. */
+export type Traffic = {
+  /** Length of an interval. */
+  interval_seconds: number;
+  /** The whole intervals of the last hour, oldest first. */
+  data: TrafficInterval[];
+};
+
+export type TrafficInterval = {
+  /** Beginning of the interval. Unix epoch seconds. */
+  at: number;
+  /** Requests answered. */
+  requests: number;
+  /** Of them, with a status from 400 to 499. */
+  client_errors: number;
+  /** Of them, with a status from 500. */
+  server_errors: number;
+  /** Half of them were answered within so many milliseconds; null where there are none. */
+  p50: number | null;
+  /** Nine in ten were answered within so many milliseconds; null where there are none. */
+  p90: number | null;
+  /** 99 of 100 were answered within so many milliseconds; null where there are none. */
+  p99: number | null;
+};
+
+export type Usage = {
+  /** Day in UTC, such as `2026-11-15`. */
+  day: string;
+  /** App ID. */
+  app_id: string;
+  /** Name of the app. */
+  app_name: string;
+  /** Currency of price; null for messages without a price. */
+  currency: string | null;
+  /** How many messages the day has. */
+  messages: number;
+  /** Sum of their total_tokens. */
+  tokens: number;
+  /** Sum of their total_price; 0 where there is none. */
+  price: number;
+};
+
 export type UserAction = {
   /** Action ID. */
   id: string;
@@ -341,4 +499,29 @@ export type UserAction = {
   title: string;
   /** Style of the button. */
   button_style: 'primary' | 'default' | 'accent' | 'ghost';
+};
+
+export type WholeModelProvider = {
+  /** Provider identifier made of slash-separated parts. */
+  provider: string;
+  /** Label by locale key. */
+  label: Record<string, string>;
+  /** Icon URL by locale key. */
+  icon_small: Record<string, string>;
+  /** Icon for dark themes, or null. */
+  icon_small_dark: unknown;
+  /** Provider status, for example `active`. */
+  status: string;
+  /** All its models. */
+  models: Model[];
+  /** Workspace identifier. */
+  tenant_id: string;
+};
+
+/** A workspace. */
+export type Workspace = {
+  /** Workspace ID. */
+  id: string;
+  /** Name. */
+  name: string;
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { readDocument, renderTypes } from '../scripts/types.ts';
+import { readDocument, renderTypes, sdkPaths } from '../scripts/types.ts';
 
 const source = new URL('../src/', import.meta.url);
 const files = readdirSync(source).map((name) => ({ name, text: readFileSync(new URL(name, source), 'utf8') }));
@@ -9,6 +9,16 @@ const files = readdirSync(source).map((name) => ({ name, text: readFileSync(new 
 describe('the source', () => {
   it('has the types that openapi.json gives (`npm run types` writes them)', () => {
     assert.equal(files.find(({ name }) => name === 'types.ts')?.text, renderTypes(readDocument()));
+  });
+
+  it('gives out the types of its own operations, and no others', () => {
+    const rendered = [...renderTypes(readDocument(), sdkPaths).matchAll(/^export type (\w+)/gm)].map(
+      ([, name]) => name,
+    );
+    const index = files.find(({ name }) => name === 'index.ts')?.text ?? '';
+    const [, given = ''] = /^export type \{([^}]*)\} from '\.\/types\.ts';$/m.exec(index) ?? [];
+    assert.ok(rendered.length > 15);
+    assert.deepEqual(given.match(/\w+/g)?.sort(), rendered.sort());
   });
 
   it('imports nothing but itself, and asks nothing of a runtime but the web', () => {

@@ -295,6 +295,16 @@ onEveryEngine('usage', (engine) => {
     assert.equal((await usage('since=0000-01-01')).length, 1);
   });
 
+  it('200: up to 1,000 rows a page; 400: more, or less than one', async () => {
+    const ask = (limit: string) => service.ask('GET', `/admin/usage?limit=${limit}`, { key: admin });
+    for (const limit of ['101', '1000']) assert.deepEqual((await ask(limit)).body.limit, Number(limit));
+    for (const limit of ['0', '1001', 'x']) {
+      const { status, body } = await ask(limit);
+      assert.equal(status, 400, limit);
+      assert.match(body.message, /^limit /);
+    }
+  });
+
   it('400: a day that is none', async () => {
     for (const since of ['x', '2026-02-30', '2026-13-01', '20261115', '2026-1-1', '+02026-01-01', '2026-11-15T00']) {
       const { status, body } = await service.ask('GET', `/admin/usage?since=${encodeURIComponent(since)}`, {

@@ -254,6 +254,17 @@ onEveryEngine('lists of the console', (engine) => {
     const none = randomUUID();
     const wrong: [string, string][] = [
       [`/admin/apps/${none}`, 'app not found'],
+      [`/admin/workspaces/${none}`, 'workspace not found'],
+      [`/admin/datasets/${none}`, 'dataset not found'],
+      ['/admin/datasets/x%00', 'dataset not found'],
+      [`/admin/datasets/${none}/documents/${document.id}`, 'dataset not found'],
+      [`${inDataset}/documents/${none}`, 'document not found'],
+      [`${inDataset}/documents/${elsewhere.document}`, 'document not found'],
+      [`/admin/datasets/${none}/documents/${document.id}/segments/${segment.id}`, 'dataset not found'],
+      [`${inDataset}/documents/${none}/segments/${segment.id}`, 'document not found'],
+      [`${inDataset}/documents/${documents[1]?.id}/segments/${segment.id}`, 'segment not found'],
+      [`${inDocument}/segments/${elsewhere.segment}`, 'segment not found'],
+      [`${inDocument}/segments/x%00`, 'segment not found'],
       [`/admin/workspaces/${none}/model-providers`, 'workspace not found'],
       [`/admin/datasets/${none}/documents`, 'dataset not found'],
       [`/admin/datasets/${none}/documents/${none}/segments`, 'dataset not found'],
@@ -274,9 +285,20 @@ onEveryEngine('lists of the console', (engine) => {
     }
   });
 
-  it('200: an app by itself; ids in any letter case; lists that are empty', async () => {
-    const [app] = apps;
-    assert.deepEqual((await ask(`/admin/apps/${app?.id.toUpperCase()}`)).body, app);
+  it('200: a row by itself is the one that its list shows, with ids in any letter case', async () => {
+    for (const name of ['workspaces', 'apps', 'datasets', 'documents', 'segments']) {
+      const { path, rows } = lists[name] ?? assert.fail();
+      for (const row of rows) {
+        for (const id of [row.id, row.id.toUpperCase()]) {
+          const { status, headers, body } = await ask(`${path}/${id}`);
+          assert.deepEqual([status, headers['cache-control']], [200, 'no-store']);
+          assert.deepEqual(body, row);
+        }
+      }
+    }
+  });
+
+  it('200: parents in any letter case; lists that are empty', async () => {
     assert.deepEqual((await ask(`/admin/datasets/${dataset.id.toUpperCase()}/documents?limit=1`)).body.limit, 1);
     const empty = { limit: 20, has_more: false, data: [], next_cursor: null };
     const inElsewhere = `/admin/datasets/${elsewhere.dataset}/documents/${elsewhere.document}`;

@@ -3,7 +3,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { readConfig } from '../src/config.ts';
-import { findApp, findKey, findKnowledge, knowledgeValues, lists, page } from '../src/store/admin-statements.ts';
+import {
+  findApp,
+  findDataset,
+  findDocument,
+  findKey,
+  findKnowledge,
+  findSegment,
+  knowledgeValues,
+  lists,
+  page,
+} from '../src/store/admin-statements.ts';
 import { databaseOf } from '../src/store/open.ts';
 import { changeSession, findSession } from '../src/store/session-statements.ts';
 import { newDatabaseUrl } from './harness.ts';
@@ -57,6 +67,10 @@ Object.assign(questions, {
     4,
   ),
   app: question([findApp, 'a'], 2),
+  dataset: question([findDataset, 'd1'], 2),
+  document: question([findDocument, 'd1', 'o1'], 1),
+  // One with very many child chunks.
+  segment: question([findSegment, 'd1', 'd1', 'o1', 's1'], 1),
   key: question([findKey, 'k1'], 1),
   session: question([findSession, 'y1', 2, 2], 2),
   'the end of a session': question(changeSession({ end: 'y1' }), 1),

@@ -10,6 +10,7 @@ import {
   isNarrow,
   leapBack,
   leapTo,
+  leaveInTheMoment,
   openConversation,
   ownMoves,
   refreshNow,
@@ -59,6 +60,15 @@ describe('the console, conversations', () => {
 
   const open = (conversation: string, options: BrowserContextOptions = {}) =>
     openConversation(browser, service.base, admin, [ids.app, conversation], options);
+
+  it('leads from an address that is none to the first app, and never away from where one has gone', async () => {
+    const { page } = await openTab(browser, service.base);
+    await page.addInitScript(leaveInTheMoment);
+    await signIn(page, admin);
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await page.goto('/console#/nowhere');
+    await page.waitForURL(new RegExp(`#/conversations/${ids.app}$`));
+  });
 
   const textsOf = (page: Page) => page.getByRole('list', { name: 'Conversations' }).getByRole('link').allInnerTexts();
 

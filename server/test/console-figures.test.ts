@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brief, millis, money, percent } from '../../web/console/figures.ts';
-import { curlOf, expiryOf, type Key, reachOf, stateOf, titleOf } from '../../web/console/key-words.ts';
+import { curlOf, expiryOf, reachOf, stateOf, titleOf } from '../../web/console/key-words.ts';
 import { linearScale, logScale, namedPoints, pointAt, roundStep, spreadScale } from '../../web/console/scale.ts';
 import { stack, sum, totals } from '../../web/console/series.ts';
 import { trafficPlots, trafficWords } from '../../web/console/traffic.ts';
-import { currenciesOf, daysUntil, type Use, usagePlots, usageWords } from '../../web/console/usage.ts';
+import type { Key, Usage } from '../../web/console/types.ts';
+import { currenciesOf, daysUntil, usagePlots, usageWords } from '../../web/console/usage.ts';
 
 describe('scales', () => {
   it('steps are 1, 2 or 5 times a power of ten', () => {
@@ -120,7 +121,7 @@ describe('traffic', () => {
 
 describe('usage', () => {
   const days = daysUntil(Date.UTC(2026, 10, 15, 23, 59), 3);
-  const use = (app: number, more: Partial<Use> = {}): Use => ({
+  const use = (app: number, more: Partial<Usage> = {}): Usage => ({
     day: '2026-11-15',
     app_id: `0000000${app}-app`,
     app_name: `app ${app}`,
@@ -204,11 +205,6 @@ describe('keys in words', () => {
     revoked_at: null,
     last_used_at: null,
   };
-  const names = new Map([
-    ['w', 'Roasters'],
-    ['d', 'Handbook'],
-    ['a', 'Help Desk'],
-  ]);
 
   it('have a state: revoked before expired before active', () => {
     assert.equal(stateOf(key, 99), 'active');
@@ -217,11 +213,16 @@ describe('keys in words', () => {
     assert.equal(stateOf({ ...key, expires_at: null }, 1e9), 'active');
   });
 
-  it('have a reach by name, or by id where the name is not known', () => {
-    assert.equal(reachOf(key, names), 'all datasets of Roasters');
-    assert.equal(reachOf({ ...key, dataset_ids: ['d', 'x'] }, names), 'datasets Handbook, x');
-    assert.equal(reachOf({ ...key, kind: 'writer', app_id: 'a' }, names), 'app Help Desk');
-    assert.equal(reachOf({ ...key, kind: 'admin' }, names), 'everything');
+  it('have a reach: one app, a workspace, some datasets, or everything', () => {
+    const app = { ...key, kind: 'writer', app_id: 'a' } as const;
+    assert.deepEqual(reachOf(app), { words: 'app', list: 'apps', ids: ['a'] });
+    assert.deepEqual(reachOf(key), { words: 'all datasets of', list: 'workspaces', ids: ['w'] });
+    for (const [words, ids] of [
+      ['dataset', ['d']],
+      ['datasets', ['d', 'x']],
+    ] as [string, string[]][])
+      assert.deepEqual(reachOf({ ...key, dataset_ids: ids }), { words, list: 'datasets', ids });
+    assert.deepEqual(reachOf({ ...key, kind: 'admin', workspace_id: null }).words, 'everything');
   });
 
   it('have a title without a name too', () => {

@@ -9,6 +9,7 @@ import { makeWorld, message, ndjson, type Service, startService } from './harnes
 describe('keys in the console', () => {
   const { one, other, admin, records } = makeWorld();
   const second = randomUUID();
+  const shelves = Array.from({ length: 7 }, () => randomUUID());
   let service: Service;
   let browser: Browser;
   let page: Page;
@@ -26,7 +27,16 @@ describe('keys in the console', () => {
       { record: 'app', id: one.ids.app, workspace_id, name: 'the help desk', mode: 'chat' },
       { record: 'dataset', id: one.ids.dataset, workspace_id, name: 'Handbook' },
       { record: 'dataset', id: second, workspace_id, name: 'Recipes' },
+      ...shelves.map((id, n) => ({ record: 'dataset', id, workspace_id, name: `Shelf ${n}` })),
       message(one.ids.conversation, 2000),
+      {
+        record: 'api_key',
+        kind: 'knowledge',
+        name: 'librarian',
+        workspace_id,
+        dataset_ids: shelves,
+        secret: makeSecret('knowledge'),
+      },
       {
         record: 'api_key',
         kind: 'app',
@@ -136,6 +146,28 @@ describe('keys in the console', () => {
     const memory = await memoryOf(page);
     assert.equal(memory.includes('second shift'), true);
     assert.equal(memory.includes(secret), false);
+  });
+
+  it('what keys reach is asked for by name, each once, however many there are; of many datasets some', async () => {
+    const { page, complaints } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    await page.goto('/console#/keys');
+    await page.getByText('librarian').waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.reload();
+    await page.getByText(/^datasets Shelf 0, Shelf 1, Shelf 2, Shelf 3, Shelf 4 and 2 more$/).waitFor();
+    await page.getByText('all datasets of Harbour Coffee').waitFor();
+    await page.getByText('app the help desk').nth(1).waitFor();
+    const rows = asked.filter((path) => /^\/admin\/(?:apps|datasets|workspaces)/.test(path));
+    assert.equal(new Set(rows).size, rows.length, 'each once');
+    assert.ok(rows.includes(`/admin/apps/${one.ids.app}`));
+    assert.ok(
+      rows.every((path) => path.split('/').length === 4),
+      `no list: ${rows}`,
+    );
+    assert.deepEqual(complaints, []);
+    await page.context().close();
   });
 
   it('the list is filtered by kind and state', async () => {

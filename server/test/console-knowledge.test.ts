@@ -41,6 +41,8 @@ describe('knowledge in the console', () => {
     const { page } = await scene.atChunks();
     const trail = page.getByRole('navigation', { name: 'Way up' });
     await trail.getByRole('link', { name: 'document', exact: true }).waitFor();
+    await trail.getByRole('link', { name: 'dataset', exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Segment 1', exact: true }).waitFor();
     assert.deepEqual(await trail.getByRole('link').allTextContents(), ['Knowledge', 'dataset', 'document']);
     await page.goto(`/console#/knowledge/${ids.dataset}/${randomUUID()}`);
     await page.getByRole('alert').getByText('document not found').waitFor();

@@ -25,6 +25,7 @@ const chunk = {
   child_chunk_id: '7f25d0b8-1c2b-46cc-bbaf-08268ca9c5c0',
 };
 const { child_chunk_id: _, ...segment } = chunk;
+const { segment_id: __, ...document } = segment;
 const workspace_id = 'f2ea4643-6eeb-4dc8-8414-6734b1461808';
 const edit = { content: 'Grind a little finer when the shot runs too fast.' };
 const said = [
@@ -58,17 +59,18 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   live: {},
   ready: {},
   listWorkspaces: { key: 'admin' },
+  getWorkspace: { key: 'admin', parameters: { workspace_id } },
   listApps: { key: 'admin' },
   getApp: { key: 'admin', parameters: { app_id } },
   listConversations: { key: 'admin', parameters: { app_id } },
   getConversation: { key: 'admin', parameters: { app_id, conversation_id } },
   getTranscript: { key: 'admin', parameters: { app_id, conversation_id, limit: 1 } },
   listDatasets: { key: 'admin' },
+  getDataset: { key: 'admin', parameters: { dataset_id: chunk.dataset_id } },
   listDocuments: { key: 'admin', parameters: { dataset_id: chunk.dataset_id, limit: 1 } },
-  listSegments: {
-    key: 'admin',
-    parameters: { dataset_id: chunk.dataset_id, document_id: chunk.document_id, limit: 1 },
-  },
+  getDocument: { key: 'admin', parameters: document },
+  listSegments: { key: 'admin', parameters: { ...document, limit: 1 } },
+  getSegment: { key: 'admin', parameters: segment },
   listChildChunks: { key: 'admin', parameters: { ...segment, limit: 1 } },
   getChildChunkAsAdmin: { key: 'admin', parameters: chunk },
   listRevisions: { key: 'admin', parameters: chunk },

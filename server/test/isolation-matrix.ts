@@ -133,12 +133,16 @@ function adminRows({ one, spare }: Scene): Rows {
   const create = { method: 'POST', path: '/admin/keys', body: { kind: 'admin', name: 'made' } };
   return {
     'GET /admin/workspaces': admin(get('/admin/workspaces')),
+    'GET /admin/workspaces/{workspace_id}': admin(get(`/admin/workspaces/${workspace}`)),
     'GET /admin/workspaces/{workspace_id}/model-providers': admin(
       get(`/admin/workspaces/${workspace}/model-providers`),
     ),
     'GET /admin/apps': admin(get('/admin/apps')),
     'GET /admin/apps/{app_id}': admin(get(`/admin/apps/${app}`)),
     'GET /admin/datasets': admin(get('/admin/datasets')),
+    [`GET ${inRoute('{dataset_id}')}`]: admin(get(inDataset)),
+    [`GET ${inRoute('{document_id}')}`]: admin(get(`${inDataset}/documents/${document}`)),
+    [`GET ${inRoute('{segment_id}')}`]: admin(get(inSegment)),
     [`GET ${inRoute('/documents')}`]: admin(get(`${inDataset}/documents`)),
     [`GET ${inRoute('/segments')}`]: admin(get(`${inDataset}/documents/${document}/segments`)),
     [`GET ${inRoute('/child_chunks')}`]: admin(get(`${inSegment}/child_chunks`)),

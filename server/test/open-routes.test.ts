@@ -23,7 +23,8 @@ const described = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, { security = [] }]) => ({
     method: method.toUpperCase(),
     url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    takesKey: security.length > 0,
+    // An empty requirement says that it can do without.
+    takesKey: security.length > 0 && security.every((one) => Object.keys(one).length > 0),
   })),
 );
 

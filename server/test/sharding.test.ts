@@ -288,10 +288,10 @@ describe('the statements', () => {
     asked.push(['PATCH', other.chunkPath, { key: one.keys.knowledge, body: { content: 'x' } }]);
     asked.push(['GET', one.chunkPath, { key: one.keys.knowledge }]);
     const inAdmin = one.chunkPath.replace('/v1/', '/admin/');
-    const inSegment = inAdmin.slice(0, inAdmin.lastIndexOf('/'));
-    const inDocument = inSegment.slice(0, inSegment.indexOf('/segments/'));
-    const inSpace = [inAdmin, `${inAdmin}/revisions`, inSegment, `${inDocument}/segments`];
-    for (const path of [...inSpace, inDocument.slice(0, inDocument.lastIndexOf('/'))])
+    // From the dataset down to the chunk, rows and lists by turns.
+    const parts = inAdmin.split('/');
+    const inSpace = parts.map((_, at) => parts.slice(0, at + 1).join('/')).slice(3);
+    for (const path of [...inSpace, `${inAdmin}/revisions`])
       for (const query of ['', '?limit=1']) asked.push(['GET', `${path}${query}`, { key: admin }]);
     asked.push(['PATCH', inAdmin, { key: admin, body: { content: 'newest text' } }]);
     for (const key of [one.keys.knowledge, one.keys.app])
@@ -311,7 +311,8 @@ describe('the statements', () => {
     const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0];
     const ofSession = { headers: { cookie, 'backscroll-console': '1' } };
     const activity = [`apps/${one.ids.app}/conversations`, `apps/${one.ids.app}/conversations?search=ann`, 'usage'];
-    const lists = ['workspaces', 'apps', 'datasets', 'keys', `workspaces/${one.ids.workspace}/model-providers`];
+    const inSpaces = `workspaces/${one.ids.workspace}`;
+    const lists = ['workspaces', inSpaces, 'apps', 'datasets', 'keys', `${inSpaces}/model-providers`];
     for (const path of [...lists, ...activity])
       assert.equal((await service.ask('GET', `/admin/${path}`, ofSession)).status, 200);
     assert.equal((await service.ask('DELETE', '/console/session', ofSession)).status, 204);

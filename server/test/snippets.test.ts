@@ -62,13 +62,17 @@ describe('snippets of the reference', () => {
     const { secrets, ...started } = await startStarter();
     service = started.service;
     for (const [kind, secret] of Object.entries(secrets)) process.env[`${kind.toUpperCase()}_KEY`] = secret;
-    const { headers } = await service.ask('POST', '/console/session', { body: { key: secrets.admin } });
-    process.env.CONSOLE_SESSION = /=([^;]+)/.exec(headers['set-cookie']?.[0] ?? '')?.[1];
+    await signIn();
   });
   after(async () => {
     await service.close();
     await rm(folder, { recursive: true, force: true });
   });
+
+  async function signIn(): Promise<void> {
+    const { headers } = await service.ask('POST', '/console/session', { body: { key: process.env.ADMIN_KEY } });
+    process.env.CONSOLE_SESSION = /=([^;]+)/.exec(headers['set-cookie']?.[0] ?? '')?.[1];
+  }
 
   /** As the example has it, with the one secret that a body holds. */
   const filledIn = (operation: Operation) => {
@@ -142,6 +146,20 @@ describe('snippets of the reference', () => {
       const [chunk] = (printed.mock.calls[0]?.arguments ?? []) as unknown as [{ content: string }];
       assert.equal(chunk.content, awkward);
       t.mock.restoreAll();
+    }
+  });
+
+  it('of signing out end the session', async () => {
+    const none = { values: {}, body: '' };
+    const isSignedIn = async () => (await curl(curlOf(operationOf('getSession'), none, service.base))).status === 200;
+    for (const signOut of [
+      () => curl(curlOf(operationOf('signOut'), none, service.base)),
+      () => run('signed-out', typescriptOf(operationOf('signOut'), none, service.base)),
+    ]) {
+      await signIn();
+      assert.equal(await isSignedIn(), true);
+      await signOut();
+      assert.equal(await isSignedIn(), false);
     }
   });
 

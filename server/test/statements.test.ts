@@ -116,7 +116,7 @@ for (const prepared of ['on', 'off'])
     let wire: Tap;
     let service: Service;
     let remove: () => Promise<void>;
-    const { one, other, records } = makeWorld();
+    const { one, other, admin, records } = makeWorld();
     const first = message(one.ids.conversation, 1);
     const second = message(one.ids.conversation, 2);
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
@@ -244,6 +244,20 @@ for (const prepared of ['on', 'off'])
       const headers = { 'if-none-match': seen.answer.headers.etag ?? '' };
       assertOne(await warm('GET', one.chunkPath, { key: knowledge, headers }), 304, chunkQuestion);
       assertOne(await warm('GET', other.chunkPath, { key: knowledge }), 404, chunkQuestion);
+    });
+
+    it('GET of a row that the console lists: one statement', async () => {
+      const { workspace, app, dataset, document, segment } = one.ids;
+      const inDataset = `datasets/${dataset}`;
+      const rows = {
+        [`workspaces/${workspace}`]: 'SELECT workspaces',
+        [`apps/${app}`]: 'SELECT apps workspaces',
+        [inDataset]: 'SELECT datasets workspaces',
+        [`${inDataset}/documents/${document}`]: 'SELECT documents',
+        [`${inDataset}/documents/${document}/segments/${segment}`]: 'SELECT child_chunks segments',
+      };
+      for (const [path, what] of Object.entries(rows))
+        assertOne(await warm('GET', `/admin/${path}`, { key: admin }), 200, what);
     });
 
     it('an append: opens its conversation, looks, writes and adds up; moves and new conversations are told apart', async () => {

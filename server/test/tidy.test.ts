@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, it } from 'node:test';
+import { browserModule } from '../src/http/browser-module.ts';
 import { repository } from './cli-helpers.ts';
 
 const source = join(repository, 'server', 'src');
@@ -162,11 +163,21 @@ describe('the pages', () => {
     assert.ok(pages.size > 10);
   });
 
-  it('share what is shared, and nothing else', () => {
+  it('share what is shared, and nothing else but types that openapi.json gives', () => {
+    const types = '../client/src/types.ts';
     const wrong = [...pages].flatMap(([path, { files }]) =>
-      files.filter((file) => ![layerOf(path), 'shared'].includes(layerOf(file))).map((file) => `${path} -> ${file}`),
+      files
+        .filter((file) => file !== types && ![layerOf(path), 'shared'].includes(layerOf(file)))
+        .map((file) => `${path} -> ${file}`),
     );
     assert.deepEqual(wrong, []);
+    const takers = [...pages].filter(([, { files }]) => files.includes(types));
+    assert.deepEqual(
+      takers.map(([path]) => path),
+      ['console/types.ts'],
+    );
+    // Types are gone before a browser sees the file.
+    for (const [path, { text }] of takers) assert.doesNotMatch(browserModule(text), /\bfrom\b/, path);
   });
 
   it('take nothing from outside but Preact', () => {

@@ -104,3 +104,17 @@ export const drawRuns = (runs: readonly string[], units: number): string => `(as
     return !drawn.includes('start') || !drawn.includes('end');
   });
 })()`;
+
+/** Goes to the keys when the apps are there, just before the page acts on that: its effects wait for a timer. */
+export const leaveInTheMoment = `
+  const later = setTimeout;
+  let hasLeft = false;
+  window.setTimeout = (call, ...rest) =>
+    later(() => {
+      if (!hasLeft && document.querySelector('.app-choice select')) {
+        hasLeft = true;
+        location.hash = '#/keys';
+      }
+      call();
+    }, ...rest);
+`;

@@ -12,6 +12,7 @@ type Parameter = { in: string; name: string; schema: Schema };
 export type Operation = {
   method: string;
   path: string;
+  /** Schemes, one of which it takes; none where it can do without. */
   security: string[];
   parameters: Parameter[];
   /** The content type of the body, and its schema. */
@@ -30,10 +31,11 @@ export const operations: readonly Operation[] = Object.entries(
 ).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, { security = [], parameters = [], requestBody }]) => {
     const [body] = Object.entries(requestBody?.content ?? {});
+    const schemes = security.map((one) => Object.keys(one));
     return {
       method: method.toUpperCase(),
       path,
-      security: security.flatMap((one) => Object.keys(one)),
+      security: schemes.some(({ length }) => length === 0) ? [] : schemes.flat(),
       parameters,
       body: body && ([body[0], body[1].schema] as [string, Schema]),
     };

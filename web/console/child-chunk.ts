@@ -1,15 +1,5 @@
 import { ask } from './api.ts';
-
-export type ChildChunk = {
-  id: string;
-  segment_id: string;
-  content: string;
-  position: number;
-  word_count: number;
-  type: string;
-  created_at: number;
-  updated_at: number;
-};
+import type { ChildChunk } from './types.ts';
 
 /** A chunk as it was read, with the tag that says so. */
 export type Held = { chunk: ChildChunk; etag: string };

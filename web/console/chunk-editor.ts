@@ -1,8 +1,8 @@
 import { h, useEffect, useId, useRef, useState } from '../shared/dom.ts';
-import type { ChildChunk } from './child-chunk.ts';
 import { countWords, problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
 import { Conflict } from './conflict.ts';
 import { Diff } from './diff-view.ts';
+import type { ChildChunk } from './types.ts';
 import { count, counted, ErrorNote } from './ui.ts';
 import { type Draft, dropDraft } from './unsaved.ts';
 import { useChunkEdit } from './use-chunk-edit.ts';

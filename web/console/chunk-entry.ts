@@ -1,7 +1,7 @@
 import { h, useEffect, useRef, useState } from '../shared/dom.ts';
-import type { ChildChunk } from './child-chunk.ts';
 import { ChunkEditor } from './chunk-editor.ts';
 import { Revisions } from './revisions.ts';
+import type { ChildChunk } from './types.ts';
 import { counted, Time } from './ui.ts';
 import { draftOf } from './unsaved.ts';
 

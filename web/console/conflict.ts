@@ -1,6 +1,6 @@
 import { Fragment, h } from '../shared/dom.ts';
-import type { ChildChunk } from './child-chunk.ts';
 import { Diff } from './diff-view.ts';
+import type { ChildChunk } from './types.ts';
 import { Time } from './ui.ts';
 
 /** Another has written since the text was read: both texts and what sets them apart. Nothing was overwritten. */

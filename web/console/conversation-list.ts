@@ -1,16 +1,9 @@
 import { h, useEffect, useState } from '../shared/dom.ts';
 import { pathOf } from './api.ts';
 import { hrefOf } from './route.ts';
+import type { Conversation } from './types.ts';
 import { counted, ListEnd, Time } from './ui.ts';
 import { useList } from './use-list.ts';
-
-export type Conversation = {
-  id: string;
-  user: string | null;
-  created_at: number;
-  message_count: number;
-  last_message_at: number | null;
-};
 
 const typingMillis = 250;
 /** So many pixels before the end of the list, more of it is read. */

@@ -1,13 +1,12 @@
 import { CopyButton } from '../shared/copy-button.ts';
 import { h, useEffect, useState } from '../shared/dom.ts';
 import { type ApiError, ask, pathOf } from './api.ts';
-import { type Conversation, ConversationList } from './conversation-list.ts';
+import { ConversationList } from './conversation-list.ts';
 import { go, hrefOf, readRoute, type ViewProps } from './route.ts';
 import { Transcript } from './transcript.ts';
+import type { App, Conversation } from './types.ts';
 import { counted, ErrorNote } from './ui.ts';
 import { type All, useAll } from './use-all.ts';
-
-type App = { id: string; name: string; mode: string; workspace_name: string };
 
 /** Conversations of an app beside the transcript of one; on a phone one after the other. */
 export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps) {
@@ -15,7 +14,9 @@ export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps
   const first = apps.rows?.[0]?.id;
   useEffect(() => {
     // The address is asked, not this drawing of it: one may have gone elsewhere since.
-    if (first !== undefined && readRoute()[1] === undefined) location.replace(hrefOf('conversations', first));
+    const [view, app] = readRoute();
+    if (first !== undefined && view === 'conversations' && app === undefined)
+      location.replace(hrefOf('conversations', first));
   }, [app_id, first]);
   return h(
     'div',

@@ -2,12 +2,11 @@ import { h, useState } from '../shared/dom.ts';
 import { type ApiError, ask, pathOf } from './api.ts';
 import { KeySecret, type NewKey } from './key-secret.ts';
 import { expiryOf, type KeyKind, keyKinds, lifetimes, opens } from './key-words.ts';
-import { ManyPicker, type Pickable, Picker } from './picker.ts';
+import { ManyPicker, Picker } from './picker.ts';
+import type { App, Conversation, Dataset, KeyMade, Workspace } from './types.ts';
 import { Dialog, ErrorNote } from './ui.ts';
 import { useAll } from './use-all.ts';
-
-type App = Pickable & { mode: string };
-type Dataset = Pickable & { workspace_id: string };
+import type { Page } from './use-list.ts';
 
 /** A form for a new key; when it is made, its secret in place of the form. */
 export function KeyCreation({ close, created }: { close: () => void; created: () => void }) {
@@ -45,7 +44,7 @@ function Form({ made, close }: { made: (key: NewKey) => void; close: () => void 
     try {
       const conversation_id =
         kind === 'app' ? await findConversation(apps.rows?.find(({ id }) => id === app_id)) : undefined;
-      const answer = await ask<{ secret: string }>('/admin/keys', { method: 'POST', body });
+      const answer = await ask<KeyMade>('/admin/keys', { method: 'POST', body });
       made({ kind, secret: answer.body.secret, conversation_id });
     } catch (error) {
       setError(error as ApiError);
@@ -107,7 +106,7 @@ type ReachProps = {
 
 /** A workspace, and all of its datasets or some. */
 function Reach({ workspace_id, setWorkspace, dataset_ids, setDatasets }: ReachProps) {
-  const workspaces = useAll<Pickable>('/admin/workspaces');
+  const workspaces = useAll<Workspace>('/admin/workspaces');
   const datasets = useAll<Dataset>('/admin/datasets');
   const choose = (id: string) => {
     setWorkspace(id);
@@ -180,7 +179,7 @@ async function findConversation(app: App | undefined): Promise<string | undefine
   // Other kinds of app have no pages of messages.
   if (app === undefined || !/chat|agent/.test(app.mode)) return undefined;
   const path = pathOf(['admin', 'apps', app.id, 'conversations'], { limit: 1 });
-  return ask<{ data: { id: string }[] }>(path).then(
+  return ask<Page<Conversation>>(path).then(
     ({ body }) => body.data[0]?.id,
     () => undefined,
   );

@@ -1,6 +1,7 @@
 import { h, useState } from '../shared/dom.ts';
 import { type ApiError, ask, pathOf } from './api.ts';
-import { type Key, titleOf } from './key-words.ts';
+import { titleOf } from './key-words.ts';
+import type { Key } from './types.ts';
 import { Dialog, ErrorNote } from './ui.ts';
 
 type Props = { of: Key; isOwn: boolean; close: () => void; revoked: (key: Key) => void };

@@ -1,19 +1,7 @@
-/** Keys as they are spoken of. */
-export const keyKinds = ['app', 'knowledge', 'writer', 'admin'] as const;
-export type KeyKind = (typeof keyKinds)[number];
+import type { Key } from './types.ts';
 
-export type Key = {
-  id: string;
-  kind: KeyKind;
-  name: string;
-  workspace_id: string | null;
-  app_id: string | null;
-  dataset_ids: readonly string[] | null;
-  created_at: number;
-  expires_at: number | null;
-  revoked_at: number | null;
-  last_used_at: number | null;
-};
+/** Keys as they are spoken of. */
+export type KeyKind = Key['kind'];
 
 export const keyStates = ['active', 'expired', 'revoked'] as const;
 export type KeyState = (typeof keyStates)[number];
@@ -29,16 +17,21 @@ export const opens: Record<KeyKind, string> = {
   writer: 'Writes conversations and messages of one app. For a chat back end.',
   admin: 'Opens everything: all records in and out, keys, metrics and this console. Give it to few.',
 };
+export const keyKinds = Object.keys(opens) as KeyKind[];
 
-/** Names by id, as far as they are known. */
-export type Names = ReadonlyMap<string, string>;
+/** What a key reaches: the rows of a list, in words that stand before their names. */
+export type Reach = { words: string; list: 'apps' | 'workspaces' | 'datasets'; ids: readonly string[] };
 
-export function reachOf({ kind, app_id, workspace_id, dataset_ids }: Key, names: Names): string {
-  const name = (id: string | null) => names.get(id ?? '') ?? id ?? '';
-  if (kind === 'admin') return 'everything';
-  if (kind !== 'knowledge') return `app ${name(app_id)}`;
-  if (dataset_ids === null) return `all datasets of ${name(workspace_id)}`;
-  return `${dataset_ids.length === 1 ? 'dataset' : 'datasets'} ${dataset_ids.map(name).join(', ')}`;
+export function reachOf({ kind, app_id, workspace_id, dataset_ids }: Key): Reach {
+  const of = (words: string, list: Reach['list'], ...ids: (string | null)[]): Reach => ({
+    words,
+    list,
+    ids: ids.filter((id) => id !== null),
+  });
+  if (kind === 'admin') return of('everything', 'workspaces');
+  if (kind !== 'knowledge') return of('app', 'apps', app_id);
+  if (dataset_ids === null) return of('all datasets of', 'workspaces', workspace_id);
+  return of(dataset_ids.length === 1 ? 'dataset' : 'datasets', 'datasets', ...dataset_ids);
 }
 
 /** What people call a key: its name, or its kind and the start of its id. */

@@ -1,20 +1,18 @@
-import { h, useMemo, useState } from '../shared/dom.ts';
+import { h, useState } from '../shared/dom.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyRevocation } from './key-revocation.ts';
-import { type Key, keyKinds, keyStates, type Names, reachOf, stateOf, titleOf } from './key-words.ts';
+import { keyKinds, keyStates, reachOf, stateOf, titleOf } from './key-words.ts';
 import type { ViewProps } from './route.ts';
+import type { Key } from './types.ts';
 import { ListEnd, Time } from './ui.ts';
-import { useAll } from './use-all.ts';
 import { useList } from './use-list.ts';
-
-type Named = { id: string; name: string };
+import { useRow } from './use-row.ts';
 
 /** What the view asks for besides the list: a new key, or the end of one. */
 type Asked = 'new' | Key | undefined;
 
 export function KeysView({ session }: ViewProps) {
   const list = useList<Key>('/admin/keys?limit=100');
-  const names = useNames();
   const [kind, setKind] = useState('');
   const [state, setState] = useState('');
   const [asked, setAsked] = useState<Asked>();
@@ -50,7 +48,7 @@ export function KeysView({ session }: ViewProps) {
       'ul',
       { class: 'key-list' },
       shown.map((key) =>
-        h(KeyRow, { key: key.id, of: key, names, now, isOwn: key.id === session.key_id, revoke: () => setAsked(key) }),
+        h(KeyRow, { key: key.id, of: key, now, isOwn: key.id === session.key_id, revoke: () => setAsked(key) }),
       ),
     ),
     h('p', { class: 'hidden-label', role: 'status' }, said),
@@ -65,17 +63,6 @@ function counted(shown: number, rows: number, hasMore: boolean): string {
   if (rows === 0) return '';
   if (shown === rows && !hasMore) return rows === 1 ? '1 key' : `${rows} keys`;
   return `${shown} of ${rows}${hasMore ? ' looked at so far' : ''}`;
-}
-
-/** What keys reach, by name. Until names are known, or where they are not, ids do. */
-function useNames(): Names {
-  const workspaces = useAll<Named>('/admin/workspaces').rows;
-  const apps = useAll<Named>('/admin/apps').rows;
-  const datasets = useAll<Named>('/admin/datasets').rows;
-  return useMemo(
-    () => new Map([workspaces, apps, datasets].flatMap((rows) => rows ?? []).map(({ id, name }) => [id, name])),
-    [workspaces, apps, datasets],
-  );
 }
 
 type ChoiceProps = {
@@ -102,9 +89,9 @@ function Choice({ label, any, values, value, choose }: ChoiceProps) {
 
 const badges = { active: 'good', expired: 'warn', revoked: 'bad' };
 
-type RowProps = { of: Key; names: Names; now: number; isOwn: boolean; revoke: () => void };
+type RowProps = { of: Key; now: number; isOwn: boolean; revoke: () => void };
 
-function KeyRow({ of: key, names, now, isOwn, revoke }: RowProps) {
+function KeyRow({ of: key, now, isOwn, revoke }: RowProps) {
   const state = stateOf(key, now);
   const title = titleOf(key);
   return h(
@@ -117,7 +104,7 @@ function KeyRow({ of: key, names, now, isOwn, revoke }: RowProps) {
       h('span', { class: 'badge' }, key.kind),
       h('span', { class: `badge ${badges[state]}` }, state),
       isOwn && h('span', { class: 'soft' }, 'you are signed in with it'),
-      h('p', { class: 'soft' }, reachOf(key, names)),
+      h(Reach, { of: key }),
     ),
     h(
       'dl',
@@ -137,4 +124,24 @@ function KeyRow({ of: key, names, now, isOwn, revoke }: RowProps) {
       ? h('span', null)
       : h('button', { type: 'button', class: 'danger', 'aria-label': `Revoke ${title}`, onClick: revoke }, 'Revoke'),
   );
+}
+
+/** So many datasets are named, each of which is asked for; a key may be for a thousand. */
+const namedMax = 5;
+
+function Reach({ of: key }: { of: Key }) {
+  const { words, list, ids } = reachOf(key);
+  const more = ids.length - namedMax;
+  return h(
+    'p',
+    { class: 'soft' },
+    words,
+    ids.slice(0, namedMax).map((id, at) => [at === 0 ? ' ' : ', ', h(Name, { key: id, list, id })]),
+    more > 0 && ` and ${more} more`,
+  );
+}
+
+/** Until the name is known, or where there is none, the id does. */
+function Name({ list, id }: { list: string; id: string }) {
+  return useRow<{ name: string }>(['admin', list, id])?.name || id;
 }

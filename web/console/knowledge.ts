@@ -1,15 +1,11 @@
 import { type ComponentChildren, h, useEffect, useRef } from '../shared/dom.ts';
 import { pathOf } from './api.ts';
-import type { ChildChunk } from './child-chunk.ts';
 import { ChunkEntry } from './chunk-entry.ts';
 import { hrefOf, type ViewProps } from './route.ts';
+import type { ChildChunk, Dataset, Document, Segment } from './types.ts';
 import { counted, ListEnd } from './ui.ts';
 import { type List, useList } from './use-list.ts';
 import { remember, useRow } from './use-row.ts';
-
-type Dataset = { id: string; workspace_name: string; name: string };
-type Document = { id: string; name: string };
-type Segment = { id: string; position: number; content: string; child_chunk_count: number };
 
 /** Datasets, their documents, the segments of those and their chunks: one level at a time, each with its address. */
 export function KnowledgeView({ rest }: ViewProps) {
@@ -147,17 +143,18 @@ function Level({ title, trail = [], list, nothing, children }: LevelFrame) {
 /** A list whose rows are remembered, for the names of the levels below. */
 function useRows<T extends { id: string }>(parts: readonly string[]): List<T> {
   const list = useList<T>(pathOf(parts));
-  useEffect(() => remember(list.rows), [list.rows]);
+  useEffect(() => remember(parts, list.rows), [list.rows]);
   return list;
 }
 
 /** The names of where one is and of what lies above, as far as they are known; else the beginning of the id. */
 function useTrail([dataset = '', document, segment]: readonly string[]) {
-  const documents = ['admin', 'datasets', dataset, 'documents'];
-  const segments = [...documents, document ?? '', 'segments'];
-  const inDataset = useRow<Dataset>(documents.slice(0, 2), dataset);
-  const inDocument = useRow<Document>(documents, document);
-  const inSegment = useRow<Segment>(segments, segment);
+  const path = ['admin', 'datasets', dataset];
+  const inDataset = useRow<Dataset>(path);
+  path.push('documents', document ?? '');
+  const inDocument = useRow<Document>(document === undefined ? undefined : path);
+  path.push('segments', segment ?? '');
+  const inSegment = useRow<Segment>(segment === undefined ? undefined : path);
   const names = [
     inDataset?.name || `Dataset ${dataset.slice(0, 8)}`,
     document === undefined ? [] : inDocument?.name || `Document ${document.slice(0, 8)}`,

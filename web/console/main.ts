@@ -1,21 +1,21 @@
 import { h, render, useEffect, useState } from '../shared/dom.ts';
 import { applyTheme } from '../shared/theme.ts';
 import { type ApiError, ask, whenSignedOut } from './api.ts';
-import type { Session } from './session.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
+import type { ConsoleSession } from './types.ts';
 import { ErrorNote } from './ui.ts';
 import { mayLeave } from './unsaved.ts';
 
 /** Asks whether there is a session; shows the console or the way in. */
 function Console() {
-  const [session, setSession] = useState<Session | null>();
+  const [session, setSession] = useState<ConsoleSession | null>();
   const [error, setError] = useState<ApiError>();
   const [note, setNote] = useState<string>();
 
   const look = () => {
     setError(undefined);
-    ask<Session>('/console/session').then(
+    ask<ConsoleSession>('/console/session').then(
       ({ body }) => setSession(body),
       (error: ApiError) => (error.status === 401 ? setSession(null) : setError(error)),
     );

@@ -1,7 +1,7 @@
 import { h } from '../shared/dom.ts';
 import { Cut } from './cut.ts';
 import { Markdown } from './markdown.ts';
-import type { FormDefinition, FormInput, HumanInputContent } from './message-type.ts';
+import type { FormDefinition, FormInput, HumanInputContent } from './types.ts';
 import { Time } from './ui.ts';
 
 /** A form that a person was, or is, to fill in. It is shown, not filled in here. */

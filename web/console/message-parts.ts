@@ -1,7 +1,7 @@
 import { h } from '../shared/dom.ts';
 import { Fold } from './fold.ts';
 import { safeAddress } from './markdown-inline.ts';
-import type { AgentThought, MessageFile, RetrieverResource } from './message-type.ts';
+import type { AgentThought, MessageFile, RetrieverResource } from './types.ts';
 
 const sizes = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
 

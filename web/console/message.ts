@@ -4,7 +4,7 @@ import { Cut } from './cut.ts';
 import { Markdown } from './markdown.ts';
 import { Form } from './message-form.ts';
 import { Citations, Files, Steps, Values } from './message-parts.ts';
-import type { Message } from './message-type.ts';
+import type { Message } from './types.ts';
 import { count, Time } from './ui.ts';
 
 /** A question and its answer, with all that is known about them. */

@@ -1,11 +1,10 @@
 import { h } from '../shared/dom.ts';
 import { pathOf } from './api.ts';
-import { type Provider, ProviderCard } from './provider-card.ts';
+import { ProviderCard } from './provider-card.ts';
 import { go, type ViewProps } from './route.ts';
+import type { WholeModelProvider, Workspace } from './types.ts';
 import { ListEnd } from './ui.ts';
 import { useList } from './use-list.ts';
-
-type Workspace = { id: string; name: string };
 
 /** The model providers of a workspace, in the order they were recorded. */
 export function ModelsView({ rest: [chosen] }: ViewProps) {
@@ -45,7 +44,7 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
 }
 
 function Providers({ workspace }: { workspace: string }) {
-  const list = useList<Provider>(pathOf(['admin', 'workspaces', workspace, 'model-providers']));
+  const list = useList<WholeModelProvider>(pathOf(['admin', 'workspaces', workspace, 'model-providers']));
   return h(
     'div',
     { class: 'stack' },

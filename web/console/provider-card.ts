@@ -1,29 +1,8 @@
 import { h } from '../shared/dom.ts';
 import { localized } from './localized.ts';
 import { ProviderIcon } from './provider-icon.ts';
+import type { Model, WholeModelProvider } from './types.ts';
 import { count } from './ui.ts';
-
-export type Model = {
-  model: string;
-  label: Record<string, string>;
-  model_type: string;
-  features: unknown;
-  fetch_from: string;
-  model_properties: Record<string, unknown>;
-  status: string;
-  deprecated: boolean;
-  load_balancing_enabled: boolean;
-  has_invalid_load_balancing_configs: boolean;
-};
-
-export type Provider = {
-  provider: string;
-  label: Record<string, string>;
-  icon_small: Record<string, string>;
-  icon_small_dark: unknown;
-  status: string;
-  models: Model[];
-};
 
 const types: Record<string, string> = {
   llm: 'Language models',
@@ -35,7 +14,7 @@ const types: Record<string, string> = {
 };
 
 /** A provider with its models by type. */
-export function ProviderCard({ provider }: { provider: Provider }) {
+export function ProviderCard({ provider }: { provider: WholeModelProvider }) {
   const name = localized(provider.label) ?? provider.provider;
   const groups = Object.entries(types)
     .map(([type, title]) => ({ title, models: provider.models.filter(({ model_type }) => model_type === type) }))

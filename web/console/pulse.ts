@@ -2,6 +2,7 @@ import { h, useMemo, useState } from '../shared/dom.ts';
 import { brief, millis, money, whole } from './figures.ts';
 import { Plot } from './plot.ts';
 import { trafficPlots, trafficWords } from './traffic.ts';
+import type { Traffic, Usage } from './types.ts';
 import { ErrorNote } from './ui.ts';
 import {
   currenciesOf,
@@ -9,7 +10,6 @@ import {
   dayBefore,
   daysUntil,
   type UsagePlot,
-  type Use,
   usagePlots,
   usageWords,
 } from './usage.ts';
@@ -42,7 +42,7 @@ function LastHour() {
   );
 }
 
-function TrafficPlots({ traffic }: { traffic: Parameters<typeof trafficPlots>[0] }) {
+function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
   if (isEmpty) return h('p', { class: 'card soft' }, 'No requests in the last hour yet.');
   const words = trafficWords(traffic);
@@ -87,7 +87,8 @@ const ranges = [30, 90];
 
 function LastDays() {
   const [days, setDays] = useState(30);
-  const { rows, error, reload } = useAll<Use>(`/admin/usage?since=${dayBefore(Date.now(), days - 1)}`);
+  const since = dayBefore(Date.now(), days - 1);
+  const { rows, error, reload } = useAll<Usage>(`/admin/usage?since=${since}`, 1_000);
   return h(
     'section',
     { class: 'stack', 'aria-labelledby': 'last-days' },
@@ -115,7 +116,7 @@ function LastDays() {
   );
 }
 
-function UsagePlots({ uses, days }: { uses: readonly Use[]; days: number }) {
+function UsagePlots({ uses, days }: { uses: readonly Usage[]; days: number }) {
   const points = useMemo(() => daysUntil(Date.now(), days), [uses, days]);
   const plots = useMemo(() => usagePlots(uses, points), [uses, points]);
   if (plots[0]?.series.length === 0) return h('p', { class: 'card soft' }, `No messages in the last ${days} days.`);

@@ -1,17 +1,10 @@
 import { h, useEffect, useState } from '../shared/dom.ts';
 import type { ApiError } from './api.ts';
-import { type ChildChunk, readChunk } from './child-chunk.ts';
+import { readChunk } from './child-chunk.ts';
 import { Diff } from './diff-view.ts';
+import type { ChildChunk, ChildChunkRevision } from './types.ts';
 import { ErrorNote, ListEnd, Time } from './ui.ts';
 import { useList } from './use-list.ts';
-
-type Revision = {
-  revision: number;
-  content: string;
-  replaced_at: number;
-  key_id: string | null;
-  key_name: string | null;
-};
 
 type RevisionsProps = {
   path: string;
@@ -22,7 +15,7 @@ type RevisionsProps = {
 
 /** The earlier texts of a chunk, newest first, each against what stands. */
 export function Revisions({ path, seen, restore }: RevisionsProps) {
-  const list = useList<Revision>(`${path}/revisions`);
+  const list = useList<ChildChunkRevision>(`${path}/revisions`);
   const [stands, setStands] = useState<ChildChunk>();
   const [error, setError] = useState<ApiError>();
   const read = () => {
@@ -43,7 +36,7 @@ export function Revisions({ path, seen, restore }: RevisionsProps) {
   );
 }
 
-type EntryProps = { revision: Revision; stands: ChildChunk; restore: (content: string) => void };
+type EntryProps = { revision: ChildChunkRevision; stands: ChildChunk; restore: (content: string) => void };
 
 function RevisionEntry({ revision: { revision, content, replaced_at, ...key }, stands, restore }: EntryProps) {
   const [isOpen, setOpen] = useState(false);
@@ -79,7 +72,7 @@ function RevisionEntry({ revision: { revision, content, replaced_at, ...key }, s
   );
 }
 
-function By({ key_id, key_name }: Pick<Revision, 'key_id' | 'key_name'>) {
+function By({ key_id, key_name }: Pick<ChildChunkRevision, 'key_id' | 'key_name'>) {
   if (key_id === null) return 'an import';
   return h('span', { title: `key ${key_id}` }, key_name || `key ${key_id.slice(0, 8)}`);
 }

@@ -1,12 +1,12 @@
 import { useLayoutEffect, useState } from '../shared/dom.ts';
-import type { Session } from './session.ts';
+import type { ConsoleSession } from './types.ts';
 import { mayLeave } from './unsaved.ts';
 
 /** Where one is: the parts behind `#/`. It is in the address, so that places can be kept, sent and gone back to. */
 export type Route = readonly string[];
 
 /** What a view gets: the rest of the route behind its name, and who looks. */
-export type ViewProps = { rest: Route; session: Session };
+export type ViewProps = { rest: Route; session: ConsoleSession };
 
 export function readRoute(hash = location.hash): Route {
   return hash

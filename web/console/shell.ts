@@ -1,12 +1,12 @@
-import { type ComponentChildren, h, useEffect, useRef } from '../shared/dom.ts';
+import { type ComponentChildren, h, useEffect, useLayoutEffect, useRef } from '../shared/dom.ts';
 import { ThemeChoice } from '../shared/theme.ts';
 import { ConversationsView } from './conversations.ts';
 import { KeysView } from './keys.ts';
 import { KnowledgeView } from './knowledge.ts';
 import { ModelsView } from './models.ts';
 import { PulseView } from './pulse.ts';
-import { hrefOf, useRoute } from './route.ts';
-import type { Session } from './session.ts';
+import { hrefOf, readRoute, useRoute } from './route.ts';
+import type { ConsoleSession } from './types.ts';
 
 const views = {
   conversations: { title: 'Conversations', view: ConversationsView },
@@ -20,11 +20,15 @@ const isView = (name: string | undefined): name is keyof typeof views =>
   name !== undefined && Object.hasOwn(views, name);
 
 /** The frame around the views: where one can go, who one is, and the way out. */
-export function Shell({ session, leave }: { session: Session; leave: () => void }) {
+export function Shell({ session, leave }: { session: ConsoleSession; leave: () => void }) {
   const [first, ...rest] = useRoute();
   const name = isView(first) ? first : 'conversations';
   const { title, view } = views[name];
   const main = useRef<HTMLElement>(null);
+  // Before the view looks at the address.
+  useLayoutEffect(() => {
+    if (!isView(readRoute()[0])) location.replace(hrefOf('conversations'));
+  }, [first]);
   useEffect(() => {
     document.title = `${title} · Backscroll`;
   }, [title]);

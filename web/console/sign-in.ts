@@ -1,10 +1,10 @@
 import { h, useState } from '../shared/dom.ts';
 import { type ApiError, ask } from './api.ts';
-import type { Session } from './session.ts';
+import type { ConsoleSession } from './types.ts';
 import { ErrorNote } from './ui.ts';
 
 /** Exchanges an admin key for a session. The key leaves this page with the request and is not kept. */
-export function SignIn({ enter, note }: { enter: (session: Session) => void; note: string | undefined }) {
+export function SignIn({ enter, note }: { enter: (session: ConsoleSession) => void; note: string | undefined }) {
   const [error, setError] = useState<ApiError>();
   const [isAsking, setAsking] = useState(false);
   const submit = async (event: SubmitEvent) => {
@@ -13,7 +13,7 @@ export function SignIn({ enter, note }: { enter: (session: Session) => void; not
     const key = String(new FormData(form).get('key') ?? '').trim();
     setAsking(true);
     try {
-      const { body } = await ask<Session>('/console/session', { method: 'POST', body: { key } });
+      const { body } = await ask<ConsoleSession>('/console/session', { method: 'POST', body: { key } });
       form.reset();
       enter(body);
     } catch (error) {

@@ -1,16 +1,6 @@
 import { brief, millis, percent, whole } from './figures.ts';
 import type { Series } from './series.ts';
-
-export type Slot = {
-  at: number;
-  requests: number;
-  client_errors: number;
-  server_errors: number;
-  p50: number | null;
-  p90: number | null;
-  p99: number | null;
-};
-export type Traffic = { interval_seconds: number; data: readonly Slot[] };
+import type { Traffic, TrafficInterval } from './types.ts';
 
 export type TrafficPlots = {
   at: readonly number[];
@@ -21,7 +11,7 @@ export type TrafficPlots = {
 };
 
 export function trafficPlots({ interval_seconds, data }: Traffic): TrafficPlots {
-  const series = (name: string, look: number, value: (slot: Slot) => number | null): Series => ({
+  const series = (name: string, look: number, value: (slot: TrafficInterval) => number | null): Series => ({
     name,
     look,
     values: data.map(value),
@@ -47,7 +37,7 @@ export function trafficWords(
   { interval_seconds, data }: Traffic,
   locale?: string,
 ): Record<'requests' | 'latency' | 'errors', string> {
-  const all = (value: (slot: Slot) => number) => data.reduce((sum, slot) => sum + value(slot), 0);
+  const all = (value: (slot: TrafficInterval) => number) => data.reduce((sum, slot) => sum + value(slot), 0);
   const requests = all((slot) => slot.requests);
   const refused = all((slot) => slot.client_errors);
   const failed = all((slot) => slot.server_errors);

@@ -1,5 +1,5 @@
 import { ask, pathOf } from './api.ts';
-import type { Message } from './message-type.ts';
+import type { Message, MessagePage } from './types.ts';
 
 /** A message and the room it takes: measured once it was drawn, an estimate before. */
 export type Row = { message: Message; height: number };
@@ -9,8 +9,6 @@ export type Row = { message: Message; height: number };
  * is undefined then.
  */
 type Run = { first_id: string | null; newest: string; oldest: string; count: number; rows: Row[] | undefined };
-
-type MessagePage = { has_more: boolean; data: Message[] };
 
 const pageMessages = 100;
 /** Runs held at once. The rest of a long conversation stays in the service until somebody scrolls there. */

@@ -1,14 +1,5 @@
 import { type Series, sum } from './series.ts';
-
-export type Use = {
-  day: string;
-  app_id: string;
-  app_name: string | null;
-  currency: string | null;
-  messages: number;
-  tokens: number;
-  price: number;
-};
+import type { Usage } from './types.ts';
 
 /** One plot: its series by app, those who used most at the foot. */
 export type UsagePlot = { what: 'messages' | 'tokens' | 'cost'; currency: string | null; series: Series[] };
@@ -27,10 +18,10 @@ export function daysUntil(millis: number, count: number): string[] {
   return Array.from({ length: count }, (_, n) => dayBefore(millis, count - 1 - n));
 }
 
-type Measure = { what: UsagePlot['what']; currency: string | null; of: (use: Use) => number };
+type Measure = { what: UsagePlot['what']; currency: string | null; of: (use: Usage) => number };
 
 /** Messages, tokens, and the cost in each currency. An app has the same look in all of them. */
-export function usagePlots(uses: readonly Use[], days: readonly string[]): UsagePlot[] {
+export function usagePlots(uses: readonly Usage[], days: readonly string[]): UsagePlot[] {
   const currencies = currenciesOf(uses).slice(0, currenciesShown).sort();
   const measures: Measure[] = [
     { what: 'messages', currency: null, of: ({ messages }) => messages },
@@ -59,7 +50,7 @@ export function usagePlots(uses: readonly Use[], days: readonly string[]): Usage
 }
 
 /** Those of most messages first. */
-export function currenciesOf(uses: readonly Use[]): string[] {
+export function currenciesOf(uses: readonly Usage[]): string[] {
   const messages = new Map<string, number>();
   for (const use of uses)
     if (use.currency !== null) messages.set(use.currency, (messages.get(use.currency) ?? 0) + use.messages);
@@ -70,7 +61,7 @@ export function currenciesOf(uses: readonly Use[]): string[] {
  * The apps that are shown by name, those with most messages first: those with the largest share in any of the plots, so
  * that none which matters somewhere is among the others.
  */
-function rank(uses: readonly Use[], measures: readonly Measure[]): string[] {
+function rank(uses: readonly Usage[], measures: readonly Measure[]): string[] {
   const shares = measures.map(({ of }) => sharesOf(uses, of));
   const largest = (app_id: string) => Math.max(...shares.map((share) => share.get(app_id) ?? 0));
   const ofMessages = (app_id: string) => shares[0]?.get(app_id) ?? 0;
@@ -79,7 +70,7 @@ function rank(uses: readonly Use[], measures: readonly Measure[]): string[] {
   return [...(shares[0]?.keys() ?? [])].sort(by(largest)).slice(0, appsShown).sort(by(ofMessages));
 }
 
-function sharesOf(uses: readonly Use[], of: Measure['of']): Map<string, number> {
+function sharesOf(uses: readonly Usage[], of: Measure['of']): Map<string, number> {
   const parts = new Map<string, number>();
   for (const use of uses) parts.set(use.app_id, (parts.get(use.app_id) ?? 0) + of(use));
   const all = sum([...parts.values()]) || 1;
@@ -87,8 +78,8 @@ function sharesOf(uses: readonly Use[], of: Measure['of']): Map<string, number> 
 }
 
 /** Names of apps; where two have the same, with the start of their ids. */
-function namesOf(uses: readonly Use[]): Map<string, string> {
-  const names = new Map(uses.map(({ app_id, app_name }) => [app_id, app_name ?? app_id]));
+function namesOf(uses: readonly Usage[]): Map<string, string> {
+  const names = new Map(uses.map(({ app_id, app_name }) => [app_id, app_name]));
   const count = (name: string) => [...names.values()].filter((one) => one === name).length;
   return new Map([...names].map(([id, name]) => [id, count(name) > 1 ? `${name} (${id.slice(0, 8)})` : name]));
 }

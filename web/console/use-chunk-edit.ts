@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from '../shared/dom.ts';
 import type { ApiError } from './api.ts';
-import { type ChildChunk, type Held, readChunk, saveChunk } from './child-chunk.ts';
+import { type Held, readChunk, saveChunk } from './child-chunk.ts';
+import type { ChildChunk } from './types.ts';
 import { type Draft, draftOf, dropDraft, keepDraft } from './unsaved.ts';
 
 /** Writing; looking at what changes; deciding where another has written meanwhile. */

@@ -1,40 +1,42 @@
 import { useEffect, useState } from '../shared/dom.ts';
 import { ask, pathOf } from './api.ts';
-import type { Page } from './use-list.ts';
 
-/** Rows that lists have shown, by their ids, which are unique in an installation. */
-const known = new Map<string, { id: string }>();
+/** Rows by their paths, as lists have shown them or as they were asked for. */
+const known = new Map<string, unknown>();
+/** Paths that are being asked for: several may want the same row. */
+const asked = new Map<string, Promise<void>>();
 
-export function remember(rows: readonly { id: string }[]): void {
-  for (const row of rows) known.set(row.id, row);
+/** Rows of the list at a path, so that they need not be asked for one by one. */
+export function remember(parts: readonly string[], rows: readonly { id: string }[]): void {
+  for (const row of rows) known.set(pathOf([...parts, row.id]), row);
 }
 
-const pagesMax = 10;
-
-/** A row of a list by its id, for its name: as it was shown, or else looked for in the first thousand. */
-export function useRow<T extends { id: string }>(parts: readonly string[], id: string | undefined): T | undefined {
+/** A row by its path, for its name: as it was last seen, or else asked for. `parts` undefined: none is wanted. */
+export function useRow<T>(parts: readonly string[] | undefined): T | undefined {
   const [, setTurn] = useState(0);
-  const path = id === undefined || known.has(id) ? undefined : pathOf(parts, { limit: 100 });
+  const path = parts && pathOf(parts);
   useEffect(() => {
-    if (path === undefined || id === undefined) return undefined;
-    const leaving = new AbortController();
-    find(path, id, leaving.signal).then(
-      () => setTurn((turn) => turn + 1),
-      // The list below says what is wrong; a name more or less does not matter then.
-      () => undefined,
-    );
-    return () => leaving.abort();
-  }, [path, id]);
-  return id === undefined ? undefined : (known.get(id) as T | undefined);
+    if (path === undefined || known.has(path)) return undefined;
+    let isWanted = true;
+    void read(path).then(() => isWanted && setTurn((turn) => turn + 1));
+    return () => {
+      isWanted = false;
+    };
+  }, [path]);
+  return path === undefined ? undefined : (known.get(path) as T | undefined);
 }
 
-async function find(path: string, id: string, signal: AbortSignal): Promise<void> {
-  let cursor: string | null = null;
-  for (let page = 0; page < pagesMax && !known.has(id); page += 1) {
-    const next: string = cursor === null ? path : `${path}&cursor=${encodeURIComponent(cursor)}`;
-    const { body } = await ask<Page<{ id: string }>>(next, { signal });
-    remember(body.data);
-    cursor = body.next_cursor;
-    if (cursor === null) return;
+function read(path: string): Promise<void> {
+  let reading = asked.get(path);
+  if (reading === undefined) {
+    reading = ask(path)
+      .then(
+        ({ body }) => void known.set(path, body),
+        // What else is on the page says what is wrong; a name more or less does not matter then.
+        () => undefined,
+      )
+      .finally(() => asked.delete(path));
+    asked.set(path, reading);
   }
+  return reading;
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from '../shared/dom.ts';
 import { type ApiError, ask } from './api.ts';
-import type { Traffic } from './traffic.ts';
+import type { Traffic } from './types.ts';
 
 const refreshMillis = 10_000;
 

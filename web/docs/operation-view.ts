@@ -72,7 +72,7 @@ export function Method({ method }: { method: string }) {
 
 function Opens({ operation: { kinds, takesSession } }: { operation: Operation }) {
   if (kinds.length === 0)
-    return h('p', { class: 'soft' }, takesSession ? 'Opened by a session of the console.' : 'Takes no key.');
+    return h('p', { class: 'soft' }, takesSession ? 'Takes a session of the console.' : 'Takes no key.');
   return h(
     'p',
     { class: 'soft' },

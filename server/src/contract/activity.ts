@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { listParameters } from './admin.ts';
+import { listParameters, rowsUpTo } from './admin.ts';
 import { limits } from './limits.ts';
 import { MessageQuery } from './message.ts';
 import { epochSeconds, id, integer, nullable, number, shape, text } from './primitives.ts';
@@ -13,7 +13,7 @@ export const ConversationListed = shape(
     message_count: integer('How many messages it holds.'),
     last_message_at: nullable(epochSeconds('Time of its newest message; null where it has none.')),
   },
-  { title: 'ConversationListed' },
+  { title: 'Conversation', description: 'A conversation of an app.' },
 );
 
 export type ConversationListed = Static<typeof ConversationListed>;
@@ -28,7 +28,7 @@ export const UsageListed = shape(
     tokens: number('double', 'Sum of their total_tokens.'),
     price: number('double', 'Sum of their total_price; 0 where there is none.'),
   },
-  { title: 'UsageListed' },
+  { title: 'Usage' },
 );
 
 export type UsageListed = Static<typeof UsageListed>;
@@ -45,6 +45,7 @@ export const ConversationQuery = Type.Object({
 
 export const UsageQuery = Type.Object({
   ...listParameters,
+  limit: rowsUpTo(limits.usageRowsMax),
   since: Type.Optional(
     Type.String({ description: 'The first day, such as `2026-11-15`. Default: 30 days before today.' }),
   ),

@@ -5,16 +5,19 @@ import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, u
 import { keyKinds } from './record.ts';
 import { Type } from './type.ts';
 
-/** What every list takes; a list may take more. */
-export const listParameters = {
-  limit: Type.Optional(
+export const rowsUpTo = (maximum: number) =>
+  Type.Optional(
     Type.Integer({
       minimum: limits.listRowsMin,
-      maximum: limits.listRowsMax,
+      maximum,
       default: limits.listRowsDefault,
       description: 'Number of rows returned per request.',
     }),
-  ),
+  );
+
+/** What every list takes; a list may take more. */
+export const listParameters = {
+  limit: rowsUpTo(limits.listRowsMax),
   cursor: Type.Optional(Type.String({ description: 'Where to go on: `next_cursor` of the page before.' })),
 };
 
@@ -22,12 +25,15 @@ export const ListQuery = Type.Object(listParameters);
 
 /** One page of a list. */
 export const listOf = <S extends TSchema>(row: S) =>
-  shape({
-    limit: integer('The number of rows asked for.'),
-    has_more: flag('Whether more rows follow.'),
-    data: list(row, 'The rows.'),
-    next_cursor: nullable(text('Where the next page begins; null where there is none.')),
-  });
+  shape(
+    {
+      limit: integer('The number of rows asked for.'),
+      has_more: flag('Whether more rows follow.'),
+      data: list(row, 'The rows.'),
+      next_cursor: nullable(text('Where the next page begins; null where there is none.')),
+    },
+    { description: 'A page of the list.' },
+  );
 
 export const SignIn = Type.Object({ key: Type.String({ description: 'The secret of an admin key.' }) });
 
@@ -37,17 +43,20 @@ export const ConsoleSession = shape(
     name: text('Name of that key.'),
     expires_at: epochSeconds('From then on one has to sign in again.'),
   },
-  { title: 'ConsoleSession' },
+  { title: 'ConsoleSession', description: 'A session of the console. Its secret is in the cookie alone.' },
 );
 
-export const WorkspaceListed = shape({ id: id('Workspace ID.'), name: text('Name.') }, { title: 'Workspace' });
+export const WorkspaceListed = shape(
+  { id: id('Workspace ID.'), name: text('Name.') },
+  { title: 'Workspace', description: 'A workspace.' },
+);
 export type WorkspaceListed = Static<typeof WorkspaceListed>;
 
 const inWorkspace = { workspace_id: id('Its workspace.'), workspace_name: text('Name of the workspace.') };
 
 export const AppListed = shape(
   { id: id('App ID.'), ...inWorkspace, name: text('Name.'), mode: text('App mode, for example `chat`.') },
-  { title: 'App' },
+  { title: 'App', description: 'An app.' },
 );
 export type AppListed = Static<typeof AppListed>;
 
@@ -60,11 +69,14 @@ export type ProviderListed = Static<typeof ProviderListed>;
 
 export const DatasetListed = shape(
   { id: uuid('Knowledge base ID.'), ...inWorkspace, name: text('Name.') },
-  { title: 'Dataset' },
+  { title: 'Dataset', description: 'A knowledge base.' },
 );
 export type DatasetListed = Static<typeof DatasetListed>;
 
-export const DocumentListed = shape({ id: uuid('Document ID.'), name: text('Name.') }, { title: 'Document' });
+export const DocumentListed = shape(
+  { id: uuid('Document ID.'), name: text('Name.') },
+  { title: 'Document', description: 'A document of a knowledge base.' },
+);
 export type DocumentListed = Static<typeof DocumentListed>;
 
 export const SegmentListed = shape(
@@ -74,7 +86,7 @@ export const SegmentListed = shape(
     content: text('Text.'),
     child_chunk_count: integer('Number of its child chunks.'),
   },
-  { title: 'Segment' },
+  { title: 'Segment', description: 'A parent chunk of a document.' },
 );
 export type SegmentListed = Static<typeof SegmentListed>;
 
@@ -108,7 +120,7 @@ export const KeyListed = shape(
     revoked_at: nullable(epochSeconds('Since then the key is refused.')),
     last_used_at: nullable(epochSeconds('When it was last used, as last noted.')),
   },
-  { title: 'Key' },
+  { title: 'Key', description: 'A key, without its secret.' },
 );
 export type KeyListed = Static<typeof KeyListed>;
 
@@ -141,7 +153,7 @@ export type NewKey = Static<typeof NewKey>;
 
 export const KeyMade = shape(
   { id: id('Key ID.'), secret: text('The secret: shown here and nowhere else, ever.') },
-  { title: 'KeyMade' },
+  { title: 'KeyMade', description: 'A new key, with its secret.' },
 );
 
 const millis = (share: string) =>
@@ -168,6 +180,6 @@ export const Traffic = shape(
       'The whole intervals of the last hour, oldest first.',
     ),
   },
-  { title: 'Traffic' },
+  { title: 'Traffic', description: 'The last hour of this instance.' },
 );
 export type Traffic = Static<typeof Traffic>;

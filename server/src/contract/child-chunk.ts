@@ -19,7 +19,7 @@ export const ChildChunk = shape(
 
 export type ChildChunk = Static<typeof ChildChunk>;
 
-export const ChildChunkAnswer = shape({ data: ChildChunk });
+export const ChildChunkAnswer = shape({ data: ChildChunk }, { description: 'The child chunk as it stands.' });
 
 export const ChildChunkPath = Type.Object({
   dataset_id: Type.String({ description: 'Knowledge base ID.' }),

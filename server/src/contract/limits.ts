@@ -12,6 +12,8 @@ export const limits = {
   listRowsDefault: 20,
   listRowsMin: 1,
   listRowsMax: 100,
+  /** Of small rows that are only of use by the thousand: one a day, app and currency. */
+  usageRowsMax: 1_000,
   searchUnitsMax: 200,
 
   childChunkUnitsMax: 100_000,

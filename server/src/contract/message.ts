@@ -190,7 +190,7 @@ export const MessagePage = shape(
     has_more: flag('Whether more messages exist.'),
     data: list(Message, 'The messages.'),
   },
-  { title: 'MessagePage' },
+  { title: 'MessagePage', description: 'A page of messages.' },
 );
 
 export const MessageQuery = Type.Object({

@@ -35,4 +35,7 @@ export const ModelProvider = shape(
 
 export type ModelProvider = Static<typeof ModelProvider>;
 
-export const ModelListing = shape({ data: list(ModelProvider, 'Providers with models of the requested type.') });
+export const ModelListing = shape(
+  { data: list(ModelProvider, 'Providers with models of the requested type.') },
+  { description: 'Providers with their models.' },
+);

@@ -41,10 +41,10 @@ export type KnowledgeFound = { workspace_id: string; document: boolean; segment:
 /** A provider with its place among those of its workspace. */
 export type ProviderFound = ProviderListed & { position: number };
 
-/** What the console shows. Ids are as they are kept; parents are known to exist. */
+/** What the console shows. Ids are as they are kept; the parents of a list are known to exist. */
 export interface AdminReads {
   listWorkspaces(place: ListPlace): Promise<WorkspaceListed[]>;
-  hasWorkspace(id: string): Promise<boolean>;
+  findWorkspace(id: string): Promise<WorkspaceListed | undefined>;
   listApps(place: ListPlace): Promise<AppListed[]>;
   findApp(id: string): Promise<AppListed | undefined>;
   /** In the order in which they were recorded. */
@@ -52,8 +52,11 @@ export interface AdminReads {
 
   findKnowledge(path: KnowledgePath): Promise<KnowledgeFound | undefined>;
   listDatasets(place: ListPlace): Promise<DatasetListed[]>;
+  findDataset(id: string): Promise<DatasetListed | undefined>;
   listDocuments(dataset_id: string, place: ListPlace): Promise<DocumentListed[]>;
+  findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined>;
   listSegments(dataset_id: string, document_id: string, place: ListPlace): Promise<SegmentListed[]>;
+  findSegment(dataset_id: string, document_id: string, id: string): Promise<SegmentListed | undefined>;
   listChildChunks(dataset_id: string, segment_id: string, place: ListPlace): Promise<ChildChunk[]>;
   /** Newest first. */
   listRevisions(dataset_id: string, child_chunk_id: string, place: ListPlace): Promise<RevisionListed[]>;

@@ -1,7 +1,9 @@
 import { DatasetListed, DocumentListed, ListQuery, listOf, RevisionListed, SegmentListed } from '../contract/admin.ts';
 import { ChildChunk, ChildChunkPath } from '../contract/child-chunk.ts';
+import { canonicalId } from '../contract/primitives.ts';
 import { Type } from '../contract/type.ts';
-import { requireKnowledge } from '../domain/find-knowledge.ts';
+import { notFound } from '../domain/errors.ts';
+import { requireDocument, requireKnowledge, requireSegment } from '../domain/find-knowledge.ts';
 import { byName } from './admin-lists.ts';
 import { aboutAdmin, answers } from './openapi.ts';
 import { Paging } from './paging.ts';
@@ -41,6 +43,24 @@ export const adminKnowledgeRoutes: Routes = (app, { store, bearer }) => {
 
   app.route({
     method: 'GET',
+    url: `${url}/:dataset_id`,
+    schema: {
+      ...aboutAdmin,
+      operationId: 'getDataset',
+      summary: 'Get a knowledge base',
+      params: Type.Object({ dataset_id }),
+      response: answers({ 200: DatasetListed }, [401, 404]),
+    },
+    onRequest,
+    handler: async ({ params }) => {
+      const found = await admin.findDataset(canonicalId(params.dataset_id));
+      if (found === undefined) throw notFound('dataset not found');
+      return found;
+    },
+  });
+
+  app.route({
+    method: 'GET',
     url: `${url}/:dataset_id/documents`,
     schema: {
       ...aboutAdmin,
@@ -61,6 +81,20 @@ export const adminKnowledgeRoutes: Routes = (app, { store, bearer }) => {
 
   app.route({
     method: 'GET',
+    url: `${url}/:dataset_id/documents/:document_id`,
+    schema: {
+      ...aboutAdmin,
+      operationId: 'getDocument',
+      summary: 'Get a document',
+      params: Type.Object({ dataset_id, document_id }),
+      response: answers({ 200: DocumentListed }, [401, 404]),
+    },
+    onRequest,
+    handler: ({ params }) => requireDocument(store, params),
+  });
+
+  app.route({
+    method: 'GET',
     url: `${url}/:dataset_id/documents/:document_id/segments`,
     schema: {
       ...aboutAdmin,
@@ -77,6 +111,20 @@ export const adminKnowledgeRoutes: Routes = (app, { store, bearer }) => {
         const path = await requireKnowledge(store, params);
         return admin.listSegments(path.dataset_id, path.document_id, place);
       }),
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${url}/:dataset_id/documents/:document_id/segments/:segment_id`,
+    schema: {
+      ...aboutAdmin,
+      operationId: 'getSegment',
+      summary: 'Get a segment',
+      params: Type.Object({ dataset_id, document_id, segment_id }),
+      response: answers({ 200: SegmentListed }, [401, 404]),
+    },
+    onRequest,
+    handler: ({ params }) => requireSegment(store, params),
   });
 
   app.route({

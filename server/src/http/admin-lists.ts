@@ -15,6 +15,8 @@ const workspaces = byName<WorkspaceListed>();
 const apps = byName<AppListed>();
 const providers = new Paging<ProviderFound>(['number'], ({ position }) => [position]);
 
+const workspace_id = Type.String({ description: 'Workspace ID.' });
+
 /** Workspaces, apps and models: what an installation holds at the top. */
 export const adminListRoutes: Routes = (app, { store, bearer }) => {
   const { admin } = store;
@@ -33,6 +35,24 @@ export const adminListRoutes: Routes = (app, { store, bearer }) => {
     },
     onRequest,
     handler: ({ query }) => workspaces.read(query, (place) => admin.listWorkspaces(place)),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/admin/workspaces/:workspace_id',
+    schema: {
+      ...aboutAdmin,
+      operationId: 'getWorkspace',
+      summary: 'Get a workspace',
+      params: Type.Object({ workspace_id }),
+      response: answers({ 200: WorkspaceListed }, [401, 404]),
+    },
+    onRequest,
+    handler: async ({ params }) => {
+      const found = await admin.findWorkspace(canonicalId(params.workspace_id));
+      if (found === undefined) throw notFound('workspace not found');
+      return found;
+    },
   });
 
   app.route({
@@ -77,7 +97,7 @@ export const adminListRoutes: Routes = (app, { store, bearer }) => {
       summary: 'List model providers',
       description:
         'Providers of a workspace with all their models, whatever their status, in the order they were recorded.',
-      params: Type.Object({ workspace_id: Type.String({ description: 'Workspace ID.' }) }),
+      params: Type.Object({ workspace_id }),
       querystring: ListQuery,
       response: answers({ 200: listOf(ProviderListed) }, [400, 401, 404]),
     },
@@ -85,7 +105,7 @@ export const adminListRoutes: Routes = (app, { store, bearer }) => {
     handler: async ({ params, query }) => {
       const workspace_id = canonicalId(params.workspace_id);
       const page = await providers.read(query, async (place) => {
-        if (!(await admin.hasWorkspace(workspace_id))) throw notFound('workspace not found');
+        if ((await admin.findWorkspace(workspace_id)) === undefined) throw notFound('workspace not found');
         return admin.listProviders(workspace_id, place);
       });
       return { ...page, data: page.data.map(({ position: _, ...provider }) => provider) };

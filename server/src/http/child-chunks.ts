@@ -19,6 +19,8 @@ type Door = {
   about: { tags: string[]; security: Record<string, string[]>[] };
   /** Ends the names of the operations. */
   by: string;
+  /** What they are about, in their summaries. */
+  what: string;
   opens: onRequestHookHandler;
   callerOf: (request: FastifyRequest, dataset_id: string) => Promise<CallerOf<'knowledge'>>;
 };
@@ -31,6 +33,7 @@ export const childChunkRoutes: Routes = (app, parts) => {
     url: `/v1/${path}`,
     about: { tags: ['Knowledge'], security: [{ knowledgeKey: [] }] },
     by: '',
+    what: 'Child Chunk',
     opens: bearer.opens(['knowledge']),
     callerOf: async (request) => callerOf(request, 'knowledge'),
   });
@@ -38,6 +41,7 @@ export const childChunkRoutes: Routes = (app, parts) => {
     url: `/admin/${path}`,
     about: aboutAdmin,
     by: 'AsAdmin',
+    what: 'any child chunk',
     opens: bearer.opensAdmin(),
     callerOf: (request, dataset_id) => asKnowledge(store, callerOf(request, 'admin'), dataset_id),
   });
@@ -47,7 +51,7 @@ function chunkRoutes(
   app: App,
   { store, clock }: Parts,
   edits: ByTurns,
-  { url, about, by, opens, callerOf }: Door,
+  { url, about, by, what, opens, callerOf }: Door,
 ): void {
   app.route({
     method: 'PATCH',
@@ -56,7 +60,7 @@ function chunkRoutes(
       ...about,
       params: ChildChunkPath,
       operationId: `updateChildChunk${by}`,
-      summary: 'Update Child Chunk',
+      summary: `Update ${what}`,
       description:
         'Replaces the text of a child chunk. The replaced text is kept as a revision. `If-Match` with the `ETag` of an ' +
         'earlier answer refuses to overwrite a text that the caller has not seen. 200 means that it is on disk.',
@@ -82,7 +86,7 @@ function chunkRoutes(
       ...about,
       params: ChildChunkPath,
       operationId: `getChildChunk${by}`,
-      summary: 'Get Child Chunk',
+      summary: `Get ${what}`,
       description: 'The child chunk as it stands, with its `ETag`.',
       headers: header('if-none-match', 'Tags of chunks that the caller holds.'),
       response: answers({ 200: ChildChunkAnswer, 304: 'The chunk that the caller holds is current.' }, [401, 404]),

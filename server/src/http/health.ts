@@ -3,7 +3,7 @@ import { unavailable } from '../domain/errors.ts';
 import { answers, plainAnswer } from './openapi.ts';
 import type { Routes } from './routes.ts';
 
-const Health = shape({ status: choice(['ok'], 'Always ok.') }, { title: 'Health' });
+const Health = shape({ status: choice(['ok'], 'Always ok.') }, { title: 'Health', description: 'Yes.' });
 const about = { tags: ['Operations'] };
 
 export function healthRoutes(metricsToken: string | undefined): Routes {

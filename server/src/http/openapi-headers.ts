@@ -17,16 +17,18 @@ const ofRefusals = { 'Retry-After': header('integer', 'Seconds after which to co
 export const commonHeaders = { ...ofLimits, ...ofRefusals };
 
 type Described = {
-  paths?: Record<string, Record<string, { security?: unknown; responses: Record<string, { headers?: object }> }>>;
+  paths?: Record<string, Record<string, { security?: object[]; responses: Record<string, { headers?: object }> }>>;
 };
 
 /** Says of each answer which of them it carries: what a valid key gets tells of its limits, so a 401 does not. */
 export function referToHeaders(document: Described): void {
   const operations = Object.values(document.paths ?? {}).flatMap((methods) => Object.values(methods));
-  for (const { security, responses } of operations) {
+  for (const { security = [], responses } of operations) {
+    // An empty requirement says that it can do without.
+    const takesKey = security.length > 0 && security.every((one) => Object.keys(one).length > 0);
     for (const [status, answer] of Object.entries(responses)) {
       const names = [
-        ...(security !== undefined && status !== '401' ? Object.keys(ofLimits) : []),
+        ...(takesKey && status !== '401' ? Object.keys(ofLimits) : []),
         ...(status === '429' || status === '503' ? Object.keys(ofRefusals) : []),
       ];
       if (names.length === 0) continue;

@@ -32,7 +32,7 @@ export const plainAnswer = (type: string, description: string) => ({
 export const header = <const N extends string>(name: N, description: string) =>
   Type.Object({ [name]: Type.Optional(Type.String({ description })) } as Record<N, TOptional<TString>>);
 
-/** The answers of a route: its own, the errors it names, and those that any route can give. */
+/** The answers of a route: its own, which say what they are, the errors it names, and those that any route can give. */
 export function answers(own: Record<number, object | string>, errors: readonly number[] = []): Record<number, unknown> {
   const json = (schema: object, description: string) => ({ description, content: { 'application/json': { schema } } });
   const all: Record<number, unknown> = {};
@@ -42,7 +42,7 @@ export function answers(own: Record<number, object | string>, errors: readonly n
         ? { type: 'null', description: answer }
         : 'content' in answer
           ? answer
-          : json(answer, 'Done.');
+          : json(answer, 'description' in answer ? String(answer.description) : 'Done.');
   }
   for (const status of [...errors, 429, 500, 503]) all[status] = json(ErrorBody, meanings[status] ?? '');
   return all;

@@ -11,6 +11,7 @@ import type { Routes } from './routes.ts';
 const ndjson = 'application/x-ndjson';
 const url = '/admin/records';
 const about = { tags: ['Records'] };
+const Taken = shape({ records: integer('How many were taken in.') }, { description: 'All were taken in.' });
 
 export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
   app.addContentTypeParser(ndjson, (_request, payload, done) => done(null, payload));
@@ -30,7 +31,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
       body: {
         content: { [ndjson]: { schema: Type.Unsafe<unknown>({ description: 'Lines of JSON, one record a line.' }) } },
       },
-      response: answers({ 200: shape({ records: integer('How many were taken in.') }) }, [400, 401, 408, 415]),
+      response: answers({ 200: Taken }, [400, 401, 408, 415]),
     },
     config: { isUpload: true },
     onRequest: [bearer.opens(['admin', 'writer']), requireContentType(ndjson)],

@@ -64,6 +64,7 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
       summary: 'Sign out of the console',
       description:
         'Ends the session that the cookie stands for, and clears the cookie. Without a session it does no harm.',
+      security: [{ consoleSession: [] }, {}],
       response: answers({ 204: 'Signed out.' }),
     },
     handler: async (request, reply) => {

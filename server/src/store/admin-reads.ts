@@ -24,20 +24,24 @@ export class SqlAdminReads implements AdminReads {
     return (await this.#engine.read(...sql.page(list, values, place))) as R[];
   }
 
+  async #find<R>(statement: string, ...values: Value[]): Promise<R | undefined> {
+    return (await this.#engine.read(statement, ...values))[0] as R | undefined;
+  }
+
   listWorkspaces(place: ListPlace): Promise<WorkspaceListed[]> {
     return this.#list(sql.lists.workspaces, place);
   }
 
-  async hasWorkspace(id: string): Promise<boolean> {
-    return (await this.#engine.read(sql.findWorkspace, id)).length > 0;
+  findWorkspace(id: string): Promise<WorkspaceListed | undefined> {
+    return this.#find(sql.findWorkspace, id);
   }
 
   listApps(place: ListPlace): Promise<AppListed[]> {
     return this.#list(sql.lists.apps, place);
   }
 
-  async findApp(id: string): Promise<AppListed | undefined> {
-    return (await this.#engine.read(sql.findApp, id))[0] as AppListed | undefined;
+  findApp(id: string): Promise<AppListed | undefined> {
+    return this.#find(sql.findApp, id);
   }
 
   async listProviders(workspace_id: string, place: ListPlace): Promise<ProviderFound[]> {
@@ -60,12 +64,24 @@ export class SqlAdminReads implements AdminReads {
     return this.#list(sql.lists.datasets, place);
   }
 
+  findDataset(id: string): Promise<DatasetListed | undefined> {
+    return this.#find(sql.findDataset, id);
+  }
+
   listDocuments(dataset_id: string, place: ListPlace): Promise<DocumentListed[]> {
     return this.#list(sql.lists.documents, place, dataset_id);
   }
 
+  findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined> {
+    return this.#find(sql.findDocument, dataset_id, id);
+  }
+
   listSegments(dataset_id: string, document_id: string, place: ListPlace): Promise<SegmentListed[]> {
     return this.#list(sql.lists.segments, place, dataset_id, dataset_id, document_id);
+  }
+
+  findSegment(dataset_id: string, document_id: string, id: string): Promise<SegmentListed | undefined> {
+    return this.#find(sql.findSegment, dataset_id, dataset_id, document_id, id);
   }
 
   listChildChunks(dataset_id: string, segment_id: string, place: ListPlace): Promise<ChildChunk[]> {

@@ -36,28 +36,25 @@ const keys = `
 const apps = `
   SELECT a.id, a.workspace_id, w.name AS workspace_name, a.name, a.mode
   FROM apps a JOIN workspaces w ON w.id = a.workspace_id`;
+const workspaces = 'SELECT id, name FROM workspaces';
+const datasets = `
+  SELECT d.id, d.workspace_id, w.name AS workspace_name, d.name
+  FROM datasets d JOIN workspaces w ON w.id = d.workspace_id`;
+const documents = 'SELECT id, name FROM documents';
+const segments = `
+  SELECT s.id, s.position, s.content, (
+    SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ? AND c.segment_id = s.id
+  ) AS child_chunk_count
+  FROM segments s`;
 
 /** Those of small tables, which are on every node of a distributed database, are sorted; the others have an index each. */
 export const lists = {
-  workspaces: { select: 'SELECT id, name FROM workspaces', by: [sorted('name'), 'id'] },
+  workspaces: { select: workspaces, by: [sorted('name'), 'id'] },
   apps: { select: apps, by: [sorted('a.name'), 'a.id'] },
   providers: { select: 'SELECT position, doc FROM model_providers', where: ['workspace_id = ?'], by: ['position'] },
-  datasets: {
-    select: `
-      SELECT d.id, d.workspace_id, w.name AS workspace_name, d.name
-      FROM datasets d JOIN workspaces w ON w.id = d.workspace_id`,
-    by: [sorted('d.name'), 'd.id'],
-  },
-  documents: { select: 'SELECT id, name FROM documents', where: ['dataset_id = ?'], by: [sorted('name'), 'id'] },
-  segments: {
-    select: `
-      SELECT s.id, s.position, s.content, (
-        SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ? AND c.segment_id = s.id
-      ) AS child_chunk_count
-      FROM segments s`,
-    where: ['s.dataset_id = ?', 's.document_id = ?'],
-    by: ['s.position', 's.id'],
-  },
+  datasets: { select: datasets, by: [sorted('d.name'), 'd.id'] },
+  documents: { select: documents, where: ['dataset_id = ?'], by: [sorted('name'), 'id'] },
+  segments: { select: segments, where: ['s.dataset_id = ?', 's.document_id = ?'], by: ['s.position', 's.id'] },
   childChunks: {
     select: `
       SELECT id, segment_id, content, position, word_count, type, created_at, updated_at FROM child_chunks`,
@@ -75,9 +72,13 @@ export const lists = {
   keys: { select: keys, by: ['created_at', 'id'], descending: true },
 } satisfies Record<string, List>;
 
-export const findWorkspace = 'SELECT id FROM workspaces WHERE id = ?';
+export const findWorkspace = `${workspaces} WHERE id = ?`;
 export const findApp = `${apps} WHERE a.id = ?`;
 export const findKey = `${keys} WHERE id = ?`;
+export const findDataset = `${datasets} WHERE d.id = ?`;
+export const findDocument = `${documents} WHERE dataset_id = ? AND id = ?`;
+/** Parameters: the dataset twice, the document, the segment. */
+export const findSegment = `${segments} WHERE s.dataset_id = ? AND s.document_id = ? AND s.id = ?`;
 
 /** Parts that are not asked for are looked up by the empty id, which names nothing. See `knowledgeValues`. */
 export const findKnowledge = `
