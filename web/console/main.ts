@@ -1,4 +1,4 @@
-import { h, render, useEffect, useState } from '../shared/dom.ts';
+import { h, render, useEffect, useRef, useState } from '../shared/dom.ts';
 import { applyTheme } from '../shared/theme.ts';
 import { type ApiError, ask, whenSignedOut } from './parts/api.ts';
 import type { ConsoleSession } from './parts/types.ts';
@@ -12,6 +12,8 @@ function Console() {
   const [session, setSession] = useState<ConsoleSession | null>();
   const [failed, setFailed] = useState<{ what: string; error: ApiError; again: () => void }>();
   const [note, setNote] = useState<string>();
+  /** What is still being asked for when one leaves is refused: no reason to say that the session has ended. */
+  const isLeaving = useRef(false);
 
   const look = () => {
     setFailed(undefined);
@@ -25,22 +27,29 @@ function Console() {
   };
   useEffect(() => {
     whenSignedOut(() => {
-      setNote('You were signed out: the session or its key has ended.');
+      setNote(isLeaving.current ? 'You are signed out.' : 'You were signed out: the session or its key has ended.');
       setSession(null);
     });
     look();
   }, []);
 
+  const enter = (session: ConsoleSession) => {
+    isLeaving.current = false;
+    setSession(session);
+  };
   const signOut = () => {
+    isLeaving.current = true;
     setFailed(undefined);
     const left = () => {
       setNote('You are signed out.');
       setSession(null);
     };
-    ask('/console/session', { method: 'DELETE' }).then(left, (error: ApiError) =>
-      // 401: the session had ended by itself.
-      error.status === 401 ? left() : setFailed({ what: 'You are still signed in.', error, again: signOut }),
-    );
+    ask('/console/session', { method: 'DELETE' }).then(left, (error: ApiError) => {
+      // The session had ended by itself.
+      if (error.status === 401) return left();
+      isLeaving.current = false;
+      setFailed({ what: 'You are still signed in.', error, again: signOut });
+    });
   };
   const leave = () => mayLeave() && signOut();
   if (failed !== undefined) {
@@ -52,7 +61,7 @@ function Console() {
     );
   }
   if (session === undefined) return null;
-  return session === null ? h(SignIn, { enter: setSession, note }) : h(Shell, { session, leave });
+  return session === null ? h(SignIn, { enter, note }) : h(Shell, { session, leave });
 }
 
 applyTheme();
