@@ -52,6 +52,7 @@ export function Shell({ session, leave }: { session: ConsoleSession; leave: () =
         'div',
         { class: 'who' },
         h('span', { class: 'soft', title: `key ${session.key_id}` }, session.name || 'admin key'),
+        h('a', { href: '/docs' }, 'API'),
         h(ThemeChoice, null),
         h('button', { type: 'button', onClick: leave }, 'Sign out'),
       ),
