@@ -1,13 +1,22 @@
 // Records of the model providers of a workspace. Dify keeps no list of models in its database: its API is asked.
 //   node models.js https://dify.example.com/v1 KEY > models.ndjson      (an app key or a knowledge key)
 const [baseUrl, key] = process.argv.slice(2);
+const end = (words) => {
+  console.error(words);
+  process.exit(1);
+};
+if (key === undefined) end('usage: node models.js BASE_URL KEY > models.ndjson      (BASE_URL ends in /v1)');
+
 const types = ['llm', 'text-embedding', 'rerank', 'speech2text', 'tts', 'moderation'];
 const records = new Map();
 
 for (const type of types) {
   const headers = { authorization: `Bearer ${key}` };
-  const response = await fetch(`${baseUrl}/workspaces/current/models/model-types/${type}`, { headers });
-  if (!response.ok) throw new Error(`${type}: ${response.status} ${await response.text()}`);
+  const url = `${baseUrl}/workspaces/current/models/model-types/${type}`;
+  const response = await fetch(url, { headers }).catch((error) =>
+    end(`${url}: ${error.cause?.message ?? error.message}`),
+  );
+  if (response.status !== 200) end(`${url}: answered ${response.status}; usage: node models.js BASE_URL KEY`);
   for (const entry of (await response.json()).data) {
     const record = records.get(entry.provider) ?? {
       record: 'model_provider',

@@ -116,6 +116,24 @@ onEveryEngine('records out of a Dify database', (engine) => {
 });
 
 describe('docs/from-dify/models.js', () => {
+  const script = join(repository, 'docs', 'from-dify', 'models.js');
+
+  it('says in one line what is missing or what was answered', async () => {
+    const service = await startService('sqlite');
+    try {
+      for (const [args, words] of [
+        [[], /^usage: .*BASE_URL KEY.*\n$/],
+        [[service.base], /^usage: .*\n$/],
+        [[service.base, 'k'], /^http.*: answered 404; usage: .*\n$/],
+        [[`${service.base}/v1`, 'k'], /^http.*: answered 401; usage: .*\n$/],
+        [['nowhere', 'k'], /^nowhere.*\n$/],
+      ] as const)
+        await assert.rejects(promisify(execFile)(process.execPath, [script, ...args]), { code: 1, stderr: words });
+    } finally {
+      await service.close();
+    }
+  });
+
   it('gives the providers with the models of every type, as records', async () => {
     const service = await startService('sqlite');
     const copy = await startService('sqlite');
@@ -131,7 +149,6 @@ describe('docs/from-dify/models.js', () => {
       };
       const chat = { ...provider.models[0], model: 'chat-1', model_type: 'llm' };
       await service.load([records[0] ?? {}, key, { ...provider, models: [chat, ...provider.models] }]);
-      const script = join(repository, 'docs', 'from-dify', 'models.js');
       const { stdout } = await promisify(execFile)(process.execPath, [script, `${service.base}/v1`, tokens.dataset]);
       await copy.load([records[0] ?? {}, key, ...linesOf(stdout)]);
       for (const type of ['llm', 'text-embedding', 'rerank']) {

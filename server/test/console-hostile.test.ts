@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { openBrowser, openTab, signIn } from './browser.ts';
+import { checkAccess, openBrowser, openTab, signIn } from './browser.ts';
 import { makeWorld, message, ndjson, type Service, startService } from './harness.ts';
 import { waiting } from './rich-messages.ts';
 
@@ -74,5 +74,33 @@ describe('the console, with what nobody should write', () => {
     await page.getByText('not shown').waitFor();
     assert.equal(await page.getByText(/^Cost per day, /).count(), 6);
     assert.deepEqual(complaints, []);
+  });
+
+  it('says so where a view cannot be shown, keeps the other views, and tries again when asked or elsewhere', async () => {
+    const { page, complaints } = await visit('models');
+    const keys = /\/admin\/keys\?/;
+    const broken = page.getByRole('alert').getByText('This view cannot be shown');
+    const title = (name: string) => page.getByRole('heading', { name, exact: true });
+    await page.route(keys, (route) => route.fulfill({ json: { limit: 1, has_more: false, data: [null] } }));
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await broken.waitFor();
+    assert.match(complaints.join(), /TypeError/);
+    await page.getByRole('link', { name: 'Models' }).click();
+    await title('Models').waitFor();
+    assert.equal(await broken.count(), 0);
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await broken.waitFor();
+    await checkAccess(page);
+    await page.unroute(keys);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('for ever').waitFor();
+
+    await page.route(/\/conversations\?/, (route) => route.fulfill({ json: { data: [null] } }));
+    await page.goto(`/console#/conversations/${ids.app}`);
+    await broken.waitFor();
+    await page.unroute(/\/conversations\?/);
+    await page.goto(`/console#/conversations/${ids.app}/${ids.conversation}`);
+    await page.getByRole('link', { name: ids.conversation }).waitFor();
+    assert.equal(await broken.count(), 0);
   });
 });

@@ -223,9 +223,19 @@ describe('keys in the console', () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('revoking the key one is signed in with is warned of, and signs one out', async () => {
-    await row('you are signed in with it').getByRole('button', { name: 'Revoke' }).click();
+  it('revoking the key one is signed in with, the last admin key, is warned of, and signs one out', async () => {
+    const last = page.getByText('backscroll keys create --kind admin');
+    const own = row('you are signed in with it').getByRole('button', { name: 'Revoke' });
+    await own.click();
     await page.getByText('revoking it signs you out').waitFor();
+    assert.equal(await last.count(), 0);
+    await page.getByRole('button', { name: 'Keep it' }).click();
+    await row('second shift').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await row('second shift').filter({ hasText: 'revoked' }).waitFor();
+    await own.click();
+    await last.waitFor();
+    await checkAccess(page);
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('You were signed out').waitFor();
     assert.equal((await service.ask('GET', '/admin/keys', { key: admin })).status, 401);

@@ -3,7 +3,7 @@ import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { checkAccess, openBrowser, openTab, phone, signIn } from './browser.ts';
+import { checkAccess, openBrowser, openTab, phone, scrollsSideways, signIn } from './browser.ts';
 import { makeWorld, onEveryEngine, type Service, startService } from './harness.ts';
 
 onEveryEngine('the console', (engine) => {
@@ -104,6 +104,18 @@ onEveryEngine('the console', (engine) => {
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
     assert.equal(await views(page).getByRole('link', { name: 'Keys' }).getAttribute('aria-current'), 'page');
   });
+
+  it('leads to the reference and back, on a phone too', async () => {
+    const { page, complaints } = await openTab(browser, service.base, { viewport: phone });
+    await signIn(page, admin);
+    await page.getByRole('link', { name: 'API', exact: true }).click();
+    await page.getByRole('heading', { name: 'Backscroll' }).waitFor();
+    assert.ok(!(await scrollsSideways(page)));
+    await page.getByRole('link', { name: 'Console', exact: true }).click();
+    await views(page).waitFor();
+    assert.ok(!(await scrollsSideways(page)));
+    assert.deepEqual(complaints, []);
+  });
 });
 
 describe('a page whose files could not be read', () => {
@@ -150,6 +162,20 @@ describe('the files of the console', () => {
     }
     test.diagnostic(`${bytes} bytes in ${files.length + 1} files`);
     assert.ok(bytes < 150_000, `${bytes} bytes`);
+  });
+
+  it('200: are packed for those who take that alone', async () => {
+    for (const [accepted, encoding] of [
+      ['gzip;q=0', null],
+      ['br, GZIP; q=0.000', null],
+      ['x-gzip', null],
+      ['br, gzip;q=0.1', 'gzip'],
+      ['gzip , deflate', 'gzip'],
+    ] as const) {
+      const answer = await fetch(`${service.base}/console/main.js`, { headers: { 'accept-encoding': accepted } });
+      assert.equal(answer.headers.get('content-encoding'), encoding, accepted);
+      assert.match(await answer.text(), /import/);
+    }
   });
 
   it('404: a file that is not the page’s does not exist', async () => {

@@ -7,6 +7,7 @@ import { ModelsView } from './models/models.ts';
 import { hrefOf, readRoute, useRoute } from './parts/route.ts';
 import type { ConsoleSession } from './parts/types.ts';
 import { PulseView } from './pulse/pulse.ts';
+import { ViewBoundary } from './view-boundary.ts';
 
 const views = {
   conversations: { title: 'Conversations', view: ConversationsView },
@@ -51,10 +52,15 @@ export function Shell({ session, leave }: { session: ConsoleSession; leave: () =
         'div',
         { class: 'who' },
         h('span', { class: 'soft', title: `key ${session.key_id}` }, session.name || 'admin key'),
+        h('a', { href: '/docs' }, 'API'),
         h(ThemeChoice, null),
         h('button', { type: 'button', onClick: leave }, 'Sign out'),
       ),
     ),
-    h('main', { id: 'main', tabIndex: -1, ref: main }, h(view, { rest, session })),
+    h(
+      'main',
+      { id: 'main', tabIndex: -1, ref: main },
+      h(ViewBoundary, { key: name, place: hrefOf(name, ...rest) }, h(view, { rest, session })),
+    ),
   );
 }

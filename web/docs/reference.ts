@@ -47,6 +47,7 @@ export function Reference({ document: api }: { document: Document }) {
         'Menu',
       ),
       h('h1', null, h('a', { href: '#' }, 'Backscroll ', h('span', { class: 'soft' }, 'API reference'))),
+      h('a', { href: '/console' }, 'Console'),
       h(ThemeChoice, null),
     ),
     h(

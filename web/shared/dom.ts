@@ -4,6 +4,7 @@ export { Fragment, h, render } from 'preact';
 export {
   useCallback,
   useEffect,
+  useErrorBoundary,
   useId,
   useLayoutEffect,
   useMemo,

@@ -51,8 +51,17 @@ export function sendFile(request: FastifyRequest, reply: FastifyReply, { type, b
   reply.headers({ ...common, etag: `"${tag}"`, vary: 'accept-encoding' });
   if (holds(request.headers['if-none-match'], tag)) return reply.code(304).send();
   reply.header('content-type', type);
-  const takesGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
-  return takesGzip ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(bytes);
+  return takesGzip(request.headers['accept-encoding'])
+    ? reply.header('content-encoding', 'gzip').send(gzipped)
+    : reply.send(bytes);
+}
+
+/** Named, and not with a weight of 0, which refuses it. */
+function takesGzip(accepted = ''): boolean {
+  return accepted.split(',').some((one) => {
+    const [name = '', weight = ''] = one.split(';');
+    return name.trim().toLowerCase() === 'gzip' && !/^\s*q=0(?:\.0*)?\s*$/i.test(weight);
+  });
 }
 
 /** All modules are asked for at once, not one import after the other. */

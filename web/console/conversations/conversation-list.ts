@@ -1,9 +1,11 @@
-import { h, useEffect, useState } from '../../shared/dom.ts';
+import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
 import { hrefOf } from '../parts/route.ts';
 import type { Conversation } from '../parts/types.ts';
 import { counted, ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
+import { useKeptFocus } from './use-kept-focus.ts';
+import { useRefresh } from './use-refresh.ts';
 
 const typingMillis = 250;
 /** So many pixels before the end of the list, more of it is read. */
@@ -14,6 +16,14 @@ export function ConversationList({ app_id, chosen }: { app_id: string; chosen: s
   const [typed, setTyped] = useState('');
   const search = useSettled(typed.trim());
   const list = useList<Conversation>(pathOf(['admin', 'apps', app_id, 'conversations'], { search, limit: 50 }));
+  const box = useRef<HTMLDivElement>(null);
+  useRefresh(() => {
+    // Nothing moves under somebody who looks further down, nor among what they have found.
+    const isAtTop = box.current !== null && box.current.clientHeight > 0 && box.current.scrollTop === 0;
+    const isFree = typed === '' && search === '' && !list.isLoading && list.error === undefined;
+    return isAtTop && isFree ? list.refresh(({ id }) => id) : undefined;
+  });
+  useKeptFocus(box.current);
   const onScroll = ({ currentTarget }: Event) => {
     const { scrollTop, clientHeight, scrollHeight } = currentTarget as HTMLElement;
     if (scrollHeight - scrollTop - clientHeight < nearEnd && list.error === undefined) list.more();
@@ -43,7 +53,7 @@ export function ConversationList({ app_id, chosen }: { app_id: string; chosen: s
     ),
     h(
       'div',
-      { class: 'conversation-list', onScroll },
+      { class: 'conversation-list', ref: box, onScroll },
       list.rows.length > 0 &&
         h(
           'ul',

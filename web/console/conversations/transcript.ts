@@ -1,11 +1,11 @@
-import { h, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
+import { h, useLayoutEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
 import type { ApiError } from '../parts/api.ts';
 import { counted, ErrorNote } from '../parts/ui.ts';
 import { MessageView } from './message.ts';
 import { History, type Row } from './transcript-history.ts';
 import { Scroll } from './transcript-scroll.ts';
-
-const refreshMillis = 10_000;
+import { useKeptFocus } from './use-kept-focus.ts';
+import { useRefresh } from './use-refresh.ts';
 
 /** A conversation as a chat, from its newest end back. `total` is how many messages it is said to have. */
 export function Transcript({ path, total }: { path: readonly string[]; total: number }) {
@@ -48,7 +48,13 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
     };
   }, []);
   useLayoutEffect(() => scroll.settle());
-  useRefresh(scroll, setError);
+  const isStale = useRefresh(() => {
+    if (scroll.isReading) return undefined;
+    // What fails is tried again; only what will not mend itself is said at once.
+    return scroll
+      .refresh()
+      .catch((error: ApiError) => (error.status === 404 ? setError(error) : Promise.reject(error)));
+  });
   useKeptFocus(scroller.current);
 
   const again = () => {
@@ -95,6 +101,7 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
       h('div', { ref: below }),
       isEmpty && h('p', { class: 'soft empty' }, 'No messages yet.'),
     ),
+    h('p', { class: 'soft stale', role: 'status' }, isStale && 'Not up to date: the service cannot be reached.'),
     error && h('div', { class: 'trouble' }, h(ErrorNote, { error, retry: again })),
     h(
       'div',
@@ -124,32 +131,4 @@ function Item({ message, isFirst }: { row: Row; message: Row['message']; isFirst
       ),
     [message, isFirst],
   );
-}
-
-/** Asks for news while somebody can see the page, and at once when they come back to it. */
-function useRefresh(scroll: Scroll, fail: (error: ApiError) => void): void {
-  useEffect(() => {
-    let isAsking = false;
-    const refresh = async () => {
-      if (document.hidden || isAsking || scroll.isReading) return;
-      isAsking = true;
-      // A refresh that fails is tried again; only what will not mend itself is said.
-      await scroll.refresh().catch((error: ApiError) => error.status === 404 && fail(error));
-      isAsking = false;
-    };
-    const timer = setInterval(refresh, refreshMillis);
-    document.addEventListener('visibilitychange', refresh);
-    return () => {
-      clearInterval(timer);
-      document.removeEventListener('visibilitychange', refresh);
-    };
-  }, []);
-}
-
-/** Where the focus was on something that is drawn no more, it goes to the transcript, so that keys go on scrolling it. */
-function useKeptFocus(scroller: HTMLElement | null): void {
-  const hadFocus = scroller?.contains(document.activeElement) ?? false;
-  useLayoutEffect(() => {
-    if (hadFocus && document.activeElement === document.body) scroller?.focus({ preventScroll: true });
-  });
 }

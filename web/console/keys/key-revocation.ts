@@ -4,10 +4,10 @@ import type { Key } from '../parts/types.ts';
 import { Dialog, ErrorNote } from '../parts/ui.ts';
 import { titleOf } from './key-words.ts';
 
-type Props = { of: Key; isOwn: boolean; close: () => void; revoked: (key: Key) => void };
+type Props = { of: Key; isOwn: boolean; isLastAdmin: boolean; close: () => void; revoked: (key: Key) => void };
 
 /** Asks once more, by name: a revoked key stays revoked. */
-export function KeyRevocation({ of: key, isOwn, close, revoked }: Props) {
+export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: Props) {
   const [error, setError] = useState<ApiError>();
   const [isAsking, setAsking] = useState(false);
   const revoke = async () => {
@@ -32,6 +32,14 @@ export function KeyRevocation({ of: key, isOwn, close, revoked }: Props) {
     h('p', { class: 'soft' }, `${key.kind} key `, h('code', null, key.id)),
     isOwn &&
       h('p', { class: 'note warn' }, 'You are signed in with this very key: revoking it signs you out, here and now.'),
+    isLastAdmin &&
+      h(
+        'p',
+        { class: 'note warn' },
+        'No other admin key in the list is active. A new one is then made where the service runs, with ',
+        h('code', null, 'backscroll keys create --kind admin'),
+        '.',
+      ),
     h(ErrorNote, { error }),
     h(
       'div',

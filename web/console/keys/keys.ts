@@ -55,8 +55,20 @@ export function KeysView({ session }: ViewProps) {
     shown.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No key of this kind and state.'),
     h(ListEnd, { list, nothing: 'There are no keys yet.' }),
     asked === 'new' && h(KeyCreation, { close, created: list.reload }),
-    typeof asked === 'object' && h(KeyRevocation, { of: asked, isOwn: asked.id === session.key_id, close, revoked }),
+    typeof asked === 'object' &&
+      h(KeyRevocation, {
+        of: asked,
+        isOwn: asked.id === session.key_id,
+        isLastAdmin: isLastAdmin(asked, list.rows, now),
+        close,
+        revoked,
+      }),
   );
+}
+
+function isLastAdmin(key: Key, rows: readonly Key[], now: number): boolean {
+  const admins = rows.filter((row) => row.kind === 'admin' && stateOf(row, now) === 'active');
+  return admins.length === 1 && admins[0]?.id === key.id;
 }
 
 function counted(shown: number, rows: number, hasMore: boolean): string {

@@ -11,13 +11,15 @@ export type List<T> = {
   more: () => void;
   /** Begins anew, as after a change. */
   reload: () => void;
+  /** Lays the first page, read anew, over what is there, without a word. */
+  refresh(idOf: (row: T) => string): Promise<void>;
   /** Puts rows that were changed in the place of what they were. */
   change(change: (row: T) => T): void;
 };
 
 /** The rows of a list of the service, page after page. `path` undefined: not yet to be asked. */
 export function useList<T>(path: string | undefined): List<T> {
-  const [state, setState] = useState<{ rows: T[]; cursor: string | null; hasMore: boolean }>(empty);
+  const [state, setState] = useState<Rows<T>>(empty);
   const [isLoading, setLoading] = useState(path !== undefined);
   const [error, setError] = useState<ApiError>();
   const [turn, setTurn] = useState(0);
@@ -58,15 +60,35 @@ export function useList<T>(path: string | undefined): List<T> {
     if (state.hasMore && !isLoading) void load(state.cursor);
   }, [state, isLoading, load]);
   const reload = useCallback(() => setTurn((turn) => turn + 1), []);
+  const refresh = useCallback(
+    async (idOf: (row: T) => string) => {
+      if (path === undefined) return;
+      const { signal } = (asking.current = new AbortController());
+      const { body } = await ask<Page<T>>(path, { signal });
+      setState((state) => laidOver(body, state, idOf));
+    },
+    [path],
+  );
   const change = useCallback(
     (change: (row: T) => T) => setState(({ rows, ...rest }) => ({ rows: rows.map(change), ...rest })),
     [],
   );
-  return { rows: state.rows, hasMore: state.hasMore, isLoading, error, more, reload, change };
+  return { rows: state.rows, hasMore: state.hasMore, isLoading, error, more, reload, refresh, change };
 }
 
-function empty<T>() {
-  return { rows: [] as T[], cursor: null as string | null, hasMore: false };
+type Rows<T> = { rows: T[]; cursor: string | null; hasMore: boolean };
+
+function empty<T>(): Rows<T> {
+  return { rows: [], cursor: null, hasMore: false };
+}
+
+/** The first page before the rows of later ones, where it still reaches them; else alone, and they are read again. */
+function laidOver<T>({ data, next_cursor, has_more }: Page<T>, old: Rows<T>, idOf: (row: T) => string): Rows<T> {
+  const ids = data.map(idOf);
+  const at = old.rows.findIndex((row) => idOf(row) === ids.at(-1));
+  const meets = at >= 0 && at < data.length && data.length < old.rows.length;
+  if (!meets) return { rows: data, cursor: next_cursor, hasMore: has_more };
+  return { ...old, rows: [...data, ...old.rows.filter((row) => !ids.includes(idOf(row)))] };
 }
 
 function withCursor(path: string, cursor: string | null): string {
