@@ -6,7 +6,7 @@ import { startService } from '../test/harness.ts';
 const conversation = 'conversations/3ccf2629-6bc4-4b26-9774-7084d2d1a2c9/abde975c-1f8d-4221-9ba1-35bb1bcee975';
 const segment =
   'knowledge/99c3347d-f3ad-4d0e-8b28-833bdfae48c2/5472522e-dd15-42d1-b208-958d8ab250ed/f31b80d8-0bc6-4049-abe7-30c8ff6a73e6';
-const viewport = { width: 1120, height: 660 };
+const viewport = { width: 1120, height: 690 };
 const into = new URL('../../docs/', import.meta.url).pathname;
 
 const service = await startService('sqlite', { LOG_LEVEL: 'silent' });

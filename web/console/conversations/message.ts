@@ -67,7 +67,7 @@ const short = (id: string) => h('code', null, id.slice(0, 8));
 
 function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
   const isLiked = rating === 'like';
-  return h('span', { class: `badge ${isLiked ? 'good' : 'bad'}` }, isLiked ? '👍 liked' : '👎 disliked');
+  return h('span', { class: `badge ${isLiked ? 'good' : 'bad'}` }, isLiked ? 'liked' : 'disliked');
 }
 
 function Figures({ message }: { message: Message }) {
