@@ -106,8 +106,10 @@ describe('the console, kept up to date', () => {
     asked.length = 0;
     await refresh(page, messages);
     assert.deepEqual(asked, []);
+    await page.evaluate("document.querySelector('.conversation-list').scrollTop = 10");
     await page.getByRole('button', { name: 'Clear' }).click();
     await entries(page).nth(49).waitFor();
+    // It begins at the top again.
     await refresh(page, list);
   });
 });

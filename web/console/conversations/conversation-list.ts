@@ -1,4 +1,4 @@
-import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
 import { hrefOf } from '../parts/route.ts';
 import type { Conversation } from '../parts/types.ts';
@@ -17,6 +17,8 @@ export function ConversationList({ app_id, chosen }: { app_id: string; chosen: s
   const search = useSettled(typed.trim());
   const list = useList<Conversation>(pathOf(['admin', 'apps', app_id, 'conversations'], { search, limit: 50 }));
   const box = useRef<HTMLDivElement>(null);
+  // What is found is looked at from its beginning.
+  useLayoutEffect(() => box.current?.scrollTo(0, 0), [search, app_id]);
   useRefresh(() => {
     // Nothing moves under somebody who looks further down, nor among what they have found.
     const isAtTop = box.current !== null && box.current.clientHeight > 0 && box.current.scrollTop === 0;
