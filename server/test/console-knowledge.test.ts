@@ -58,6 +58,7 @@ describe('knowledge in the console', () => {
     await entry.getByText('13 words').waitFor();
     await entry.getByText(`${(100_000 - text.length).toLocaleString('en')} characters left`).waitFor();
     await button('Review').click();
+    await button('Save').waitFor();
     assert.deepEqual(await entry.locator('del').allTextContents(), ['ninety']);
     assert.deepEqual(await entry.locator('ins').allTextContents(), ['one hundred', ' 水开了。']);
     assert.equal((await scene.read(2)).type, 'automatic', 'nothing is saved before');
@@ -126,6 +127,7 @@ describe('knowledge in the console', () => {
     await entry.getByText('From revision 1 to what stands now: 9 words removed, 2 added.').waitFor();
     await revisions.nth(0).click();
     await button('Restore revision 2').click();
+    await button('Save').waitFor();
     assert.deepEqual(await entry.locator('ins').allTextContents(), ['second↵\r\n']);
     await scene.editElsewhere(10, 'fourth text');
     await button('Save').click();
