@@ -44,6 +44,7 @@ describe('what is written in the console', () => {
     assert.equal(await field.inputValue(), 'mine of six');
     await field.fill('theirs and mine of six');
     await button('Review').click();
+    await button('Save').waitFor();
     assert.deepEqual(await entry.locator('ins').allTextContents(), ['and mine ']);
     await button('Save').click();
     await entry.getByText('Saved.').waitFor();
