@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { newEntryId } from '../server/src/domain/audit.ts';
-import { writeEntry } from '../server/src/store/audit.ts';
-import { Connection } from '../server/src/store/sqlite-connection.ts';
-import { keepRevision, replaceChildChunk } from '../server/src/store/sqlite-statements.ts';
+import { writeEntry } from '../server/src/store/accounting/audit.ts';
+import { Connection } from '../server/src/store/sqlite/connection.ts';
+import { keepRevision, replaceChildChunk } from '../server/src/store/sqlite/statements.ts';
 import { chunkId, dataset_id, editText } from './data.ts';
 import { chunks } from './embedded.ts';
 import { serveHelper } from './servers.ts';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { findPage } from '../server/src/store/postgres-statements.ts';
+import { findPage } from '../server/src/store/postgres/statements.ts';
 import { app_id, conversationId, messageId } from './data.ts';
 import { shape } from './embedded.ts';
 import { anyPlace, pageMessages } from './reads.ts';

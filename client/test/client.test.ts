@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { makeTenant, makeWorld, message, type Service, startService } from '../../server/test/harness.ts';
+import { makeTenant, makeWorld, message, type Service, startService } from '../../server/test/support/harness.ts';
 import { ApiError, Backscroll, BackscrollError, type ModelType, TooManyRequests } from '../src/index.ts';
 
 const { one, other, records } = makeWorld();

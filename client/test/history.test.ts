@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { makeTenant, message, type Service, startService } from '../../server/test/harness.ts';
+import { makeTenant, message, type Service, startService } from '../../server/test/support/harness.ts';
 import { Aborted, Backscroll, type Fetch, NotFound } from '../src/index.ts';
 
 const tenant = makeTenant();

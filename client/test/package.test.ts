@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { loadStarter } from '../../server/src/cli/starter.ts';
-import { type Service, startService } from '../../server/test/harness.ts';
+import { type Service, startService } from '../../server/test/support/harness.ts';
 
 const run = promisify(execFile);
 const here = fileURLToPath(new URL('..', import.meta.url));
@@ -86,7 +86,7 @@ describe('the package', () => {
       assert.equal(stdout.split('\n').filter((line) => line.includes(' -> ')).length >= 45, true, 'the whole history');
       assert.equal(stderr, '', node);
     }
-    const edited = await service.ask('GET', chunkPathOf(program), { key: /dataset-[\w-]+/.exec(program)?.[0] });
+    const edited = await service.request('GET', chunkPathOf(program), { key: /dataset-[\w-]+/.exec(program)?.[0] });
     assert.match(edited.body.data.content, /Keep the screw\./);
   });
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { browserModule } from '../src/http/browser-module.ts';
+import { browserModule } from '../src/http/pages/browser-module.ts';
 
 /** Puts the pages into the build, ready for the browser, by the same function that serves them from a checkout. */
 const from = new URL('../../web/', import.meta.url);

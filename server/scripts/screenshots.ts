@@ -1,6 +1,6 @@
 import { loadStarter } from '../src/cli/starter.ts';
-import { openBrowser, openTab, signIn } from '../test/browser.ts';
-import { startService } from '../test/harness.ts';
+import { openBrowser, openTab, signIn } from '../test/support/browser.ts';
+import { startService } from '../test/support/harness.ts';
 
 /** The pictures of the README, taken of a service with the starter records. */
 const conversation = 'conversations/3ccf2629-6bc4-4b26-9774-7084d2d1a2c9/abde975c-1f8d-4221-9ba1-35bb1bcee975';

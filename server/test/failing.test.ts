@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { newFolder, newScope, repository } from './cli-helpers.ts';
+import { newFolder, newScope, repository } from './support/cli-helpers.ts';
 
 const scope = newScope();
 after(scope.end);

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, it } from 'node:test';
-import { browserModule } from '../src/http/browser-module.ts';
-import { repository } from './cli-helpers.ts';
+import { browserModule } from '../src/http/pages/browser-module.ts';
+import { repository } from './support/cli-helpers.ts';
 
 const source = join(repository, 'server', 'src');
 const read = (path: string): string => readFileSync(path, 'utf8');
@@ -141,7 +141,9 @@ describe('the source', () => {
 
   it('has no dead file', () => {
     // Threads are started by the names of their files.
-    const threads = ['sqlite-writer', 'check-thread', 'backup-thread'].map((name) => `store/${name}.ts`);
+    const threads = ['sqlite/writer-thread', 'records/validation-thread', 'sqlite/backup-thread'].map(
+      (name) => `store/${name}.ts`,
+    );
     assert.deepEqual(unreached(modules, ['cli/main.ts', ...threads]), []);
   });
 

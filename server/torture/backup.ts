@@ -2,9 +2,9 @@ import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, newFolder, newScope, run, serve } from '../test/cli-helpers.ts';
-import { makeWorld, message, ndjson } from '../test/harness.ts';
-import { count, type Experiment, type Finding, type Say } from './experiment.ts';
+import { ask, newFolder, newScope, run, serve } from '../test/support/cli-helpers.ts';
+import { makeWorld, message, ndjson } from '../test/support/harness.ts';
+import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
 
 /**
  * A service is written to without a pause while backups are taken of it. Every write is one import that adds the same

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newScope, type Scope, type Serving } from '../test/cli-helpers.ts';
-import { FaultyPostgres, onDatabase } from '../test/faulty-postgres.ts';
-import { message, ndjson } from '../test/harness.ts';
-import { Client, type Told } from './client.ts';
-import { auditServed, Commands } from './commands.ts';
-import { count, type Experiment, type Finding, type Say, some } from './experiment.ts';
-import { type Installation, install } from './installation.ts';
-import { Ledger } from './ledger.ts';
-import { startLoad } from './load.ts';
+import { newScope, type Scope, type Serving } from '../test/support/cli-helpers.ts';
+import { FaultyPostgres, onDatabase } from '../test/support/faulty-postgres.ts';
+import { message, ndjson } from '../test/support/harness.ts';
+import { Client, type Told } from './support/client.ts';
+import { auditServed, Commands } from './support/commands.ts';
+import { count, type Experiment, type Finding, type Say, some } from './support/experiment.ts';
+import { type Installation, install } from './support/installation.ts';
+import { Ledger } from './support/ledger.ts';
+import { startLoad } from './support/load.ts';
 
 export type PostgresCrashOptions = {
   /** Of the database; the service itself is killed as well after every fourth. */

@@ -2,13 +2,13 @@ import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newScope, run, type Scope, type Serving } from '../test/cli-helpers.ts';
-import { Client } from './client.ts';
-import { auditServed, Commands } from './commands.ts';
-import { count, type Experiment, type Finding, type Say, some } from './experiment.ts';
-import { fileOf, type Installation, install, numberOf } from './installation.ts';
-import { Ledger } from './ledger.ts';
-import { startLoad } from './load.ts';
+import { newScope, run, type Scope, type Serving } from '../test/support/cli-helpers.ts';
+import { Client } from './support/client.ts';
+import { auditServed, Commands } from './support/commands.ts';
+import { count, type Experiment, type Finding, type Say, some } from './support/experiment.ts';
+import { fileOf, type Installation, install, numberOf } from './support/installation.ts';
+import { Ledger } from './support/ledger.ts';
+import { startLoad } from './support/load.ts';
 
 export type CrashOptions = {
   kills: number;
@@ -152,7 +152,7 @@ function findingsOf({ ledgers, lost, torn, readyMillis, killed, integrity, lefto
     },
     {
       promise: 'until it is killed, every answer is 200 or 503',
-      measured: `${sum(({ answers }) => answers[200])} times 200, ${sum(({ answers }) => answers[503])} times 503, ${wrong.length} others${some(wrong)}`,
+      measured: `${sum(({ answers: responses }) => responses[200])} times 200, ${sum(({ answers: responses }) => responses[503])} times 503, ${wrong.length} others${some(wrong)}`,
       holds: wrong.length === 0,
     },
     {

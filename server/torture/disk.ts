@@ -3,10 +3,19 @@ import { chmodSync, closeSync, fstatSync, ftruncateSync, openSync, readdirSync, 
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { ask, newFolder, newScope, type Ran, run, type Scope, serve, withFilesUpTo } from '../test/cli-helpers.ts';
-import { makeWorld, message, ndjson } from '../test/harness.ts';
-import { Client } from './disk-client.ts';
-import { count, type Experiment, type Finding } from './experiment.ts';
+import {
+  ask,
+  newFolder,
+  newScope,
+  type Ran,
+  run,
+  type Scope,
+  serve,
+  withFilesUpTo,
+} from '../test/support/cli-helpers.ts';
+import { makeWorld, message, ndjson } from '../test/support/harness.ts';
+import { Client } from './support/disk-client.ts';
+import { count, type Experiment, type Finding } from './support/experiment.ts';
 
 type Place = Parameters<typeof run>[1];
 

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { ask, newFolder, newScope, run, type Serving, serve } from '../test/cli-helpers.ts';
-import { makeWorld, message, ndjson } from '../test/harness.ts';
-import { count, type Experiment, type Finding, type Say } from './experiment.ts';
+import { ask, newFolder, newScope, run, type Serving, serve } from '../test/support/cli-helpers.ts';
+import { makeWorld, message, ndjson } from '../test/support/harness.ts';
+import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
 
 type Person = ReturnType<typeof makePerson>;
 
@@ -135,7 +135,7 @@ export async function erase(
         if (status !== 404) left.push(`a page of ${id}`);
       }
     }
-    const { answers, faults } = await traffic.end();
+    const { answers: responses, faults } = await traffic.end();
     await done(['backup', 'backup.db'], cwd);
     await done(['export', 'export.ndjson'], cwd);
     const copies = erased.flatMap(({ mark }) => filesWith(cwd, mark));
@@ -156,8 +156,8 @@ export async function erase(
       },
       {
         promise: 'readers and writers go on during a purge',
-        measured: `${count(answers)} answers, ${faults.length} of them faulty${faults[0] === undefined ? '' : `: ${faults[0]}`}`,
-        holds: answers > 0 && faults.length === 0,
+        measured: `${count(responses)} answers, ${faults.length} of them faulty${faults[0] === undefined ? '' : `: ${faults[0]}`}`,
+        holds: responses > 0 && faults.length === 0,
       },
       {
         promise: 'a backup and an export after a purge do not hold the text, and hold the rest',
@@ -175,12 +175,12 @@ type Busy = { app: string; admin: string; knowledge: string; path: string; stays
 /** Reads pages and whole exports of who stays, and writes, until it is ended. A write may be turned away for a while. */
 function keepBusy({ base }: Serving, { app, admin, knowledge, path, stays }: Busy, readers: number) {
   let isBusy = true;
-  let answers = 0;
+  let responses = 0;
   const faults: string[] = [];
   const loop = async (turn: (at: number) => Promise<string | undefined>) => {
     for (let at = 0; isBusy; at += 1) {
       const fault = await turn(at);
-      answers += 1;
+      responses += 1;
       if (fault !== undefined) faults.push(fault);
     }
   };
@@ -202,7 +202,7 @@ function keepBusy({ base }: Serving, { app, admin, knowledge, path, stays }: Bus
     end: async () => {
       isBusy = false;
       await loops;
-      return { answers, faults };
+      return { answers: responses, faults };
     },
   };
 }

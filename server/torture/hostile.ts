@@ -1,12 +1,12 @@
-import { ask, newFolder, newScope, run, type Serving, serve } from '../test/cli-helpers.ts';
-import { type Engine, engines, ndjson, newDatabaseUrl } from '../test/harness.ts';
-import { count, type Experiment, type Finding, type Say } from './experiment.ts';
-import { converse } from './hostile-client.ts';
-import { judge } from './hostile-judge.ts';
-import { type Known, makeExchange, makeSilent, type Source } from './hostile-requests.ts';
-import type { Exchange } from './hostile-shot.ts';
-import { type HostileWorld, makeHostileWorld } from './hostile-world.ts';
-import { type Memory, measurable, measureMemory, memoryFinding, showMemory } from './memory.ts';
+import { ask, newFolder, newScope, run, type Serving, serve } from '../test/support/cli-helpers.ts';
+import { type Engine, engines, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
+import { converse } from './hostile/client.ts';
+import { judge } from './hostile/judge.ts';
+import { type Known, makeExchange, makeSilent, type Source } from './hostile/requests.ts';
+import type { Exchange } from './hostile/shot.ts';
+import { type HostileWorld, makeHostileWorld } from './hostile/world.ts';
+import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
+import { type Memory, measurable, measureMemory, memoryFinding, showMemory } from './support/memory.ts';
 
 type HostileOptions = {
   engine: Engine;
@@ -136,15 +136,15 @@ class Tally {
   }
 
   take(exchange: Exchange, outcome: Awaited<ReturnType<typeof converse>>, name: string): void {
-    const { faults, answers } = judge(exchange, outcome);
+    const { faults, answers: responses } = judge(exchange, outcome);
     this.#connections += 1;
-    this.requests += answers.length;
+    this.requests += responses.length;
     if (exchange.end !== 'silent') this.#millisMax = Math.max(this.#millisMax, outcome.millis);
     for (const fault of faults) {
       this.faults.push(`seed ${this.#seed}, ${name}: ${fault}`);
       if (this.faults.length <= 20) this.#say(`seed ${this.#seed}, ${name}: ${fault}`);
     }
-    for (const [index, { status }] of answers.entries()) {
+    for (const [index, { status }] of responses.entries()) {
       this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
       const { mark, isStored } = exchange.shots[index] ?? {};
       if (mark === undefined) continue;

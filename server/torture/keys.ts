@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { keyKinds } from '../src/contract/record.ts';
 import { makeSecret } from '../src/domain/secret.ts';
-import { newFolder, newScope, run, type Serving, serve } from '../test/cli-helpers.ts';
-import { type Engine, engines, makeWorld, message, ndjson, newDatabaseUrl } from '../test/harness.ts';
-import { count, type Experiment, type Finding, type Say } from './experiment.ts';
+import { newFolder, newScope, run, type Serving, serve } from '../test/support/cli-helpers.ts';
+import { type Engine, engines, makeWorld, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
+import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
 
 /** How much of it: guesses from each address, and seconds of hammering with a limited key. */
 export type KeyAttack = { engine: Engine; addresses: number; guesses: number; hammerSeconds: number };

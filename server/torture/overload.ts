@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { loadCount } from '../../bench/load.ts';
-import { ask, newFolder, newScope, run, serve } from '../test/cli-helpers.ts';
-import { chunkPath, type Engine, makeWorld, message, ndjson, newDatabaseUrl } from '../test/harness.ts';
-import { count, type Experiment, type Finding, type Say } from './experiment.ts';
-import type { Flood, Flooded } from './overload-client.ts';
+import { ask, newFolder, newScope, run, serve } from '../test/support/cli-helpers.ts';
+import { chunkPath, type Engine, makeWorld, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
+import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
+import type { Flood, Flooded } from './support/overload-client.ts';
 
 const connections = 4_000;
 const calmConnections = 32;
@@ -130,7 +130,7 @@ async function measureCalm(port: number, requests: readonly string[]): Promise<n
 }
 
 function startFlood(workerData: Flood): Promise<Flooded> {
-  const worker = new Worker(new URL('./overload-client.ts', import.meta.url), { workerData });
+  const worker = new Worker(new URL('./support/overload-client.ts', import.meta.url), { workerData });
   return new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
 }
 

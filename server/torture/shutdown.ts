@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../src/contract/limits.ts';
-import { newScope, type Serving } from '../test/cli-helpers.ts';
-import { type Engine, engines, message, ndjson, newDatabaseUrl } from '../test/harness.ts';
-import { Client } from './client.ts';
-import { count, type Experiment, type Finding, type Say, some } from './experiment.ts';
-import { type Installation, install, text } from './installation.ts';
-import { type Append, audit, type Edits, Ledger, replacing } from './ledger.ts';
-import { bytesOf, type Heard, Wire } from './wire.ts';
+import { newScope, type Serving } from '../test/support/cli-helpers.ts';
+import { type Engine, engines, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
+import { Client } from './support/client.ts';
+import { count, type Experiment, type Finding, type Say, some } from './support/experiment.ts';
+import { type Installation, install, text } from './support/installation.ts';
+import { type Append, audit, type Edits, Ledger, replacing } from './support/ledger.ts';
+import { bytesOf, type Heard, Wire } from './support/wire.ts';
 
 export type ShutdownOptions = { rounds: number; say?: Say };
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { newFolder, newScope, run, serve } from '../test/cli-helpers.ts';
-import { type Engine, engines, ndjson, newDatabaseUrl } from '../test/harness.ts';
-import { count, type Experiment, type Finding, type Say } from './experiment.ts';
-import { Random } from './random.ts';
-import { parseAnswers } from './raw-answers.ts';
-import { type Arm, arms, makeTimingWorld, type Probe, type Request } from './timing-world.ts';
+import { newFolder, newScope, run, serve } from '../test/support/cli-helpers.ts';
+import { type Engine, engines, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
+import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
+import { Random } from './support/random.ts';
+import { parseAnswers } from './support/raw-responses.ts';
+import { type Arm, arms, makeTimingWorld, type Probe, type Request } from './support/timing-world.ts';
 
 /**
  * Whether the time that an answer takes tells what exists. Requests of all arms come in random order, one after another.
@@ -127,11 +127,11 @@ class TimedClient {
     const bytes = Buffer.from(text);
     const began = process.hrtime.bigint();
     socket.write(bytes);
-    const [answer] = (await once(socket, 'data')) as [Buffer];
+    const [response] = (await once(socket, 'data')) as [Buffer];
     const micros = Number(process.hrtime.bigint() - began) / 1000;
-    const { answers, rest } = parseAnswers(answer, () => false, false);
-    const [{ status } = { status: 0 }] = answers;
-    if (rest.length > 0 || (status !== 404 && status !== 401)) throw new Error(`${method} ${path}: ${answer}`);
+    const { answers: responses, rest } = parseAnswers(response, () => false, false);
+    const [{ status } = { status: 0 }] = responses;
+    if (rest.length > 0 || (status !== 404 && status !== 401)) throw new Error(`${method} ${path}: ${response}`);
     return micros;
   }
 

@@ -1,7 +1,7 @@
-import { latestVersion } from '../src/store/schema.ts';
-import { newFolder, newScope, run, type Scope } from '../test/cli-helpers.ts';
-import { type Engine, engines } from '../test/harness.ts';
-import { type Experiment, type Finding, type Say, some } from './experiment.ts';
+import { latestVersion } from '../src/store/schema/schema.ts';
+import { newFolder, newScope, run, type Scope } from '../test/support/cli-helpers.ts';
+import { type Engine, engines } from '../test/support/harness.ts';
+import { type Experiment, type Finding, type Say, some } from './support/experiment.ts';
 import {
   buildAt,
   copyOf,
@@ -12,7 +12,7 @@ import {
   rowsOf,
   shapeOf,
   versionOf,
-} from './schema-steps.ts';
+} from './support/schema-steps.ts';
 
 export type UpgradeOptions = {
   /** Rounds from each older schema to the latest, and from nothing. */

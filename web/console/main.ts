@@ -1,9 +1,9 @@
 import { h, render, useEffect, useRef, useState } from '../shared/dom.ts';
 import { applyTheme } from '../shared/theme.ts';
 import { type ApiError, ask, whenSignedOut } from './parts/api.ts';
+import { mayLeave } from './parts/drafts.ts';
 import type { ConsoleSession } from './parts/types.ts';
 import { ErrorNote } from './parts/ui.ts';
-import { mayLeave } from './parts/unsaved.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { databaseOf } from '../store/open.ts';
+import { regularFile, requireOther, writeWhole } from './atomic-file.ts';
 import { type Command, parse, print, showLine, Usage } from './command.ts';
-import { regularFile, requireOther, writeWhole } from './whole-file.ts';
 
 const progressMillis = 200;
 

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { KeyListed } from '../contract/admin.ts';
+import type { ListedKey } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { type KeyKind, keyKinds } from '../contract/record.ts';
@@ -120,7 +120,7 @@ async function list(argv: string[], config: Config): Promise<number> {
   return 0;
 }
 
-const rowOf = (key: KeyListed): string[] => [
+const rowOf = (key: ListedKey): string[] => [
   key.id,
   key.kind,
   visible(key.name) || '-',
@@ -131,7 +131,7 @@ const rowOf = (key: KeyListed): string[] => [
   timeOf(key.last_used_at),
 ];
 
-function reachOf({ kind, app_id, workspace_id, dataset_ids }: KeyListed): string {
+function reachOf({ kind, app_id, workspace_id, dataset_ids }: ListedKey): string {
   if (kind === 'admin') return 'everything';
   if (kind !== 'knowledge') return `app ${app_id}`;
   return dataset_ids === null ? `workspace ${workspace_id}` : `datasets ${dataset_ids.join(' ')}`;

@@ -1,13 +1,13 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { commandLine } from '../domain/check-references.ts';
 import { importRecords } from '../domain/import-records.ts';
 import type { RecordSource } from '../domain/read-lines.ts';
-import { commandLine } from '../domain/references.ts';
 import type { ImportProgress } from '../domain/store.ts';
 import { databaseOf } from '../store/open.ts';
+import { regularFile, requireOther, writeWhole } from './atomic-file.ts';
 import { type Command, epochSeconds, parse, print, showLine, Usage, withStore } from './command.ts';
-import { regularFile, requireOther, writeWhole } from './whole-file.ts';
 
 const readBytes = 524_288;
 const progressMillis = 200;

@@ -2,15 +2,15 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import type { Config } from '../config.ts';
 import { limits } from '../contract/limits.ts';
-import { KeyUse } from '../domain/key-use.ts';
+import { LastUsed } from '../domain/last-used.ts';
 import type { Store } from '../domain/store.ts';
 import { buildApp } from '../http/app.ts';
-import type { App } from '../http/routes.ts';
+import type { App } from '../http/route-types.ts';
 import { type Database, databaseOf } from '../store/open.ts';
+import { BufferedLog } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
-import { LogLines } from './log-lines.ts';
+import { startMaintenance } from './maintenance.ts';
 import { loadStarter, type Secrets, welcome } from './starter.ts';
-import { startUpkeep } from './upkeep.ts';
 
 export const serveCommand: Command = {
   help: `Usage: backscroll serve [--starter]
@@ -24,7 +24,7 @@ Options:
 
   run: async (argv, config) => {
     const { values } = parse(argv, { starter: { type: 'boolean' } }, { max: 0 });
-    const lines = new LogLines();
+    const lines = new BufferedLog();
     const logger = pino({ level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines);
     const database = databaseOf(config);
     for (const { version, name } of await database.migrate(epochSeconds())) logger.info({ version, name }, 'migrated');
@@ -32,10 +32,10 @@ Options:
     logger.info({ database: database.place }, 'opened');
     try {
       const secrets = values.starter ? await startFresh(database, store) : undefined;
-      const uses = new KeyUse();
+      const uses = new LastUsed();
       const app = await buildApp({ ...config, store, logger, lines, uses, clock: Date.now });
       const base = await listen(app, config);
-      const upkeep = startUpkeep({ ...config, store, uses, logger });
+      const upkeep = startMaintenance({ ...config, store, uses, logger });
       lines.flush();
       if (values.starter) print(secrets ? welcome(base, secrets) : welcomeBack(base));
       const signal = await stopSignal();

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type KeyKind, keyKinds } from '../contract/record.ts';
+import { commandLine } from '../domain/check-references.ts';
 import { importRecords } from '../domain/import-records.ts';
-import { commandLine } from '../domain/references.ts';
 import { makeSecret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { epochSeconds } from './command.ts';

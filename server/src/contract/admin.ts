@@ -109,7 +109,7 @@ const reach = {
 };
 
 /** Everything but what could open something. */
-export const KeyListed = shape(
+export const ListedKey = shape(
   {
     id: id('Key ID.'),
     kind: choice(keyKinds, 'What the key opens.'),
@@ -122,7 +122,7 @@ export const KeyListed = shape(
   },
   { title: 'Key', description: 'A key, without its secret.' },
 );
-export type KeyListed = Static<typeof KeyListed>;
+export type ListedKey = Static<typeof ListedKey>;
 
 /** Which of them go with which kind is the domain's to say. */
 export const NewKey = Type.Object({

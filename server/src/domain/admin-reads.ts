@@ -2,7 +2,7 @@ import type {
   AppListed,
   DatasetListed,
   DocumentListed,
-  KeyListed,
+  ListedKey,
   ProviderListed,
   RevisionListed,
   SegmentListed,
@@ -62,6 +62,6 @@ export interface AdminReads {
   listRevisions(dataset_id: string, child_chunk_id: string, place: ListPlace): Promise<RevisionListed[]>;
 
   /** Newest first. */
-  listKeys(place: ListPlace): Promise<KeyListed[]>;
-  findKey(id: string): Promise<KeyListed | undefined>;
+  listKeys(place: ListPlace): Promise<ListedKey[]>;
+  findKey(id: string): Promise<ListedKey | undefined>;
 }

@@ -19,7 +19,7 @@ export type AuditEntry = {
 export type Author = { key_id: string | null; action: 'import' | 'create'; now: number };
 
 /** Entries from the newest backwards: those older than the entry `before`, not older than `since` in seconds. */
-export type AuditQuestion = {
+export type AuditQuery = {
   before: string | undefined;
   since: number;
   key_id: string | undefined;

@@ -3,7 +3,7 @@ import { canonicalId } from '../contract/primitives.ts';
 import { invalidParam } from './errors.ts';
 import type { Prepared } from './prepared-record.ts';
 import { digestOf, makeSecret } from './secret.ts';
-import type { Intake, Known, Referable, Store } from './store.ts';
+import type { Intake, Referable, ReferenceTarget, Store } from './store.ts';
 
 /** What a new key is to open. */
 export type KeyWanted = { name: string; expires_at: number | null } & (
@@ -52,14 +52,14 @@ async function findReach(intake: Intake, wanted: KeyWanted) {
   // All of them at once: a question each would take every connection that the database has.
   const findAll = async (kind: Referable, given: readonly string[]) => {
     const ids = [...new Set(given.map(canonicalId))];
-    const known = await intake.known(kind, ids);
+    const known = await intake.lookup(kind, ids);
     return ids.map((id) => {
       const found = known.get(id);
       if (found === undefined) throw invalidParam(`${kind} ${id} does not exist`);
       return found;
     });
   };
-  const find = async (kind: Referable, given: string) => (await findAll(kind, [given]))[0] as Known;
+  const find = async (kind: Referable, given: string) => (await findAll(kind, [given]))[0] as ReferenceTarget;
   switch (wanted.kind) {
     case 'admin':
       return { workspace_id: null, app_id: null, dataset_ids: null };

@@ -1,5 +1,5 @@
+import { checkReferences, type Importer } from './check-references.ts';
 import { type RecordSource, readLines } from './read-lines.ts';
-import { checkReferences, type Importer } from './references.ts';
 import type { ImportProgress, Store } from './store.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { KeyWanted } from './create-key.ts';
 import { invalidParam } from './errors.ts';
 
 /** What a new key is to open, of what was given; throws where that does not fit together. */
-export function keyWanted(given: NewKey, now: number): KeyWanted {
+export function validateNewKey(given: NewKey, now: number): KeyWanted {
   const { kind, name = '', app_id = null, workspace_id = null, dataset_ids = null, expires_at = null } = given;
   if (!name.isWellFormed()) throw invalidParam('name must be well-formed Unicode');
   if (name.includes('\0')) throw invalidParam('name must not contain NUL');

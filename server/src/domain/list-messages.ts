@@ -14,7 +14,7 @@ export type MessageQuestion = {
 };
 
 /** What `If-None-Match` says. */
-export type HeldTags = { tags: readonly string[]; holds: (tag: string) => boolean };
+export type HeldTags = { tags: readonly string[]; matchesTag: (tag: string) => boolean };
 
 export const isChatApp = ({ mode }: App): boolean => chatModes.includes(mode);
 
@@ -59,12 +59,12 @@ export async function listMessages(
   pages: PageCache,
   { key, suffix, place, shape }: PageAsked,
   held: HeldTags | undefined,
-  mark: number | undefined,
+  dataVersion: number | undefined,
 ): Promise<MessagePage | HeldPage> {
   // Nobody is called so, and PostgreSQL would refuse to look.
   if (place.user?.includes('\0')) throw notFound('conversation not exists');
-  const current = pages.current(key, mark);
-  if (current !== undefined && held?.holds(current.tag)) return { tag: current.tag, docs: undefined };
+  const current = pages.current(key, dataVersion);
+  if (current !== undefined && held?.matchesTag(current.tag)) return { tag: current.tag, docs: undefined };
   if (current?.docs !== undefined) return current;
 
   const cached = pages.get(key);
@@ -76,11 +76,11 @@ export async function listMessages(
   const { version, messages } = found;
   const tag = version + suffix;
   const page = messages === undefined ? cached : render(version, tag, shape.limit, messages);
-  const isHeld = held?.holds(tag) === true;
+  const isHeld = held?.matchesTag(tag) === true;
   if (page === undefined && !isHeld) throw new Error('a page that nobody holds was not read');
-  const answer = isHeld || page === undefined ? { tag, docs: undefined } : page;
-  pages.set(key, page ?? answer, mark);
-  return answer;
+  const response = isHeld || page === undefined ? { tag, docs: undefined } : page;
+  pages.set(key, page ?? response, dataVersion);
+  return response;
 }
 
 function render(version: string, tag: string, limit: number, { docs, next }: Messages): MessagePage {

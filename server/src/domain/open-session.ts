@@ -1,7 +1,7 @@
 import { limits } from '../contract/limits.ts';
 import type { CallerOf } from './caller.ts';
 import { digestOf, makeSessionSecret } from './secret.ts';
-import type { SessionFound } from './session.ts';
+import type { StoredSession } from './session.ts';
 import type { Store } from './store.ts';
 
 /** Signs in with a key of this digest; undefined where the key has ended meanwhile. */
@@ -10,7 +10,7 @@ export async function openSession(
   { key_id }: CallerOf<'admin'>,
   key_digest: string,
   now: number,
-): Promise<{ secret: string; session: SessionFound } | undefined> {
+): Promise<{ secret: string; session: StoredSession } | undefined> {
   const secret = makeSessionSecret();
   const digest = digestOf(secret);
   await sessions.open({ digest, key_id, key_digest, created_at: now, expires_at: now + limits.sessionSeconds });

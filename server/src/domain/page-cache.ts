@@ -1,4 +1,4 @@
-import { Recent } from './recent.ts';
+import { RecentMap } from './recent-map.ts';
 
 /** A page as it was rendered, and the version of its conversation that it shows. */
 export type MessagePage = {
@@ -38,7 +38,7 @@ type Tagged = { page: HeldPage; mark: number | undefined; read: number };
 export class PageCache {
   readonly #bytesMax: number;
   readonly #pages = new Map<string, Kept>();
-  readonly #tags = new Recent<Tagged>(tagsMin);
+  readonly #tags = new RecentMap<Tagged>(tagsMin);
   #bytes = 0;
   #reads = 0;
 
@@ -47,12 +47,12 @@ export class PageCache {
   }
 
   /** The page, or its tag alone, where the database has not changed since it was found. */
-  current(key: string, mark: number | undefined): MessagePage | HeldPage | undefined {
-    if (mark === undefined) return undefined;
+  current(key: string, dataVersion: number | undefined): MessagePage | HeldPage | undefined {
+    if (dataVersion === undefined) return undefined;
     const entry = this.#pages.get(key);
-    if (entry !== undefined) return entry.mark === mark ? this.#use(key, entry) : undefined;
+    if (entry !== undefined) return entry.mark === dataVersion ? this.#use(key, entry) : undefined;
     const tag = this.#tags.get(key);
-    return tag?.mark === mark ? tag?.page : undefined;
+    return tag?.mark === dataVersion ? tag?.page : undefined;
   }
 
   get(key: string): MessagePage | undefined {
@@ -61,10 +61,10 @@ export class PageCache {
   }
 
   /** A page as it was found under a mark. */
-  set(key: string, page: MessagePage | HeldPage, mark: number | undefined): void {
+  set(key: string, page: MessagePage | HeldPage, dataVersion: number | undefined): void {
     const entry = this.#pages.get(key);
     if (entry?.page === page) {
-      entry.mark = mark;
+      entry.mark = dataVersion;
       return;
     }
     this.#reads += 1;
@@ -72,12 +72,12 @@ export class PageCache {
     const isAgain = entry !== undefined || (tagged !== undefined && this.#reads - tagged.read <= againMax);
     if (entry !== undefined) this.#remove(key);
     if (page.docs === undefined || !isAgain || page.docs.length > this.#bytesMax * pageShareMax) {
-      this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, mark, read: this.#reads });
+      this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, mark: dataVersion, read: this.#reads });
       return;
     }
     this.#tags.delete(key);
     const kept = inOnePiece(page);
-    this.#pages.set(key, { page: kept, mark });
+    this.#pages.set(key, { page: kept, mark: dataVersion });
     this.#bytes += kept.docs.length;
     for (const oldest of this.#pages.keys()) {
       if (this.#bytes <= this.#bytesMax) return;

@@ -25,7 +25,7 @@ export function prepareRecord(line: Line, json: string, now: number, texts: stri
   const kind = value.record as RecordKind;
   if (!recordKinds.includes(kind)) return refuse(`record must be one of ${recordKinds.join(', ')}`);
 
-  const { validator, fill } = machineOf(kind);
+  const { validator, fill } = codecOf(kind);
   if (!validator.Check(value)) return refuse(describeProblem(validator.Errors(value)), kind);
   const badValue = findBadValue(value, json);
   if (badValue !== undefined) return refuse(badValue, kind);
@@ -206,11 +206,11 @@ function filler(schema: Fields): Fill {
   };
 }
 
-type Machine = { validator: Validator; fill: Fill };
-const machines = new Map<RecordKind, Machine>();
+type Codec = { validator: Validator; fill: Fill };
+const machines = new Map<RecordKind, Codec>();
 
 /** Compiled when a kind is first met, so that a start does not pay for it. */
-function machineOf(kind: RecordKind): Machine {
+function codecOf(kind: RecordKind): Codec {
   let machine = machines.get(kind);
   if (machine === undefined) {
     const schema: TSchema = records[kind];

@@ -10,12 +10,12 @@ export type Session = {
 };
 
 /** `name` is the key's; `expires_at` the earlier of the session's and the key's end. */
-export type SessionFound = { key_id: string; name: string; expires_at: number };
+export type StoredSession = { key_id: string; name: string; expires_at: number };
 
 /** Where sessions are kept, so that all instances know them. Nothing here is remembered: an end shows at once. */
 export interface Sessions {
   /** A session that has not ended, of an admin key that is neither revoked nor expired. */
-  find(digest: string, now: number): Promise<SessionFound | undefined>;
+  find(digest: string, now: number): Promise<StoredSession | undefined>;
   open(session: Session): Promise<void>;
   end(digest: string): Promise<void>;
   /** Forgets those that have expired. */

@@ -1,11 +1,11 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
-import type { ChildChunkEdit, ChildChunkFound, ChildChunkOutcome, Versioned } from './store.ts';
+import type { ChildChunkEdit, ChildChunkOutcome, FoundChunkPath, Versioned } from './store.ts';
 
 /**
  * What an edit comes to, given what stands in the store: undefined means that it is to be written. A text that stands
  * already counts as written, whatever the tag, so that a replayed request succeeds.
  */
-export function settleEdit(found: ChildChunkFound, edit: ChildChunkEdit): ChildChunkOutcome | undefined {
+export function decideEdit(found: FoundChunkPath, edit: ChildChunkEdit): ChildChunkOutcome | undefined {
   const there = missing(found);
   if ('missing' in there) return there;
   const { chunk, version } = there;
@@ -16,7 +16,7 @@ export function settleEdit(found: ChildChunkFound, edit: ChildChunkEdit): ChildC
 }
 
 /** The chunk, or what is missing on the way to it. */
-export function missing(found: ChildChunkFound): Versioned<ChildChunk> | { missing: string } {
+export function missing(found: FoundChunkPath): Versioned<ChildChunk> | { missing: string } {
   if (!found.dataset) return { missing: 'dataset not found' };
   if (!found.document) return { missing: 'document not found' };
   if (!found.segment) return { missing: 'segment not found' };

@@ -1,18 +1,18 @@
-import type { KeyListed } from '../contract/admin.ts';
+import type { ListedKey } from '../contract/admin.ts';
 import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { PageOrder } from '../contract/message.ts';
 import type { ModelType } from '../contract/model.ts';
 import type { KeyKind, RecordKind } from '../contract/record.ts';
 import type { ActivityReads } from './activity-reads.ts';
 import type { AdminReads } from './admin-reads.ts';
-import type { AuditEntry, AuditQuestion, Author } from './audit.ts';
+import type { AuditEntry, AuditQuery, Author } from './audit.ts';
 import type { App } from './caller.ts';
 import type { Batch, PreparedLines } from './prepare-lines.ts';
 import type { Lines } from './read-lines.ts';
 import type { Sessions } from './session.ts';
 
 /** The part of an API key that decides what it opens. */
-export type KeyFound = {
+export type StoredKey = {
   id: string;
   kind: KeyKind;
   workspace_id: string | null;
@@ -39,10 +39,10 @@ export type PageShape = { limit: number; page_order: PageOrder };
 export type Messages = { docs: Uint8Array; next: string | undefined };
 
 /** A version in which a page is held. `page_exists`: we have read it in that version, so its first message exists. */
-export type HeldVersion = { version: string; page_exists: boolean };
+export type CachedVersion = { version: string; page_exists: boolean };
 
 /** `messages` is undefined where the conversation still has the version that the caller holds. */
-export type PageFound = { version: string; first_message_exists: boolean; messages: Messages | undefined };
+export type FoundPage = { version: string; first_message_exists: boolean; messages: Messages | undefined };
 
 export type ChildChunkPlace = {
   workspace_id: string;
@@ -55,7 +55,7 @@ export type ChildChunkPlace = {
 export type Versioned<T> = { chunk: T; version: string };
 
 /** How far a path holds together. */
-export type ChildChunkFound = {
+export type FoundChunkPath = {
   dataset: boolean;
   document: boolean;
   segment: boolean;
@@ -83,7 +83,7 @@ export type Referable =
   | 'key_digest';
 
 /** What the rules about references need of a stored record. */
-export type Known = {
+export type ReferenceTarget = {
   id: string;
   /** The record it belongs to; null for a workspace or an admin key; where a digest or a key's digest leads. */
   parent: string | null;
@@ -98,8 +98,8 @@ export interface Intake {
   /** Checks lines in themselves, each piece up to the first that is bad. */
   prepare(pieces: AsyncIterable<Lines>, now: number): AsyncIterable<PreparedLines>;
   /** Of these ids of one kind, those that the store or earlier lines of this input know. */
-  known(kind: Referable, ids: readonly string[]): Promise<Map<string, Known>>;
-  remember(kind: Referable, known: Known): void;
+  lookup(kind: Referable, ids: readonly string[]): Promise<Map<string, ReferenceTarget>>;
+  remember(kind: Referable, known: ReferenceTarget): void;
   add(batch: Batch): Promise<void>;
   /** All or nothing. A record that no longer fits throws BadRecord. */
   apply(author: Author, progress?: ImportProgress): Promise<void>;
@@ -110,18 +110,18 @@ export interface Intake {
 /** Where it is kept. Absence is a value here; what it means is the domain's to say. */
 export interface Store {
   /** A key that opens something: neither revoked nor expired. It may have been so up to a few seconds ago. */
-  findKey(digest: string, now: number): Promise<KeyFound | undefined>;
+  findKey(digest: string, now: number): Promise<StoredKey | undefined>;
 
   /**
    * Changes whenever anything in the database does; what was read under a mark holds while the mark stands. Undefined
    * where asking for it would cost as much as reading.
    */
-  mark(): number | undefined;
+  dataVersion(): number | undefined;
 
   /** The newest messages of a place, not read at all where the version is the one that is held. */
-  findPage(place: MessagePlace, shape: PageShape, held: HeldVersion | undefined): Promise<PageFound | undefined>;
+  findPage(place: MessagePlace, shape: PageShape, held: CachedVersion | undefined): Promise<FoundPage | undefined>;
 
-  findChildChunk(place: ChildChunkPlace): Promise<ChildChunkFound>;
+  findChildChunk(place: ChildChunkPlace): Promise<FoundChunkPath>;
   /** Settles the edit against what stands at the moment of writing; resolves when it is on disk. */
   updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome>;
 
@@ -139,14 +139,14 @@ export interface Store {
   /** Who is signed in to it. */
   readonly sessions: Sessions;
 
-  listKeys(): Promise<KeyListed[]>;
+  listKeys(): Promise<ListedKey[]>;
   /** False where no such key exists; a key that is revoked already stays as it is. `by`: a key, or null. */
   revokeKey(id: string, by: string | null, now: number): Promise<boolean>;
   countConversations(selection: Purge): Promise<{ conversations: number; messages: number }>;
   purge(selection: Purge, now: number): Promise<{ conversations: number; messages: number }>;
 
   /** Every write leaves an entry, in its own transaction. */
-  listAudit(question: AuditQuestion): Promise<AuditEntry[]>;
+  listAudit(question: AuditQuery): Promise<AuditEntry[]>;
   /** Forgets entries from before a moment in seconds, a few at a time; returns how many. */
   trimAudit(before: number): Promise<number>;
   /** When keys were last used, in seconds, by their ids. */

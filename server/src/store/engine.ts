@@ -1,7 +1,7 @@
 import type { Author } from '../domain/audit.ts';
-import type { ChildChunkEdit, HeldVersion, MessagePlace, PageFound, PageShape, Purge } from '../domain/store.ts';
-import type { SessionChange } from './session-statements.ts';
-import type { Spooled } from './spool.ts';
+import type { CachedVersion, ChildChunkEdit, FoundPage, MessagePlace, PageShape, Purge } from '../domain/store.ts';
+import type { SessionChange } from './console/session-statements.ts';
+import type { Spooled } from './records/spool.ts';
 
 export type Row = Record<string, unknown>;
 export type Value = string | number | null | Uint8Array | readonly string[];
@@ -18,7 +18,7 @@ export type Write =
 
 export type WriteOptions = {
   /** Waits as long as it takes instead of giving up. */
-  patient?: boolean;
+  waitForever?: boolean;
   progress?: (applied: number) => void;
 };
 
@@ -37,8 +37,8 @@ export interface Engine {
   /** One statement, its parameters marked by `?`. Throws ServiceError where the database cannot answer. */
   read(sql: string, ...values: Value[]): Promise<Row[]>;
   /** As the store's. */
-  mark(): number | undefined;
-  findPage(place: MessagePlace, shape: PageShape, held: HeldVersion | undefined): Promise<PageFound | undefined>;
+  dataVersion(): number | undefined;
+  findPage(place: MessagePlace, shape: PageShape, held: CachedVersion | undefined): Promise<FoundPage | undefined>;
   /** Throws where the database cannot answer. */
   ping(): Promise<void>;
   write<T>(write: Write, options?: WriteOptions): Promise<T>;

@@ -1,18 +1,18 @@
-import type { KeyFound } from '../domain/store.ts';
+import type { StoredKey } from '../domain/store.ts';
 
 const entriesMax = 10_000;
 
 /** Remembers for a few seconds which keys exist, and which do not. */
 export class KeyCache {
   readonly #millis: number;
-  readonly #entries = new Map<string, { until: number; key: Promise<KeyFound | undefined> }>();
+  readonly #entries = new Map<string, { until: number; key: Promise<StoredKey | undefined> }>();
 
   constructor(millis: number) {
     this.#millis = millis;
   }
 
   /** Requests that come while an answer is on its way share it. */
-  find(digest: string, ask: () => Promise<KeyFound | undefined>): Promise<KeyFound | undefined> {
+  find(digest: string, ask: () => Promise<StoredKey | undefined>): Promise<StoredKey | undefined> {
     if (this.#millis === 0) return ask();
     const now = performance.now();
     const entry = this.#entries.get(digest);

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../domain/store.ts';
-import { inPlainWords } from './plain-words.ts';
-import type { PostgresPool } from './postgres-pool.ts';
-import type { Migration, SchemaStatus } from './schema.ts';
+import { explainDiskError } from './plain-words.ts';
+import type { PostgresPool } from './postgres/pool.ts';
+import type { Migration, SchemaStatus } from './schema/schema.ts';
 import { SqlStore } from './sql-store.ts';
-import { SqliteEngine } from './sqlite.ts';
-import { backupSqlite } from './sqlite-backup.ts';
+import { backupSqlite } from './sqlite/backup.ts';
+import { SqliteEngine } from './sqlite/engine.ts';
+import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
 import { sqliteCode } from './sqlite-codes.ts';
-import { migrateSqlite, sqliteSchemaStatus } from './sqlite-migrate.ts';
 
 /** What a DATABASE_URL names, before it is opened. */
 export interface Database {
@@ -47,7 +47,7 @@ function sqliteAt(url: string): Database {
       return work();
     } catch (error) {
       const isSqlite = sqliteCode(error) !== undefined;
-      throw isSqlite ? new Error(`the database ${path}: ${inPlainWords(error)}`) : error;
+      throw isSqlite ? new Error(`the database ${path}: ${explainDiskError(error)}`) : error;
     }
   };
   return {
@@ -70,7 +70,7 @@ function postgresAt(options: DatabaseOptions): Database {
   const { protocol, host, pathname } = new URL(options.database_url);
   const place = `${protocol}//${host}${pathname}`;
   const newPool = async () => {
-    const { PostgresPool } = await import('./postgres-pool.ts');
+    const { PostgresPool } = await import('./postgres/pool.ts');
     return new PostgresPool({
       url: options.database_url,
       connections: options.database_pool,
@@ -93,18 +93,18 @@ function postgresAt(options: DatabaseOptions): Database {
     files: [],
     exists: () => true,
     status: async () => {
-      const { postgresSchemaStatus } = await import('./postgres-migrate.ts');
+      const { postgresSchemaStatus } = await import('./postgres/migrate.ts');
       return withPool(postgresSchemaStatus);
     },
     migrate: async (_now, { citus = false } = {}) => {
-      const { migratePostgres } = await import('./postgres-migrate.ts');
+      const { migratePostgres } = await import('./postgres/migrate.ts');
       return withPool((pool) => migratePostgres(pool, citus));
     },
     backup: async () => {
       throw new Error('backup copies the embedded database, and this is PostgreSQL: use pg_dump, or export');
     },
     open: async () => {
-      const { PostgresEngine } = await import('./postgres.ts');
+      const { PostgresEngine } = await import('./postgres/engine.ts');
       return new SqlStore(new PostgresEngine(await newPool()));
     },
   };

@@ -11,7 +11,7 @@ const words: Readonly<Record<string | number, string>> = {
 };
 
 /** What keeps us from writing and what helps, in a line that is enough at night. */
-export function inPlainWords(error: unknown): string {
+export function explainDiskError(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   const message = error instanceof Error ? error.message : String(error);
   const plain = words[sqliteCode(error) ?? code ?? ''];

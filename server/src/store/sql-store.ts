@@ -1,34 +1,34 @@
-import type { KeyListed } from '../contract/admin.ts';
+import type { ListedKey } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
 import type { ModelType } from '../contract/model.ts';
-import { type AuditEntry, type AuditQuestion, type Author, firstEntryId } from '../domain/audit.ts';
+import { type AuditEntry, type AuditQuery, type Author, firstEntryId } from '../domain/audit.ts';
 import type {
+  CachedVersion,
   ChildChunkEdit,
-  ChildChunkFound,
   ChildChunkOutcome,
   ChildChunkPlace,
-  HeldVersion,
+  FoundChunkPath,
+  FoundPage,
   ImportProgress,
   Intake,
-  KeyFound,
-  Known,
   MessagePlace,
-  PageFound,
   PageShape,
   Purge,
   Referable,
+  ReferenceTarget,
   Store,
+  StoredKey,
 } from '../domain/store.ts';
-import { SqlActivityReads } from './activity-reads.ts';
-import { parseKey, SqlAdminReads } from './admin-reads.ts';
-import * as audit from './audit.ts';
-import { CheckThreads } from './check-threads.ts';
+import * as audit from './accounting/audit.ts';
+import { SqlActivityReads } from './console/activity-reads.ts';
+import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
+import { SqlSessions } from './console/sessions.ts';
 import type { Engine } from './engine.ts';
-import { exportSteps } from './export-records.ts';
 import { KeyCache } from './key-cache.ts';
-import { SeenIds } from './seen-ids.ts';
-import { SqlSessions } from './sessions.ts';
-import { Spool } from './spool.ts';
+import { exportSteps } from './records/export.ts';
+import { SeenIds } from './records/seen-ids.ts';
+import { Spool } from './records/spool.ts';
+import { ValidationPool } from './records/validation-pool.ts';
 import * as sql from './statements.ts';
 
 /** The store, written once: an engine below it runs the statements. */
@@ -47,26 +47,26 @@ export class SqlStore implements Store {
     this.#keys = new KeyCache(engine.keyCacheMillis);
   }
 
-  findKey(digest: string, now: number): Promise<KeyFound | undefined> {
+  findKey(digest: string, now: number): Promise<StoredKey | undefined> {
     return this.#keys.find(digest, () => this.#askKey(digest, now));
   }
 
-  async #askKey(digest: string, now: number): Promise<KeyFound | undefined> {
+  async #askKey(digest: string, now: number): Promise<StoredKey | undefined> {
     const [row] = await this.#engine.read(sql.findKey, digest, now);
     if (row === undefined) return undefined;
     const { app_id, mode, ...key } = parseKey(row);
-    return { ...key, app: app_id === null || mode === null ? null : { id: app_id, mode } } as KeyFound;
+    return { ...key, app: app_id === null || mode === null ? null : { id: app_id, mode } } as StoredKey;
   }
 
-  mark(): number | undefined {
-    return this.#engine.mark();
+  dataVersion(): number | undefined {
+    return this.#engine.dataVersion();
   }
 
-  findPage(place: MessagePlace, shape: PageShape, held: HeldVersion | undefined): Promise<PageFound | undefined> {
+  findPage(place: MessagePlace, shape: PageShape, held: CachedVersion | undefined): Promise<FoundPage | undefined> {
     return this.#engine.findPage(place, shape, held);
   }
 
-  async findChildChunk(place: ChildChunkPlace): Promise<ChildChunkFound> {
+  async findChildChunk(place: ChildChunkPlace): Promise<FoundChunkPath> {
     return sql.childChunkOf(await this.#engine.read(sql.findChildChunk, ...sql.childChunkValues(place)));
   }
 
@@ -83,11 +83,11 @@ export class SqlStore implements Store {
     const engine = this.#engine;
     const spool = new Spool(engine.spoolFolder);
     const seen = new SeenIds();
-    const threads = new CheckThreads();
+    const threads = new ValidationPool();
     return {
       prepare: (pieces, now) => threads.prepare(pieces, now),
-      known: async (kind, ids) => {
-        const known = new Map<string, Known>();
+      lookup: async (kind, ids) => {
+        const known = new Map<string, ReferenceTarget>();
         const unseen: string[] = [];
         for (const id of ids) {
           const found = seen.get(kind, id);
@@ -103,7 +103,7 @@ export class SqlStore implements Store {
         const spooled = await spool.finish();
         const applied = (count: number) => progress?.('applied', count);
         const write = { name: 'applyRecords', spooled, author } as const;
-        applied(await engine.write<number>(write, { patient: true, progress: applied }));
+        applied(await engine.write<number>(write, { waitForever: true, progress: applied }));
         if (spooled.kinds.has('api_key') || spooled.kinds.has('app')) this.#keys.clear();
       },
       discard: async () => {
@@ -121,12 +121,12 @@ export class SqlStore implements Store {
     }
   }
 
-  async listKeys(): Promise<KeyListed[]> {
-    return (await this.#engine.read(sql.listKeys)).map((row) => parseKey(row) as KeyListed);
+  async listKeys(): Promise<ListedKey[]> {
+    return (await this.#engine.read(sql.listKeys)).map((row) => parseKey(row) as ListedKey);
   }
 
   async revokeKey(id: string, by: string | null, now: number): Promise<boolean> {
-    const known = await this.#engine.write<boolean>({ name: 'revokeKey', id, by, now }, { patient: true });
+    const known = await this.#engine.write<boolean>({ name: 'revokeKey', id, by, now }, { waitForever: true });
     this.#keys.clear();
     return known;
   }
@@ -141,10 +141,10 @@ export class SqlStore implements Store {
   }
 
   purge(selection: Purge, now: number): Promise<{ conversations: number; messages: number }> {
-    return this.#engine.write({ name: 'purge', selection, now }, { patient: true });
+    return this.#engine.write({ name: 'purge', selection, now }, { waitForever: true });
   }
 
-  async listAudit(question: AuditQuestion): Promise<AuditEntry[]> {
+  async listAudit(question: AuditQuery): Promise<AuditEntry[]> {
     const rows = await this.#engine.read(...audit.findEntries(question));
     return rows.map((row) => ({ ...row, ids: JSON.parse(row.ids as string) }) as AuditEntry);
   }
@@ -152,7 +152,7 @@ export class SqlStore implements Store {
   async trimAudit(before: number): Promise<number> {
     const write = { name: 'trimAudit', before: firstEntryId(before * 1000) } as const;
     for (let gone = 0; ; ) {
-      const count = await this.#engine.write<number>(write, { patient: true });
+      const count = await this.#engine.write<number>(write, { waitForever: true });
       gone += count;
       if (count < limits.auditBatchMax) return gone;
     }
@@ -175,8 +175,8 @@ export class SqlStore implements Store {
   }
 }
 
-async function findKnown(engine: Engine, kind: Referable, ids: readonly string[]): Promise<Known[]> {
+async function findKnown(engine: Engine, kind: Referable, ids: readonly string[]): Promise<ReferenceTarget[]> {
   if (ids.length === 0) return [];
   const { among, list } = engine.dialect;
-  return (await engine.read(sql.findKnown(kind, among), list(ids))) as Known[];
+  return (await engine.read(sql.findKnown(kind, among), list(ids))) as ReferenceTarget[];
 }

@@ -10,4 +10,4 @@ export const isClosed = (error: unknown): boolean => (error as { code?: string }
 export const sqliteBusy = 5;
 export const sqliteReadOnly = 8;
 /** Busy, locked, read-only, interrupted, I/O error, full, cannot open: not wrong, only not now. */
-export const sqlitePassing: readonly number[] = [sqliteBusy, 6, sqliteReadOnly, 9, 10, 13, 14];
+export const transientSqliteCodes: readonly number[] = [sqliteBusy, 6, sqliteReadOnly, 9, 10, 13, 14];

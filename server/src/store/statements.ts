@@ -1,7 +1,7 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
-import type { ChildChunkFound, ChildChunkPlace, Purge, Referable } from '../domain/store.ts';
-import { keys, sorted } from './admin-statements.ts';
+import type { ChildChunkPlace, FoundChunkPath, Purge, Referable } from '../domain/store.ts';
+import { keys, sorted } from './console/admin-statements.ts';
 import type { Row } from './engine.ts';
 
 /** The SQL of the service, in the subset that both engines take. Parameters are positional. */
@@ -41,7 +41,7 @@ export function childChunkValues(place: ChildChunkPlace): string[] {
   return [...document, ...segment, ...chunk, dataset_id, workspace_id];
 }
 
-export function childChunkOf([row]: readonly Row[]): ChildChunkFound {
+export function childChunkOf([row]: readonly Row[]): FoundChunkPath {
   if (row === undefined) return { dataset: false, document: false, segment: false, child_chunk: undefined };
   const { id, segment_id, content, position, word_count, type, created_at, updated_at } = row as ChildChunk;
   // In the order in which the document shows them.

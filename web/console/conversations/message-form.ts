@@ -1,8 +1,8 @@
 import { h } from '../../shared/dom.ts';
 import type { FormDefinition, FormInput, HumanInputContent } from '../parts/types.ts';
 import { Time } from '../parts/ui.ts';
-import { Cut } from './cut.ts';
 import { Markdown } from './markdown.ts';
+import { Cut } from './truncated.ts';
 
 /** A form that a person was, or is, to fill in. It is shown, not filled in here. */
 export function Form({ id, content }: { id: string; content: HumanInputContent }) {

@@ -3,10 +3,10 @@ import { h } from '../../shared/dom.ts';
 import { locale } from '../parts/locale.ts';
 import type { Message } from '../parts/types.ts';
 import { count, Time } from '../parts/ui.ts';
-import { Cut } from './cut.ts';
 import { Markdown } from './markdown.ts';
 import { Form } from './message-form.ts';
 import { Citations, Files, Steps, Values } from './message-parts.ts';
+import { Cut } from './truncated.ts';
 
 /** A question and its answer, with all that is known about them. */
 export function MessageView({ message }: { message: Message }) {

@@ -3,7 +3,7 @@ import type { ViewProps } from '../parts/route.ts';
 import type { Key } from '../parts/types.ts';
 import { ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
-import { useRow } from '../parts/use-row.ts';
+import { useRow } from '../parts/use-record.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyRevocation } from './key-revocation.ts';
 import { keyKinds, keyStates, reachOf, stateOf, titleOf } from './key-words.ts';

@@ -1,7 +1,7 @@
 import { h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+import { type Draft, dropDraft } from '../parts/drafts.ts';
 import type { ChildChunk } from '../parts/types.ts';
 import { count, counted, ErrorNote } from '../parts/ui.ts';
-import { type Draft, dropDraft } from '../parts/unsaved.ts';
 import { countWords, problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
 import { Conflict } from './conflict.ts';
 import { Diff } from './diff-view.ts';

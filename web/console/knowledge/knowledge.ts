@@ -4,7 +4,7 @@ import { hrefOf, type ViewProps } from '../parts/route.ts';
 import type { ChildChunk, Dataset, Document, Segment } from '../parts/types.ts';
 import { counted, ListEnd } from '../parts/ui.ts';
 import { type List, useList } from '../parts/use-list.ts';
-import { remember, useRow } from '../parts/use-row.ts';
+import { remember, useRow } from '../parts/use-record.ts';
 import { ChunkEntry } from './chunk-entry.ts';
 
 /** Datasets, their documents, the segments of those and their chunks: one level at a time, each with its address. */

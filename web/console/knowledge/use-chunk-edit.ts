@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from '../../shared/dom.ts';
 import type { ApiError } from '../parts/api.ts';
 import { type Held, readChunk, saveChunk } from '../parts/child-chunk.ts';
+import { type Draft, draftOf, dropDraft, keepDraft } from '../parts/drafts.ts';
 import type { ChildChunk } from '../parts/types.ts';
-import { type Draft, draftOf, dropDraft, keepDraft } from '../parts/unsaved.ts';
 
 /** Writing; looking at what changes; deciding where another has written meanwhile. */
 export type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: Held };

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from '../../shared/dom.ts';
+import { mayLeave } from './drafts.ts';
 import type { ConsoleSession } from './types.ts';
-import { mayLeave } from './unsaved.ts';
 
 /** Where one is: the parts behind `#/`. It is in the address, so that places can be kept, sent and gone back to. */
 export type Route = readonly string[];

@@ -1,0 +1,27 @@
+/** Remembers what was set lately: at least `max` entries, at most twice as many, at no cost but the setting. */
+export class RecentMap<V> {
+  readonly #max: number;
+  #newer = new Map<string, V>();
+  #older = new Map<string, V>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get(key: string): V | undefined {
+    return this.#newer.get(key) ?? this.#older.get(key);
+  }
+
+  set(key: string, value: V): void {
+    if (this.#newer.size >= this.#max) {
+      this.#older = this.#newer;
+      this.#newer = new Map();
+    }
+    this.#newer.set(key, value);
+  }
+
+  delete(key: string): void {
+    this.#newer.delete(key);
+    this.#older.delete(key);
+  }
+}

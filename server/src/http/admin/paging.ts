@@ -1,0 +1,58 @@
+import { limits } from '../../contract/limits.ts';
+import type { ListPlace } from '../../domain/admin-reads.ts';
+import { invalidParam } from '../../domain/errors.ts';
+
+type SortKey = readonly (string | number)[];
+type Query = { limit?: number; cursor?: string };
+
+/** One page of a list, as it is answered. */
+export type Page<R> = { limit: number; has_more: boolean; data: R[]; next_cursor: string | null };
+
+/** The pages of a list. Its cursors are the sort key of a page's last row, and mean something to us alone. */
+export class Paging<R> {
+  readonly #types: readonly ('string' | 'number')[];
+  readonly #keyOf: (row: R) => SortKey;
+
+  /** `types` are those of the sort key. */
+  constructor(types: readonly ('string' | 'number')[], keyOf: (row: R) => SortKey) {
+    this.#types = types;
+    this.#keyOf = keyOf;
+  }
+
+  /** Reads a page: `find` gives the rows after a place, `count` of them at most. */
+  async read({ limit = limits.listRowsDefault, cursor }: Query, find: (place: ListPlace) => Promise<R[]>) {
+    const after = cursor === undefined ? undefined : this.#decode(cursor);
+    return this.#answer(await find({ after, count: limit + 1 }), limit);
+  }
+
+  #answer(rows: readonly R[], limit: number): Page<R> {
+    const data = rows.slice(0, limit);
+    const last = rows.length > limit ? data.at(-1) : undefined;
+    const next_cursor = last === undefined ? null : encode(this.#keyOf(last));
+    return { limit, has_more: last !== undefined, data, next_cursor };
+  }
+
+  #decode(cursor: string): SortKey {
+    const key = parse(cursor);
+    const fits = (value: unknown, at: number) => typeof value === this.#types[at] && isSound(value);
+    if (!Array.isArray(key) || key.length !== this.#types.length || !key.every(fits) || encode(key) !== cursor) {
+      throw invalidParam('cursor must be what an earlier page gave');
+    }
+    return key;
+  }
+}
+
+const encode = (key: SortKey): string => Buffer.from(JSON.stringify(key)).toString('base64url');
+
+function parse(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a database would refuse to compare was in no row. */
+function isSound(value: unknown): boolean {
+  return typeof value === 'string' ? value.isWellFormed() && !value.includes('\0') : Number.isSafeInteger(value);
+}

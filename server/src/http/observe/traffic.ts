@@ -1,0 +1,74 @@
+import type { Traffic as Shown } from '../../contract/admin.ts';
+
+const slotMillis = 10_000;
+/** An hour, and the interval that has not ended. */
+const slotsMax = 361;
+/** Four to a doubling, from 50 µs to a minute; those beyond either end are in the first or the last. */
+const perOctave = 4;
+const secondsMin = 50e-6;
+const secondsMax = 60;
+const bucketsMax = Math.ceil(perOctave * Math.log2(secondsMax / secondsMin)) + 1;
+
+/** What an interval is called by: how many such intervals the epoch was ago. */
+type Slot = { index: number; requests: number; client_errors: number; server_errors: number; buckets: Uint32Array };
+
+/** The requests of the last hour in short intervals. A ring that is written over: it needs no timer, and never grows. */
+export class Traffic {
+  readonly #clock: () => number;
+  readonly #slots: Slot[] = Array.from({ length: slotsMax }, () => emptySlot(-1));
+
+  /** Milliseconds since the epoch. */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /** `seconds` is undefined for a request that was refused before it was worked on. */
+  add(status: number, seconds: number | undefined): void {
+    const index = Math.floor(this.#clock() / slotMillis);
+    const at = index % slotsMax;
+    let slot = this.#slots[at] as Slot;
+    if (slot.index !== index) {
+      slot = emptySlot(index);
+      this.#slots[at] = slot;
+    }
+    slot.requests += 1;
+    if (status >= 500) slot.server_errors += 1;
+    else if (status >= 400) slot.client_errors += 1;
+    if (seconds === undefined) return;
+    const bucket = bucketOf(seconds);
+    slot.buckets[bucket] = (slot.buckets[bucket] as number) + 1;
+  }
+
+  /** The whole intervals of the last hour, oldest first. */
+  lastHour(): Shown {
+    const now = Math.floor(this.#clock() / slotMillis);
+    const data: Shown['data'] = [];
+    for (let index = now - slotsMax + 1; index < now; index += 1) {
+      const held = this.#slots[index % slotsMax] as Slot;
+      const { requests, client_errors, server_errors, buckets } = held.index === index ? held : emptySlot(index);
+      const at = (index * slotMillis) / 1000;
+      const [p50, p90, p99] = [0.5, 0.9, 0.99].map((share) => percentile(buckets, share)) as (number | null)[];
+      data.push({ at, requests, client_errors, server_errors, p50: p50 ?? null, p90: p90 ?? null, p99: p99 ?? null });
+    }
+    return { interval_seconds: slotMillis / 1000, data };
+  }
+}
+
+function emptySlot(index: number): Slot {
+  return { index, requests: 0, client_errors: 0, server_errors: 0, buckets: new Uint32Array(bucketsMax) };
+}
+
+function bucketOf(seconds: number): number {
+  if (!(seconds > secondsMin)) return 0;
+  return Math.min(Math.ceil(perOctave * Math.log2(seconds / secondsMin)), bucketsMax - 1);
+}
+
+/** In milliseconds: the middle of the bucket that holds it, which is off by a tenth at most. */
+function percentile(buckets: Uint32Array, share: number): number | null {
+  const count = buckets.reduce((sum, one) => sum + one, 0);
+  if (count === 0) return null;
+  const rank = Math.ceil(count * share);
+  let below = 0;
+  const bucket = buckets.findIndex((one) => (below += one) >= rank);
+  return Number((1000 * secondsMin * 2 ** ((bucket - 0.5) / perOctave)).toPrecision(3));
+}

@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+
+/** A request on the starter records and what a service answered to it. */
+export type Example = {
+  parameters: Record<string, string | number>;
+  body?: unknown;
+  status: number;
+  answer: unknown;
+};
+/** By the operation's id. */
+export type Examples = Record<string, Example>;
+
+/** Recorded by `npm run openapi`; a test asks again. */
+export const examplesFile = new URL('../../../starter/examples.json', import.meta.url);
+
+export async function readExamples(): Promise<Examples> {
+  return JSON.parse(await readFile(examplesFile, 'utf8'));
+}
+
+type Content = Record<string, { example?: unknown }>;
+type Described = {
+  paths: Record<
+    string,
+    Record<
+      string,
+      {
+        operationId: string;
+        parameters?: { name: string; example?: unknown }[];
+        requestBody?: { content: Content };
+        responses: Record<string, { content?: Content }>;
+      }
+    >
+  >;
+};
+
+/** Puts each example where its parts belong: to the parameters, the body and the answer. */
+export function addExamples(document: Described, examples: Examples): void {
+  for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+    const example = examples[operation.operationId];
+    if (example === undefined) continue;
+    for (const parameter of operation.parameters ?? []) {
+      const value = example.parameters[parameter.name];
+      if (value !== undefined) parameter.example = value;
+    }
+    for (const content of Object.values(operation.requestBody?.content ?? {})) content.example = example.body;
+    const response = operation.responses[example.status]?.content?.['application/json'];
+    if (response !== undefined) response.example = example.answer;
+  }
+}

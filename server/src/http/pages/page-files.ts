@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { browserModule } from './browser-module.ts';
+
+/** A file as it is sent. */
+export type PageFile = { type: string; bytes: Buffer; gzipped: Buffer; tag: string };
+export type PageFiles = ReadonlyMap<string, PageFile>;
+
+/** The packed service carries its pages ready for the browser; a checkout has them as they are written. */
+const packed = new URL('../../web/', import.meta.url);
+const written = new URL('../../../../web/', import.meta.url);
+
+const types: Record<string, string> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+};
+const libraries = { 'preact.js': 'preact', 'preact-hooks.js': 'preact/hooks' };
+
+/** The files of one page and those that all pages share, by their names, which are unique among them. */
+export async function readPageFiles(page: string): Promise<PageFiles> {
+  const root = existsSync(packed) ? packed : written;
+  const files = new Map<string, PageFile>();
+  for (const [name, library] of Object.entries(libraries)) {
+    const text = await readFile(new URL(import.meta.resolve(library)), 'utf8');
+    files.set(name, await packFile(name, browserModule(text)));
+  }
+  for (const folder of ['shared', page]) {
+    const entries = await readdir(new URL(`${folder}/`, root), { recursive: true, withFileTypes: true });
+    for (const { name: entry, parentPath } of entries.filter((one) => one.isFile()).sort(byName)) {
+      const text = await readFile(join(parentPath, entry), 'utf8');
+      const name = entry.replace(/\.ts$/, '.js');
+      if (files.has(name)) throw new Error(`two files of the page ${page} are called ${name}`);
+      files.set(name, await packFile(name, entry.endsWith('.ts') ? browserModule(text) : text));
+    }
+  }
+  return files;
+}
+
+/** Styles are linked in this order. */
+const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1);
+
+/** A text as a file, its type by the end of its name. */
+export async function packFile(name: string, text: string): Promise<PageFile> {
+  const type = types[name.split('.').at(-1) ?? ''];
+  if (type === undefined) throw new Error(`no type is known for ${name}`);
+  // Loaded with the first look at a page, not with every start.
+  const { gzip } = await import('node:zlib');
+  const bytes = Buffer.from(text);
+  const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  return { type, bytes, gzipped: await promisify(gzip)(bytes, { level: 9 }), tag };
+}
+
+/** What is made when it is first asked for, and kept. What failed is tried again. */
+export function madeOnce<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}

@@ -1,0 +1,89 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { notFound } from '../../domain/errors.ts';
+import { holds } from '../request/etag.ts';
+import { madeOnce, type PageFile, type PageFiles, readPageFiles } from './page-files.ts';
+
+/** Scripts and styles come from here alone; `images` says where else pictures may come from. */
+const policyOf = (images: string) =>
+  `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:${images}; connect-src 'self'; ` +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+/** A file is taken for what its type says, not for what it looks like; what is held is asked about each time. */
+const common = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache' };
+
+/** Lines of talk, running back. */
+const icon =
+  'data:image/svg+xml,' +
+  encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#0b5fa5"/>' +
+      '<path d="M4 5h8M4 8h5M4 11h7" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>',
+  );
+
+type Page = { path: string; folder: string; title: string; images: string };
+
+const pages: readonly Page[] = [
+  // Icons of model providers lie where the providers put them.
+  { path: '/console', folder: 'console', title: 'Backscroll console', images: ' https:' },
+  { path: '/docs', folder: 'docs', title: 'Backscroll API reference', images: '' },
+];
+
+/** The pages for people, from our own origin. Their files are read when somebody first looks. */
+export function pageRoutes(app: FastifyInstance): void {
+  for (const page of pages) {
+    const files = madeOnce(() => readPageFiles(page.folder));
+    app.get(page.path, { schema: { hide: true } }, async (_request, reply) =>
+      reply
+        .headers({ ...common, 'content-type': 'text/html; charset=utf-8', 'referrer-policy': 'no-referrer' })
+        .header('content-security-policy', policyOf(page.images))
+        .send(htmlOf(page, await files())),
+    );
+    app.get(`${page.path}/:file`, { schema: { hide: true } }, async (request, reply) => {
+      const { file: name } = request.params as { file: string };
+      const file = (await files()).get(name);
+      if (file === undefined) throw notFound('no such route');
+      return sendFile(request, reply, file);
+    });
+  }
+}
+
+/** Packed where the client takes that; 304 where it holds it. */
+export function sendFile(request: FastifyRequest, reply: FastifyReply, { type, bytes, gzipped, tag }: PageFile) {
+  reply.headers({ ...common, etag: `"${tag}"`, vary: 'accept-encoding' });
+  if (holds(request.headers['if-none-match'], tag)) return reply.code(304).send();
+  reply.header('content-type', type);
+  return takesGzip(request.headers['accept-encoding'])
+    ? reply.header('content-encoding', 'gzip').send(gzipped)
+    : reply.send(bytes);
+}
+
+/** Named, and not with a weight of 0, which refuses it. */
+function takesGzip(accepted = ''): boolean {
+  return accepted.split(',').some((one) => {
+    const [name = '', weight = ''] = one.split(';');
+    return name.trim().toLowerCase() === 'gzip' && !/^\s*q=0(?:\.0*)?\s*$/i.test(weight);
+  });
+}
+
+/** All modules are asked for at once, not one import after the other. */
+function htmlOf({ path, title }: Page, files: PageFiles): string {
+  const names = [...files.keys()];
+  const styles = names.filter((name) => name.endsWith('.css'));
+  const modules = names.filter((name) => name.endsWith('.js') && name !== 'main.js');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="${icon}">
+${styles.map((name) => `<link rel="stylesheet" href="${path}/${name}">`).join('\n')}
+${modules.map((name) => `<link rel="modulepreload" href="${path}/${name}">`).join('\n')}
+<script type="module" src="${path}/main.js"></script>
+</head>
+<body>
+<noscript>This page needs JavaScript, from this service alone.</noscript>
+</body>
+</html>
+`;
+}

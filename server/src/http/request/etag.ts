@@ -1,0 +1,40 @@
+import type { HeldTags } from '../../domain/list-messages.ts';
+import type { Precondition } from '../../domain/store.ts';
+
+const oneTag = /[ \t,]*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
+
+/** The tags of a list; none where it is not a list of tags. */
+function parseTags(header: string): { weak: boolean; tag: string }[] {
+  const tags: { weak: boolean; tag: string }[] = [];
+  oneTag.lastIndex = 0;
+  while (oneTag.lastIndex < header.length) {
+    const match = oneTag.exec(header);
+    if (match === null) return [];
+    tags.push({ weak: match[1] !== undefined, tag: match[2] ?? '' });
+  }
+  return tags;
+}
+
+/** `If-None-Match`: weak and strong tags compare alike, `*` matches whatever is there. */
+export function heldTags(header: string | undefined): HeldTags | undefined {
+  if (header === undefined) return undefined;
+  if (header.trim() === '*') return { tags: [], matchesTag: () => true };
+  const tags = parseTags(header).map(({ tag }) => tag);
+  return { tags, matchesTag: (tag) => tags.includes(tag) };
+}
+
+/** Whether `If-None-Match` names this tag. */
+export function holds(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  return header === `"${tag}"` || heldTags(header)?.matchesTag(tag) === true;
+}
+
+/** `If-Match`: weak tags never match. */
+export function preconditionOf(header: string | undefined): Precondition {
+  if (header === undefined) return undefined;
+  if (header.trim() === '*') return 'any';
+  return parseTags(header).flatMap(({ weak, tag }) => (weak ? [] : [tag]));
+}
+
+/** What a cache may do with an answer that one key may see: keep it, and ask each time. */
+export const revalidate = 'private, no-cache';

@@ -1,0 +1,52 @@
+import { limits } from '../../contract/limits.ts';
+import { type AuditEntry, type AuditQuery, firstEntryId, newEntryId } from '../../domain/audit.ts';
+import type { ChildChunkEdit } from '../../domain/store.ts';
+
+/** The audit: its entries, and the SQL about them that both engines share. */
+
+export const columns = ['id', 'dataset_id', 'at', 'key_id', 'action', 'record', 'count', 'ids'] as const;
+
+/** Where it belongs to no dataset, its own id stands there, which spreads the entries. */
+export function rowOf(entry: AuditEntry, dataset_id = entry.id): (string | number | null)[] {
+  const { id, at, key_id, action, record, count, ids } = entry;
+  return [id, dataset_id, at, key_id, action, record, count, JSON.stringify(ids)];
+}
+
+export function editEntry({ now, key_id, child_chunk_id }: ChildChunkEdit): AuditEntry {
+  const ids = [child_chunk_id];
+  return { id: newEntryId(), at: now, key_id, action: 'update', record: 'child_chunk', count: 1, ids };
+}
+
+export function revokeEntry(id: string, key_id: string | null, now: number): AuditEntry {
+  return { id: newEntryId(), at: now, key_id, action: 'revoke', record: 'api_key', count: 1, ids: [id] };
+}
+
+export function purgeEntries(conversations: readonly string[], messages: number, now: number): AuditEntry[] {
+  if (conversations.length === 0) return [];
+  const common = { at: now, key_id: null, action: 'purge' } as const;
+  const ids = conversations.slice(0, limits.auditIdsMax);
+  return [
+    { ...common, id: newEntryId(), record: 'conversation', count: conversations.length, ids },
+    { ...common, id: newEntryId(), record: 'message', count: messages, ids: [] },
+  ];
+}
+
+export const writeEntry = `
+  INSERT INTO audit_entries (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+
+/** The statement and its parameters. */
+export function findEntries(question: AuditQuery): [string, ...(string | number)[]] {
+  const { before, since, key_id, record_id, limit } = question;
+  const conditions: [string, string][] = [['id >= ?', firstEntryId(since * 1000)]];
+  if (before !== undefined) conditions.push(['id < ?', before]);
+  if (key_id !== undefined) conditions.push(['key_id = ?', key_id]);
+  if (record_id !== undefined) conditions.push([`ids LIKE ? ESCAPE '!'`, `%${record_id.replaceAll(/[!%_]/g, '!$&')}%`]);
+  const text = `
+    SELECT id, at, key_id, action, record, count, ids FROM audit_entries
+    WHERE ${conditions.map(([condition]) => condition).join(' AND ')} ORDER BY id DESC LIMIT ?`;
+  return [text, ...conditions.map(([, value]) => value), limit];
+}
+
+/** The oldest of those before an id. Parameters: id, count. */
+export const trimEntries = `
+  DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_entries WHERE id < ? ORDER BY id LIMIT ?)`;

@@ -1,0 +1,72 @@
+import { dayOf, type Usage } from '../../domain/usage.ts';
+
+/** What a conversation's messages of one day used, or by how much that changes. */
+export type UsageOfDay = {
+  conversation_id: string;
+  day: number;
+  currency: string;
+  app_id: string;
+  messages: number;
+  tokens: number;
+  price_nanos: number;
+};
+
+/** Adds up what messages that are written use, day by day, until it is taken. */
+export class UsageTally {
+  readonly #days = new Map<string, UsageOfDay>();
+  #last: UsageOfDay | undefined;
+
+  get size(): number {
+    return this.#days.size;
+  }
+
+  /** `times` is -1 for a message that is replaced. */
+  add(conversation: { id: string; app_id: string }, created_at: number, usage: Usage, times: 1 | -1): void {
+    const sum = this.#sumOf(conversation, dayOf(created_at), usage.currency);
+    sum.messages += times;
+    sum.tokens += times * usage.tokens;
+    sum.price_nanos += times * usage.price_nanos;
+  }
+
+  /** Messages mostly come one behind the other, so the last sum is tried first. */
+  #sumOf({ id, app_id }: { id: string; app_id: string }, day: number, currency: string): UsageOfDay {
+    const last = this.#last;
+    if (last?.conversation_id === id && last.day === day && last.currency === currency) return last;
+    this.#last = sumIn(this.#days, `${id} ${day} ${currency}`, { conversation_id: id, day, currency, app_id });
+    return this.#last;
+  }
+
+  /** What has changed so far; sorted, so that rows that lie together are written together. */
+  take(): UsageOfDay[] {
+    const changed = [...this.#days.entries()].filter(([, { messages, tokens, price_nanos }]) =>
+      [messages, tokens, price_nanos].some((sum) => sum !== 0),
+    );
+    this.#days.clear();
+    this.#last = undefined;
+    return changed.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+  }
+}
+
+type Place = Omit<UsageOfDay, 'messages' | 'tokens' | 'price_nanos'>;
+
+function sumIn(sums: Map<string, UsageOfDay>, key: string, place: Place): UsageOfDay {
+  let sum = sums.get(key);
+  if (sum === undefined) {
+    sum = { ...place, messages: 0, tokens: 0, price_nanos: 0 };
+    sums.set(key, sum);
+  }
+  return sum;
+}
+
+/** The same by app. */
+export function byApp(rows: readonly UsageOfDay[]): UsageOfDay[] {
+  const sums = new Map<string, UsageOfDay>();
+  for (const row of rows) {
+    const { app_id, day, currency } = row;
+    const sum = sumIn(sums, `${app_id} ${day} ${currency}`, { conversation_id: '', app_id, day, currency });
+    sum.messages += row.messages;
+    sum.tokens += row.tokens;
+    sum.price_nanos += row.price_nanos;
+  }
+  return [...sums.values()];
+}

@@ -1,0 +1,61 @@
+import type { ListPlace } from '../../domain/admin-reads.ts';
+import type { Value } from '../engine.ts';
+import { type List, sorted } from './admin-statements.ts';
+
+/** The SQL of what goes on in apps, in the subset that both engines take. */
+
+const select = `
+  SELECT c.conversation_id AS id, c."user", c.created_at, c.last_message_at, COALESCE((
+      SELECT CAST(SUM(d.messages) AS BIGINT) FROM conversation_days d WHERE d.conversation_id = c.conversation_id
+    ), 0) AS message_count
+  FROM conversations c`;
+const user = sorted('c."user"');
+const ofApp = ['c.app_id = ?', 'c.deleted = 0'];
+
+export const conversations: List = {
+  select,
+  where: ofApp,
+  by: ['c.last_message_at', 'c.conversation_id'],
+  descending: true,
+};
+
+/** Those of one user, but for one that was found by its id. */
+export const conversationsOfUser: List = {
+  ...conversations,
+  where: [...ofApp, `${user} = ?`, 'c.conversation_id <> ?'],
+};
+
+export const findConversation = `${select} WHERE ${ofApp.join(' AND ')} AND c.conversation_id = ?`;
+
+/** The same of users from one name on, to the end or before another. Parameters: app_id, from[, before], id, count. */
+export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string {
+  const range = [`${user} ${from} ?`, ...(hasEnd ? [`${user} < ?`] : [])];
+  return `${select} WHERE ${[...ofApp, ...range].join(' AND ')} AND c.conversation_id <> ?
+    ORDER BY ${user}, c.last_message_at DESC, c.conversation_id DESC LIMIT ?`;
+}
+
+/**
+ * Days that became empty are left out. `days` is the table that it is added up from, in the order of one of its indexes, so
+ * that a page reads its own rows alone.
+ */
+export function usage(
+  days: string,
+  { since, app_id }: { since: number; app_id: string | undefined },
+  { after, count }: ListPlace,
+): [string, ...Value[]] {
+  const [day = 0, app = '', currency = ''] = after ?? [];
+  const conditions: [string, Value[]][] = [['u.day >= ?', [since]]];
+  if (app_id !== undefined) conditions.push(['u.app_id = ?', [app_id]]);
+  if (after !== undefined) {
+    const beyond = 'u.day <= ? AND (u.day < ? OR (u.app_id, u.currency) > (?, ?))';
+    conditions.push([beyond, [day, day, app, currency]]);
+  }
+  const text = `
+    SELECT u.day, u.app_id, (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.currency,
+      CAST(SUM(u.messages) AS BIGINT) AS messages, SUM(u.tokens) AS tokens, SUM(u.price_nanos) AS price_nanos
+    FROM ${days} u
+    WHERE ${conditions.map(([condition]) => condition).join(' AND ')}
+    GROUP BY u.day, u.app_id, u.currency HAVING SUM(u.messages) > 0
+    ORDER BY u.day DESC, u.app_id, u.currency LIMIT ?`;
+  return [text, ...conditions.flatMap(([, values]) => values), count];
+}

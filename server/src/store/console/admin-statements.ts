@@ -1,0 +1,96 @@
+import { type KnowledgePath, type ListPlace, sortedCharsMax } from '../../domain/admin-reads.ts';
+import type { Value } from '../engine.ts';
+
+/** The SQL of what the console shows, in the subset that both engines take. */
+
+/** The part of a text column that counts in a sorted list; an index on it says the same. */
+export const sorted = (column: string): string => `substr(${column}, 1, ${sortedCharsMax})`;
+
+export type List = {
+  /** SELECT … FROM …, with its joins; values of its own come first. */
+  select: string;
+  /** What limits it, each with one `?` for each of its values. */
+  where?: readonly string[];
+  /** The sort key: together no two rows have it. */
+  by: readonly string[];
+  descending?: boolean;
+};
+
+/** One page of a list: a range of its sort key, never an offset. The statement and its parameters. */
+export function page(
+  { select, where = [], by, descending = false }: List,
+  values: readonly Value[],
+  { after, count }: ListPlace,
+): [string, ...Value[]] {
+  const beyond = `(${by.join(', ')}) ${descending ? '<' : '>'} (${by.map(() => '?').join(', ')})`;
+  const conditions = after === undefined ? where : [...where, beyond];
+  const order = by.map((column) => (descending ? `${column} DESC` : column)).join(', ');
+  const text = `
+    ${select} ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''} ORDER BY ${order} LIMIT ?`;
+  return [text, ...values, ...(after ?? []), count];
+}
+
+export const keys = `
+  SELECT id, kind, name, workspace_id, app_id, dataset_ids, created_at, expires_at, revoked_at, last_used_at
+  FROM api_keys`;
+const apps = `
+  SELECT a.id, a.workspace_id, w.name AS workspace_name, a.name, a.mode
+  FROM apps a JOIN workspaces w ON w.id = a.workspace_id`;
+const workspaces = 'SELECT id, name FROM workspaces';
+const datasets = `
+  SELECT d.id, d.workspace_id, w.name AS workspace_name, d.name
+  FROM datasets d JOIN workspaces w ON w.id = d.workspace_id`;
+const documents = 'SELECT id, name FROM documents';
+const segments = `
+  SELECT s.id, s.position, s.content, (
+    SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ? AND c.segment_id = s.id
+  ) AS child_chunk_count
+  FROM segments s`;
+
+/** Those of small tables, which are on every node of a distributed database, are sorted; the others have an index each. */
+export const lists = {
+  workspaces: { select: workspaces, by: [sorted('name'), 'id'] },
+  apps: { select: apps, by: [sorted('a.name'), 'a.id'] },
+  providers: { select: 'SELECT position, doc FROM model_providers', where: ['workspace_id = ?'], by: ['position'] },
+  datasets: { select: datasets, by: [sorted('d.name'), 'd.id'] },
+  documents: { select: documents, where: ['dataset_id = ?'], by: [sorted('name'), 'id'] },
+  segments: { select: segments, where: ['s.dataset_id = ?', 's.document_id = ?'], by: ['s.position', 's.id'] },
+  childChunks: {
+    select: `
+      SELECT id, segment_id, content, position, word_count, type, created_at, updated_at FROM child_chunks`,
+    where: ['dataset_id = ?', 'segment_id = ?'],
+    by: ['position', 'id'],
+  },
+  revisions: {
+    select: `
+      SELECT r.revision, r.content, r.replaced_at, r.key_id, k.name AS key_name
+      FROM child_chunk_revisions r LEFT JOIN api_keys k ON k.id = r.key_id`,
+    where: ['r.dataset_id = ?', 'r.child_chunk_id = ?'],
+    by: ['r.revision'],
+    descending: true,
+  },
+  keys: { select: keys, by: ['created_at', 'id'], descending: true },
+} satisfies Record<string, List>;
+
+export const findWorkspace = `${workspaces} WHERE id = ?`;
+export const findApp = `${apps} WHERE a.id = ?`;
+export const findKey = `${keys} WHERE id = ?`;
+export const findDataset = `${datasets} WHERE d.id = ?`;
+export const findDocument = `${documents} WHERE dataset_id = ? AND id = ?`;
+/** Parameters: the dataset twice, the document, the segment. */
+export const findSegment = `${segments} WHERE s.dataset_id = ? AND s.document_id = ? AND s.id = ?`;
+
+/** Parts that are not asked for are looked up by the empty id, which names nothing. See `knowledgeValues`. */
+export const findKnowledge = `
+  SELECT d.workspace_id, o.id AS document, s.id AS segment, c.id AS child_chunk
+  FROM datasets d
+  LEFT JOIN documents o ON o.dataset_id = ? AND o.id = ?
+  LEFT JOIN segments s ON s.dataset_id = ? AND s.id = ? AND s.document_id = ?
+  LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ?
+  WHERE d.id = ?`;
+
+export function knowledgeValues(path: KnowledgePath): string[] {
+  const { dataset_id, document_id = '', segment_id = '', child_chunk_id = '' } = path;
+  const segment = [dataset_id, segment_id, document_id];
+  return [dataset_id, document_id, ...segment, dataset_id, child_chunk_id, segment_id, dataset_id];
+}

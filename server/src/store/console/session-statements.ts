@@ -1,0 +1,27 @@
+import type { Session } from '../../domain/session.ts';
+
+/** The SQL about sessions, which both engines share. */
+
+/** Parameters: digest, now, now. */
+export const findSession = `
+  SELECT s.key_id, k.name, s.expires_at, k.expires_at AS key_expires_at
+  FROM console_sessions s JOIN api_keys k ON k.id = s.key_id
+  WHERE s.digest = ? AND s.expires_at > ? AND k.digest = s.key_digest AND k.kind = 'admin'
+    AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
+
+export const openSession = `
+  INSERT INTO console_sessions (digest, key_id, key_digest, created_at, expires_at) VALUES (?, ?, ?, ?, ?)`;
+export const endSession = 'DELETE FROM console_sessions WHERE digest = ?';
+/** Parameters: now. */
+export const trimSessions = 'DELETE FROM console_sessions WHERE expires_at <= ?';
+
+/** What happens to sessions, as one statement each. */
+export type SessionChange = { open: Session } | { end: string } | { trim: number };
+
+/** The statement and its parameters. */
+export function changeSession(change: SessionChange): [string, ...(string | number)[]] {
+  if ('end' in change) return [endSession, change.end];
+  if ('trim' in change) return [trimSessions, change.trim];
+  const { digest, key_id, key_digest, created_at, expires_at } = change.open;
+  return [openSession, digest, key_id, key_digest, created_at, expires_at];
+}

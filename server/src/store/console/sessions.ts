@@ -1,0 +1,34 @@
+import type { Session, Sessions, StoredSession } from '../../domain/session.ts';
+import type { Engine } from '../engine.ts';
+import { findSession, type SessionChange } from './session-statements.ts';
+
+export class SqlSessions implements Sessions {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async find(digest: string, now: number): Promise<StoredSession | undefined> {
+    const [row] = await this.#engine.read(findSession, digest, now, now);
+    if (row === undefined) return undefined;
+    const { key_id, name, expires_at, key_expires_at } = row as StoredSession & { key_expires_at: number | null };
+    return { key_id, name, expires_at: Math.min(expires_at, key_expires_at ?? expires_at) };
+  }
+
+  open(session: Session): Promise<void> {
+    return this.#change({ open: session });
+  }
+
+  end(digest: string): Promise<void> {
+    return this.#change({ end: digest });
+  }
+
+  trim(now: number): Promise<void> {
+    return this.#change({ trim: now });
+  }
+
+  #change(change: SessionChange): Promise<void> {
+    return this.#engine.write({ name: 'changeSession', change });
+  }
+}

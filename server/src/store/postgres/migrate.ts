@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { distribution, type Migration, postgresMigrations, type SchemaStatus, statusAt } from '../schema/schema.ts';
+import type { PostgresPool, Transaction } from './pool.ts';
+import { leaseTable, takeLease } from './statements.ts';
+
+/** How long others wait for one that died; one that lives renews it in time. */
+const leaseSeconds = 15;
+const renewMillis = 3_000;
+const pollMillis = 200;
+/** The table exists, or the type that goes with it. */
+const duplicates = ['42P07', '42710'];
+const waitMillis = 300_000;
+/** Building an index on a large table takes its time. */
+const statementMillis = 3_600_000;
+
+const versionsTable = `
+  CREATE TABLE IF NOT EXISTS schema_migrations (
+    version BIGINT NOT NULL PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL,
+    applied_at BIGINT NOT NULL
+  )`;
+
+export async function postgresSchemaStatus(pool: PostgresPool): Promise<SchemaStatus> {
+  const [table] = await pool.query(`SELECT to_regclass('schema_migrations') AS found`);
+  const current = table?.found === null ? 0 : await currentVersion(pool);
+  return statusAt(current, postgresMigrations);
+}
+
+async function currentVersion(database: Transaction): Promise<number> {
+  const [row] = await database.query('SELECT MAX(version) AS version FROM schema_migrations');
+  return Number(row?.version ?? 0);
+}
+
+/** One process at a time migrates, under a lease that does not outlive it for long; the others wait until it is done. */
+export async function migratePostgres(pool: PostgresPool, citus: boolean): Promise<readonly Migration[]> {
+  const isCurrent = async () => (await postgresSchemaStatus(pool)).pending.length === 0;
+  if ((await isCurrent()) && !citus) return [];
+  await makeTable(pool, leaseTable);
+  await makeTable(pool, versionsTable);
+  const holder = randomUUID();
+  const deadline = performance.now() + waitMillis;
+  while (!(await takeMigrationLease(pool, holder, leaseSeconds))) {
+    if ((await isCurrent()) && !citus) return [];
+    if (performance.now() > deadline) throw new Error('another process has been migrating the database for too long');
+    await sleep(pollMillis);
+  }
+  const renewal = setInterval(
+    () => void takeMigrationLease(pool, holder, leaseSeconds).catch(() => false),
+    renewMillis,
+  );
+  try {
+    const { pending } = await postgresSchemaStatus(pool);
+    for (const migration of pending) await pool.transaction((tx) => apply(tx, migration), statementMillis);
+    if (citus || (await hasCitus(pool))) await distribute(pool);
+    return pending;
+  } finally {
+    clearInterval(renewal);
+    await takeMigrationLease(pool, holder, 0).catch(() => false);
+  }
+}
+
+/**
+ * Two of these at once can collide in the catalog in spite of IF NOT EXISTS. Most often the pool tries again; sometimes
+ * the server says that the table exists, and then it does.
+ */
+async function makeTable(pool: PostgresPool, statement: string): Promise<void> {
+  try {
+    await pool.query(statement);
+  } catch (error) {
+    if (!duplicates.includes((error as { code?: string }).code ?? '')) throw error;
+  }
+}
+
+async function takeMigrationLease(pool: PostgresPool, holder: string, seconds: number): Promise<boolean> {
+  const now = Math.floor(Date.now() / 1000);
+  return (await pool.query(takeLease, 'migrate', holder, now + seconds, now)).length > 0;
+}
+
+async function apply(transaction: Transaction, { version, name, statements }: Migration): Promise<void> {
+  // Tried again after a COMMIT whose answer was lost, there is nothing left to do.
+  if ((await currentVersion(transaction)) >= version) return;
+  const now = Math.floor(Date.now() / 1000);
+  // First of all: whoever else is at this step, its lease run out, waits here, and then finds it done.
+  await transaction.query(
+    'INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)',
+    version,
+    name,
+    now,
+  );
+  for (const statement of statements) await transaction.query(statement);
+}
+
+async function hasCitus(pool: PostgresPool): Promise<boolean> {
+  return (await pool.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length > 0;
+}
+
+/** Lays the tables out over the nodes; those that are laid out already stay as they are. */
+async function distribute(pool: PostgresPool): Promise<void> {
+  if (!(await hasCitus(pool))) throw new Error('the database does not have the extension citus');
+  const done = await pool.query('SELECT logicalrelid::text AS name FROM pg_dist_partition');
+  const isDone = (table: string) => done.some(({ name }) => name === table);
+  for (const statement of citusStatements(isDone)) {
+    await pool.transaction((tx) => tx.query(statement), statementMillis);
+  }
+}
+
+/** Tables of one distribution column lie together, so that a conversation or a dataset is whole on one node. */
+export function citusStatements(isDone: (table: string) => boolean = () => false): string[] {
+  const first = new Map<string, string>();
+  const statements: string[] = [];
+  for (const table of distribution.reference) {
+    if (!isDone(table)) statements.push(`SELECT create_reference_table('${table}')`);
+  }
+  for (const [table, column] of Object.entries(distribution.distributed)) {
+    const neighbour = first.get(column);
+    const beside = neighbour === undefined ? 'none' : neighbour;
+    if (!isDone(table))
+      statements.push(`SELECT create_distributed_table('${table}', '${column}', colocate_with => '${beside}')`);
+    if (neighbour === undefined) first.set(column, table);
+  }
+  return statements;
+}

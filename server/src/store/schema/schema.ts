@@ -1,0 +1,197 @@
+import { usageSteps } from './usage-step.ts';
+
+/** A numbered step from one shape of the database to the next. Steps are only ever added. */
+export type Migration = { version: number; name: string; statements: readonly string[] };
+
+/**
+ * The tables, written once for both engines. The first column of every key of a large table is the one it is
+ * distributed by (see `distribution`), so that the same shape shards. There are no foreign keys, sequences or triggers.
+ */
+const first: readonly string[] = [
+  `CREATE TABLE workspaces (
+     id TEXT NOT NULL PRIMARY KEY,
+     name TEXT NOT NULL
+   )`,
+  `CREATE TABLE apps (
+     id TEXT NOT NULL PRIMARY KEY,
+     workspace_id TEXT NOT NULL,
+     name TEXT NOT NULL,
+     mode TEXT NOT NULL
+   )`,
+  `CREATE TABLE api_keys (
+     id TEXT NOT NULL PRIMARY KEY,
+     kind TEXT NOT NULL,
+     workspace_id TEXT,
+     app_id TEXT,
+     dataset_ids TEXT,
+     name TEXT NOT NULL,
+     digest TEXT NOT NULL UNIQUE,
+     created_at BIGINT NOT NULL,
+     expires_at BIGINT,
+     revoked_at BIGINT
+   )`,
+  `CREATE TABLE conversations (
+     conversation_id TEXT NOT NULL PRIMARY KEY,
+     app_id TEXT NOT NULL,
+     "user" TEXT,
+     created_at BIGINT NOT NULL,
+     deleted BIGINT NOT NULL,
+     version TEXT NOT NULL,
+     next_sequence BIGINT NOT NULL
+   )`,
+  `CREATE INDEX conversations_by_app ON conversations (app_id)`,
+  `CREATE TABLE messages (
+     conversation_id TEXT NOT NULL,
+     created_at BIGINT NOT NULL,
+     sequence BIGINT NOT NULL,
+     id TEXT NOT NULL,
+     doc TEXT NOT NULL,
+     PRIMARY KEY (conversation_id, created_at, sequence)
+   )`,
+  `CREATE UNIQUE INDEX messages_by_id ON messages (conversation_id, id)`,
+  `CREATE TABLE datasets (
+     id TEXT NOT NULL PRIMARY KEY,
+     workspace_id TEXT NOT NULL,
+     name TEXT NOT NULL
+   )`,
+  `CREATE TABLE documents (
+     dataset_id TEXT NOT NULL,
+     id TEXT NOT NULL,
+     name TEXT NOT NULL,
+     PRIMARY KEY (dataset_id, id)
+   )`,
+  `CREATE INDEX documents_by_id ON documents (id)`,
+  `CREATE TABLE segments (
+     dataset_id TEXT NOT NULL,
+     id TEXT NOT NULL,
+     document_id TEXT NOT NULL,
+     position BIGINT NOT NULL,
+     content TEXT NOT NULL,
+     PRIMARY KEY (dataset_id, id)
+   )`,
+  `CREATE INDEX segments_by_id ON segments (id)`,
+  `CREATE TABLE child_chunks (
+     dataset_id TEXT NOT NULL,
+     id TEXT NOT NULL,
+     segment_id TEXT NOT NULL,
+     content TEXT NOT NULL,
+     position BIGINT NOT NULL,
+     word_count BIGINT NOT NULL,
+     type TEXT NOT NULL,
+     created_at BIGINT NOT NULL,
+     updated_at BIGINT NOT NULL,
+     version TEXT NOT NULL,
+     PRIMARY KEY (dataset_id, id)
+   )`,
+  `CREATE INDEX child_chunks_by_id ON child_chunks (id)`,
+  `CREATE TABLE child_chunk_revisions (
+     dataset_id TEXT NOT NULL,
+     child_chunk_id TEXT NOT NULL,
+     revision BIGINT NOT NULL,
+     content TEXT NOT NULL,
+     replaced_at BIGINT NOT NULL,
+     key_id TEXT,
+     PRIMARY KEY (dataset_id, child_chunk_id, revision)
+   )`,
+  `CREATE TABLE model_providers (
+     workspace_id TEXT NOT NULL,
+     provider TEXT NOT NULL,
+     position BIGINT NOT NULL,
+     doc TEXT NOT NULL,
+     PRIMARY KEY (workspace_id, provider)
+   )`,
+  `CREATE TABLE model_entries (
+     workspace_id TEXT NOT NULL,
+     model_type TEXT NOT NULL,
+     position BIGINT NOT NULL,
+     entry TEXT NOT NULL,
+     PRIMARY KEY (workspace_id, model_type, position)
+   )`,
+];
+
+/**
+ * The audit is read by time, so its key begins with an id that sorts by it. An edit and its entry lie together: its
+ * `dataset_id` is the edit's. What belongs to no dataset has its own id there, so that entries spread.
+ */
+const audit: readonly string[] = [
+  `ALTER TABLE api_keys ADD COLUMN last_used_at BIGINT`,
+  `CREATE TABLE audit_entries (
+     id TEXT NOT NULL,
+     dataset_id TEXT NOT NULL,
+     at BIGINT NOT NULL,
+     key_id TEXT,
+     action TEXT NOT NULL,
+     record TEXT NOT NULL,
+     count BIGINT NOT NULL,
+     ids TEXT NOT NULL,
+     PRIMARY KEY (id, dataset_id)
+   )`,
+];
+
+/**
+ * What the console stands on: who is signed in, and lists in the order in which they are shown. PostgreSQL's indexes take
+ * no text of any length, so that names count by their beginning.
+ */
+const console: readonly string[] = [
+  `CREATE TABLE console_sessions (
+     digest TEXT NOT NULL PRIMARY KEY,
+     key_id TEXT NOT NULL,
+     key_digest TEXT NOT NULL,
+     created_at BIGINT NOT NULL,
+     expires_at BIGINT NOT NULL
+   )`,
+  `CREATE INDEX documents_by_name ON documents (dataset_id, substr(name, 1, 200), id)`,
+  `CREATE INDEX segments_by_position ON segments (dataset_id, document_id, position, id)`,
+  `CREATE INDEX child_chunks_by_position ON child_chunks (dataset_id, segment_id, position, id)`,
+];
+
+const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
+  { version: 1, name: 'first tables', statements: first },
+  { version: 2, name: 'audit and last use of keys', statements: audit },
+  { version: 3, name: 'sessions and lists of the console', statements: console },
+  { version: 4, name: 'activity and usage by day', statements: usageSteps[engine] },
+];
+
+/** Tables are clustered by their keys, so a page of messages lies in one place; types are enforced. */
+function forSqlite(statement: string): string {
+  const spelled = statement.replaceAll('BIGINT', 'INTEGER').replaceAll('DOUBLE PRECISION', 'REAL');
+  return statement.startsWith('CREATE TABLE') ? `${spelled} STRICT, WITHOUT ROWID` : spelled;
+}
+
+/** Ids and texts compare by bytes, as they do in SQLite. */
+function forPostgres(statement: string): string {
+  return statement.replaceAll(' TEXT', ' TEXT COLLATE "C"');
+}
+
+const inDialect = (engine: keyof typeof usageSteps, spell: (statement: string) => string): readonly Migration[] =>
+  steps(engine).map((step) => ({ ...step, statements: step.statements.map(spell) }));
+
+export const sqliteMigrations = inDialect('sqlite', forSqlite);
+export const postgresMigrations = inDialect('postgres', forPostgres);
+export const latestVersion = Math.max(...sqliteMigrations.map(({ version }) => version));
+
+/** How a distributed PostgreSQL lays the tables out: small ones everywhere, large ones by one column. */
+export const distribution = {
+  reference: ['workspaces', 'apps', 'api_keys', 'datasets', 'model_providers', 'model_entries', 'console_sessions'],
+  distributed: {
+    conversations: 'conversation_id',
+    messages: 'conversation_id',
+    conversation_days: 'conversation_id',
+    documents: 'dataset_id',
+    segments: 'dataset_id',
+    child_chunks: 'dataset_id',
+    child_chunk_revisions: 'dataset_id',
+    audit_entries: 'dataset_id',
+  },
+} as const;
+
+export type SchemaStatus = { current: number; latest: number; pending: readonly Migration[] };
+
+export function statusAt(current: number, migrations: readonly Migration[]): SchemaStatus {
+  if (current > latestVersion) {
+    throw new Error(
+      `the database has schema ${current}, newer than this program's ${latestVersion}: run a newer backscroll`,
+    );
+  }
+  return { current, latest: latestVersion, pending: migrations.filter(({ version }) => version > current) };
+}

@@ -1,0 +1,387 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, it } from 'node:test';
+import { readConfig } from '../../src/config.ts';
+import { databaseOf } from '../../src/store/open.ts';
+import { onDatabase } from '../support/faulty-postgres.ts';
+import {
+  type Engine,
+  makeTenant,
+  makeWorld,
+  message,
+  newDatabaseUrl,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of a list
+type Row = any;
+
+const day = 86_400;
+/** Ids in an order that is known. */
+const idAt = (at: number): string => `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`;
+
+onEveryEngine('conversations of an app', (engine) => {
+  let service: Service;
+  const { one, other, admin, records } = makeWorld();
+  const batch = makeTenant('completion');
+  const path = `/admin/apps/${one.ids.app}/conversations`;
+  const conversation = (at: number, user: string | null, more = {}) => ({
+    ...{ record: 'conversation', id: idAt(at), app_id: one.ids.app, user, created_at: at, ...more },
+  });
+  before(async () => {
+    service = await startService(engine);
+    await service.load([
+      ...records,
+      ...batch.records,
+      // Ties in time, and one without messages.
+      ...[1, 2, 3].flatMap((at) => [conversation(at, 'anna'), message(idAt(at), 50)]),
+      ...[conversation(4, 'Ann'), message(idAt(4), 60), message(idAt(4), 10)],
+      ...[conversation(5, null), message(idAt(5), 40)],
+      ...[conversation(6, 'bob'), message(idAt(6), 70), message(idAt(6), 71)],
+      ...[conversation(7, 'bob', { deleted: true }), message(idAt(7), 99)],
+      ...[conversation(8, '\u{1f600}\u{10ffff}x'), conversation(9, 'bo%'), conversation(10, `${'n'.repeat(300)}2`)],
+      ...[conversation(11, `${'n'.repeat(300)}1`), message(idAt(11), 5)],
+      ...[message(batch.ids.conversation, 1), message(batch.ids.conversation, 2)],
+    ]);
+  });
+  after(() => service.close());
+
+  const get = (url: string, headers = {}) => service.request('GET', url, { key: admin, headers });
+  async function walk(url: string, limit: number): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (let cursor = ''; ; ) {
+      const { status, body, text } = await get(`${url}&limit=${limit}${cursor}`);
+      assert.equal(status, 200, text);
+      assert.equal(body.limit, limit);
+      rows.push(...body.data);
+      if (!body.has_more) return rows;
+      cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`;
+    }
+  }
+  const numbers = (rows: Row[]) => rows.map(({ id }) => (id === one.ids.conversation ? 0 : Number(id.slice(-12))));
+
+  it('200: latest message first, then by id, descending; each once, whatever the limit', async () => {
+    for (const limit of [1, 2, 3, 4, 5, 100]) {
+      const listed = numbers(await walk(`${path}?`, limit));
+      assert.deepEqual(listed.slice(0, 7), [6, 4, 3, 2, 1, 5, 11], String(limit));
+      assert.deepEqual(listed.slice(7).sort(), [0, 10, 8, 9]);
+    }
+  });
+
+  it('200: says who, how many messages and when last', async () => {
+    const { body } = await get(`${path}?limit=2`);
+    assert.deepEqual(body.data, [
+      { id: idAt(6), user: 'bob', created_at: 6, message_count: 2, last_message_at: 71 },
+      { id: idAt(4), user: 'Ann', created_at: 4, message_count: 2, last_message_at: 60 },
+    ]);
+    assert.equal(body.has_more, true);
+    const single = await get(`${path}/${idAt(8).toUpperCase()}`);
+    const none = { message_count: 0, last_message_at: null };
+    assert.deepEqual(single.body, { id: idAt(8), user: '\u{1f600}\u{10ffff}x', created_at: 8, ...none });
+    assert.equal(single.headers['cache-control'], 'no-store');
+  });
+
+  it('200: a search finds a conversation by its id, and those of users whose name begins so', async () => {
+    const cases: [string, number[]][] = [
+      ['ann', [0, 3, 2, 1]],
+      ['an', [0, 3, 2, 1]],
+      ['anna', [3, 2, 1]],
+      ['A', [4]],
+      ['b', [9, 6]],
+      ['bo%', [9]],
+      ['b%', []],
+      ['_ob', []],
+      [idAt(5), [5]],
+      [idAt(2).toUpperCase(), [2]],
+      [idAt(7), []],
+      [one.ids.conversation, [0]],
+      [other.ids.conversation, []],
+      ['\u{1f600}', [8]],
+      ['\u{1f600}\u{10ffff}', [8]],
+      ['\u{10ffff}', []],
+      ['n', [11, 10]],
+      ['n'.repeat(200), [11, 10]],
+      ['\0', []],
+      ["' OR 1 = 1 --", []],
+    ];
+    for (const [search, expected] of cases) {
+      for (const limit of [1, 2, 100]) {
+        const rows = await walk(`${path}?search=${encodeURIComponent(search)}`, limit);
+        assert.deepEqual(numbers(rows), expected, `${JSON.stringify(search)} ${limit}`);
+      }
+    }
+    assert.deepEqual(numbers(await walk(`${path}?search=`, 100)).length, 11);
+    assert.equal((await get(`${path}?search=${'n'.repeat(201)}`)).status, 400);
+  });
+
+  it('200: a user may be called as a conversation is; that one comes first, and once', async () => {
+    const named = randomUUID();
+    const ids = [named, randomUUID(), randomUUID()].sort();
+    await service.load(
+      ids.map((id) => ({ record: 'conversation', id, app_id: other.ids.app, user: named, created_at: 1 })),
+    );
+    for (const limit of [1, 2, 3]) {
+      const rows = await walk(`/admin/apps/${other.ids.app}/conversations?search=${named}`, limit);
+      const rest = ids.filter((id) => id !== named).reverse();
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        [named, ...rest],
+      );
+    }
+  });
+
+  it('200: an empty app has none', async () => {
+    const app = randomUUID();
+    await service.load([{ record: 'app', id: app, workspace_id: one.ids.workspace, name: 'empty', mode: 'chat' }]);
+    const { body } = await get(`/admin/apps/${app}/conversations`);
+    assert.deepEqual(body, { limit: 20, has_more: false, data: [], next_cursor: null });
+    assert.deepEqual((await get(`/admin/usage?app_id=${app}`)).body.data, []);
+  });
+
+  it('200: a conversation written again keeps its place; one that is restored comes back', async () => {
+    await service.load([conversation(6, 'bob', { deleted: true })]);
+    assert.equal((await get(`${path}/${idAt(6)}`)).status, 404);
+    await service.load([conversation(6, 'bob')]);
+    const { body } = await get(`${path}/${idAt(6)}`);
+    assert.deepEqual([body.message_count, body.last_message_at], [2, 71]);
+  });
+
+  it('404: an app or a conversation that is not there', async () => {
+    const missing: [string, string][] = [
+      [`/admin/apps/${randomUUID()}/conversations`, 'app not found'],
+      [`/admin/apps/x%00/conversations?search=ann`, 'app not found'],
+      [`/admin/apps/${randomUUID()}/conversations/${idAt(1)}`, 'app not found'],
+      [`/admin/apps/${randomUUID()}/conversations/${idAt(1)}/messages`, 'app not found'],
+      [`/admin/usage?app_id=${randomUUID()}`, 'app not found'],
+      [`${path}/${randomUUID()}`, 'conversation not exists'],
+      [`${path}/${other.ids.conversation}`, 'conversation not exists'],
+      [`${path}/${idAt(7)}`, 'conversation not exists'],
+      [`${path}/${idAt(7)}/messages`, 'conversation not exists'],
+      [`${path}/${other.ids.conversation}/messages`, 'conversation not exists'],
+      [`${path}/${idAt(1)}/messages?first_id=${randomUUID()}`, 'first message not exists'],
+    ];
+    for (const [url, says] of missing) {
+      const { status, body } = await get(url);
+      assert.deepEqual([status, body.message], [404, says], url);
+    }
+  });
+
+  it('400: a cursor that no page gave, or that another list gave', async () => {
+    const cursorOf = async (url: string) => (await get(url)).body.next_cursor as string;
+    const [listed, found] = [await cursorOf(`${path}?limit=1`), await cursorOf(`${path}?limit=1&search=ann`)];
+    for (const url of [
+      `${path}?cursor=x`,
+      `${path}?cursor=${found}`,
+      `${path}?search=ann&cursor=${listed}`,
+      `/admin/usage?cursor=${listed}`,
+      `${path}?cursor=${Buffer.from('[1.5,"x"]').toString('base64url')}`,
+    ]) {
+      const { status, body } = await get(url);
+      assert.deepEqual([status, body.message], [400, 'cursor must be what an earlier page gave'], url);
+    }
+    assert.equal((await get(`${path}?limit=0`)).status, 400);
+    assert.equal((await get(`${path}?limit=101`)).status, 400);
+  });
+
+  it('200: a transcript is the page of GET /v1/messages, with its tag', async () => {
+    const ofApp = await service.request('GET', `/v1/messages?conversation_id=${one.ids.conversation}`, {
+      key: one.keys.app,
+    });
+    const own = await get(`${path}/${one.ids.conversation}/messages`);
+    assert.equal(own.text, ofApp.text);
+    assert.equal(own.headers.etag, ofApp.headers.etag);
+    assert.equal(own.headers['cache-control'], ofApp.headers['cache-control']);
+    const url = `${path}/${idAt(4)}/messages?limit=1&page_order=oldest_first`;
+    const page = await get(url);
+    assert.equal(page.body.data[0].created_at, 60);
+    const link = `<${path}/${idAt(4)}/messages?limit=1&page_order=oldest_first&first_id=${page.body.data[0].id}>`;
+    assert.equal(page.headers.link, `${link}; rel="next"`);
+    const older = await get(link.slice(1, -1));
+    assert.deepEqual([older.body.data[0].created_at, older.body.has_more, older.headers.link], [10, false, undefined]);
+    const etag = page.headers.etag ?? '';
+    assert.equal((await get(url, { 'if-none-match': etag })).status, 304);
+    const head = await service.request('HEAD', url, { key: admin });
+    assert.deepEqual([head.status, head.headers.etag, head.text], [200, etag, '']);
+    const plain = await get(`${path}/${idAt(6)}/messages?limit=1`);
+    assert.match(String(plain.headers.link), /messages\?limit=1&first_id=/);
+  });
+
+  it('200: a transcript is there for apps of any mode', async () => {
+    const { status, body } = await get(`/admin/apps/${batch.ids.app}/conversations/${batch.ids.conversation}/messages`);
+    assert.equal(status, 200);
+    assert.equal(body.data.length, 2);
+  });
+});
+
+onEveryEngine('usage', (engine) => {
+  let service: Service;
+  const { one, other, admin, records } = makeWorld();
+  const today = Math.floor(Date.now() / 1000 / day);
+  const text = (at: number) => new Date(at * day * 1000).toISOString().slice(0, 10);
+  const priced = (total_price: string, currency = 'USD') => ({
+    total_price,
+    currency,
+    message_tokens: 5,
+    answer_tokens: 2,
+  });
+  const first = message(one.ids.conversation, today * day + 5, priced('0.25'));
+  before(async () => {
+    service = await startService(engine);
+    await service.load([
+      ...records,
+      first,
+      message(one.ids.conversation, today * day + 6, priced('1.5')),
+      message(one.ids.conversation, today * day + 7, priced('3', 'EUR')),
+      message(one.ids.conversation, today * day + 8),
+      message(one.ids.conversation, (today - 29) * day, priced('1')),
+      message(one.ids.conversation, (today - 40) * day, priced('1')),
+      message(other.ids.conversation, today * day + 9, { total_price: '9', message_tokens: 1 }),
+    ]);
+  });
+  after(() => service.close());
+  const usage = async (query: string): Promise<Row[]> => {
+    const { status, body, text } = await service.request('GET', `/admin/usage?${query}`, { key: admin });
+    assert.equal(status, 200, text);
+    return body.data;
+  };
+  const row = (
+    at: number,
+    app_id: string,
+    currency: string | null,
+    messages: number,
+    tokens: number,
+    price: number,
+  ) => ({
+    ...{ day: text(at), app_id, app_name: 'app', currency, messages, tokens, price },
+  });
+
+  it('200: newest day first, then by app and currency, for the last 30 days', async () => {
+    const mine = [
+      row(today, one.ids.app, null, 1, 0, 0),
+      row(today, one.ids.app, 'EUR', 1, 7, 3),
+      row(today, one.ids.app, 'USD', 2, 14, 1.75),
+    ];
+    // A price without a currency is none.
+    const theirs = [row(today, other.ids.app, null, 1, 1, 0)];
+    const now = one.ids.app < other.ids.app ? [...mine, ...theirs] : [...theirs, ...mine];
+    const all = [...now, row(today - 29, one.ids.app, 'USD', 1, 7, 1)];
+    assert.deepEqual(await usage(''), all);
+    const rows: Row[] = [];
+    for (let cursor = ''; ; ) {
+      const { body } = await service.request('GET', `/admin/usage?limit=1${cursor}`, { key: admin });
+      rows.push(...body.data);
+      if (!body.has_more) break;
+      cursor = `&cursor=${body.next_cursor}`;
+    }
+    assert.deepEqual(rows, all);
+    assert.deepEqual(await usage(`app_id=${other.ids.app.toUpperCase()}`), theirs);
+    assert.deepEqual((await usage(`since=${text(today - 40)}`)).at(-1), row(today - 40, one.ids.app, 'USD', 1, 7, 1));
+    assert.equal((await usage(`since=${text(today - 39)}`)).length, all.length);
+    assert.deepEqual(await usage(`since=${text(today + 1)}`), []);
+  });
+
+  it('200: a message written again counts as it is; deleted conversations count, erased ones do not', async () => {
+    const mine = async () =>
+      (await usage(`app_id=${one.ids.app}`)).find(({ currency, day }) => currency === 'USD' && day === text(today));
+    await service.load([{ ...first, ...priced('0.75'), answer: 'longer', answer_tokens: 10 }]);
+    assert.deepEqual(await mine(), row(today, one.ids.app, 'USD', 2, 22, 2.25));
+    await service.load([{ ...one.records.at(-1), deleted: true }]);
+    assert.deepEqual(await mine(), row(today, one.ids.app, 'USD', 2, 22, 2.25));
+    await service.store.purge({ app_id: one.ids.app, user: 'ann' }, 1);
+    assert.deepEqual(await usage(`since=0000-01-01&app_id=${one.ids.app}`), []);
+    assert.equal((await usage('since=0000-01-01')).length, 1);
+  });
+
+  it('200: up to 1,000 rows a page; 400: more, or less than one', async () => {
+    const ask = (limit: string) => service.request('GET', `/admin/usage?limit=${limit}`, { key: admin });
+    for (const limit of ['101', '1000']) assert.deepEqual((await ask(limit)).body.limit, Number(limit));
+    for (const limit of ['0', '1001', 'x']) {
+      const { status, body } = await ask(limit);
+      assert.equal(status, 400, limit);
+      assert.match(body.message, /^limit /);
+    }
+  });
+
+  it('400: a day that is none', async () => {
+    for (const since of ['x', '2026-02-30', '2026-13-01', '20261115', '2026-1-1', '+02026-01-01', '2026-11-15T00']) {
+      const { status, body } = await service.request('GET', `/admin/usage?since=${encodeURIComponent(since)}`, {
+        key: admin,
+      });
+      assert.deepEqual([status, body.message], [400, 'since must be a day, such as 2026-11-15'], since);
+    }
+  });
+});
+
+/** What a database of the schema before held. */
+const undo = [
+  'DROP TABLE conversation_days',
+  'DROP INDEX conversations_by_activity',
+  'DROP INDEX conversations_by_user',
+  'ALTER TABLE conversations DROP COLUMN last_message_at',
+  'CREATE INDEX conversations_by_app ON conversations (app_id)',
+  'DELETE FROM schema_migrations WHERE version >= 4',
+];
+
+async function takeBack(engine: Engine, url: string): Promise<void> {
+  if (engine === 'postgres') {
+    await onDatabase(url, async (client) => {
+      for (const statement of undo) await client.query(statement);
+    });
+    return;
+  }
+  const db = new DatabaseSync(url.replace(/^sqlite:/, ''));
+  for (const statement of ['DROP TABLE usage_days', ...undo]) db.exec(statement);
+  db.close();
+}
+
+onEveryEngine('a database from before anything was counted', (engine) => {
+  it('is counted when it is migrated, as if it had been all along', async (t) => {
+    const database = await newDatabaseUrl(engine);
+    t.after(database.remove);
+    const { one, other, admin, records } = makeWorld();
+    const prices = [
+      '0.0012890',
+      '0.1',
+      '-0.2',
+      '1E-7',
+      '1.5e2',
+      '1e999999',
+      '1e-999999',
+      '12345678901234567890',
+      '-7e9',
+    ];
+    const odd = [...prices, `0.${'3'.repeat(60)}`, '0.0000000005', '-0.0000000005', '2.0000000015'].flatMap(
+      (total_price, at) =>
+        ['USD', '', null, 'ü'.repeat(8), 'ü'.repeat(9)].map((currency, also) =>
+          message(one.ids.conversation, (at - 5) * day + also - 2, { total_price, currency, message_tokens: at }),
+        ),
+    );
+    const far = [2 ** 53 - 1, -(2 ** 53 - 1), 253_402_300_799, 253_402_300_800, -62_167_219_200, -62_167_219_201];
+    const rest = far.map((at) => message(other.ids.conversation, at, { currency: 'USD' }));
+    const ask = async (): Promise<Row[]> => {
+      const service = await startService(engine, {}, database.url);
+      try {
+        if ((await service.store.isEmpty()) === true)
+          await service.load([...records, ...odd, ...rest, { ...one.records.at(-1), id: randomUUID() }]);
+        const pages = [
+          ...[one, other].map(({ ids }) => `/admin/apps/${ids.app}/conversations`),
+          '/admin/usage?since=0000-01-01&limit=100',
+        ];
+        const responses = [];
+        for (const page of pages) responses.push((await service.request('GET', page, { key: admin })).body);
+        return responses;
+      } finally {
+        await service.close();
+      }
+    };
+    const counted = await ask();
+    assert.deepEqual([counted[0].data.length, counted[1].data[0].last_message_at], [2, 2 ** 53 - 1]);
+    assert.ok(counted[2].data.length > 20);
+    await takeBack(engine, database.url);
+    await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
+    assert.deepEqual(await ask(), counted);
+  });
+});

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { makeWorld, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+onEveryEngine('keys over the console', (engine) => {
+  const { one, other, admin, records } = makeWorld();
+  const { app, workspace, dataset } = one.ids;
+  let service: Service;
+  let adminId: string;
+  before(async () => {
+    service = await startService(engine);
+    await service.load(records);
+    adminId = (await service.store.listKeys()).find(({ kind }) => kind === 'admin')?.id ?? '';
+  });
+  after(() => service?.close());
+
+  const create = (body: unknown, headers = {}) => service.request('POST', '/admin/keys', { key: admin, body, headers });
+  const revoke = (id: string) => service.request('DELETE', `/admin/keys/${id}`, { key: admin });
+  const listed = async () => (await service.request('GET', '/admin/keys?limit=100', { key: admin })).body.data;
+  const newest = async () => {
+    const question = { before: undefined, since: 0, key_id: undefined, record_id: undefined, limit: 1 };
+    const [{ id: _, at: __, ...entry } = assert.fail()] = await service.store.listAudit(question);
+    return entry;
+  };
+
+  it('201: a key of each kind opens what its kind opens, and is listed without its secret', async () => {
+    const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+    const expires_at = Math.floor(Date.now() / 1000) + 600;
+    const nothing = { workspace_id: null, app_id: null, dataset_ids: null };
+    const wanted: [object, object, string][] = [
+      [{ kind: 'app', app_id: app, name: 'reader' }, { app_id: app, workspace_id: workspace }, page],
+      [{ kind: 'app', app_id: app.toUpperCase(), workspace_id: null }, { app_id: app, workspace_id: workspace }, page],
+      [{ kind: 'writer', app_id: app, dataset_ids: null }, { app_id: app, workspace_id: workspace }, ''],
+      [{ kind: 'knowledge', workspace_id: workspace, expires_at }, { workspace_id: workspace }, one.chunkPath],
+      [
+        { kind: 'knowledge', workspace_id: workspace, dataset_ids: [dataset] },
+        { workspace_id: workspace, dataset_ids: [dataset] },
+        one.chunkPath,
+      ],
+      [{ kind: 'admin', name: 'Zoë', expires_at: null }, {}, '/admin/keys'],
+    ];
+    for (const [body, reach, path] of wanted) {
+      const { kind, name = '', expires_at = null } = body as { kind: string; name?: string; expires_at?: number };
+      const response = await create(body);
+      assert.equal(response.status, 201, response.text);
+      assert.equal(response.headers['cache-control'], 'no-store');
+      const { id, secret, ...more } = response.body;
+      assert.deepEqual(more, {});
+      if (path !== '') assert.equal((await service.request('GET', path, { key: secret })).status, 200, kind);
+      const { created_at, last_used_at, ...key } = (await listed()).find((key: { id: string }) => key.id === id);
+      assert.deepEqual(key, { ...nothing, id, kind, name, ...reach, expires_at, revoked_at: null });
+      assert.ok(Math.abs(created_at - Date.now() / 1000) < 60);
+      assert.ok(!JSON.stringify(await listed()).includes(secret));
+      const entry = { key_id: adminId, action: 'create', record: 'api_key', count: 1, ids: [id] };
+      assert.deepEqual(await newest(), entry);
+      assert.ok(!service.logs.join('').includes(secret));
+    }
+  });
+
+  it('201: a key for many knowledge bases takes no more than one, and names each once', async () => {
+    const many = Array.from({ length: 1_000 }, () => randomUUID());
+    const base = (id: string) => ({ record: 'dataset', id, workspace_id: workspace, name: 'one of many' });
+    await service.load(many.map(base));
+    const made = await create({ kind: 'knowledge', workspace_id: workspace, dataset_ids: many });
+    assert.equal(made.status, 201, made.text);
+    const twice = {
+      kind: 'knowledge',
+      workspace_id: workspace,
+      dataset_ids: [dataset, dataset.toUpperCase(), many[0]],
+    };
+    const { id } = (await create(twice)).body;
+    const { dataset_ids } = (await listed()).find((key: { id: string }) => key.id === id);
+    assert.deepEqual(dataset_ids, [dataset, many[0]]);
+  });
+
+  it('lists what the command line lists, newest first', async () => {
+    const keys = await service.store.listKeys();
+    assert.deepEqual(await listed(), keys.toReversed());
+  });
+
+  it('400: what does not go together is refused by its field, and makes no key', async () => {
+    const before = await listed();
+    const now = Math.floor(Date.now() / 1000);
+    const wrong: [object, RegExp][] = [
+      [{}, /^kind is required/],
+      [{ kind: 'root' }, /^kind must be one of app, knowledge, writer, admin/],
+      [{ kind: 'app' }, /^app_id is required for kind app/],
+      [{ kind: 'app', app_id: null }, /^app_id is required/],
+      [{ kind: 'app', app_id: randomUUID() }, /^app .* does not exist/],
+      [{ kind: 'app', app_id: '\0' }, /^app .* does not exist/],
+      [{ kind: 'app', app_id: app, workspace_id: workspace }, /^workspace_id does not go with kind app/],
+      [{ kind: 'writer', app_id: app, dataset_ids: [dataset] }, /^dataset_ids does not go with kind writer/],
+      [{ kind: 'writer', app_id: 5 }, /^app_id must be a string or null/],
+      [{ kind: 'knowledge' }, /^workspace_id is required for kind knowledge/],
+      [{ kind: 'knowledge', workspace_id: workspace, app_id: app }, /^app_id does not go with kind knowledge/],
+      [{ kind: 'knowledge', workspace_id: randomUUID() }, /^workspace .* does not exist/],
+      [{ kind: 'knowledge', workspace_id: workspace, dataset_ids: [] }, /^dataset_ids /],
+      [{ kind: 'knowledge', workspace_id: workspace, dataset_ids: [5] }, /^dataset_ids\[0\] must be a string/],
+      [{ kind: 'knowledge', workspace_id: workspace, dataset_ids: [randomUUID()] }, /^dataset .* does not exist/],
+      [{ kind: 'knowledge', workspace_id: workspace, dataset_ids: [other.ids.dataset] }, /^dataset .* does not exist/],
+      [{ kind: 'admin', app_id: app }, /^app_id does not go with kind admin/],
+      [{ kind: 'admin', workspace_id: workspace }, /^workspace_id does not go with kind admin/],
+      [{ kind: 'admin', dataset_ids: [dataset] }, /^dataset_ids does not go with kind admin/],
+      [{ kind: 'admin', name: 5 }, /^name must be a string/],
+      [{ kind: 'admin', name: 'x\0' }, /^name must not contain NUL/],
+      [{ kind: 'admin', name: '\ud800' }, /^name must be well-formed/],
+      [{ kind: 'admin', name: 'x'.repeat(256) }, /^name /],
+      [{ kind: 'admin', expires_at: now - 1 }, /^expires_at must be in the future/],
+      [{ kind: 'admin', expires_at: now + 0.5 }, /^expires_at must be an integer or null/],
+      [{ kind: 'admin', expires_at: 2 ** 60 }, /^expires_at /],
+      [{ kind: 'admin', expires_at: '90d' }, /^expires_at must be an integer or null/],
+    ];
+    for (const [body, message] of wrong) {
+      const response = await create(body);
+      assert.deepEqual([response.status, response.body.code], [400, 'invalid_param'], JSON.stringify(body));
+      assert.match(response.body.message, message);
+    }
+    assert.equal((await create('kind=admin')).status, 415);
+    assert.equal((await create('{', { 'content-type': 'application/json' })).status, 400);
+    assert.deepEqual(await listed(), before);
+  });
+
+  it('200: a revoked key opens nothing from then on; again is harmless; the audit names who did it', async () => {
+    const { id, secret } = (await create({ kind: 'app', app_id: app })).body;
+    const models = '/v1/workspaces/current/models/model-types/llm';
+    assert.equal((await service.request('GET', models, { key: secret })).status, 200);
+    const response = await revoke(id.toUpperCase());
+    assert.equal(response.status, 200);
+    assert.deepEqual(
+      response.body,
+      (await listed()).find((key: { id: string }) => key.id === id),
+    );
+    assert.ok(Math.abs(response.body.revoked_at - Date.now() / 1000) < 60);
+    const entry = { key_id: adminId, action: 'revoke', record: 'api_key', count: 1, ids: [id] };
+    assert.deepEqual(await newest(), entry);
+    assert.equal((await service.request('GET', models, { key: secret })).status, 401);
+    service.passTime(100);
+    assert.deepEqual((await revoke(id)).body, response.body);
+  });
+
+  it('200: a body that comes along with a revocation is dropped, whatever it is', async () => {
+    const { id } = (await create({ kind: 'admin' })).body;
+    for (const type of ['application/json', 'text/html', undefined]) {
+      const ask = { key: admin, body: '{"x', headers: type === undefined ? {} : { 'content-type': type } };
+      assert.equal((await service.request('DELETE', `/admin/keys/${id}`, ask)).status, 200, String(type));
+    }
+  });
+
+  it('404: a key that is not there', async () => {
+    for (const id of [randomUUID(), 'x', '%00']) {
+      const { status, body } = await revoke(id);
+      assert.deepEqual([status, body.message], [404, 'key not found']);
+    }
+  });
+
+  it('200: a key can revoke itself, and then does nothing more', async () => {
+    const { id, secret } = (await create({ kind: 'admin' })).body;
+    assert.equal((await service.request('DELETE', `/admin/keys/${id}`, { key: secret })).status, 200);
+    assert.equal((await service.request('GET', '/admin/keys', { key: secret })).status, 401);
+  });
+});

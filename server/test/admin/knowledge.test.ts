@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { makeWorld, onEveryEngine, type Service, startService, type TestResponse } from '../support/harness.ts';
+
+onEveryEngine('child chunks over the console', (engine) => {
+  const { one, other, admin, records } = makeWorld();
+  const path = one.chunkPath.replace('/v1/', '/admin/');
+  let service: Service;
+  let adminId: string;
+  before(async () => {
+    service = await startService(engine);
+    await service.load(records);
+    adminId = (await service.store.listKeys()).find(({ kind }) => kind === 'admin')?.id ?? '';
+  });
+  after(() => service?.close());
+
+  const get = (headers = {}) => service.request('GET', path, { key: admin, headers });
+  const patch = (content: unknown, headers = {}, at = path) =>
+    service.request('PATCH', at, { key: admin, headers, body: { content } });
+  const revisions = async () => (await service.request('GET', `${path}/revisions`, { key: admin })).body.data;
+  const newest = async () => {
+    const question = { before: undefined, since: 0, key_id: undefined, record_id: undefined, limit: 1 };
+    const [{ id: _, at: __, ...entry } = assert.fail()] = await service.store.listAudit(question);
+    return entry;
+  };
+  const shown = ({ status, body, headers }: TestResponse) => ({ status, body, etag: headers.etag });
+
+  it('200: the chunk is the one that a knowledge key sees, with the same tag', async () => {
+    const response = await get();
+    assert.equal(response.status, 200);
+    assert.deepEqual(shown(response), shown(await service.request('GET', one.chunkPath, { key: one.keys.knowledge })));
+    assert.equal(response.headers['cache-control'], 'private, no-cache');
+    assert.equal((await get({ 'if-none-match': response.headers.etag })).status, 304);
+    const upper = path.replaceAll(/[0-9a-f-]{36}/g, (id) => id.toUpperCase());
+    assert.equal((await service.request('GET', upper, { key: admin })).status, 200);
+  });
+
+  it('200: an edit is kept as a revision with the key that made it, and is in the audit', async () => {
+    const before = (await get()).body.data.content;
+    const response = await patch('An admin wrote this.', { 'if-match': (await get()).headers.etag });
+    assert.equal(response.status, 200, response.text);
+    const { content, word_count, type } = response.body.data;
+    assert.deepEqual([content, word_count, type], ['An admin wrote this.', 4, 'customized']);
+    assert.deepEqual(shown(response), shown(await get()));
+    const [{ replaced_at, ...revision }] = await revisions();
+    assert.ok(Math.abs(replaced_at - Date.now() / 1000) < 60);
+    assert.deepEqual(revision, { revision: 1, content: before, key_id: adminId, key_name: 'admin' });
+    const ids = [one.ids.chunk];
+    assert.deepEqual(await newest(), { key_id: adminId, action: 'update', record: 'child_chunk', count: 1, ids });
+  });
+
+  it('412: an edit of somebody else in between is a conflict, and nothing is overwritten', async () => {
+    const seen = (await get()).headers.etag;
+    const theirs = { key: one.keys.knowledge, body: { content: 'Theirs.' } };
+    assert.equal((await service.request('PATCH', one.chunkPath, theirs)).status, 200);
+    const kept = await revisions();
+    for (const tag of [seen, `W/${(await get()).headers.etag}`, '"x"']) {
+      const response = await patch('Mine.', { 'if-match': tag });
+      assert.deepEqual([response.status, response.body.code], [412, 'precondition_failed']);
+    }
+    assert.equal((await get()).body.data.content, 'Theirs.');
+    assert.deepEqual(await revisions(), kept);
+    // A replay of what stands already succeeds.
+    assert.equal((await patch('Theirs.', { 'if-match': seen })).status, 200);
+    assert.equal((await patch('Mine.', { 'if-match': (await get()).headers.etag })).status, 200);
+    assert.deepEqual(
+      (await revisions()).map(({ content, key_name }: { content: string; key_name: string }) => [content, key_name]),
+      [
+        ['Theirs.', 'admin'],
+        ['An admin wrote this.', 'knowledge'],
+        [kept.at(-1).content, 'admin'],
+      ],
+    );
+  });
+
+  it('400, 415: the body is checked as it is for a knowledge key, before the path', async () => {
+    const nowhere = path.replace(one.ids.dataset, randomUUID());
+    for (const at of [path, nowhere]) {
+      for (const content of ['', ' \n', 5, null, undefined, 'a\0', '\ud800', 'x'.repeat(100_001)]) {
+        const response = await patch(content, {}, at);
+        assert.equal(response.status, 400, `${content}`.slice(0, 20));
+        assert.match(response.body.message, /^content /);
+      }
+      const typed = { key: admin, headers: { 'content-type': 'text/plain' }, body: 'x' };
+      assert.equal((await service.request('PATCH', at, typed)).status, 415);
+    }
+  });
+
+  it('404: a path that does not hold together, with the first part that fails; other workspaces are in reach', async () => {
+    for (const [part, message] of [
+      ['dataset', 'dataset not found'],
+      ['document', 'document not found'],
+      ['segment', 'segment not found'],
+      ['chunk', 'child chunk not found'],
+    ] as const) {
+      for (const id of [randomUUID(), 'x', '%00']) {
+        const wrong = path.replace(one.ids[part], id);
+        for (const response of [await patch('text', {}, wrong), await service.request('GET', wrong, { key: admin })])
+          assert.deepEqual([response.status, response.body.message], [404, message]);
+      }
+    }
+    const foreign = path.replace(one.ids.dataset, other.ids.dataset);
+    assert.equal((await patch('text', {}, foreign)).body.message, 'document not found');
+    assert.equal((await patch('text', {}, other.chunkPath.replace('/v1/', '/admin/'))).status, 200);
+  });
+});

@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { provider } from '../support/isolation-scene.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of any list
+type Row = any;
+type List = { path: string; rows: Row[] };
+
+/** By bytes, as both engines compare. */
+const compare = (one: string | number, other: string | number): number =>
+  typeof one === 'number' ? one - (other as number) : Buffer.compare(Buffer.from(one), Buffer.from(String(other)));
+const by =
+  (...keys: ((row: Row) => string | number)[]) =>
+  (one: Row, other: Row): number =>
+    keys.map((key) => compare(key(one), key(other))).find((order) => order !== 0) ?? 0;
+/** The order of lists by name: by its first 200 characters, then by id. */
+const byName = by(
+  ({ name }) =>
+    Array.from(name as string)
+      .slice(0, 200)
+      .join(''),
+  ({ id }) => id,
+);
+const byPosition = by(
+  ({ position }) => position,
+  ({ id }) => id,
+);
+
+const cat = '\u{1f408}';
+/** Ties, texts that only bytes tell apart, and texts that share their first 200 characters. */
+const names = [
+  ...['b', 'b', 'b', 'a', 'B', 'é', 'e\u0301', '', ' ', cat, '\uffff', '"quoted" \\ \u0001', '%_'],
+  ...['y', 'x', 'z'].map((end) => cat.repeat(200) + end),
+  ...['y', 'x'].map((end) => 'n'.repeat(199) + end),
+  'n'.repeat(5_000),
+];
+const positions = [3, 3, 3, 1, 0, -5, -5, 2 ** 53 - 1, 7, 7];
+
+onEveryEngine('lists of the console', (engine) => {
+  const admin = makeSecret('admin');
+  const workspaces = names.map((name) => ({ id: randomUUID(), name }));
+  const home = workspaces[3] ?? assert.fail();
+  const inHome = { workspace_id: home.id, workspace_name: home.name };
+  const apps = names.map((name) => ({ id: randomUUID(), ...inHome, name, mode: 'chat' }));
+  const datasets = names.map((name) => ({ id: randomUUID(), ...inHome, name }));
+  const dataset = datasets[0] ?? assert.fail();
+  const documents = names.map((name) => ({ id: randomUUID(), name }));
+  const document = documents[0] ?? assert.fail();
+  const placed = positions.map((position, at) => ({ id: randomUUID(), position, content: `segment ${at}` }));
+  const segment = placed[0] ?? assert.fail();
+  const chunks = positions.map((position, at) => ({
+    ...{ id: randomUUID(), segment_id: segment.id, content: `chunk ${at}`, position, word_count: 2, type: 'automatic' },
+    ...{ created_at: 5, updated_at: 6 },
+  }));
+  const segments = placed.map((row) => ({ ...row, child_chunk_count: row === segment ? chunks.length : 0 }));
+  const keyed = { id: randomUUID(), name: 'editor' };
+  const revisions = Array.from({ length: 12 }, (_, at) => ({
+    ...{ revision: at + 1, content: `text ${at}`, replaced_at: 100 + at },
+    ...[
+      { key_id: keyed.id, key_name: keyed.name },
+      { key_id: null, key_name: null },
+      { key_id: randomUUID(), key_name: null },
+    ][at % 3],
+  }));
+  const chunk = chunks[0] ?? assert.fail();
+  const providers = ['z', 'a', 'm', 'b'].map((name, at) => provider(home.id, name, at % 2 ? 'active' : 'no-configure'));
+  const keys = [1, 5, 5, 5, 3].map((created_at, at) => ({
+    ...{ id: at === 0 ? keyed.id : randomUUID(), kind: 'knowledge', name: at === 0 ? keyed.name : 'k' },
+    ...{ workspace_id: home.id, app_id: null, dataset_ids: at === 4 ? [dataset.id] : null, created_at },
+    ...{ expires_at: null, revoked_at: at === 3 ? 9 : null, last_used_at: null },
+  }));
+  const adminKey = { id: randomUUID(), kind: 'admin', name: 'admin', created_at: 2 };
+  const whole = { ...adminKey, workspace_id: null, app_id: null, dataset_ids: null };
+  const listedKeys = [...keys, { ...whole, expires_at: null, revoked_at: null, last_used_at: null }];
+  const elsewhere = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID() };
+
+  const inDataset = `/admin/datasets/${dataset.id}`;
+  const inDocument = `${inDataset}/documents/${document.id}`;
+  const inSegment = `${inDocument}/segments/${segment.id}`;
+  const lists: Record<string, List> = {
+    workspaces: { path: '/admin/workspaces', rows: workspaces.toSorted(byName) },
+    apps: { path: '/admin/apps', rows: apps.toSorted(byName) },
+    providers: {
+      path: `/admin/workspaces/${home.id}/model-providers`,
+      rows: providers.map(({ record: _, workspace_id, models, ...rest }) => ({
+        ...{ ...rest, icon_small_dark: null, tenant_id: workspace_id },
+        models: models.map((model) => ({ ...model, features: null })),
+      })),
+    },
+    datasets: {
+      path: '/admin/datasets',
+      rows: [...datasets, { id: elsewhere.dataset, ...inHome, name: 'elsewhere' }].toSorted(byName),
+    },
+    documents: { path: `${inDataset}/documents`, rows: documents.toSorted(byName) },
+    segments: { path: `${inDocument}/segments`, rows: segments.toSorted(byPosition) },
+    'child chunks': { path: `${inSegment}/child_chunks`, rows: chunks.toSorted(byPosition) },
+    revisions: { path: `${inSegment}/child_chunks/${chunk.id}/revisions`, rows: revisions.toReversed() },
+    keys: {
+      path: '/admin/keys',
+      rows: listedKeys
+        .toSorted(
+          by(
+            ({ created_at }) => created_at,
+            ({ id }) => id,
+          ),
+        )
+        .toReversed(),
+    },
+  };
+
+  let service: Service;
+  before(async () => {
+    service = await startService(engine);
+    const record = (kind: string, rows: readonly object[], more: object = {}) =>
+      rows.map((row) => {
+        const { workspace_name: _, child_chunk_count: __, key_name: ___, last_used_at: ____, ...rest } = row as Row;
+        return { record: kind, ...more, ...rest };
+      });
+    await service.load([
+      ...record('workspace', workspaces),
+      ...record('app', apps),
+      ...record('dataset', datasets),
+      ...record('document', documents, { dataset_id: dataset.id }),
+      ...record('segment', placed, { document_id: document.id }),
+      ...record('child_chunk', chunks),
+      ...record('child_chunk_revision', revisions, { child_chunk_id: chunk.id }),
+      ...providers,
+      ...keys.map((key) => ({ ...record('api_key', [key])[0], secret: makeSecret('knowledge') })),
+      { record: 'api_key', ...adminKey, secret: admin },
+      { record: 'dataset', id: elsewhere.dataset, workspace_id: home.id, name: 'elsewhere' },
+      { record: 'document', id: elsewhere.document, dataset_id: elsewhere.dataset, name: 'a' },
+      { record: 'segment', id: elsewhere.segment, document_id: elsewhere.document, position: 3, content: 's' },
+    ]);
+  });
+  after(() => service?.close());
+  const ask = (path: string) => service.request('GET', path, { key: admin });
+
+  /** The whole list, page by page. */
+  async function walk(path: string, limit: number | undefined, between?: () => Promise<unknown>): Promise<Row[][]> {
+    const pages: Row[][] = [];
+    for (let cursor: string | null = null; ; ) {
+      const query = new URLSearchParams({ ...(limit && { limit: `${limit}` }), ...(cursor !== null && { cursor }) });
+      const { status, text, body } = await ask(`${path}?${query}`);
+      assert.equal(status, 200, text);
+      assert.deepEqual(Object.keys(body), ['limit', 'has_more', 'data', 'next_cursor']);
+      assert.equal(body.limit, limit ?? 20);
+      assert.equal(body.has_more, body.next_cursor !== null);
+      pages.push(body.data);
+      if (body.next_cursor === null) return pages;
+      assert.match(body.next_cursor, /^[\w-]+$/);
+      cursor = body.next_cursor;
+      await between?.();
+    }
+  }
+
+  for (const [name, { path, rows }] of Object.entries(lists)) {
+    it(`${name}: every row once and in order, whatever the limit; has_more is exact`, async () => {
+      for (const limit of [1, 2, 3, 5, rows.length - 1, rows.length, rows.length + 1, 100, undefined]) {
+        // What was used shows as soon as it is noted.
+        const pages = await walk(path, limit);
+        const data = pages.flat().map((row) => ('last_used_at' in row ? { ...row, last_used_at: null } : row));
+        assert.deepEqual(data, rows, `limit ${limit}`);
+        assert.equal(pages.length, Math.max(1, Math.ceil(rows.length / (limit ?? 20))));
+      }
+    });
+
+    it(`${name}: 400: a cursor that no page gave, a limit that is none`, async () => {
+      const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+      const cursor = (await ask(`${path}?limit=1`)).body.next_cursor;
+      const key = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+      const bad = [
+        ...[
+          'x',
+          'null',
+          '%00',
+          encode(null),
+          encode({}),
+          encode([]),
+          encode('x'),
+          encode([null]),
+          encode([null, null]),
+        ],
+        ...[
+          encode([...key, 1]),
+          encode([...key, 'x']),
+          encode(key.slice(1)),
+          `${cursor}=`,
+          `${cursor}%20`,
+          `${cursor}A`,
+        ],
+        ...key.map((_: unknown, at: number) => encode(key.with(at, 'x\0'))),
+        ...key.map((_: unknown, at: number) => encode(key.with(at, 1.5))),
+        ...key.map((_: unknown, at: number) => encode(key.with(at, [key[at]]))),
+        ...key.map((_: unknown, at: number) => encode(key.with(at, typeof key[at] === 'string' ? 1 : 'x'))),
+        Buffer.from('["\\ud800","\\ud800"]').toString('base64url'),
+        Buffer.from('[1e400,"x"]').toString('base64url'),
+        Buffer.from(` ${JSON.stringify(key)}`).toString('base64url'),
+      ];
+      for (const one of bad) {
+        const { status, body } = await ask(`${path}?cursor=${one}`);
+        assert.deepEqual(body, {
+          ...{ status, code: 'invalid_param' },
+          message: 'cursor must be what an earlier page gave',
+        });
+        assert.equal(status, 400);
+      }
+      for (const limit of ['0', '101', '-1', '1.5', 'x', '1e1', '+1']) {
+        const { status, body } = await ask(`${path}?limit=${limit}`);
+        assert.equal(status, 400, limit);
+        assert.match(body.message, /^limit /);
+      }
+      for (const name of ['limit', 'cursor'])
+        assert.equal((await ask(`${path}?${name}=1&${name}=1`)).status, 400, 'repeated');
+      assert.deepEqual((await ask(`${path}?cursor=&limit=&unknown=x`)).body.data.length, Math.min(20, rows.length));
+      // A place that was never given but could have been.
+      assert.equal(
+        (await ask(`${path}?cursor=${encode(key.map((one: unknown) => (typeof one === 'string' ? '~' : 4)))}`)).status,
+        200,
+      );
+    });
+
+    it(`${name}: 200: HEAD works, and nobody keeps the answer`, async () => {
+      const { status, headers } = await service.request('HEAD', path, { key: admin });
+      assert.deepEqual([status, headers['cache-control']], [200, 'no-store']);
+    });
+  }
+
+  it('rows that come meanwhile move no others', async () => {
+    const { path, rows } = lists.documents ?? assert.fail();
+    const added: string[] = [];
+    const add = async () => {
+      const fresh = ['', 'b', 'zz'].map((name) => ({
+        record: 'document',
+        id: randomUUID(),
+        dataset_id: dataset.id,
+        name,
+      }));
+      added.push(...fresh.map(({ id }) => id));
+      await service.load(fresh);
+    };
+    const seen = (await walk(path, 4, add)).flat();
+    assert.ok(added.length > 3);
+    assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length);
+    assert.deepEqual(
+      seen.filter(({ id }) => !added.includes(id)),
+      rows,
+    );
+  });
+
+  it('404: what has no parent is not there, first part first', async () => {
+    const none = randomUUID();
+    const wrong: [string, string][] = [
+      [`/admin/apps/${none}`, 'app not found'],
+      [`/admin/workspaces/${none}`, 'workspace not found'],
+      [`/admin/datasets/${none}`, 'dataset not found'],
+      ['/admin/datasets/x%00', 'dataset not found'],
+      [`/admin/datasets/${none}/documents/${document.id}`, 'dataset not found'],
+      [`${inDataset}/documents/${none}`, 'document not found'],
+      [`${inDataset}/documents/${elsewhere.document}`, 'document not found'],
+      [`/admin/datasets/${none}/documents/${document.id}/segments/${segment.id}`, 'dataset not found'],
+      [`${inDataset}/documents/${none}/segments/${segment.id}`, 'document not found'],
+      [`${inDataset}/documents/${documents[1]?.id}/segments/${segment.id}`, 'segment not found'],
+      [`${inDocument}/segments/${elsewhere.segment}`, 'segment not found'],
+      [`${inDocument}/segments/x%00`, 'segment not found'],
+      [`/admin/workspaces/${none}/model-providers`, 'workspace not found'],
+      [`/admin/datasets/${none}/documents`, 'dataset not found'],
+      [`/admin/datasets/${none}/documents/${none}/segments`, 'dataset not found'],
+      [`${inDataset}/documents/${none}/segments`, 'document not found'],
+      [`${inDataset}/documents/${elsewhere.document}/segments`, 'document not found'],
+      [`${inDocument}/segments/${none}/child_chunks`, 'segment not found'],
+      [`${inDocument}/segments/${elsewhere.segment}/child_chunks`, 'segment not found'],
+      [`${inDataset}/documents/${none}/segments/${segment.id}/child_chunks`, 'document not found'],
+      [`${inSegment}/child_chunks/${none}/revisions`, 'child chunk not found'],
+      [`${inDocument}/segments/${placed[1]?.id}/child_chunks/${chunk.id}/revisions`, 'child chunk not found'],
+      [`${inSegment}/child_chunks/x%00/revisions`, 'child chunk not found'],
+      ['/admin/datasets/%00/documents', 'dataset not found'],
+      ['/admin/apps/x%00', 'app not found'],
+    ];
+    for (const [path, message] of wrong) {
+      const { status, body } = await ask(path);
+      assert.deepEqual([status, body.code, body.message], [404, 'not_found', message], path);
+    }
+  });
+
+  it('200: a row by itself is the one that its list shows, with ids in any letter case', async () => {
+    for (const name of ['workspaces', 'apps', 'datasets', 'documents', 'segments']) {
+      const { path, rows } = lists[name] ?? assert.fail();
+      for (const row of rows) {
+        for (const id of [row.id, row.id.toUpperCase()]) {
+          const { status, headers, body } = await ask(`${path}/${id}`);
+          assert.deepEqual([status, headers['cache-control']], [200, 'no-store']);
+          assert.deepEqual(body, row);
+        }
+      }
+    }
+  });
+
+  it('200: parents in any letter case; lists that are empty', async () => {
+    assert.deepEqual((await ask(`/admin/datasets/${dataset.id.toUpperCase()}/documents?limit=1`)).body.limit, 1);
+    const empty = { limit: 20, has_more: false, data: [], next_cursor: null };
+    const inElsewhere = `/admin/datasets/${elsewhere.dataset}/documents/${elsewhere.document}`;
+    assert.deepEqual((await ask(`${inElsewhere}/segments/${elsewhere.segment}/child_chunks`)).body, empty);
+    assert.deepEqual((await ask(`/admin/workspaces/${workspaces[0]?.id}/model-providers`)).body, empty);
+  });
+});

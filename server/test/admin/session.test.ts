@@ -1,0 +1,377 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, on } from 'node:events';
+import net from 'node:net';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { startMaintenance } from '../../src/cli/maintenance.ts';
+import { LastUsed } from '../../src/domain/last-used.ts';
+import { digestOf, makeSecret } from '../../src/domain/secret.ts';
+import {
+  type Engine,
+  makeWorld,
+  onEveryEngine,
+  type Service,
+  startService,
+  type TestResponse,
+} from '../support/harness.ts';
+
+const path = '/console/session';
+const hours12 = 43_200;
+const ofConsole = { 'backscroll-console': '1' };
+
+/** What a browser would keep of an answer. */
+function cookieOf({ headers }: TestResponse): string {
+  const [cookie = ''] = headers['set-cookie'] ?? [];
+  return cookie.split(';')[0] ?? '';
+}
+const secretOf = (cookie: string): string => cookie.slice(cookie.indexOf('=') + 1);
+
+async function inDatabase(engine: Engine, url: string, sql: string): Promise<Record<string, unknown>[]> {
+  if (engine === 'sqlite') {
+    const db = new DatabaseSync(url.replace('sqlite:', ''), { timeout: 5_000 });
+    const rows = db.prepare(sql).all();
+    db.close();
+    return rows;
+  }
+  const client = new pg.Client(url);
+  await client.connect();
+  const { rows } = await client.query(sql);
+  await client.end();
+  return rows;
+}
+
+/** Until it is released, nobody else writes sessions. */
+async function lockSessions(engine: Engine, url: string): Promise<() => Promise<void>> {
+  if (engine === 'sqlite') {
+    const db = new DatabaseSync(url.replace('sqlite:', ''), { timeout: 5_000 });
+    db.exec('BEGIN IMMEDIATE');
+    return async () => db.close();
+  }
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('BEGIN; LOCK TABLE console_sessions IN EXCLUSIVE MODE');
+  return () => client.end();
+}
+
+onEveryEngine('sessions of the console', (engine) => {
+  const { one, admin, records } = makeWorld();
+  let service: Service;
+  let adminId: string;
+  let address = 0;
+  before(async () => {
+    service = await startService(engine);
+    await service.load(records);
+    adminId = (await service.store.listKeys()).find(({ kind }) => kind === 'admin')?.id ?? '';
+  });
+  after(() => service?.close());
+
+  const signIn = (key: unknown, headers: Record<string, string> = {}, on = service) =>
+    on.request('POST', path, { body: { key }, headers });
+  const signedIn = async (key: string, on = service): Promise<string> => {
+    const response = await signIn(key, {}, on);
+    assert.equal(response.status, 200, response.text);
+    return cookieOf(response);
+  };
+  const asked = (cookie: string, more: Record<string, string> = {}) => ({ headers: { ...ofConsole, cookie, ...more } });
+  const statusOf = async (cookie: string, on = service) =>
+    (await on.request('GET', '/admin/keys', asked(cookie))).status;
+  /** A key of its own for what ends keys. */
+  const newKey = async (more: object = {}): Promise<{ id: string; secret: string }> => {
+    const key = { id: randomUUID(), secret: makeSecret('admin') };
+    await service.load([{ record: 'api_key', kind: 'admin', name: 'of its own', ...key, ...more }]);
+    return key;
+  };
+
+  it('200: an admin key is exchanged for a cookie that no script reads and no other site has sent', async () => {
+    const began = Math.floor(Date.now() / 1000);
+    const response = await signIn(admin);
+    assert.equal(response.status, 200);
+    const { expires_at, ...rest } = response.body;
+    assert.deepEqual(rest, { key_id: adminId, name: 'admin' });
+    assert.ok(expires_at >= began + hours12 && expires_at <= began + hours12 + 60);
+    const [cookie = '', ...more] = response.headers['set-cookie'] ?? [];
+    assert.deepEqual(more, []);
+    const [pair = '', ...attributes] = cookie.split('; ');
+    assert.match(pair, /^backscroll_session=[\w-]{40,}$/);
+    assert.deepEqual(attributes, ['Path=/', 'HttpOnly', 'SameSite=Strict', 'Max-Age=43200']);
+    assert.equal(response.headers['cache-control'], 'no-store');
+    assert.ok(!response.text.includes(secretOf(pair)), 'the secret is in the cookie alone');
+    const known = await service.request('GET', path, asked(pair));
+    assert.deepEqual([known.status, known.body], [200, response.body]);
+    assert.equal((await service.request('HEAD', path, asked(pair))).status, 200);
+  });
+
+  it('200: behind a proxy that speaks TLS the cookie is never sent without it', async () => {
+    for (const [proto, isSecure] of [
+      ['https', true],
+      ['HTTPS', true],
+      ['https, http', true],
+      ['http', false],
+      ['http, https', false],
+      ['httpsx', false],
+    ] as const) {
+      const headers = { 'x-forwarded-proto': proto };
+      const ended = await service.request('DELETE', path, { headers });
+      for (const { headers: given } of [await signIn(admin, headers), ended])
+        assert.equal(given['set-cookie']?.[0]?.endsWith('; Secure'), isSecure, proto);
+    }
+  });
+
+  it('200: a session opens what the console stands on; 401: and nothing else', async () => {
+    const cookie = await signedIn(admin);
+    const inDataset = `/admin/datasets/${one.ids.dataset}/documents`;
+    for (const open of ['workspaces', 'apps', 'datasets', 'keys', 'traffic', `apps/${one.ids.app}`])
+      assert.equal((await service.request('GET', `/admin/${open}`, asked(cookie))).status, 200, open);
+    assert.equal((await service.request('GET', inDataset, asked(cookie))).status, 200);
+    const chunk = { ...asked(cookie), body: { content: 'by a session' } };
+    const edited = await service.request('PATCH', one.chunkPath.replace('/v1/', '/admin/'), chunk);
+    assert.equal(edited.status, 200, edited.text);
+    for (const shut of ['/admin/records', '/metrics', one.chunkPath, '/v1/messages?conversation_id=x'])
+      assert.equal((await service.request('GET', shut, asked(cookie))).status, 401, shut);
+    assert.equal((await service.request('POST', '/admin/records', { ...asked(cookie), body: '' })).status, 401);
+    const secret = secretOf(cookie);
+    assert.equal((await service.request('GET', '/admin/keys', { key: secret })).status, 401, 'it is no key');
+    assert.equal((await signIn(secret)).status, 401);
+  });
+
+  it('401: the cookie counts for nothing without the header, or where another site has it sent', async () => {
+    const cookie = await signedIn(admin);
+    const refusal = (await service.request('GET', '/admin/keys')).body;
+    const refused: Record<string, string>[] = [
+      { cookie },
+      { cookie, 'backscroll-console': '' },
+      { cookie, 'backscroll-console': '0' },
+      { cookie, 'backscroll-console': '1, 1' },
+      ...['cross-site', 'same-site', 'none', 'x'].map((site) => ({ cookie, ...ofConsole, 'sec-fetch-site': site })),
+      // A key that is wrong is not made good by a cookie.
+      { cookie, ...ofConsole, authorization: `Bearer ${makeSecret('admin')}` },
+      { cookie, ...ofConsole, authorization: 'Basic eDp5' },
+      { cookie: cookie.slice(0, -1), ...ofConsole },
+      { cookie: `${cookie}A`, ...ofConsole },
+      { cookie: `x${cookie}`, ...ofConsole },
+      { cookie: secretOf(cookie), ...ofConsole },
+      { cookie: 'backscroll_session=', ...ofConsole },
+      { cookie: `backscroll_session=${admin}`, ...ofConsole },
+    ];
+    for (const headers of refused) {
+      const response = await service.request('GET', '/admin/keys', { headers });
+      assert.deepEqual([response.status, response.body], [401, refusal], JSON.stringify(headers));
+    }
+    for (const headers of refused.filter(({ authorization }) => authorization === undefined))
+      assert.equal((await service.request('GET', path, { headers })).status, 401, JSON.stringify(headers));
+    for (const more of [{}, { 'sec-fetch-site': 'same-origin' }])
+      assert.equal((await service.request('GET', '/admin/keys', asked(cookie, more))).status, 200);
+    for (const other of [`a=b; ${cookie}`, `${cookie}; c=d`, `a="; x";${cookie};c=d`])
+      assert.equal((await service.request('GET', '/admin/keys', asked(other))).status, 200, other);
+  });
+
+  it('401: anything but a valid admin key opens no session, and is told nothing more', async () => {
+    const keys = {
+      'no key at all': 'x',
+      nothing: '',
+      'not ASCII': 'admin-é',
+      'half a character': 'admin-\ud800',
+      unknown: makeSecret('admin'),
+      'of another kind': one.keys.knowledge,
+      expired: (await newKey({ expires_at: 1 })).secret,
+      revoked: (await newKey({ revoked_at: 1 })).secret,
+      'in capitals': admin.toUpperCase(),
+      'with a scheme': `Bearer ${admin}`,
+    };
+    const refusal = (await service.request('GET', path)).body;
+    for (const [name, key] of Object.entries(keys)) {
+      const response = await signIn(key);
+      assert.deepEqual([response.status, response.body], [401, refusal], name);
+      assert.equal(response.headers['set-cookie'], undefined, name);
+    }
+  });
+
+  it('400, 415: what is no such body is refused by name', async () => {
+    for (const body of [{}, { key: 1 }, { key: null }, { secret: admin }]) {
+      const response = await service.request('POST', path, { body });
+      assert.equal(response.status, 400);
+      assert.match(response.body.message, /^key /);
+    }
+    const json = { 'content-type': 'application/json' };
+    assert.equal((await service.request('POST', path, { headers: json, body: '{' })).status, 400);
+    // What a form of another site could send.
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
+      assert.equal((await signIn(admin, { 'content-type': type })).status, 415, type);
+  });
+
+  it('429: failed sign-ins count as failed keys do; a valid key signs in all the same', async () => {
+    const from = `127.0.2.${++address}`;
+    const attempt = (key: string) => service.request('POST', path, { body: { key }, from });
+    const statuses = [];
+    for (let tries = 0; tries < 101; tries += 1) statuses.push((await attempt(makeSecret('admin'))).status);
+    assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.at(-1)], [100, 429]);
+    assert.equal((await attempt(admin)).status, 200);
+  });
+
+  it('408: sign-ins that are begun and never sent shut nobody out', async () => {
+    const small = await startService(engine, { IN_FLIGHT_MAX: '20' }, service.config.database_url);
+    const head = `POST ${path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`;
+    const sockets = Array.from({ length: 40 }, () => net.connect(small.port, '127.0.0.1').setEncoding('utf8'));
+    try {
+      const responses = new EventEmitter();
+      for (const socket of sockets) socket.on('data', (response) => responses.emit('one', response)).write(head);
+      let left = sockets.length - 2;
+      for await (const [response] of on(responses, 'one')) {
+        assert.match(response, /^HTTP\/1\.1 408 /);
+        left -= 1;
+        if (left === 0) break;
+      }
+      assert.equal(await statusOf(await signedIn(admin, small), small), 200);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await small.close();
+    }
+  });
+
+  it('413: nobody signs in with more than a header would hold', async () => {
+    const response = await signIn('x'.repeat(16_384));
+    assert.deepEqual([response.status, response.body.message], [413, 'the body is larger than 16384 bytes']);
+  });
+
+  it('204: signing out ends this session and no other, and clears the cookie; again is harmless', async () => {
+    const [mine, other] = [await signedIn(admin), await signedIn(admin)];
+    assert.notEqual(mine, other);
+    // Without the header it is as if there were no cookie.
+    assert.equal((await service.request('DELETE', path, { headers: { cookie: mine } })).status, 204);
+    assert.equal(await statusOf(mine), 200);
+    for (const headers of [asked(mine).headers, asked(mine).headers, {}]) {
+      const response = await service.request('DELETE', path, { headers });
+      assert.deepEqual([response.status, response.text], [204, '']);
+      assert.deepEqual(response.headers['set-cookie'], [
+        'backscroll_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0',
+      ]);
+      assert.equal(await statusOf(mine), 401);
+    }
+    assert.equal(await statusOf(other), 200);
+  });
+
+  it('204: signing out of a session that is none writes nothing, and does not wait for those who write', async () => {
+    const release = await lockSessions(engine, service.config.database_url);
+    try {
+      const unknown = asked(`backscroll_session=${makeSecret('admin')}`);
+      assert.equal((await service.request('DELETE', path, unknown)).status, 204);
+    } finally {
+      await release();
+    }
+  });
+
+  it('401: a session ends at once with its key, whichever instance revokes it', async () => {
+    const second = await startService(engine, {}, service.config.database_url);
+    try {
+      const ends: Record<string, (id: string) => Promise<unknown>> = {
+        'revoked here': (id) => service.request('DELETE', `/admin/keys/${id}`, { key: admin }),
+        'revoked there': (id) => second.request('DELETE', `/admin/keys/${id}`, { key: admin }),
+        'given another secret': (id) =>
+          second.load([{ record: 'api_key', id, kind: 'admin', name: 'of its own', secret: makeSecret('admin') }]),
+        expired: (id) =>
+          second.load([{ record: 'api_key', id, kind: 'admin', name: 'n', digest: digests.get(id), expires_at: 1 }]),
+      };
+      const digests = new Map<string, string>();
+      for (const [name, end] of Object.entries(ends)) {
+        const { id, secret } = await newKey();
+        digests.set(id, digestOf(secret));
+        const cookies = [await signedIn(secret), await signedIn(secret, second)];
+        for (const on of [service, second]) for (const cookie of cookies) assert.equal(await statusOf(cookie, on), 200);
+        await end(id);
+        for (const on of [service, second])
+          for (const cookie of cookies) assert.equal(await statusOf(cookie, on), 401, name);
+      }
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('200: a session outlives a restart; 401: and ends after twelve hours', async () => {
+    const cookie = await signedIn(admin);
+    const restarted = await startService(engine, {}, service.config.database_url);
+    try {
+      restarted.stopTime();
+      restarted.passTime(hours12 - 60);
+      assert.equal(await statusOf(cookie, restarted), 200);
+      restarted.passTime(61);
+      assert.equal(await statusOf(cookie, restarted), 401);
+      assert.equal((await restarted.request('GET', path, asked(cookie))).status, 401);
+    } finally {
+      await restarted.close();
+    }
+  });
+
+  it('401: a session ends with a key that expires sooner, and says so beforehand', async () => {
+    const own = await startService(engine, {}, service.config.database_url);
+    try {
+      own.stopTime();
+      const expires_at = Math.floor(Date.now() / 1000) + 3_600;
+      const { secret } = await newKey({ expires_at });
+      const response = await signIn(secret, {}, own);
+      assert.equal(response.body.expires_at, expires_at);
+      own.passTime(3_500);
+      assert.equal(await statusOf(cookieOf(response), own), 200);
+      own.passTime(101);
+      assert.equal(await statusOf(cookieOf(response), own), 401);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it('429: what a session asks for counts for its key', async () => {
+    const limited = await startService(engine, { RATE_LIMIT: '2' }, service.config.database_url);
+    try {
+      limited.stopTime();
+      const cookie = await signedIn(admin, limited);
+      const other = await signedIn(admin, limited);
+      const statuses = [
+        await statusOf(cookie, limited),
+        await statusOf(other, limited),
+        await statusOf(cookie, limited),
+      ];
+      assert.deepEqual(statuses, [200, 200, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it('no secret shows in the log, the export or the database; the log names the key', async () => {
+    const cookie = await signedIn(admin);
+    await service.request('GET', '/admin/workspaces', asked(cookie, { 'x-request-id': secretOf(cookie) }));
+    assert.equal((await service.request('GET', '/admin/workspaces', asked(cookie))).status, 200);
+    const exported = await service.request('GET', '/admin/records', { key: admin });
+    const rows = JSON.stringify(
+      await inDatabase(engine, service.config.database_url, 'SELECT * FROM console_sessions ORDER BY created_at'),
+    );
+    assert.ok(rows.includes(digestOf(secretOf(cookie))));
+    assert.ok(!exported.text.includes(digestOf(secretOf(cookie))), 'a session is no record');
+    for (const [name, text] of Object.entries({ log: service.logs.join(''), export: exported.text, database: rows }))
+      for (const secret of [secretOf(cookie), admin]) assert.ok(!text.includes(secret), name);
+    assert.ok(
+      service.logs.some((line) => line.includes('/admin/workspaces') && line.includes(`"key_id":"${adminId}"`)),
+    );
+  });
+
+  describe('upkeep', () => {
+    it('forgets sessions that have expired, and no others', async () => {
+      const url = service.config.database_url;
+      const [old, current] = [await signedIn(admin), await signedIn(admin)];
+      const digest = digestOf(secretOf(old));
+      await inDatabase(engine, url, `UPDATE console_sessions SET expires_at = 1 WHERE digest = '${digest}'`);
+      const kept = async () =>
+        (await inDatabase(engine, url, 'SELECT digest FROM console_sessions')).map((row) => row.digest);
+      assert.ok((await kept()).includes(digest));
+      const logger = { debug: () => undefined } as never;
+      const upkeep = startMaintenance({ store: service.store, uses: new LastUsed(), audit_days: 1, logger });
+      for (const deadline = Date.now() + 10_000; (await kept()).includes(digest) && Date.now() < deadline; )
+        await sleep(20);
+      await upkeep.end();
+      assert.ok(!(await kept()).includes(digest));
+      assert.ok((await kept()).includes(digestOf(secretOf(current))));
+      assert.equal(await statusOf(current), 200);
+    });
+  });
+});

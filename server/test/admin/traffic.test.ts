@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Traffic } from '../../src/http/observe/traffic.ts';
+import { makeWorld, type Service, startService } from '../support/harness.ts';
+
+type Interval = {
+  at: number;
+  requests: number;
+  client_errors: number;
+  server_errors: number;
+  p50: number | null;
+  p90: number | null;
+  p99: number | null;
+};
+const counts = ({ requests, client_errors, server_errors }: Interval) => [requests, client_errors, server_errors];
+
+describe('traffic of the last hour', () => {
+  const { one, admin, records } = makeWorld();
+  const models = '/v1/workspaces/current/models/model-types/llm';
+  let service: Service;
+  before(async () => {
+    service = await startService('sqlite');
+    await service.load(records);
+    service.stopTime();
+  });
+  after(() => service?.close());
+  /** A request is counted, and logged, when its answer has ended here, be it after the client has seen it. */
+  const counted = async (requests: number) => {
+    const lines = () => service.logs.filter((line) => /"route":"\/(?:v1\/|admin\/records)/.test(line)).length;
+    while (lines() < requests) await nextTurn();
+  };
+  const look = async (): Promise<Interval[]> => {
+    const { status, body } = await service.request('GET', '/admin/traffic', { key: admin });
+    assert.equal(status, 200);
+    assert.equal(body.interval_seconds, 10);
+    return body.data;
+  };
+
+  it('200: the whole intervals of an hour, also those without requests', async () => {
+    const data = await look();
+    assert.equal(data.length, 360);
+    for (const [index, interval] of data.entries()) {
+      assert.equal(interval.at % 10, 0);
+      assert.equal(interval.at, (data[0]?.at ?? 0) + index * 10);
+      assert.deepEqual(counts(interval), [0, 0, 0]);
+      assert.deepEqual([interval.p50, interval.p90, interval.p99], [null, null, null]);
+    }
+  });
+
+  it('200: requests to /v1 and to records count once their interval is over, for an hour; others do not', async () => {
+    const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+    const statuses: number[] = [];
+    const ask = async (path: string, key?: string) =>
+      statuses.push((await service.request('GET', path, { key })).status);
+    for (const path of ['/health/live', '/admin/keys', '/metrics', '/docs', '/nowhere']) await ask(path, admin);
+    statuses.length = 0;
+    await ask(page, one.keys.app);
+    await ask(models, one.keys.app);
+    await ask('/admin/records', admin);
+    await ask(models, 'x');
+    await ask(`${page}&first_id=x`, one.keys.app);
+    assert.deepEqual(statuses, [200, 200, 200, 401, 404]);
+    await counted(5);
+    assert.ok(
+      (await look()).every(({ requests }) => requests === 0),
+      'not before the interval is over',
+    );
+    service.passTime(10);
+    const last = (await look()).at(-1) ?? assert.fail();
+    assert.deepEqual(counts(last), [5, 2, 0]);
+    const { p50, p90, p99 } = last;
+    assert.ok(p50 !== null && p90 !== null && p99 !== null && p50 > 0 && p50 <= p90 && p90 <= p99);
+    service.passTime(3_590);
+    assert.deepEqual(counts((await look())[0] ?? assert.fail()), [5, 2, 0]);
+    service.passTime(10);
+    assert.ok(
+      (await look()).every(({ requests }) => requests === 0),
+      'forgotten',
+    );
+  });
+
+  it('200: what fails inside counts as such', async () => {
+    const { findModelEntries } = service.store;
+    service.store.findModelEntries = () => Promise.reject(new Error('a fault'));
+    assert.equal((await service.request('GET', models, { key: one.keys.app })).status, 500);
+    service.store.findModelEntries = findModelEntries;
+    await counted(6);
+    service.passTime(10);
+    assert.deepEqual(counts((await look()).at(-1) ?? assert.fail()), [1, 0, 1]);
+  });
+
+  it('tells percentiles to about a tenth, from 50 µs to a minute', () => {
+    let now = 1_000_000_000_000;
+    for (const scale of [0.0001, 0.003, 0.08, 1.7, 30]) {
+      const traffic = new Traffic(() => now);
+      // Spread over three powers of two, in no order.
+      const seconds = Array.from({ length: 1_000 }, (_, at) => (scale / 2) * 2 ** (((at * 7) % 1_000) / 1_000));
+      for (const one of seconds) traffic.add(200, one);
+      now += 10_000;
+      const last = traffic.lastHour().data.at(-1);
+      const sorted = seconds.toSorted((one, other) => one - other);
+      for (const [name, share] of [
+        ['p50', 0.5],
+        ['p90', 0.9],
+        ['p99', 0.99],
+      ] as const) {
+        const real = (sorted[Math.ceil(share * 1_000) - 1] ?? 0) * 1000;
+        assert.ok(Math.abs((last?.[name] ?? 0) / real - 1) < 0.1, `${name}: ${last?.[name]} of ${real}`);
+      }
+    }
+  });
+
+  it('stands times beyond all bounds, and a clock that is set back', () => {
+    let now = 1_000_000_000_000;
+    const traffic = new Traffic(() => now);
+    for (const seconds of [0, -1, Number.NaN, 1e9, Number.POSITIVE_INFINITY]) traffic.add(200, seconds);
+    traffic.add(503, undefined);
+    now += 10_000;
+    const last = traffic.lastHour().data.at(-1);
+    assert.deepEqual(last && [counts(last), last.p50, last.p99 && last.p99 > 50_000], [[6, 0, 1], 0.0459, true]);
+    now -= 3_600_000 * 5;
+    traffic.add(404, 1);
+    now += 10_000;
+    const { data } = traffic.lastHour();
+    assert.deepEqual(
+      data.filter(({ requests }) => requests > 0).map((interval) => counts(interval)),
+      [[1, 1, 0]],
+    );
+  });
+});

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { copyFile, link, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sqliteMigrations } from '../../src/store/schema/schema.ts';
+import { backUpUnderLoad } from '../../torture/backup.ts';
+import {
+  ask,
+  command,
+  newFolder,
+  oneLine,
+  type Ran,
+  run,
+  runMany,
+  type Scope,
+  serve,
+  withFilesUpTo,
+} from '../support/cli-helpers.ts';
+import { makeWorld, message, ndjson } from '../support/harness.ts';
+
+const database = 'data/backscroll.db';
+
+async function holding(scope: Scope, records: readonly object[]): Promise<string> {
+  const cwd = await newFolder(scope);
+  assertDone(await run(['import', '-'], { cwd, stdin: ndjson(records) }));
+  return cwd;
+}
+
+function assertDone({ code, stdout, stderr }: Ran): string {
+  assert.deepEqual([code, stderr], [0, '']);
+  return stdout;
+}
+
+function assertFailed({ code, stdout, stderr }: Ran, says: RegExp): void {
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, oneLine);
+  assert.match(stderr, says);
+}
+
+describe('backup', { concurrency: 3 }, () => {
+  it('is whole, of one moment and complete, under constant writing, and can be restored', async () => {
+    for (const { promise, measured, holds } of await backUpUnderLoad({ messages: 500, writers: 2, backups: 3 })) {
+      assert.ok(holds, `${promise}: ${measured}`);
+    }
+  });
+
+  it('is one file for its owner alone, which takes the place of an older one', async (t) => {
+    const cwd = await holding(t, makeWorld().records);
+    await writeFile(join(cwd, 'out.db'), 'an older backup', { mode: 0o644 });
+    const before = readdirSync(join(cwd, 'data'));
+    assert.match(assertDone(await run(['backup', 'out.db'], { cwd })), /^backed up \d+\.\d MB in \d+\.\d s\n$/);
+    assert.equal(statSync(join(cwd, 'out.db')).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(cwd).sort(), ['data', 'out.db']);
+    assert.deepEqual(readdirSync(join(cwd, 'data')), before);
+    await symlink('out.db', join(cwd, 'link'));
+    await writeFile(join(cwd, 'out.db'), '');
+    assertDone(await run(['backup', 'link'], { cwd }));
+    assert.ok(statSync(join(cwd, 'out.db')).size > 0, 'a link is followed');
+    assertFailed(await run(['backup', 'data'], { cwd }), /data is not a file/);
+    assertFailed(await run(['backup', 'no/such/folder.db'], { cwd }), /no\/such\/folder/);
+  });
+
+  it('neither it nor an export is written over the database, by whatever name', async (t) => {
+    const { one, records } = makeWorld();
+    const cwd = await holding(t, records);
+    await mkdir(join(cwd, 'other'));
+    await symlink(join('..', database), join(cwd, 'other', 'link'));
+    await symlink('data', join(cwd, 'folder'));
+    await link(join(cwd, database), join(cwd, 'other', 'hard'));
+    const names = [database, 'other/../data/backscroll.db', 'other/link', 'other/hard', 'folder/backscroll.db'];
+    const beside = [`${database}-wal`, `${database}-shm`, 'folder/backscroll.db-wal', 'folder/backscroll.db-journal'];
+    for (const action of ['backup', 'export']) {
+      const calls = [...names, ...beside].map((name) => ({ args: [action, name] }));
+      for (const ran of await runMany(calls, { cwd })) assertFailed(ran, /the database itself/);
+    }
+    const serving = await serve(t, { cwd });
+    for (const name of beside.slice(0, 3)) assertFailed(await run(['backup', name], { cwd }), /the database itself/);
+    const { status } = await ask(serving.base, `/v1/messages?conversation_id=${one.ids.conversation}`, one.keys.app);
+    assert.equal(status, 200);
+  });
+
+  it('is not made of an empty file, of something else, or of PostgreSQL', async (t) => {
+    const cwd = await newFolder(t);
+    await writeFile(join(cwd, 'empty.db'), '');
+    await writeFile(join(cwd, 'text.db'), 'Dear diary, '.repeat(500));
+    const of = (url: string) => run(['backup', 'out.db'], { cwd, env: { DATABASE_URL: url } });
+    assertFailed(await of('sqlite:empty.db'), /empty\.db.*nothing/);
+    assertFailed(await of('sqlite:text.db'), /text\.db.*not a database/);
+    assertFailed(await of('postgres://nobody:secret@127.0.0.1:1/none'), /pg_dump/);
+    assert.deepEqual(readdirSync(cwd).sort(), ['empty.db', 'text.db']);
+  });
+
+  it('a disk that takes no more leaves the older backup and nothing half', async (t) => {
+    const { one, records } = makeWorld();
+    const filler = Array.from({ length: 200 }, (_, n) =>
+      message(one.ids.conversation, n, { answer: 'x'.repeat(10_000) }),
+    );
+    const cwd = await holding(t, [...records, ...filler]);
+    await writeFile(join(cwd, 'out.db'), 'an older backup');
+    assertFailed(await run(['backup', 'out.db'], { cwd, ...withFilesUpTo(1_000) }), /could not be copied/);
+    assert.deepEqual(readdirSync(cwd).sort(), ['data', 'out.db']);
+    assert.equal(readFileSync(join(cwd, 'out.db'), 'utf8'), 'an older backup');
+    assertDone(await run(['backup', 'out.db'], { cwd }));
+  });
+
+  it('broken off by a signal leaves nothing half', async (t) => {
+    const cwd = await holding(t, makeWorld().records);
+    // Somebody keeps the whole file, so that the backup waits.
+    const holder = new DatabaseSync(join(cwd, database));
+    t.after(async () => holder.close());
+    holder.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT');
+    const child: ChildProcess = spawn(command, ['backup', 'out.db'], { cwd, stdio: 'ignore' });
+    const ended = once(child, 'exit');
+    const partial = () => readdirSync(cwd).some((name) => name.endsWith('.partial'));
+    while (!partial() && child.exitCode === null) await sleep(10);
+    child.kill('SIGINT');
+    assert.deepEqual(await ended, [null, 'SIGINT']);
+    assert.deepEqual(readdirSync(cwd), ['data']);
+  });
+
+  it('an older schema is copied as it is, and brought up to date where it is restored', async (t) => {
+    const cwd = await newFolder(t);
+    await mkdir(join(cwd, 'data'));
+    const [first] = sqliteMigrations;
+    const old = new DatabaseSync(join(cwd, database));
+    old.exec('PRAGMA journal_mode = WAL');
+    old.exec('CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT, applied_at INTEGER)');
+    old.exec("INSERT INTO schema_migrations VALUES (1, 'first tables', 1)");
+    for (const statement of first?.statements ?? []) old.exec(statement);
+    old.exec("INSERT INTO workspaces (id, name) VALUES ('w', 'kept')");
+    old.close();
+    assertDone(await run(['backup', 'out.db'], { cwd }));
+    const versionOf = (file: string) => {
+      const db = new DatabaseSync(join(cwd, file), { readOnly: true });
+      const row = db.prepare('SELECT MAX(version) AS version FROM schema_migrations').get();
+      db.close();
+      return row?.version;
+    };
+    assert.deepEqual([versionOf(database), versionOf('out.db')], [1, 1]);
+    // As docs/operating.md tells it.
+    for (const ending of ['-wal', '-shm']) await rm(join(cwd, database + ending), { force: true });
+    await copyFile(join(cwd, 'out.db'), join(cwd, database));
+    const serving = await serve(t, { cwd });
+    await serving.end('SIGTERM');
+    assert.match(assertDone(await run(['migrate', '--status'], { cwd })), /up to date/);
+    assert.match(assertDone(await run(['export'], { cwd })), /"name":"kept"/);
+    assert.ok(existsSync(join(cwd, 'out.db')));
+  });
+});

@@ -1,0 +1,917 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import net from 'node:net';
+import { delimiter, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Readable } from 'node:stream';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readConfig } from '../../src/config.ts';
+import { commandLine } from '../../src/domain/check-references.ts';
+import { importRecords } from '../../src/domain/import-records.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { databaseOf } from '../../src/store/open.ts';
+import {
+  ask,
+  command,
+  filesHolding,
+  freePort,
+  launcher,
+  newFolder,
+  newScope,
+  oneLine,
+  type Ran,
+  repository,
+  run,
+  runMany,
+  type Scope,
+  type Serving,
+  type Settings,
+  serve,
+  starterRecords,
+} from '../support/cli-helpers.ts';
+import { makeTenant, makeWorld, message, ndjson } from '../support/harness.ts';
+
+const together = { concurrency: 4 };
+
+function assertFailed(ran: Ran, code: number, says: RegExp): void {
+  assert.equal(ran.code, code, `${ran.stdout}${ran.stderr}`);
+  assert.match(ran.stderr, oneLine);
+  assert.match(ran.stderr, says);
+  assert.equal(ran.stdout, '');
+}
+
+function assertDone(ran: Ran): string {
+  assert.equal(ran.code, 0, `${ran.stdout}${ran.stderr}`);
+  assert.equal(ran.stderr, '');
+  return ran.stdout;
+}
+
+/** The store of the default database in a folder, without the cost of a process. */
+async function inStore<T>(cwd: string, use: (store: Store) => Promise<T>): Promise<T> {
+  const database = databaseOf(readConfig({ DATABASE_URL: `sqlite:${databaseIn(cwd)}` }));
+  await database.migrate(0);
+  const store = await database.open();
+  return use(store).finally(() => store.close());
+}
+
+/** A folder whose default database holds these records. */
+async function holding(scope: Scope, records: readonly object[]): Promise<string> {
+  const cwd = await newFolder(scope);
+  const bytes = Readable.from([Buffer.from(ndjson(records))]);
+  const now = Math.floor(Date.now() / 1000);
+  await inStore(cwd, (store) => importRecords(store, commandLine, [{ bytes }], now));
+  return cwd;
+}
+
+/** What `export` would write. */
+const contents = (cwd: string): Promise<string> =>
+  inStore(cwd, async (store) => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of store.exportRecords()) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  });
+
+const databaseIn = (cwd: string): string => join(cwd, 'data', 'backscroll.db');
+const exported = async (cwd: string, env?: Settings): Promise<string> =>
+  assertDone(await run(['export'], { cwd, env }));
+
+describe('help', together, () => {
+  const calls = [
+    ['--help'],
+    ...['serve', 'import', 'export', 'backup', 'keys', 'migrate', 'purge'].map((name) => [name, '--help']),
+    ...['create', 'list', 'revoke'].map((name) => ['keys', name, '--help']),
+  ];
+  it('is there everywhere, on standard output, whatever the settings are', async (t) => {
+    const cwd = await newFolder(t);
+    const env = { PORT: 'bad' };
+    const ran = await runMany(
+      calls.map((args) => ({ args })),
+      { cwd, env },
+    );
+    ran.push(await run(['keys', 'create', '--help'], { cwd, env }));
+    for (const [at, call] of [...calls, ['keys', 'create']].entries()) {
+      const stdout = assertDone(ran[at] as Ran);
+      assert.match(stdout, /usage/i);
+      for (const word of call.filter((one) => one !== '--help')) assert.ok(stdout.includes(word));
+    }
+    assert.deepEqual(readdirSync(cwd), []);
+  });
+
+  it('names every command and every setting', async (t) => {
+    const stdout = assertDone(await run(['--help'], { cwd: await newFolder(t) }));
+    for (const name of ['serve', 'import', 'export', 'backup', 'keys', 'migrate', 'purge'])
+      assert.match(stdout, RegExp(name));
+    for (const name of ['HOST', 'PORT', 'DATABASE_URL', 'PAGE_ORDER', 'LOG_LEVEL', 'RATE_LIMIT', 'METRICS_TOKEN'])
+      assert.match(stdout, RegExp(name));
+  });
+});
+
+describe('wrong usage: exit 2 and one line on standard error', together, () => {
+  const id = randomUUID();
+  const calls: [string[], RegExp][] = [
+    [[], /./],
+    [['sevre'], /sevre.*\(see backscroll --help\)$/m],
+    [['--verbose'], /--verbose/],
+    [['constructor'], /constructor/],
+    [['serve', '--fast'], /--fast/],
+    [['serve', 'now'], /now/],
+    [['import'], /FILE/],
+    [['import', '--fast', 'x'], /--fast/],
+    [['export', 'one', 'two'], /two/],
+    [['backup'], /FILE/],
+    [['backup', 'one', 'two'], /two/],
+    [['keys'], /keys/],
+    [['keys', 'destroy'], /destroy/],
+    [['keys', 'revoke'], /ID.*\(see backscroll keys --help\)$/m],
+    [['keys', 'list', 'all'], /all/],
+    [['migrate', '--back'], /--back/],
+    [['purge'], /--conversation/],
+    [['purge', '--app', id], /--user/],
+    [['purge', '--user', 'ann'], /--app/],
+    [['purge', '--conversation', id, '--user', 'ann', '--app', id, '--yes'], /--conversation/],
+    [['purge', '--conversation'], /--conversation/],
+    [['keys', 'create'], /--kind/],
+    [['keys', 'create', '--kind', 'root'], /--kind/],
+    [['keys', 'create', '--kind', 'app'], /--app/],
+    [['keys', 'create', '--kind', 'writer'], /--app/],
+    [['keys', 'create', '--kind', 'knowledge'], /--workspace/],
+    [['keys', 'create', '--kind', 'app', '--app', id, '--workspace', id], /--workspace/],
+    [['keys', 'create', '--kind', 'app', '--app', id, '--dataset', id], /--dataset/],
+    [['keys', 'create', '--kind', 'admin', 'more'], /unexpected argument 'more'/],
+    [['keys', 'create', '--kind', 'knowledge', '--workspace', id, '--app', id], /--app/],
+    [['keys', 'create', '--kind', 'admin', '--workspace', id], /--workspace/],
+    ...['90', 'd', '0d', '1.5d', '-1d', '90d ', 'never', ''].map((time): [string[], RegExp] => [
+      ['keys', 'create', '--kind', 'admin', `--expires=${time}`],
+      /--expires/,
+    ]),
+  ];
+  const scope = newScope();
+  let cwd: string;
+  let ran: Ran[];
+  before(async () => {
+    cwd = await newFolder(scope);
+    ran = await runMany(
+      calls.map(([args]) => ({ args })),
+      { cwd },
+    );
+  });
+  after(scope.end);
+  for (const [at, [call, says]] of calls.entries())
+    it(call.join(' ') || 'no arguments', () => assertFailed(ran[at] as Ran, 2, says));
+
+  it('makes nothing, and is so of the command itself', async () => {
+    for (const [call, says] of calls.slice(1, 5)) assertFailed(await run(call, { cwd }), 2, says);
+    assert.deepEqual(readdirSync(cwd), []);
+  });
+});
+
+describe('settings', together, () => {
+  const bad: [string, string, RegExp][] = [
+    ['PORT', 'abc', /65,?535/],
+    ['PORT', '70000', /65,?535/],
+    ['PORT', '-1', /65,?535/],
+    ['PORT', '80.5', /65,?535/],
+    ['HOST', 'not a host', /address|host/],
+    ['RATE_LIMIT', 'x', /number/],
+    ['RATE_LIMIT', '-5', /number/],
+    ['WRITE_LIMIT', 'x', /number/],
+    ['WRITE_LIMIT', '1.5', /number/],
+    ['PAGE_ORDER', 'up', /newest_first.*oldest_first/],
+    ['LOG_LEVEL', 'loud', /info.*debug/],
+    ['DATABASE_URL', 'mysql://host/db', /sqlite:.*postgres:/],
+    ['DATABASE_URL', 'data/backscroll.db', /sqlite:.*postgres:/],
+  ];
+  const scope = newScope();
+  let cwd: string;
+  let stopped: Ran[];
+  before(async () => {
+    cwd = await newFolder(scope);
+    const calls = bad.map(([name, value]) => ({ args: ['serve'], env: { [name]: value } }));
+    stopped = await runMany(calls, { cwd, env: { PORT: '0' } });
+  });
+  after(scope.end);
+  for (const [at, [name, value, allowed]] of bad.entries())
+    it(`${name}=${value} stops the start`, async () => {
+      const ran = stopped[at] as Ran;
+      assertFailed(ran, 1, allowed);
+      assert.ok(ran.stderr.includes(name) && ran.stderr.includes(value), ran.stderr);
+      assert.deepEqual(readdirSync(cwd), [], 'nothing was made');
+    });
+
+  it('the command itself stops so', async () => {
+    assertFailed(await run(['serve'], { cwd, env: { PORT: 'abc' } }), 1, /PORT.*abc.*65,?535/);
+  });
+
+  it('a bad METRICS_TOKEN is not repeated', async (t) => {
+    const env = { PORT: '0', METRICS_TOKEN: 'open sesame' };
+    const ran = await run(['serve'], { cwd: await newFolder(t), env });
+    assertFailed(ran, 1, /METRICS_TOKEN/);
+    assert.doesNotMatch(ran.stderr, /open|sesame/);
+  });
+
+  it('a password in a bad DATABASE_URL is not repeated', async (t) => {
+    const env = { PORT: '0', DATABASE_URL: 'mysql://root:hunter2@host/db' };
+    const ran = await run(['serve'], { cwd: await newFolder(t), env });
+    assertFailed(ran, 1, /DATABASE_URL.*mysql/);
+    assert.doesNotMatch(ran.stderr, /hunter2/);
+  });
+
+  it('postgres:// is an allowed DATABASE_URL', async (t) => {
+    const env = { DATABASE_URL: `postgres://127.0.0.1:${await freePort()}/none`, DATABASE_WAIT: '0' };
+    const { code, stderr } = await run(['migrate'], { cwd: await newFolder(t), env });
+    assert.equal(code, 1, 'nothing listens there');
+    assert.match(stderr, oneLine);
+    assert.doesNotMatch(stderr, /must be/);
+  });
+
+  it('none is needed', async (t) => {
+    const cwd = await newFolder(t);
+    let failure = '';
+    const serving = await serve(t, { cwd, env: { PORT: undefined } }).catch(({ message: why }: Error) => {
+      failure = why;
+    });
+    // The port may be taken on this machine; then it is the one thing that is wrong.
+    if (!serving) return assert.match(failure, /5001.*in use/);
+    assert.equal(serving.base, 'http://127.0.0.1:5001');
+    assert.ok(existsSync(databaseIn(cwd)));
+  });
+
+  it('it listens on loopback only, unless HOST says otherwise', async (t) => {
+    const cwd = await newFolder(t);
+    // All of 127.0.0.0/8 is this machine: another address in it stands for one that others can reach.
+    const reaches = async ({ base }: Serving, host: string): Promise<boolean> => {
+      const socket = net.connect(Number(new URL(base).port), host);
+      try {
+        await once(socket, 'connect');
+        return true;
+      } catch {
+        return false;
+      } finally {
+        socket.destroy();
+      }
+    };
+    const closed = await serve(t, { cwd });
+    const open = await serve(t, { cwd, env: { HOST: '0.0.0.0' } });
+    assert.deepEqual([await reaches(closed, '127.0.0.1'), await reaches(closed, '127.0.0.2')], [true, false]);
+    assert.deepEqual([await reaches(open, '127.0.0.1'), await reaches(open, '127.0.0.2')], [true, true]);
+    assert.equal(await reaches(closed, '::1'), false);
+  });
+
+  it('an empty value counts as none', async (t) => {
+    const env = { HOST: '', PAGE_ORDER: '', LOG_LEVEL: '', RATE_LIMIT: '', METRICS_TOKEN: '', DATABASE_URL: '' };
+    const cwd = await newFolder(t);
+    const { base } = await serve(t, { cwd, env });
+    assert.equal((await ask(base, '/metrics', '')).status, 401);
+    assert.ok(existsSync(databaseIn(cwd)));
+  });
+
+  it('all of them given take effect', async (t) => {
+    const cwd = await newFolder(t);
+    const { one, records } = makeWorld();
+    const env = {
+      HOST: '127.0.0.1',
+      PORT: String(await freePort()),
+      DATABASE_URL: `sqlite:${join(cwd, 'deep', 'er', 'own.db')}`,
+      PAGE_ORDER: 'oldest_first',
+      LOG_LEVEL: 'silent',
+      RATE_LIMIT: '2',
+      METRICS_TOKEN: 'sesame',
+    };
+    const messages = [message(one.ids.conversation, 1), message(one.ids.conversation, 2)];
+    assertDone(await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...messages]) }));
+    const serving = await serve(t, { cwd, env });
+    assert.equal((await ask(serving.base, '/metrics', 'sesame')).status, 200);
+    const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
+    const replies = await Promise.all(Array.from({ length: 6 }, () => ask(serving.base, path, one.keys.app)));
+    const page = replies.find(({ status }) => status === 200);
+    assert.deepEqual(
+      page?.body.data.map(({ id }: { id: string }) => id),
+      messages.map(({ id }) => id),
+    );
+    const refused = replies.find(({ status }) => status === 429);
+    assert.match(refused?.headers.get('retry-after') ?? '', /^\d+$/);
+    assert.equal(serving.output(), '');
+    assert.ok(existsSync(join(cwd, 'deep', 'er', 'own.db')));
+    assert.ok(!existsSync(databaseIn(cwd)));
+  });
+
+  it('a port in use is one clear line', async (t) => {
+    const taken = net.createServer().listen(0, '127.0.0.1');
+    t.after(async () => void taken.close());
+    await once(taken, 'listening');
+    const port = String((taken.address() as net.AddressInfo).port);
+    const env = { PORT: port, LOG_LEVEL: 'silent' };
+    const ran = await run(['serve'], { cwd: await newFolder(t), env });
+    assertFailed(ran, 1, /in use/);
+    assert.ok(ran.stderr.includes(port));
+  });
+
+  it('a host that is not this machine is one clear line', async (t) => {
+    const env = { HOST: '192.0.2.1', PORT: '0', LOG_LEVEL: 'silent' };
+    assertFailed(await run(['serve'], { cwd: await newFolder(t), env }), 1, /192\.0\.2\.1/);
+  });
+
+  it('a file .env in the working directory is read, and the environment wins', async (t) => {
+    const cwd = await newFolder(t);
+    await writeFile(join(cwd, '.env'), 'DATABASE_URL=sqlite:from-file.db\nPAGE_ORDER=up\n');
+    assertFailed(await run(['migrate'], { cwd }), 1, /PAGE_ORDER.*up/);
+    assertDone(await run(['migrate'], { cwd, env: { PAGE_ORDER: 'oldest_first' } }));
+    assert.ok(existsSync(join(cwd, 'from-file.db')));
+    assertDone(await run(['migrate'], { cwd, env: { PAGE_ORDER: '', DATABASE_URL: 'sqlite:given.db' } }));
+    assert.ok(existsSync(join(cwd, 'given.db')));
+  });
+});
+
+describe('import and export', together, () => {
+  it('takes one file, several files and standard input', async (t) => {
+    const cwd = await newFolder(t);
+    const { ids, records } = makeTenant();
+    const parts = [records.slice(0, 3), records.slice(3, 6), records.slice(6)];
+    for (const [at, part] of parts.entries()) await writeFile(join(cwd, `${at}.ndjson`), ndjson(part));
+    const several = assertDone(
+      await run(['import', '0.ndjson', '-', '2.ndjson'], { cwd, stdin: ndjson(parts[1] ?? []) }),
+    );
+    assert.match(several, RegExp(`\\b${records.length}\\b`));
+    const one = await newFolder(t);
+    await writeFile(join(one, 'all.ndjson'), ndjson(records));
+    assertDone(await run(['import', 'all.ndjson'], { cwd: one }));
+    const text = await exported(one);
+    assert.equal(text.trimEnd().split('\n').length, records.length);
+    assert.ok(text.includes(ids.chunk));
+    const ofKinds = (lines: string) => lines.replaceAll(/"(created|updated)_at":\d+/g, '');
+    assert.equal(ofKinds(await exported(cwd)), ofKinds(text));
+  });
+
+  it('names the first bad line, and nothing stays', async (t) => {
+    const cwd = await newFolder(t);
+    const { ids, records } = makeTenant();
+    const good = [...records, ...Array.from({ length: 6 }, (_, at) => message(ids.conversation, at))];
+    assert.equal(good.length, 16);
+    const lines = [...good, message(randomUUID(), 1), { record: 'nonsense' }];
+    await writeFile(join(cwd, 'bad.ndjson'), ndjson(lines));
+    assertFailed(await run(['import', 'bad.ndjson'], { cwd }), 1, /^line 17: message: conversation_id /);
+    assert.equal(await contents(cwd), '');
+  });
+
+  it('is all or nothing across files', async (t) => {
+    const { ids, records } = makeTenant();
+    const kept = [{ record: 'workspace', id: randomUUID(), name: 'kept' }];
+    const cwd = await holding(t, kept);
+    const earlier = await contents(cwd);
+    await writeFile(join(cwd, 'good.ndjson'), ndjson(records));
+    const bad = ndjson([message(ids.conversation, 1), message(ids.conversation, 2, { colour: 'red' })]);
+    await writeFile(join(cwd, 'bad.ndjson'), bad);
+    const ran = await run(['import', 'good.ndjson', 'bad.ndjson'], { cwd });
+    assertFailed(ran, 1, /line 2: message: .*colour/);
+    assert.match(ran.stderr, /bad\.ndjson/, 'of several files, the one is named');
+    assert.equal(await contents(cwd), earlier);
+    assertFailed(await run(['import', 'good.ndjson', 'missing.ndjson'], { cwd }), 1, /missing\.ndjson/);
+    assert.equal(await contents(cwd), earlier);
+    assertFailed(await run(['import', '-'], { cwd, stdin: '{"record":\n' }), 1, /^line 1: /);
+  });
+
+  it('a file so large that threads share it: the first bad line is named, and a good one keeps its order', async (t) => {
+    const cwd = await newFolder(t);
+    const { ids, records } = makeTenant();
+    const one = { ...message(ids.conversation, 1), answer: 'é'.repeat(200), created_at: 1 };
+    const line = (at: number) => JSON.stringify({ ...one, id: randomUUID(), query: `${at}` });
+    const good = [
+      ...records.map((record) => JSON.stringify(record)),
+      ...Array.from({ length: 60_000 }, (_, at) => line(at)),
+    ];
+    const nowhere = JSON.stringify({ ...one, conversation_id: randomUUID() });
+    const cases: [Record<number, string>, RegExp][] = [
+      [{ 40000: '{"record":', 40001: '[]', 55000: '{' }, /^line 40000: not JSON/],
+      [{ 40000: nowhere, 40001: '[]', 50000: nowhere }, /^line 40000: message: conversation_id does not exist/],
+      [{ 59000: '{"record":"message","answer":"\\u0000"}', 59500: '{' }, /^line 59000: message: \w+ is required/],
+    ];
+    for (const [bad, said] of cases) {
+      const lines = good.map((text, at) => bad[at + 1] ?? text);
+      await writeFile(join(cwd, 'large.ndjson'), lines.join('\n'));
+      assertFailed(await run(['import', 'large.ndjson'], { cwd }), 1, said);
+    }
+    assert.equal(await exported(cwd), '');
+    await writeFile(join(cwd, 'large.ndjson'), good.join('\n'));
+    assertDone(await run(['import', 'large.ndjson'], { cwd }));
+    const queries = [...(await exported(cwd)).matchAll(/"query":"(\d+)"/g)].map(([, query]) => Number(query));
+    assert.deepEqual(
+      queries,
+      Array.from({ length: 60_000 }, (_, at) => at),
+    );
+  });
+
+  it('exports to a file for its owner alone, whole or not at all', async (t) => {
+    const cwd = await holding(t, makeTenant().records);
+    const text = await exported(cwd);
+    await writeFile(join(cwd, 'out.ndjson'), 'what was there before', { mode: 0o644 });
+    assertDone(await run(['export', 'out.ndjson'], { cwd }));
+    assert.equal(readFileSync(join(cwd, 'out.ndjson'), 'utf8'), text);
+    assert.equal(statSync(join(cwd, 'out.ndjson')).mode & 0o777, 0o600);
+    assertFailed(await run(['export', 'no/such/folder.ndjson'], { cwd }), 1, /no\/such\/folder/);
+    // A database that breaks off in the middle: what was there before stays, and nothing half lies about.
+    const elsewhere = { DATABASE_URL: 'sqlite:broken.db' };
+    await writeFile(join(cwd, 'broken.db'), 'this is not a database, not at all'.repeat(1_000));
+    assertFailed(await run(['export', 'out.ndjson'], { cwd, env: elsewhere }), 1, /./);
+    assert.equal(readFileSync(join(cwd, 'out.ndjson'), 'utf8'), text);
+    assert.deepEqual(readdirSync(cwd).sort(), ['broken.db', 'data', 'out.ndjson']);
+  });
+
+  it('does not make a database to export, back up, list, revoke or purge in', async (t) => {
+    const cwd = await newFolder(t);
+    const id = randomUUID();
+    const calls = [
+      ['export'],
+      ['export', 'out'],
+      ['backup', 'out'],
+      ['keys', 'list'],
+      ['keys', 'revoke', id],
+      ['purge', '--conversation', id, '--yes'],
+    ];
+    const ran = await runMany(
+      calls.map((args) => ({ args })),
+      { cwd },
+    );
+    ran.push(await run(['export'], { cwd }));
+    for (const one of ran) assertFailed(one, 1, /backscroll\.db/);
+    assert.deepEqual(readdirSync(cwd), []);
+  });
+
+  it('carries everything into another database, to the byte', async (t) => {
+    const cwd = await newFolder(t);
+    const { one, records } = makeWorld();
+    const more = [
+      { record: 'conversation', id: randomUUID(), app_id: one.ids.app, deleted: true },
+      message(one.ids.conversation, 5, { inputs: { z: 'ä\u2028🙂', a: [1.5, null, { '': '' }] }, total_price: '0.10' }),
+      message(one.ids.conversation, 5, { message_tokens: 3, answer_tokens: 4, currency: 'USD' }),
+      {
+        record: 'api_key',
+        kind: 'knowledge',
+        workspace_id: one.ids.workspace,
+        dataset_ids: [one.ids.dataset],
+        name: 'spent',
+        secret: `dataset-${randomUUID()}`,
+        expires_at: 2_000_000_000,
+        revoked_at: 1_700_000_000,
+      },
+    ];
+    const stdin = ndjson([...records, ...more]);
+    assertDone(await run(['import', '-', starterRecords], { cwd, stdin }));
+    const serving = await serve(t, { cwd });
+    for (const content of ['first edit', 'second edit'])
+      await ask(serving.base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content } });
+    const text = await exported(cwd);
+    assert.equal(text.match(/"record":"child_chunk_revision"/g)?.length, 2);
+    for (const secret of Object.values(one.keys)) assert.ok(!text.includes(secret));
+    const other = await newFolder(t);
+    assertDone(await run(['import', '-'], { cwd: other, stdin: text }));
+    const again = await exported(other);
+    assert.ok(again === text, 'the same bytes');
+    // And once more over itself: an import of what is there changes nothing.
+    assertDone(await run(['import', '-'], { cwd: other, stdin: text }));
+    assert.ok((await exported(other)) === text, 'the same bytes after importing twice');
+  });
+});
+
+describe('keys', together, () => {
+  const { ids, records } = makeTenant();
+  const kinds: [string, string, string[]][] = [
+    ['app', 'app-', ['--app', ids.app]],
+    ['writer', 'writer-', ['--app', ids.app.toUpperCase()]],
+    ['knowledge', 'dataset-', ['--workspace', ids.workspace]],
+    ['knowledge', 'dataset-', ['--workspace', ids.workspace, '--dataset', ids.dataset]],
+    ['admin', 'admin-', []],
+  ];
+
+  it('are made of every kind, shown once, listed without secrets, revoked', async (t) => {
+    const cwd = await holding(t, records);
+    const calls = kinds.map(([kind, , reach], at) => ({
+      args: ['keys', 'create', '--kind', kind, ...reach, '--name', `key number ${at}`, '--expires', '90d', '--json'],
+    }));
+    const made = (await runMany(calls, { cwd })).map((ran, at) => {
+      const stdout = assertDone(ran);
+      assert.match(stdout, oneLine);
+      const { id, secret } = JSON.parse(stdout) as { id: string; secret: string };
+      const prefix = kinds[at]?.[1] ?? '';
+      assert.ok(secret.startsWith(prefix));
+      assert.ok(secret.length >= prefix.length + 27, 'room for 160 random bits');
+      return { id, secret, name: `key number ${at}` };
+    });
+    const plain = assertDone(await run(['keys', 'create', '--kind', 'admin'], { cwd }));
+    const secret = /admin-\S+/.exec(plain)?.[0] ?? '';
+    assert.equal(plain.split(secret).length, 2, 'once');
+
+    const now = Date.now() / 1000;
+    const lines = (await contents(cwd)).trimEnd().split('\n');
+    const keys = new Map(lines.map((line) => JSON.parse(line)).map((record) => [record.id, record]));
+    for (const { id } of made) {
+      const { created_at, expires_at, revoked_at } = keys.get(id);
+      assert.ok(Math.abs(created_at - now) < 60);
+      assert.equal(expires_at - created_at, 90 * 86_400);
+      assert.equal(revoked_at, null);
+    }
+    assert.equal(made.map(({ id }) => keys.get(id).dataset_ids).filter((one) => one?.[0] === ids.dataset).length, 1);
+
+    const list = assertDone(await run(['keys', 'list'], { cwd }));
+    const day = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 10);
+    for (const { id, name, secret: shown } of made) {
+      const row = list.split('\n').find((line) => line.includes(id)) ?? '';
+      const { kind, app_id, workspace_id, dataset_ids, created_at, expires_at } = keys.get(id);
+      const reach = kind === 'admin' ? kind : (app_id ?? dataset_ids?.[0] ?? workspace_id);
+      for (const part of [name, kind, reach, day(created_at), day(expires_at)]) assert.ok(row.includes(part), row);
+      assert.ok(!list.includes(shown));
+    }
+    assert.ok(!list.includes(secret));
+
+    const { id } = made[0] ?? { id: '' };
+    assertDone(await run(['keys', 'revoke', id.toUpperCase()], { cwd }));
+    const first = /"revoked_at":\d+/.exec(await contents(cwd))?.[0];
+    assert.ok(first);
+    assertDone(await run(['keys', 'revoke', id], { cwd }));
+    const unknown = await run(['keys', 'revoke', randomUUID()], { cwd });
+    assertFailed(unknown, 1, /key/);
+  });
+
+  it('need what they open to exist', async (t) => {
+    const other = makeTenant();
+    const cwd = await holding(t, [...records, ...other.records]);
+    const earlier = await contents(cwd);
+    const id = randomUUID();
+    const wanted: [string[], string][] = [
+      [['--kind', 'app', '--app', id], id],
+      [['--kind', 'writer', '--app', 'nonsense'], 'nonsense'],
+      [['--kind', 'knowledge', '--workspace', id], id],
+      [['--kind', 'knowledge', '--workspace', ids.workspace, '--dataset', other.ids.dataset], other.ids.dataset],
+    ];
+    const ran = await runMany(
+      wanted.map(([options]) => ({ args: ['keys', 'create', ...options] })),
+      { cwd },
+    );
+    for (const [at, [, named]] of wanted.entries()) assertFailed(ran[at] as Ran, 1, RegExp(named));
+    assert.equal(await contents(cwd), earlier);
+  });
+});
+
+describe('while serve runs on the same file', together, () => {
+  const { one, admin, records } = makeWorld();
+  const { ids } = one;
+  const models = '/v1/workspaces/current/models/model-types/llm';
+  let cwd: string;
+  let serving: Serving;
+  const scope = newScope();
+  before(async () => {
+    cwd = await holding(scope, [...records, message(ids.conversation, 1)]);
+    serving = await serve(scope, { cwd });
+  });
+  after(scope.end);
+
+  it('a new key works at once, and stops at once when it is revoked', async () => {
+    const call = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--json'];
+    const { id, secret } = JSON.parse(assertDone(await run(call, { cwd })));
+    assert.equal((await ask(serving.base, models, secret)).status, 200);
+    const page = `/v1/messages?conversation_id=${ids.conversation}`;
+    assert.equal((await ask(serving.base, page, secret)).status, 200);
+    assertDone(await run(['keys', 'revoke', id], { cwd }));
+    for (const path of [page, models]) assert.equal((await ask(serving.base, path, secret)).status, 401, path);
+  });
+
+  it('a key stops when it expires', async () => {
+    const call = ['keys', 'create', '--kind', 'admin', '--expires', '2s', '--json'];
+    const { secret } = JSON.parse(assertDone(await run(call, { cwd })));
+    await sleep(3_000);
+    assert.equal((await ask(serving.base, '/metrics', secret)).status, 401);
+  });
+
+  it('a restricted key opens its datasets only', async () => {
+    const call = ['keys', 'create', '--kind', 'knowledge', '--workspace', ids.workspace, '--dataset', ids.dataset];
+    const { secret } = JSON.parse(assertDone(await run([...call, '--json'], { cwd })));
+    assert.equal((await ask(serving.base, one.chunkPath, secret)).status, 200);
+    const other = makeTenant();
+    const dataset = { record: 'dataset', id: other.ids.dataset, workspace_id: ids.workspace, name: 'second' };
+    assertDone(await run(['import', '-'], { cwd, stdin: ndjson([dataset, ...other.records.slice(6, 9)]) }));
+    assert.equal((await ask(serving.base, other.chunkPath, one.keys.knowledge)).status, 200);
+    const { status, body } = await ask(serving.base, other.chunkPath, secret);
+    assert.deepEqual([status, body.message], [404, 'dataset not found']);
+    const both = JSON.parse(assertDone(await run([...call, other.ids.dataset, '--json'], { cwd })));
+    assert.equal((await ask(serving.base, one.chunkPath, both.secret)).status, 200);
+    assert.equal((await ask(serving.base, other.chunkPath, both.secret)).status, 200);
+  });
+
+  it('an import shows at once', async () => {
+    const path = `/v1/messages?conversation_id=${ids.conversation}&limit=1`;
+    const held = await ask(serving.base, path, one.keys.app);
+    const added = message(ids.conversation, 2_000_000_000);
+    assertDone(await run(['import', '-'], { cwd, stdin: ndjson([added]) }));
+    const page = await ask(serving.base, path, one.keys.app);
+    assert.equal(page.body.data[0].id, added.id);
+    assert.notEqual(page.headers.get('etag'), held.headers.get('etag'));
+  });
+
+  it('an export holds what was just written', async () => {
+    const content = `written ${randomUUID()}`;
+    const { status } = await ask(serving.base, one.chunkPath, one.keys.knowledge, {
+      method: 'PATCH',
+      json: { content },
+    });
+    assert.equal(status, 200);
+    assert.ok((await exported(cwd)).includes(content));
+    assertDone(await run(['migrate'], { cwd }));
+    assert.equal((await ask(serving.base, '/metrics', admin)).status, 200);
+  });
+});
+
+describe('purge', together, () => {
+  /** The same id for the same name in every run, so that the pages of the file come out the same. */
+  const idOf = (name: string): string =>
+    createHash('sha256')
+      .update(name)
+      .digest('hex')
+      .slice(0, 32)
+      .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+
+  /** Three people with two conversations each, their texts carrying a mark of theirs, all written in turns. */
+  function makePeople() {
+    const { one, admin, records } = makeWorld();
+    const { ids, keys } = one;
+    const people = ['ann', 'bob', 'cid'].map((name) => {
+      const mark = `the-mark-of-${name}-${name}-${name}`;
+      const conversations = [idOf(`${name} 0`), idOf(`${name} 1`)];
+      const heads = conversations.map((id) => ({ record: 'conversation', id, app_id: ids.app, user: mark }));
+      return { name, mark, conversations, heads };
+    });
+    const [ann, bob, cid] = people as [(typeof people)[0], (typeof people)[0], (typeof people)[0]];
+    /** All messages once more, with other sizes and times each round, so that pages split, merge and move. */
+    const round = (number: number) =>
+      Array.from({ length: 30 }, (_, at) =>
+        people.map(({ name, mark, conversations }, which) => ({
+          record: 'message',
+          id: idOf(`${name} message ${at}`),
+          conversation_id: conversations[at % 2],
+          created_at: (at * 7 + number * 11) % 31,
+          query: `${mark} asks`,
+          answer: mark.repeat((at * 13 + number * 29 + which * 17) % 97),
+          inputs: { [mark]: mark },
+        })),
+      ).flat();
+    const first = [...records, ...people.flatMap(({ heads }) => heads), ...round(0)];
+    return { ids, keys, admin, ann, bob, cid, first, round };
+  }
+
+  it('erases a conversation, and a person, for good, while serve runs', async (t) => {
+    const { ids, keys, admin, ann, bob, cid, first, round } = makePeople();
+    const cwd = await holding(t, first);
+    const serving = await serve(t, { cwd });
+    for (let number = 1; number <= 12; number += 1) {
+      const lines = ndjson(round(number));
+      const { status } = await ask(serving.base, '/admin/records', admin, { method: 'POST', lines });
+      assert.equal(status, 200);
+    }
+    for (const { mark } of [ann, bob, cid]) assert.notDeepEqual(filesHolding(databaseIn(cwd), mark), []);
+
+    const person = await run(['purge', '--app', ids.app, '--user', ann.mark, '--yes'], { cwd });
+    const said = assertDone(person);
+    assert.match(said, /\b2\b.*conversation/);
+    assert.match(said, /\b30\b.*message/);
+    assert.deepEqual(filesHolding(databaseIn(cwd), ann.mark), [], 'no byte of it is left');
+
+    const [gone = '', left] = bob.conversations;
+    const one = assertDone(await run(['purge', '--conversation', gone.toUpperCase(), '--yes'], { cwd }));
+    assert.match(one, /\b1\b.*conversation/);
+    assert.match(one, /\b15\b.*message/);
+
+    const page = (id: string | undefined) => ask(serving.base, `/v1/messages?conversation_id=${id}`, keys.app);
+    for (const id of [...ann.conversations, gone]) {
+      const { status, body } = await page(id);
+      assert.deepEqual([status, body.message], [404, 'conversation not exists']);
+    }
+    for (const id of [left, ...cid.conversations]) {
+      const { status, body } = await page(id);
+      assert.deepEqual([status, body.data?.length], [200, 15]);
+    }
+    const text = await contents(cwd);
+    assert.ok(!text.includes(ann.mark) && !text.includes(gone));
+    // The second conversation takes the rest of the person's marks with it.
+    assertDone(await run(['purge', '--conversation', left ?? '', '--yes'], { cwd }));
+    assert.deepEqual(filesHolding(databaseIn(cwd), bob.mark), []);
+    assert.match(assertDone(await run(['purge', '--conversation', gone, '--yes'], { cwd })), /\b0\b/);
+  });
+
+  it('makes the file smaller under readers who have it mapped, and they go on reading', async (t) => {
+    const { ids, keys, ann, bob, cid, first } = makePeople();
+    const cwd = await holding(t, first);
+    const serving = await serve(t, { cwd });
+    let isDone = false;
+    const read = async (id: string | undefined): Promise<number> => {
+      let pages = 0;
+      for (; !isDone; pages += 1) {
+        // Another page each time, so that it comes out of the file and not out of a cache.
+        const path = `/v1/messages?conversation_id=${id}&limit=${1 + (pages % 100)}`;
+        const { status, body } = await ask(serving.base, path, keys.app);
+        assert.deepEqual([status, body.data.length], [200, Math.min(15, 1 + (pages % 100))]);
+      }
+      return pages;
+    };
+    const readers = [...cid.conversations, ...cid.conversations].map(read);
+    const before = statSync(databaseIn(cwd)).size;
+    for (const { mark } of [ann, bob]) {
+      assertDone(await run(['purge', '--app', ids.app, '--user', mark, '--yes'], { cwd }));
+    }
+    isDone = true;
+    for (const pages of await Promise.all(readers)) assert.ok(pages > 10, `${pages} pages read`);
+    assert.ok(statSync(databaseIn(cwd)).size < before);
+  });
+
+  it('leaves no byte behind though someone is reading meanwhile', async (t) => {
+    const { ids, ann, first } = makePeople();
+    const cwd = await holding(t, first);
+    await serve(t, { cwd });
+    const reader = new DatabaseSync(databaseIn(cwd));
+    t.after(async () => void (reader.isOpen && reader.close()));
+    reader.exec('BEGIN');
+    reader.prepare('SELECT COUNT(*) FROM schema_migrations').get();
+    const call = ['purge', '--app', ids.app, '--user', ann.mark, '--yes'];
+    const pending = run(call, { cwd });
+    // Where it waits for the reader, it goes on when the reader is done, some time after the rows are gone.
+    const looker = new DatabaseSync(databaseIn(cwd));
+    t.after(async () => looker.close());
+    const rows = looker.prepare('SELECT 1 FROM messages WHERE conversation_id = ?');
+    const began = performance.now();
+    while (rows.get(ann.conversations[0] ?? '') && performance.now() - began < 10_000) await sleep(50);
+    if ((await Promise.race([pending, sleep(2_000)])) === undefined) reader.exec('COMMIT');
+    const { code } = await pending;
+    // It waits for the reader, or it says that it could not; it never claims what is not so.
+    const left = filesHolding(databaseIn(cwd), ann.mark);
+    assert.ok(code === 0 ? left.length === 0 : code === 1, `exit code ${code}, left in ${JSON.stringify(left)}`);
+  });
+
+  it('asks first; only yes is yes', async (t) => {
+    const { ids, ann, first } = makePeople();
+    const cwd = await holding(t, first);
+    const call = ['purge', '--app', ids.app, '--user', ann.mark];
+    const earlier = await contents(cwd);
+    for (const stdin of ['n\n', '\n', 'maybe\n', '']) {
+      const { code, stdout, stderr } = await run(call, { cwd, stdin });
+      assert.match(stdout + stderr, /\?/, 'a question');
+      if (stdin === '') assert.notEqual(code, 0, 'nobody answered');
+    }
+    assert.equal(await contents(cwd), earlier);
+    const { code, stdout } = await run(call, { cwd, stdin: 'y\n' });
+    assert.equal(code, 0);
+    assert.match(stdout, /\b2\b.*conversation/);
+    assert.ok(!(await contents(cwd)).includes(ann.mark));
+    assert.deepEqual(filesHolding(databaseIn(cwd), ann.mark), []);
+  });
+});
+
+describe('migrate', together, () => {
+  it('makes the schema; --status only tells', async (t) => {
+    const cwd = await newFolder(t);
+    assert.match(assertDone(await run(['migrate', '--status'], { cwd })), /./);
+    assert.deepEqual(readdirSync(cwd), []);
+    assertDone(await run(['migrate'], { cwd }));
+    assert.equal(statSync(databaseIn(cwd)).mode & 0o077, 0, 'for its owner alone');
+    const bytes = readFileSync(databaseIn(cwd));
+    assert.match(assertDone(await run(['migrate', '--status'], { cwd })), /up to date/);
+    assertDone(await run(['migrate'], { cwd }));
+    assert.deepEqual(readFileSync(databaseIn(cwd)), bytes);
+  });
+
+  it('--status leaves an empty file as it is', async (t) => {
+    const cwd = await newFolder(t);
+    await writeFile(join(cwd, 'empty.db'), '');
+    const env = { DATABASE_URL: 'sqlite:empty.db' };
+    assert.doesNotMatch(assertDone(await run(['migrate', '--status'], { cwd, env })), /up to date/);
+    assert.deepEqual([readdirSync(cwd), statSync(join(cwd, 'empty.db')).size], [['empty.db'], 0]);
+    assertDone(await run(['migrate'], { cwd, env }));
+    assert.match(assertDone(await run(['migrate', '--status'], { cwd, env })), /up to date/);
+  });
+
+  it('a newer schema is refused by every command, and left alone', async (t) => {
+    const cwd = await holding(t, makeTenant().records);
+    const db = new DatabaseSync(databaseIn(cwd));
+    db.exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES (4711, 'from the future', 1)");
+    db.close();
+    const bytes = readFileSync(databaseIn(cwd));
+    const env = { PORT: '0', LOG_LEVEL: 'silent' };
+    const calls = [['serve'], ['import', starterRecords], ['migrate'], ['export'], ['backup', 'out'], ['keys', 'list']];
+    const ran = await runMany(
+      calls.map((args) => ({ args })),
+      { cwd, env },
+    );
+    for (const one of [...ran, await run(['serve'], { cwd, env })]) assertFailed(one, 1, /newer/);
+    assert.deepEqual(readFileSync(databaseIn(cwd)), bytes);
+  });
+
+  it('a file that is no database is one clear line', async (t) => {
+    const cwd = await newFolder(t);
+    await writeFile(join(cwd, 'text.db'), 'Dear diary, '.repeat(500));
+    const env = { DATABASE_URL: 'sqlite:text.db', PORT: '0', LOG_LEVEL: 'silent' };
+    assertFailed(await run(['serve'], { cwd, env }), 1, /database/);
+  });
+
+  it('four processes start at once on a new file', async (t) => {
+    const cwd = await newFolder(t);
+    const servings = await Promise.all(Array.from({ length: 4 }, () => serve(t, { cwd })));
+    const { keys, records } = makeTenant();
+    assertDone(await run(['import', '-'], { cwd, stdin: ndjson(records) }));
+    for (const { base } of servings) {
+      const { status } = await ask(base, '/v1/workspaces/current/models/model-types/llm', keys.app);
+      assert.equal(status, 200);
+    }
+  });
+});
+
+describe('stopping', together, () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    it(`${signal}: what is in flight is finished, then exit 0`, async (t) => {
+      const { one, admin, records } = makeWorld();
+      const cwd = await holding(t, records);
+      const serving = await serve(t, { cwd });
+      // Connections that are kept alive and idle, from before or just now, are no reason to stay.
+      const agent = new http.Agent({ keepAlive: true });
+      t.after(async () => agent.destroy());
+      http.get(`${serving.base}/health/live`, { agent }).once('response', (response) => response.resume());
+      const line = ndjson([message(one.ids.conversation, 1, { query: `sent during ${signal}` })]);
+      const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/x-ndjson' };
+      const request = http.request(`${serving.base}/admin/records`, { method: 'POST', headers, agent });
+      request.write(line.slice(0, 20));
+      await sleep(300);
+      serving.signal(signal);
+      await sleep(300);
+      request.end(line.slice(20));
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk);
+      assert.deepEqual([response.statusCode, Buffer.concat(chunks).toString()], [200, '{"records":1}']);
+      const ended = await Promise.race([serving.ended, sleep(4_000, 'still there 4 seconds later')]);
+      assert.deepEqual(ended, { code: 0, signal: null });
+      assert.ok((await contents(cwd)).includes(`sent during ${signal}`));
+      await assert.rejects(fetch(`${serving.base}/health/live`));
+    });
+});
+
+describe('the launcher', together, () => {
+  async function withOldNode(scope: Scope): Promise<{ cwd: string; env: Settings }> {
+    const cwd = await newFolder(scope);
+    const fake = join(cwd, 'old', 'node');
+    await mkdir(join(cwd, 'old'));
+    await writeFile(fake, '#!/bin/sh\necho v20.0.0\nexit 77\n');
+    await chmod(fake, 0o755);
+    return { cwd, env: { PATH: [join(cwd, 'old'), '/usr/bin', '/bin'].join(delimiter) } };
+  }
+
+  it('starts the pinned Node, whatever the path holds', async (t) => {
+    const place = await withOldNode(t);
+    assert.match(assertDone(await run(['--help'], place)), /usage/i);
+    assertDone(await run(['migrate'], place));
+    const shell = { ...place, command: '/bin/sh', before: ['-c', 'exec "$0" "$@"', command] };
+    assert.match(assertDone(await run(['--help'], shell)), /usage/i);
+  });
+
+  /** A copy of the program, which the command line needs no package for until it serves. */
+  async function copyProgram(scope: Scope): Promise<{ cwd: string; ask: () => Promise<string> }> {
+    const cwd = await newFolder(scope);
+    for (const name of ['bin', 'src', 'package.json']) {
+      await cp(join(repository, 'server', name), join(cwd, name), { recursive: true });
+    }
+    const env = { NODE_COMPILE_CACHE: undefined };
+    const place = { cwd, env, command: process.execPath, before: [join(cwd, 'bin', 'backscroll.js')] };
+    return { cwd, ask: async () => assertDone(await run(['--version'], place)) };
+  }
+
+  it('keeps compiled code with the program, closed to others', async (t) => {
+    const { cwd, ask } = await copyProgram(t);
+    const version = await ask();
+    assert.equal(statSync(join(cwd, '.cache')).mode & 0o777, 0o700);
+    assert.ok(readdirSync(join(cwd, '.cache'), { recursive: true }).length > 5);
+    assert.equal(await ask(), version);
+  });
+
+  it('does without where it cannot be kept', async (t) => {
+    const { cwd, ask } = await copyProgram(t);
+    await writeFile(join(cwd, '.cache'), '');
+    assert.match(await ask(), /^\d/);
+  });
+
+  it('says one clear line on a Node that is too old', async (t) => {
+    const cwd = await newFolder(t);
+    const preload = join(cwd, 'preload.cjs');
+    await writeFile(
+      preload,
+      `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });
+       Object.defineProperty(process, 'version', { value: 'v20.19.0' });`,
+    );
+    const place = { cwd, command: process.execPath, before: ['-r', preload, launcher] };
+    assertFailed(await run(['--help'], place), 1, /Node.*20\.19\.0/);
+  });
+
+  it('tells its version', async (t) => {
+    const stdout = assertDone(await run(['--version'], { cwd: await newFolder(t) }));
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    assert.equal(stdout.trim(), version);
+  });
+});

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { ask, newFolder, run, type Serving, serve } from '../support/cli-helpers.ts';
+import { ndjson } from '../support/harness.ts';
+
+const kinds = { app: 'app', knowledge: 'dataset', writer: 'writer', admin: 'admin' };
+const secretOf = (output: string, prefix: string): string =>
+  new RegExp(`(?<![\\w-])${prefix}-[\\w-]{27,}`).exec(output)?.[0] ?? '';
+const anySecret = /(?<![\w-])(app|dataset|writer|admin)-[\w-]{27,}/;
+const curlsOf = (output: string) => output.split('\n').filter((line) => /\bcurl\b/.test(line));
+
+/** The welcome is printed once the service is ready, perhaps a moment later. */
+async function welcomed(serving: Serving): Promise<string> {
+  for (let tries = 0; tries < 200 && curlsOf(serving.output()).length < 3; tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  return serving.output();
+}
+
+type Performed = { status: number; body: { data: never } };
+
+/** Runs a printed command as it stands, with the shell where there is curl; the status is asked for through ~/.curlrc. */
+async function perform(line: string, home: string): Promise<Performed> {
+  await writeFile(join(home, '.curlrc'), 'write-out = "\\n%{http_code}"\n');
+  const env = { ...process.env, HOME: home, CURL_HOME: home };
+  const hasCurl = await promisify(execFile)('curl', ['--version']).then(
+    () => true,
+    () => false,
+  );
+  if (!hasCurl) return performByHand(line);
+  const { stdout } = await promisify(execFile)('sh', ['-c', line], { env });
+  const at = stdout.lastIndexOf('\n');
+  return { status: Number(stdout.slice(at + 1)), body: JSON.parse(stdout.slice(0, at)) };
+}
+
+async function performByHand(line: string): Promise<Performed> {
+  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+  const after = (option: string) => words.flatMap((word, at) => (word === option ? [words[at + 1] ?? ''] : []));
+  const headers = after('-H').map((header) => header.split(/:\s*/, 2) as [string, string]);
+  const [body] = after('-d');
+  const response = await fetch(words.find((word) => word.startsWith('http')) ?? '', {
+    method: after('-X')[0] ?? (body === undefined ? 'GET' : 'POST'),
+    headers,
+    ...(body !== undefined && { body }),
+  });
+  return { status: response.status, body: (await response.json()) as Performed['body'] };
+}
+
+async function exported(cwd: string): Promise<string> {
+  const { code, stdout, stderr } = await run(['export'], { cwd });
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+describe('serve --starter', { concurrency: 3 }, () => {
+  it('prints a key of each kind and three commands that work as they stand, within 5 seconds', async (t) => {
+    const cwd = await newFolder(t);
+    const serving = await serve(t, { cwd, args: ['--starter'] });
+    const output = await welcomed(serving);
+    assert.ok(serving.readyMillis < 5_000, `ready after ${serving.readyMillis} ms`);
+    for (const prefix of Object.values(kinds)) assert.notEqual(secretOf(output, prefix), '', `a key ${prefix}-…`);
+
+    const lines = curlsOf(output);
+    assert.equal(lines.length, 3);
+    for (const line of lines) assert.match(line, /^\s*curl\b.*\S$/);
+    const before = await ask(serving.base, '/admin/records', secretOf(output, 'admin'));
+    const responses = await Promise.all(lines.map((line) => perform(line, cwd)));
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [200, 200, 200],
+    );
+    const by = (word: RegExp) => responses[lines.findIndex((line) => word.test(line))]?.body as Record<string, unknown>;
+    const page = by(/\/v1\/messages\?/);
+    assert.equal(page.has_more, true);
+    assert.ok((page.data as unknown[]).length > 0);
+    const patch = lines.find((line) => line.includes('child_chunks')) ?? '';
+    const chunk = by(/child_chunks/).data as Record<string, unknown>;
+    assert.equal(chunk.type, 'customized');
+    assert.ok(patch.includes(chunk.id as string));
+    assert.ok(patch.includes(JSON.stringify(chunk.content)));
+    assert.ok(!before.text.includes(JSON.stringify(chunk.content)), 'the edit changes the text');
+    const models = by(/model-types/).data as { models: { model_type: string }[] }[];
+    assert.ok(models.length > 0);
+    for (const { models: ofOne } of models) for (const model of ofOne) assert.equal(model.model_type, 'text-embedding');
+
+    // All four keys open what their kind opens.
+    const { base } = serving;
+    const types = '/v1/workspaces/current/models/model-types/llm';
+    assert.equal((await ask(base, types, secretOf(output, 'dataset'))).status, 200);
+    assert.equal((await ask(base, '/metrics', secretOf(output, 'admin'))).status, 200);
+    const conversation_id = /conversation_id=([\w-]+)/.exec(lines.join())?.[1];
+    const said = { record: 'message', id: crypto.randomUUID(), conversation_id, query: 'q', answer: 'a' };
+    const written = await ask(base, '/admin/records', secretOf(output, 'writer'), {
+      method: 'POST',
+      lines: ndjson([said]),
+    });
+    assert.deepEqual([written.status, written.body], [200, { records: 1 }]);
+  });
+
+  it('pages through its conversation and shows every nested shape', async (t) => {
+    const cwd = await newFolder(t);
+    const serving = await serve(t, { cwd, args: ['--starter'] });
+    const output = await welcomed(serving);
+    const key = secretOf(output, 'app');
+    const conversation = /conversation_id=([\w-]+)/.exec(output)?.[1];
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+    const messages: any[] = [];
+    let pages = 0;
+    for (let more = true; more; pages += 1) {
+      const from = messages.length > 0 ? `&first_id=${messages.at(-1).id}` : '';
+      const { status, body } = await ask(serving.base, `/v1/messages?conversation_id=${conversation}${from}`, key);
+      assert.equal(status, 200);
+      assert.equal(body.limit, 20);
+      messages.push(...body.data);
+      more = body.has_more;
+    }
+    assert.ok(pages >= 3, `${pages} pages`);
+    assert.equal(new Set(messages.map(({ id }) => id)).size, messages.length);
+
+    const contents = messages.flatMap((one) => one.extra_contents);
+    const inputs = contents.flatMap((one) => one.form_definition?.inputs ?? []);
+    const shown = {
+      'a failed message': messages.some((one) => one.status === 'error' && typeof one.error === 'string'),
+      'a parent message': messages.some((one) => one.parent_message_id !== null),
+      inputs: messages.some((one) => Object.keys(one.inputs).length > 0),
+      'a user file': messages.some((one) =>
+        one.message_files.some((file: { belongs_to: string }) => file.belongs_to === 'user'),
+      ),
+      'a like': messages.some((one) => one.feedback?.rating === 'like'),
+      'a dislike': messages.some((one) => one.feedback?.rating === 'dislike'),
+      'a retriever resource': messages.some((one) => one.retriever_resources.length > 0),
+      'an agent thought': messages.some((one) => one.agent_thoughts.length > 0),
+      'an open form': contents.some((one) => one.submitted === false && one.form_definition !== null),
+      'a submitted form': contents.some((one) => one.submitted === true && one.form_submission_data !== null),
+      'a form action': contents.some((one) => one.form_definition?.actions.length > 0),
+      'a variable default': inputs.some((one) => one.default?.type === 'variable'),
+      'a constant default': inputs.some((one) => one.default?.type === 'constant'),
+      'a price': messages.some((one) => one.total_price !== null && one.currency !== null),
+    };
+    assert.deepEqual(
+      Object.entries(shown).filter(([, is]) => !is),
+      [],
+    );
+
+    const providers = new Set<string>();
+    for (const type of ['text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation']) {
+      const { body } = await ask(serving.base, `/v1/workspaces/current/models/model-types/${type}`, key);
+      for (const { provider } of body.data) providers.add(provider);
+    }
+    assert.equal(providers.size, 3);
+  });
+
+  it('is one chat app, one knowledge base, three providers and a key of each kind', async (t) => {
+    const cwd = await newFolder(t);
+    const serving = await serve(t, { cwd, args: ['--starter'] });
+    const output = await welcomed(serving);
+    const lines = (await exported(cwd)).trimEnd().split('\n');
+    const records = lines.map((line) => JSON.parse(line) as Record<string, string>);
+    const count = (record: string) => records.filter((one) => one.record === record).length;
+    assert.deepEqual(
+      [count('app'), count('conversation') > 0, count('dataset'), count('model_provider'), count('api_key')],
+      [1, true, 1, 3, 4],
+    );
+    const chat = ['advanced-chat', 'agent', 'chat', 'agent-chat'];
+    assert.ok(chat.includes(records.find((one) => one.record === 'app')?.mode ?? ''));
+    for (const prefix of Object.values(kinds)) assert.ok(!lines.join('\n').includes(secretOf(output, prefix)));
+  });
+
+  it('adds nothing and prints no secret when it starts again', async (t) => {
+    const cwd = await newFolder(t);
+    const first = await serve(t, { cwd, args: ['--starter'] });
+    const secret = secretOf(await welcomed(first), 'app');
+    await first.end('SIGTERM');
+    const before = await exported(cwd);
+    const second = await serve(t, { cwd, args: ['--starter'] });
+    assert.equal(await exported(cwd), before);
+    const models = '/v1/workspaces/current/models/model-types/llm';
+    assert.equal((await ask(second.base, models, secret)).status, 200, 'the first keys still work');
+    await second.end('SIGTERM');
+    assert.doesNotMatch(second.output(), anySecret);
+    assert.deepEqual(curlsOf(second.output()), []);
+    for (const page of ['console', 'docs']) assert.ok(second.output().includes(`${second.base}/${page}`));
+  });
+
+  it('adds nothing to a database that holds anything', async (t) => {
+    const things = [
+      [{ record: 'workspace', id: crypto.randomUUID(), name: 'only a workspace' }],
+      [{ record: 'api_key', kind: 'admin', name: 'only a key', secret: makeSecret('admin') }],
+    ];
+    for (const records of things) {
+      const cwd = await newFolder(t);
+      assert.equal((await run(['import', '-'], { cwd, stdin: ndjson(records) })).code, 0);
+      const before = await exported(cwd);
+      const serving = await serve(t, { cwd, args: ['--starter'] });
+      assert.equal(await exported(cwd), before);
+      await serving.end('SIGTERM');
+      assert.doesNotMatch(serving.output(), anySecret);
+    }
+  });
+
+  it('is not what a plain serve does', async (t) => {
+    const cwd = await newFolder(t);
+    const serving = await serve(t, { cwd });
+    assert.equal(await exported(cwd), '');
+    await serving.end('SIGTERM');
+    assert.doesNotMatch(serving.output(), anySecret);
+    assert.doesNotMatch(serving.output(), /curl/);
+  });
+});

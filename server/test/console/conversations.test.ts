@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { checkAccess, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from '../support/browser.ts';
+import { makeWorld, message, type Service, startService } from '../support/harness.ts';
+import { richMessages } from '../support/rich-messages.ts';
+import {
+  isAtEnd,
+  isNarrow,
+  leapBack,
+  leapTo,
+  leaveInTheMoment,
+  openConversation,
+  ownMoves,
+  refreshNow,
+  unfoldAndGoOn,
+  walkBack,
+} from '../support/transcript-scripts.ts';
+
+describe('the console, conversations', () => {
+  const { one, other, admin, records } = makeWorld();
+  const { ids } = one;
+  const rich = richMessages(ids.conversation);
+  const long = randomUUID();
+  /** Some pages of messages; and more than are held at once. */
+  const length = 400;
+  const longer = randomUUID();
+  const short = randomUUID();
+  const odd = randomUUID();
+  const users = Array.from({ length: 60 }, (_, i) => `user-${`${i}`.padStart(2, '0')}`);
+  let service: Service;
+  let browser: Browser;
+
+  const numbered = (conversation_id: string, count: number) =>
+    Array.from({ length: count }, (_, i) =>
+      message(conversation_id, 5_000 + i, { query: `Question ${i}`, answer: 'word '.repeat(1 + ((i * 37) % 90)) }),
+    );
+
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    const conversation = (id: string, user: string | null, created_at = 1_000) => ({
+      record: 'conversation',
+      id,
+      app_id: ids.app,
+      user,
+      created_at,
+    });
+    await service.load([
+      ...records,
+      { record: 'app', id: ids.app, workspace_id: ids.workspace, name: 'Harbour', mode: 'chat' },
+      { record: 'app', id: other.ids.app, workspace_id: other.ids.workspace, name: 'Island', mode: 'agent' },
+      ...rich.records,
+      conversation(long, 'long'),
+      ...numbered(long, length),
+      conversation(longer, null),
+      ...numbered(longer, 2_200),
+      conversation(short, 'short'),
+      ...numbered(short, 40).map((record) => ({ ...record, inputs: { notes: 'line\n'.repeat(60) } })),
+      { ...conversation(odd, 'odd'), app_id: other.ids.app },
+      message(odd, Number.MAX_SAFE_INTEGER, { query: 'When was this?' }),
+      ...users.map((user) => conversation(randomUUID(), user)),
+    ]);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  const open = (conversation: string, options: BrowserContextOptions = {}) =>
+    openConversation(browser, service.base, admin, [ids.app, conversation], options);
+
+  it('leads from an address that is none to the first app, and never away from where one has gone', async () => {
+    const { page } = await openTab(browser, service.base);
+    await page.addInitScript(leaveInTheMoment);
+    await signIn(page, admin);
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await page.goto('/console#/nowhere');
+    await page.waitForURL(new RegExp(`#/conversations/${ids.app}$`));
+  });
+
+  const textsOf = (page: Page) => page.getByRole('list', { name: 'Conversations' }).getByRole('link').allInnerTexts();
+
+  it('lists the conversations of the app that is chosen, more as one scrolls, and finds them', async () => {
+    const { page, complaints } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    const entries = page.getByRole('list', { name: 'Conversations' }).getByRole('link');
+    await entries.first().waitFor();
+    assert.equal(await page.getByRole('combobox', { name: 'App' }).inputValue(), ids.app);
+    assert.match(page.url(), new RegExp(`#/conversations/${ids.app}$`));
+    assert.equal(await entries.count(), 50);
+    await entries.last().scrollIntoViewIfNeeded();
+    await entries.nth(63).waitFor();
+    assert.equal(await entries.count(), 64);
+    const [first = ''] = (await textsOf(page)).filter((text) => text.startsWith('ann'));
+    assert.match(first, new RegExp(`${ids.conversation}\\s+${rich.records.length} messages`));
+
+    const search = page.getByLabel('Search by conversation id or user');
+    await search.fill('user-1');
+    await page.getByRole('link', { name: 'user-20' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'user-19' }).waitFor();
+    assert.equal((await textsOf(page)).length, 10);
+    await search.fill(long);
+    await page.getByRole('link', { name: long }).waitFor();
+    assert.equal((await textsOf(page)).length, 1);
+    await search.fill('nobody at all');
+    await page.getByText('Nothing found.').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await entries.nth(49).waitFor();
+    assert.equal(await search.inputValue(), '');
+
+    await page.getByRole('combobox', { name: 'App' }).selectOption(other.ids.app);
+    await page.getByRole('link', { name: other.ids.conversation }).waitFor();
+    assert.match(page.url(), new RegExp(other.ids.app));
+    assert.deepEqual(complaints, []);
+  });
+
+  it('shows all that is known of a message', async () => {
+    const { page, complaints } = await open(ids.conversation);
+    const article = (id: string) => page.locator(`article[data-id="${id}"]`);
+    await page.getByText('The beginning of this conversation').waitFor();
+    await page.getByRole('heading', { name: 'ann' }).waitFor();
+
+    const huge = article(rich.huge.id);
+    assert.equal(await huge.getByText('The end.').count(), 0);
+    await huge.getByRole('button', { name: 'Show all 1,000,008 characters' }).click();
+    await huge.getByText('The end.').waitFor();
+    await page.locator('.scroller').press('End');
+
+    const full = article(rich.full.id);
+    await full.scrollIntoViewIfNeeded();
+    const file = full.getByRole('link', { name: 'counter.jpg' });
+    assert.equal(await file.getAttribute('href'), 'https://example.com/counter.jpg');
+    assert.equal(await file.getAttribute('rel'), 'noopener noreferrer nofollow');
+    assert.match((await full.getByRole('list', { name: 'Files' }).first().innerText()) ?? '', /image\/jpeg, 1\.8 MB/);
+    for (const text of ['1,234 tokens', '0.0012890 USD', '1.25 s', 'liked', rich.full.parent_message_id.slice(0, 8)])
+      assert.ok((await full.innerText()).includes(text), text);
+
+    assert.equal(await full.getByText('Remove the orange screw.').count(), 0);
+    await full.getByText('guide.md').click();
+    await full.getByText('Remove the orange screw.').waitFor();
+    assert.match(await full.innerText(), /Handbook · score 0\.948/);
+    await full.getByText('2 steps').click();
+    const steps = full.locator('.steps > li');
+    assert.match((await steps.first().innerText()) ?? '', /Knowledge search[\s\S]*"query": "screw"[\s\S]*one section/);
+    await full.getByText('Inputs').click();
+    await full.getByText('en-GB').waitFor();
+
+    const waiting = page.getByRole('region', { name: 'Form: Book a visit' });
+    await waiting.scrollIntoViewIfNeeded();
+    assert.match(await waiting.innerText(), /waiting/);
+    assert.equal(await waiting.getByLabel('problem').inputValue(), 'five red blinks');
+    for (const field of await waiting.locator('input, select, textarea, button').all())
+      assert.ok(await field.isDisabled());
+    const submitted = page.getByRole('region', { name: 'Form: Order' });
+    assert.match(await submitted.innerText(), /submitted[\s\S]*one gasket[\s\S]*Answered with: Confirm/);
+
+    const failed = article(rich.failed.id);
+    assert.match(await failed.innerText(), /Error: The model did not answer\.[\s\S]*disliked/);
+    assert.match(await failed.locator('.note').getAttribute('class').then(String), /bad/);
+    assert.deepEqual(complaints, []);
+  });
+
+  it('keeps what one looks at in its place while older messages come in', async () => {
+    const { page } = await open(long);
+    const moves = await page.evaluate<number[]>(ownMoves);
+    assert.ok((await firstNumber(page)) < length - 100, 'older pages were read');
+    assert.deepEqual(
+      moves.filter((move) => !(Math.abs(move) < 2)),
+      [],
+    );
+  });
+
+  it('keeps it there too once something was unfolded, and that in sight', async () => {
+    const { page, complaints } = await open(short);
+    const last = page.locator('article').last();
+    await last.getByText('Inputs').click();
+    await page.getByRole('button', { name: 'Newest' }).waitFor();
+    assert.ok(await last.getByText('Inputs').isVisible());
+    await last.getByText('Inputs').click();
+    await page.getByRole('button', { name: 'Newest' }).waitFor({ state: 'detached' });
+    const moves = await page.evaluate<number[]>(unfoldAndGoOn);
+    assert.deepEqual(
+      moves.filter((move) => !(Math.abs(move) < 2)),
+      [],
+    );
+    assert.deepEqual(complaints, []);
+  });
+
+  it('comes by every message once, from the newest to the beginning', async () => {
+    const { page, complaints } = await open(long);
+    const { seen, nodesMax } = await page.evaluate<{ seen: string[]; nodesMax: number }>(walkBack);
+    assert.deepEqual(
+      seen,
+      Array.from({ length }, (_, i) => `Question ${length - 1 - i}`),
+    );
+    assert.ok(nodesMax < 2_000, `${nodesMax} elements`);
+    await page.getByText('The beginning of this conversation').waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  it('lets go of messages that are far away, and finds the way back', async () => {
+    const { page, complaints } = await open(longer);
+    assert.ok(await page.evaluate(leapBack(40_000)));
+    assert.equal(await firstNumber(page), 0);
+    await page.evaluate(leapTo('Question 2199', 40_000));
+    assert.ok(await page.evaluate(leapBack(40_000)));
+    await page.getByRole('button', { name: 'Newest' }).click();
+    await page.getByText('Question 2199').waitFor();
+    await page.locator('.scroller').press('Home');
+    await page.getByText('Question 2199').waitFor({ state: 'detached' });
+    await page.locator('.scroller').press('End');
+    await page.getByText('Question 2199').waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  it('follows new messages at the newest end, and only tells of them elsewhere', async () => {
+    const { page } = await open(long);
+    const refresh = () => page.evaluate(refreshNow);
+    const say = (query: string, created_at: number) => service.load([message(long, created_at, { query })]);
+    await say('One more', 9_000);
+    await refresh();
+    await page.getByText('One more').waitFor();
+    assert.ok(await page.evaluate(isAtEnd));
+    await page.locator('.scroller').hover();
+    await page.mouse.wheel(0, -2_000);
+    await page.getByRole('button', { name: 'Newest' }).waitFor();
+    await say('And another', 9_001);
+    await refresh();
+    await page.getByRole('button', { name: '1 new message' }).click();
+    await page.getByText('And another').waitFor();
+    assert.ok(await page.evaluate(isAtEnd));
+  });
+
+  it('shows a new message of a short conversation once', async () => {
+    const { page } = await open(short);
+    for (const query of ['One more', 'And another']) {
+      await service.load([message(short, 9_000, { query })]);
+      await page.evaluate(refreshNow);
+      await page.getByText(query).first().waitFor();
+      assert.equal(await page.getByText(query).count(), 1);
+    }
+  });
+
+  it('shows a time that no calendar has as the number it is', async () => {
+    const { page, complaints } = await openConversation(browser, service.base, admin, [other.ids.app, odd]);
+    await page.getByText('When was this?').waitFor();
+    assert.equal(await page.getByText(`${Number.MAX_SAFE_INTEGER}`).count(), 2);
+    assert.deepEqual(complaints, []);
+  });
+
+  it('says what went wrong, and tries again', async () => {
+    const { page } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    await page.route(/first_id=/, (route) => route.abort(), { times: 1 });
+    await page.goto(`/console#/conversations/${ids.app}/${long}`);
+    await page.getByText(`Question ${length - 1}`).waitFor();
+    await page.locator('.scroller').press('Home');
+    await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await page.goto(`/console#/conversations/${ids.app}/${randomUUID()}`);
+    await page.getByRole('alert').getByText('conversation not exists').waitFor();
+  });
+
+  for (const options of [
+    { colorScheme: 'light', viewport: desk },
+    { colorScheme: 'dark', viewport: phone },
+  ] as const)
+    it(`can be used by everyone: ${options.colorScheme}, ${options.viewport.width} wide`, async () => {
+      const { page, complaints } = await open(ids.conversation, options);
+      await page.getByText('guide.md').first().click();
+      await page.getByText('2 steps').click();
+      await checkAccess(page);
+      assert.ok(!(await scrollsSideways(page)));
+      assert.ok(await page.evaluate(isNarrow));
+      if (options.viewport === phone) {
+        // List and transcript take turns.
+        assert.equal(await page.getByRole('list', { name: 'Conversations' }).isVisible(), false);
+        await page.getByRole('link', { name: '‹ Conversations' }).click();
+        await page.getByRole('list', { name: 'Conversations' }).waitFor();
+        assert.ok(!(await scrollsSideways(page)));
+        await checkAccess(page);
+      }
+      assert.deepEqual(complaints, []);
+    });
+});
+
+const firstNumber = async (page: Page): Promise<number> =>
+  Number(/\d+/.exec(await page.locator('.query').first().innerText())?.[0]);

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { admin, chunkAt, KnowledgeScene, segmentAddress, startEdit } from '../support/knowledge-scene.ts';
+
+describe('what is written in the console', () => {
+  let scene: KnowledgeScene;
+  before(async () => {
+    scene = await KnowledgeScene.open();
+  });
+  after(() => scene.close());
+
+  it('shows a concurrent edit as a conflict; theirs can be taken', async () => {
+    const { page, asked } = await scene.atChunks();
+    const { entry, field, button } = await startEdit(page, 5);
+    await field.fill('mine of five');
+    await button('Review').click();
+    await scene.editElsewhere(5, 'theirs of five');
+    await button('Save').click();
+    await entry.getByText('This chunk was changed while you were editing').waitFor();
+    assert.equal(
+      await entry.getByRole('group', { name: 'What stands now', exact: true }).textContent(),
+      'theirs of five',
+    );
+    assert.equal(await entry.getByRole('group', { name: 'What you wrote', exact: true }).textContent(), 'mine of five');
+    assert.deepEqual(await entry.locator('del').allTextContents(), ['theirs']);
+    assert.deepEqual(await entry.locator('ins').allTextContents(), ['mine']);
+    assert.equal((await scene.read(5)).content, 'theirs of five', 'nothing was overwritten');
+    await button('Take theirs').click();
+    await entry.getByText('Theirs was kept.').waitFor();
+    await entry.getByText('theirs of five').waitFor();
+    await page.getByRole('link', { name: 'Models' }).click();
+    await page.getByRole('heading', { name: 'Models' }).waitFor();
+    assert.deepEqual(asked, [], 'nothing unsaved is left');
+  });
+
+  it('lets mine be edited on top of theirs, and reviewed against it', async () => {
+    const { page } = await scene.atChunks();
+    const { entry, field, button } = await startEdit(page, 6);
+    await field.fill('mine of six');
+    await button('Review').click();
+    await scene.editElsewhere(6, 'theirs of six');
+    await button('Save').click();
+    await button('Edit mine on top of theirs').click();
+    assert.equal(await field.inputValue(), 'mine of six');
+    await field.fill('theirs and mine of six');
+    await button('Review').click();
+    await button('Save').waitFor();
+    assert.deepEqual(await entry.locator('ins').allTextContents(), ['and mine ']);
+    await button('Save').click();
+    await entry.getByText('Saved.').waitFor();
+    assert.equal((await scene.read(6)).content, 'theirs and mine of six');
+  });
+
+  it('saves over theirs only knowingly, and over nothing that came after', async () => {
+    const { page } = await scene.atChunks();
+    const { entry, field, button } = await startEdit(page, 7);
+    await field.fill('mine of seven');
+    await button('Review').click();
+    await scene.editElsewhere(7, 'theirs of seven');
+    await button('Save').click();
+    await button('Save mine over theirs').waitFor();
+    await scene.editElsewhere(7, 'theirs again');
+    await button('Save mine over theirs').click();
+    await entry.getByRole('group', { name: 'What stands now', exact: true }).getByText('theirs again').waitFor();
+    assert.equal((await scene.read(7)).content, 'theirs again');
+    await button('Save mine over theirs').click();
+    await entry.getByText('Saved.').waitFor();
+    assert.equal((await scene.read(7)).content, 'mine of seven');
+  });
+
+  it('loses nothing typed by a failed save or the end of a session', async () => {
+    const { page } = await scene.atChunks();
+    const { entry, field, button } = await startEdit(page, 8);
+    await field.fill('typed with care');
+    await button('Review').click();
+    await page.route('**/child_chunks/*', (route) => route.abort());
+    await button('Save').click();
+    await entry.getByRole('alert').getByText('The service cannot be reached.').waitFor();
+    await page.unroute('**/child_chunks/*');
+    await page.context().clearCookies();
+    await button('Save').click();
+    await page.getByText('You were signed out').waitFor();
+    await page.getByLabel('Admin key').fill(admin);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await field.waitFor();
+    assert.equal(await field.inputValue(), 'typed with care');
+    await button('Review').click();
+    await button('Save').click();
+    await entry.getByText('Saved.').waitFor();
+    assert.equal((await scene.read(8)).content, 'typed with care');
+  });
+
+  it('keeps nothing of a restore that was cancelled before the chunk was read', async () => {
+    const { page, asked } = await scene.atChunks();
+    await scene.editElsewhere(4, 'another text of four');
+    const entry = chunkAt(page, 4);
+    await entry.getByRole('button', { name: 'History' }).click();
+    await entry.getByText('Revision 1').click();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route('**/child_chunks/*', (route) => released.then(() => route.continue()));
+    await entry.getByRole('button', { name: 'Restore revision 1' }).click();
+    const read = page.waitForResponse('**/child_chunks/*');
+    await entry.getByRole('button', { name: 'Cancel' }).click();
+    release();
+    await (await read).finished();
+    await entry.getByRole('button', { name: 'Edit' }).click();
+    assert.equal(await entry.getByLabel('Text', { exact: true }).inputValue(), 'another text of four');
+    await page.getByRole('link', { name: 'Models' }).click();
+    await page.getByRole('heading', { name: 'Models' }).waitFor();
+    assert.deepEqual(asked, []);
+  });
+
+  it('asks before unsaved text is left', async () => {
+    const { page, asked } = await scene.atChunks([false, false, false, true]);
+    const { field } = await startEdit(page, 9);
+    await field.fill('not saved');
+    await page.getByRole('link', { name: 'Models' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.goBack();
+    await page.waitForURL(`**${segmentAddress}`);
+    assert.equal(await field.inputValue(), 'not saved');
+    assert.equal(asked.length, 3);
+    await page.reload();
+    assert.equal(asked[3], 'beforeunload');
+    await chunkAt(page, 9).getByText('The kettle of chunk 9').waitFor();
+  });
+});

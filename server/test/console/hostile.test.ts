@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { checkAccess, openBrowser, openTab, signIn } from '../support/browser.ts';
+import { makeWorld, message, ndjson, type Service, startService } from '../support/harness.ts';
+import { waiting } from '../support/rich-messages.ts';
+
+/** What a writer key may write must not take the console from those who look. */
+describe('the console, with what nobody should write', () => {
+  const { one, admin, records } = makeWorld();
+  const { ids } = one;
+  const never = Number.MAX_SAFE_INTEGER;
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    await service.load(records);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  const write = async (...written: object[]) => {
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const body = ndjson(written);
+    const response = await service.request('POST', '/admin/records', { key: one.keys.writer, headers, body });
+    assert.equal(response.status, 200, response.text);
+  };
+  const conversation = (user: string) => ({ record: 'conversation', id: randomUUID(), app_id: ids.app, user });
+  const visit = async (place: string) => {
+    const tab = await openTab(browser, service.base);
+    await signIn(tab.page, admin);
+    await tab.page.goto(`/console#/${place}`);
+    return tab;
+  };
+
+  it('shows times that no calendar has', async () => {
+    const far = conversation('from afar');
+    const form = waiting();
+    const endless = { ...form, form_definition: { ...form.form_definition, expiration_time: -never } };
+    await write(far, message(far.id, never, { query: 'When?', extra_contents: [endless] }));
+    const { page, complaints } = await visit(`conversations/${ids.app}/${far.id}`);
+    await page.getByRole('link', { name: 'from afar' }).getByText(`${never} s`).waitFor();
+    await page.getByText('When?').waitFor();
+    await page.getByText(`Expires: -${never} s`).waitFor();
+    const key = { kind: 'admin', name: 'for ever', expires_at: never };
+    assert.equal((await service.request('POST', '/admin/keys', { key: admin, body: key })).status, 201);
+    await page.goto('/console#/keys');
+    await page.getByText('for ever').waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  it('shows the beginning of a huge form, and the whole where it is asked for', async () => {
+    const huge = conversation('huge');
+    const form = waiting();
+    const form_content = `${'*a* '.repeat(100_000)}The end.`;
+    const content = { ...form, form_definition: { ...form.form_definition, form_content } };
+    await write(huge, message(huge.id, 5_000, { query: 'How long?', extra_contents: [content] }));
+    const { page, complaints } = await visit(`conversations/${ids.app}/${huge.id}`);
+    const region = page.getByRole('region', { name: 'Form: Book a visit' });
+    await region.getByRole('button', { name: 'Show all 400,008 characters' }).waitFor();
+    assert.ok((await region.locator('em').count()) <= 10_000);
+    assert.deepEqual(complaints, []);
+  });
+
+  it('plots cost in a few currencies where somebody wrote thousands', async () => {
+    const costly = conversation('costly');
+    const now = Math.floor(Date.now() / 1000);
+    const price = (n: number) => message(costly.id, now, { total_price: '1', currency: `c${n}` });
+    await write(costly, ...Array.from({ length: 2_000 }, (_, n) => price(n)));
+    const { page, complaints } = await visit('pulse');
+    await page.getByText('not shown').waitFor();
+    assert.equal(await page.getByText(/^Cost per day, /).count(), 6);
+    assert.deepEqual(complaints, []);
+  });
+
+  it('says so where a view cannot be shown, keeps the other views, and tries again when asked or elsewhere', async () => {
+    const { page, complaints } = await visit('models');
+    const keys = /\/admin\/keys\?/;
+    const broken = page.getByRole('alert').getByText('This view cannot be shown');
+    const title = (name: string) => page.getByRole('heading', { name, exact: true });
+    await page.route(keys, (route) => route.fulfill({ json: { limit: 1, has_more: false, data: [null] } }));
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await broken.waitFor();
+    assert.match(complaints.join(), /TypeError/);
+    await page.getByRole('link', { name: 'Models' }).click();
+    await title('Models').waitFor();
+    assert.equal(await broken.count(), 0);
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await broken.waitFor();
+    await checkAccess(page);
+    await page.unroute(keys);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('for ever').waitFor();
+
+    await page.route(/\/conversations\?/, (route) => route.fulfill({ json: { data: [null] } }));
+    await page.goto(`/console#/conversations/${ids.app}`);
+    await broken.waitFor();
+    await page.unroute(/\/conversations\?/);
+    await page.goto(`/console#/conversations/${ids.app}/${ids.conversation}`);
+    await page.getByRole('link', { name: ids.conversation }).waitFor();
+    assert.equal(await broken.count(), 0);
+  });
+});

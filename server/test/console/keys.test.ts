@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { checkAccess, copies, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from '../support/browser.ts';
+import { makeWorld, message, ndjson, type Service, startService } from '../support/harness.ts';
+
+describe('keys in the console', () => {
+  const { one, other, admin, records } = makeWorld();
+  const second = randomUUID();
+  const shelves = Array.from({ length: 7 }, () => randomUUID());
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  let complaints: string[];
+
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    const workspace_id = one.ids.workspace;
+    // More apps than one page of the list, and one whose name comes last.
+    const apps = Array.from({ length: 120 }, (_, n) => ({ id: randomUUID(), name: `bot ${n}` }));
+    await service.load([
+      ...records,
+      { record: 'workspace', id: workspace_id, name: 'Harbour Coffee' },
+      ...apps.map((app) => ({ record: 'app', workspace_id, mode: 'workflow', ...app })),
+      { record: 'app', id: one.ids.app, workspace_id, name: 'the help desk', mode: 'chat' },
+      { record: 'dataset', id: one.ids.dataset, workspace_id, name: 'Handbook' },
+      { record: 'dataset', id: second, workspace_id, name: 'Recipes' },
+      ...shelves.map((id, n) => ({ record: 'dataset', id, workspace_id, name: `Shelf ${n}` })),
+      message(one.ids.conversation, 2000),
+      {
+        record: 'api_key',
+        kind: 'knowledge',
+        name: 'librarian',
+        workspace_id,
+        dataset_ids: shelves,
+        secret: makeSecret('knowledge'),
+      },
+      {
+        record: 'api_key',
+        kind: 'app',
+        name: 'an old one',
+        workspace_id,
+        app_id: one.ids.app,
+        secret: makeSecret('app'),
+        expires_at: 9,
+      },
+    ]);
+    ({ page, complaints } = await openTab(browser, service.base));
+    await signIn(page, admin);
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await row('an old one').waitFor();
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  const row = (name: string): Locator => page.locator('.key-list > li').filter({ hasText: name });
+  const dialog = () => page.getByRole('dialog');
+
+  /** Opens the form and fills in what all kinds have. */
+  async function beginKey(kind: string, name: string): Promise<void> {
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('radio', { name: new RegExp(`^${kind}`) }).check();
+    await page.getByLabel('Name').fill(name);
+  }
+
+  async function chooseApp(): Promise<void> {
+    await page.getByLabel('Search app').fill('help d');
+    await page.getByRole('combobox', { name: 'App' }).selectOption({ label: 'the help desk · Harbour Coffee' });
+  }
+
+  /** Sends the form; gives the secret and the command, closes the dialog and looks whether any of it is left. */
+  async function takeSecret(): Promise<{ secret: string; headers: Record<string, string>; path: string }> {
+    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByText('It is shown this once').waitFor();
+    const [secret = '', command = ''] = await dialog().locator('code').allTextContents();
+    assert.match(secret, /^(app|dataset|writer|admin)-[\w-]{40}$/);
+    await copies(dialog(), 'Copy secret');
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await dialog().waitFor({ state: 'detached' });
+    assert.equal((await page.content()).includes(secret), false);
+    const stored = await page.evaluate<string>(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])',
+    );
+    assert.equal(stored.includes(secret), false);
+    const [, name = '', value = ''] = /-H '(Authorization): ([^']+)'/.exec(command) ?? [];
+    const [, base, path = ''] = /'(http:\/\/[^/]+)(\/[^']+)'$/.exec(command) ?? [];
+    assert.equal(base, service.base);
+    return { secret, headers: { [name]: value }, path };
+  }
+
+  /** Those of one second come in any order. */
+  const keyNamed = async (name: string): Promise<{ expires_at: number }> => {
+    const { data } = (await service.request('GET', '/admin/keys?limit=100', { key: admin })).body;
+    return data.find((key: { name: string }) => key.name === name);
+  };
+
+  it('an app key is made by the name of its app, and the command beside it works', async () => {
+    await beginKey('app', 'shop window');
+    await chooseApp();
+    await page.getByRole('combobox', { name: 'Expires' }).selectOption('In 30 days');
+    const { headers, path } = await takeSecret();
+    const response = await service.request('GET', path, { headers });
+    assert.equal(response.status, 200);
+    assert.equal(response.body.data.length, 1);
+    await row('shop window').getByText('app the help desk').waitFor();
+    const { expires_at } = await keyNamed('shop window');
+    assert.ok(Math.abs(expires_at - Date.now() / 1000 - 30 * 86_400) < 600);
+  });
+
+  it('a knowledge key reaches the datasets that are ticked, and no other', async () => {
+    await beginKey('knowledge', 'editors');
+    await page.getByRole('combobox', { name: 'Workspace' }).selectOption({ label: 'Harbour Coffee' });
+    await page.getByLabel('Only some datasets').check();
+    // None is not some.
+    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByLabel('Handbook').check();
+    const { secret, headers, path } = await takeSecret();
+    assert.equal((await service.request('GET', path, { headers })).status, 200);
+    assert.equal((await service.request('GET', one.chunkPath, { key: secret })).status, 200);
+    assert.equal((await service.request('GET', other.chunkPath, { key: secret })).status, 404);
+    await row('editors').getByText('dataset Handbook').waitFor();
+  });
+
+  it('a writer key writes messages of its app, until the end of the day that was chosen', async () => {
+    await beginKey('writer', 'back end');
+    await chooseApp();
+    await page.getByRole('combobox', { name: 'Expires' }).selectOption('After a date');
+    await page.getByLabel('Last day').fill('2099-12-31');
+    const { headers, path } = await takeSecret();
+    const body = ndjson([message(one.ids.conversation, 3000)]);
+    const sent = await service.request('POST', path, {
+      headers: { ...headers, 'content-type': 'application/x-ndjson' },
+      body,
+    });
+    assert.equal(sent.status, 200);
+    assert.equal((await keyNamed('back end')).expires_at, Date.UTC(2100, 0, 1) / 1000);
+  });
+
+  it('an admin key opens the keys, and its secret is nowhere in the memory of the page', async () => {
+    await beginKey('admin', 'second shift');
+    await page.getByRole('combobox', { name: 'Expires' }).selectOption('Never');
+    const { secret, headers, path } = await takeSecret();
+    assert.equal((await service.request('GET', path, { headers })).status, 200);
+    await row('second shift').getByText('everything').waitFor();
+    const memory = await memoryOf(page);
+    assert.equal(memory.includes('second shift'), true);
+    assert.equal(memory.includes(secret), false);
+  });
+
+  it('what keys reach is asked for by name, each once, however many there are; of many datasets some', async () => {
+    const { page, complaints } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    await page.goto('/console#/keys');
+    await page.getByText('librarian').waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.reload();
+    await page.getByText(/^datasets Shelf 0, Shelf 1, Shelf 2, Shelf 3, Shelf 4 and 2 more$/).waitFor();
+    await page.getByText('all datasets of Harbour Coffee').waitFor();
+    await page.getByText('app the help desk').nth(1).waitFor();
+    const rows = asked.filter((path) => /^\/admin\/(?:apps|datasets|workspaces)/.test(path));
+    assert.equal(new Set(rows).size, rows.length, 'each once');
+    assert.ok(rows.includes(`/admin/apps/${one.ids.app}`));
+    assert.ok(
+      rows.every((path) => path.split('/').length === 4),
+      `no list: ${rows}`,
+    );
+    assert.deepEqual(complaints, []);
+    await page.context().close();
+  });
+
+  it('the list is filtered by kind and state', async () => {
+    await page.getByRole('combobox', { name: 'State' }).selectOption('expired');
+    await page.getByText(/^1 of \d+ keys$/).waitFor();
+    assert.equal(await row('an old one').count(), 1);
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('writer');
+    await page.getByText('No key of this kind and state.').waitFor();
+    await page.getByRole('combobox', { name: 'State' }).selectOption('Any state');
+    await row('back end').waitFor();
+    assert.equal(await row('editors').count(), 0);
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('Any kind');
+  });
+
+  it('a key is revoked at once, after a question that names it', async () => {
+    const ask = () => service.request('GET', one.chunkPath, { key: one.keys.knowledge });
+    const { data } = (await service.request('GET', '/admin/keys?limit=100', { key: admin })).body;
+    const { name } = data.find(({ id }: { id: string }) => id === one.keyIds.knowledge);
+    const button = page.locator('.key-list > li').filter({ hasText: 'Harbour Coffee' }).getByLabel(`Revoke ${name}`);
+    await button.click();
+    await page.getByRole('button', { name: 'Keep it' }).click();
+    assert.equal((await ask()).status, 200);
+    await button.click();
+    await page.getByRole('heading', { name: `Revoke ${name}?` }).waitFor();
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.locator('.key-list > li').filter({ hasText: 'Harbour Coffee' }).filter({ hasText: 'revoked' }).waitFor();
+    assert.equal((await ask()).status, 401);
+  });
+
+  it('Escape closes a dialog, and the focus goes back to where it was', async () => {
+    const button = page.getByRole('button', { name: 'New key' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await dialog().waitFor();
+    await page.keyboard.press('Escape');
+    await dialog().waitFor({ state: 'detached' });
+    assert.equal(await page.locator(':focus').innerText(), 'New key');
+  });
+
+  it('axe finds nothing grave, in both themes and at the width of a phone', async () => {
+    for (const [colorScheme, viewport] of [
+      ['light', desk],
+      ['dark', phone],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize(viewport);
+      await checkAccess(page);
+      await beginKey('knowledge', 'x');
+      await checkAccess(page);
+      assert.equal(await scrollsSideways(page), false);
+      await page.keyboard.press('Escape');
+      await dialog().waitFor({ state: 'detached' });
+    }
+    assert.deepEqual(complaints, []);
+  });
+
+  it('revoking the key one is signed in with, the last admin key, is warned of, and signs one out', async () => {
+    const last = page.getByText('backscroll keys create --kind admin');
+    const own = row('you are signed in with it').getByRole('button', { name: 'Revoke' });
+    await own.click();
+    await page.getByText('revoking it signs you out').waitFor();
+    assert.equal(await last.count(), 0);
+    await page.getByRole('button', { name: 'Keep it' }).click();
+    await row('second shift').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await row('second shift').filter({ hasText: 'revoked' }).waitFor();
+    await own.click();
+    await last.waitFor();
+    await checkAccess(page);
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.getByText('You were signed out').waitFor();
+    assert.equal((await service.request('GET', '/admin/keys', { key: admin })).status, 401);
+  });
+});
+
+/** What the page's scripts hold once garbage is gone, all texts among it. */
+async function memoryOf(page: Page): Promise<string> {
+  const session = await page.context().newCDPSession(page);
+  let snapshot = '';
+  session.on('HeapProfiler.addHeapSnapshotChunk', ({ chunk }) => {
+    snapshot += chunk;
+  });
+  await session.send('HeapProfiler.takeHeapSnapshot', { reportProgress: false });
+  await session.detach();
+  return snapshot;
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { openBrowser } from '../support/browser.ts';
+import { makeWorld, message, type Service, startService } from '../support/harness.ts';
+import { openConversation } from '../support/transcript-scripts.ts';
+
+describe('the console, in other languages', () => {
+  const { one, admin, records } = makeWorld();
+  const { ids } = one;
+  const response = 'أهلاً بك! **يمكنك** ذلك.\n\n- أولاً\n\n```\nconst x = 1;\n```';
+  const now = Math.floor(Date.now() / 1000);
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    await service.load([
+      ...records,
+      message(ids.conversation, now - 7_300, { query: 'مرحبا\nHello', answer: response, message_tokens: 1_234 }),
+      message(ids.conversation, now - 7_200, { query: '', answer: '' }),
+    ]);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+  const open = (locale: string) =>
+    openConversation(browser, service.base, admin, [ids.app, ids.conversation], { locale });
+
+  it('stays English all through, in the reader’s own kind of it', async () => {
+    for (const locale of ['ar-EG', 'de-DE', 'en-US']) {
+      const { page, complaints } = await open(locale);
+      const footer = page.locator('article').filter({ hasText: 'مرحبا' }).locator('footer');
+      await footer.getByText('2 hours ago').waitFor();
+      await footer.getByText('1,234 tokens').waitFor();
+      assert.deepEqual(complaints, []);
+      await page.context().close();
+    }
+  });
+
+  it('lets texts run from the right, but not their code', async () => {
+    const { page } = await open('en-GB');
+    const direction = (selector: string) =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('.markdown ${selector}')).direction`);
+    assert.equal(await direction('li'), 'rtl');
+    assert.equal(await direction('pre'), 'ltr');
+    // The two lines of the question begin at opposite sides.
+    const [arabic, english] = await page.evaluate<[number, number]>(`(() => {
+      const said = [...document.querySelectorAll('.query .said')].find(({ textContent }) => textContent.includes('Hello'));
+      const { left, right } = said.getBoundingClientRect();
+      const range = document.createRange();
+      range.selectNodeContents(said);
+      const [first, second] = [...range.getClientRects()].filter(({ width }) => width > 0);
+      return [right - first.right, second.left - left];
+    })()`);
+    assert.ok(arabic < 2 && english < 2, `${arabic} ${english}`);
+  });
+
+  it('says where nothing was asked or answered', async () => {
+    const { page } = await open('en-GB');
+    const article = page.locator('article').filter({ hasText: 'no question' });
+    await article.getByText('no answer').waitFor();
+    assert.equal(await page.getByText('no answer').count(), 1);
+  });
+});

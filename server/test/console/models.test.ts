@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { checkAccess, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from '../support/browser.ts';
+import { makeWorld, type Service, startService } from '../support/harness.ts';
+
+const world = makeWorld();
+const one = world.one.ids.workspace;
+const other = world.other.ids.workspace;
+
+const model = (name: string, model_type: string, more: object = {}) => ({
+  model: name,
+  label: { en_US: `The ${name}` },
+  model_type,
+  features: null,
+  fetch_from: 'predefined-model',
+  model_properties: {},
+  status: 'active',
+  deprecated: false,
+  load_balancing_enabled: false,
+  has_invalid_load_balancing_configs: false,
+  ...more,
+});
+const provider = (workspace_id: string, name: string, more: object = {}) => ({
+  record: 'model_provider',
+  workspace_id,
+  provider: `harbour/${name}/${name}`,
+  label: { en_US: name },
+  icon_small: {},
+  icon_small_dark: null,
+  status: 'active',
+  models: [],
+  ...more,
+});
+const icon = (name: string) => `https://icons.example/${name}.svg`;
+const records = [
+  ...world.records.map((record) =>
+    'record' in record && record.record === 'workspace' && 'id' in record
+      ? { ...record, name: record.id === one ? 'Alder' : 'Birch' }
+      : record,
+  ),
+  provider(one, 'Gull', {
+    label: { zh_Hans: '海鸥', en_US: 'Gull' },
+    icon_small: { zh_Hans: icon('gull-zh'), en_US: icon('gull') },
+    icon_small_dark: { en_US: icon('gull-dark') },
+    models: [
+      model('gull-embed', 'text-embedding', { model_properties: { context_size: 8192 } }),
+      model('gull-large', 'llm', {
+        features: ['vision', 'tool-call'],
+        model_properties: { mode: 'chat', context_size: 131072, voices: [{ name: 'a' }] },
+        load_balancing_enabled: true,
+        has_invalid_load_balancing_configs: true,
+      }),
+      model('gull-old', 'llm', { label: {}, deprecated: true, status: 'no-configure', features: { odd: true } }),
+    ],
+  }),
+  provider(one, '鸭', { label: { zh_Hans: '鸭' }, icon_small: { zh_Hans: icon('broken') }, status: 'no-configure' }),
+  provider(one, 'Plain', { icon_small: { en_US: 'http://icons.example/plain.svg' }, icon_small_dark: 7 }),
+  provider(one, '<b>Script</b>', { icon_small: { en_US: 'javascript:alert(1)' } }),
+  provider(other, 'Tern', { models: [model('tern-voice', 'tts')] }),
+];
+
+describe('models in the console', () => {
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    await service.load(records);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  /** A signed-in tab at the models, and the icons it asked for. */
+  async function atModels(options: Parameters<typeof openTab>[2] = {}) {
+    const { page, complaints } = await openTab(browser, service.base, options);
+    const icons: string[] = [];
+    const body = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle cx="4" cy="4" r="4"/></svg>';
+    await page.route('**://icons.example/**', (route) => {
+      icons.push(route.request().url());
+      return route.request().url() === icon('broken')
+        ? route.abort()
+        : route.fulfill({ contentType: 'image/svg+xml', body });
+    });
+    await signIn(page, world.admin);
+    await page.goto('/console#/models');
+    await page.getByRole('heading', { name: 'Gull', exact: true }).waitFor();
+    return { page, complaints, icons };
+  }
+  const card = (page: Page, name: string) =>
+    page.getByRole('article').filter({ has: page.getByRole('heading', { name, exact: true }) });
+
+  it('shows providers in recorded order with their models by type, status and properties', async () => {
+    const { page, complaints } = await atModels();
+    const names = await page.getByRole('heading', { level: 2 }).allTextContents();
+    assert.deepEqual(names, ['Gull', '鸭', 'Plain', '<b>Script</b>']);
+    const gull = card(page, 'Gull');
+    assert.deepEqual(await gull.getByRole('heading', { level: 3 }).allTextContents(), ['Language models', 'Embedding']);
+    const models = gull.locator('.model');
+    assert.deepEqual(await models.getByRole('heading').allTextContents(), [
+      'The gull-large',
+      'gull-old',
+      'The gull-embed',
+    ]);
+    const badges = (at: number) => models.nth(at).locator('.badge').allTextContents();
+    assert.deepEqual(await badges(0), ['active', 'load balanced', 'load balancing misconfigured']);
+    assert.deepEqual(await badges(1), ['no-configure', 'deprecated']);
+    const about = async (at: number) => (await models.nth(at).locator('dl > div').allInnerTexts()).map(oneLine);
+    assert.deepEqual(await about(0), [
+      'mode chat',
+      'context size 131,072',
+      'voices [{"name":"a"}]',
+      'from predefined model',
+      'features vision, tool-call',
+    ]);
+    assert.deepEqual(await about(1), ['from predefined model', 'features {"odd":true}']);
+    assert.deepEqual(await card(page, '鸭').locator('header .badge').allTextContents(), ['no-configure']);
+    await card(page, '鸭').getByText('No models.').waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  it('shows icons of the theme, and a letter where there is none that can be loaded', async () => {
+    const { page, icons } = await atModels({ colorScheme: 'light' });
+    await card(page, '鸭').locator('.letter', { hasText: '鸭' }).waitFor();
+    await card(page, 'Plain').locator('.letter', { hasText: 'P' }).waitFor();
+    await card(page, '<b>Script</b>').locator('.letter', { hasText: '<' }).waitFor();
+    const image = card(page, 'Gull').locator('img');
+    assert.equal(await image.getAttribute('src'), icon('gull'));
+    const dark = page.waitForResponse(icon('gull-dark'));
+    await page.getByLabel('Theme').selectOption('dark');
+    await dark;
+    assert.deepEqual(new Set(icons), new Set(['gull', 'broken', 'gull-dark'].map(icon)), 'nothing but https');
+    await page.getByLabel('Theme').selectOption('system');
+    await page.locator(`img[src="${icon('gull')}"]`).waitFor();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.locator(`img[src="${icon('gull-dark')}"]`).waitFor();
+  });
+
+  it('lets one choose the workspace, in the address', async () => {
+    const { page } = await atModels();
+    await page.getByLabel('Workspace').selectOption('Birch');
+    await page.getByRole('heading', { name: 'Tern', exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Text to speech' }).waitFor();
+    assert.ok(page.url().endsWith(`#/models/${other}`));
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Gull', exact: true }).waitFor();
+    await page.goto('/console#/models/nowhere');
+    await page.getByRole('alert').getByText('workspace not found').waitFor();
+  });
+
+  for (const options of [
+    { colorScheme: 'light', viewport: desk },
+    { colorScheme: 'dark', viewport: phone },
+  ] as const)
+    it(`can be used by everyone: ${options.colorScheme}, ${options.viewport.width} wide`, async () => {
+      const { page, complaints } = await atModels(options);
+      await checkAccess(page);
+      assert.ok(!(await scrollsSideways(page)));
+      assert.deepEqual(complaints, []);
+    });
+});
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');

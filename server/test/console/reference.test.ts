@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import type { Secrets } from '../../src/cli/starter.ts';
+import { checkAccess, copies, openBrowser, openTab, phone } from '../support/browser.ts';
+import type { Service } from '../support/harness.ts';
+import { openapiFile } from '../support/openapi-check.ts';
+import { startStarter } from '../support/record-examples.ts';
+
+const document = JSON.parse(readFileSync(openapiFile, 'utf8'));
+type Named = { operationId: string; summary: string };
+const operations = Object.values<Record<string, Named>>(document.paths).flatMap((methods) => Object.values(methods));
+
+describe('the reference', () => {
+  let service: Service;
+  let secrets: Secrets;
+  let browser: Browser;
+  before(async () => {
+    [{ service, secrets }, browser] = await Promise.all([startStarter(), openBrowser()]);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  /** The page at a place; what it complains about fails the test. */
+  async function open(place: string, use: (page: Page) => Promise<void>, options = {}): Promise<void> {
+    const { page, complaints } = await openTab(browser, service.base, options);
+    await page.goto(`/docs${place}`);
+    await page.locator('main h2').first().waitFor();
+    await use(page);
+    assert.deepEqual(complaints, []);
+    await page.close();
+  }
+  const article = (page: Page, id: string) => page.locator(`article#${id}`);
+  const linksOf = (page: Page) => page.getByRole('navigation', { name: 'Reference' }).getByRole('link');
+
+  it('leads to every operation, those of the public API first', () =>
+    open('', async (page) => {
+      const hrefs = await linksOf(page).evaluateAll((all) =>
+        all.map((one) => String(one.getAttribute('href')).slice(1)),
+      );
+      const guides = ['about-keys', 'about-paging', 'about-errors'];
+      const ids = hrefs.filter((id) => !guides.includes(id));
+      assert.deepEqual(ids.toSorted(), operations.map(({ operationId }) => operationId).toSorted());
+      assert.deepEqual((await page.locator('nav .tag').allTextContents()).slice(0, 3), [
+        'Conversations',
+        'Knowledge',
+        'Models',
+      ]);
+      for (const { operationId, summary } of operations) {
+        await page.evaluate(`location.hash = '${operationId}'`);
+        await article(page, operationId).getByRole('heading', { name: summary, exact: true }).waitFor();
+        assert.equal(await page.title(), `${summary} · Backscroll API reference`);
+      }
+      await page.getByRole('link', { name: 'Keys', exact: true }).click();
+      for (const title of ['Keys', 'Paging', 'Errors'])
+        await page.getByRole('heading', { name: title, exact: true }).waitFor();
+      assert.equal(await page.getByRole('link', { name: 'openapi.json' }).getAttribute('href'), '/openapi.json');
+    }));
+
+  it('tells of every code that an error may have', () =>
+    open('#about-errors', async (page) => {
+      const codes = await page.locator('#about-errors tbody code').allTextContents();
+      const { enum: known } = document.components.schemas.Error.properties.code;
+      assert.deepEqual(
+        known.filter((code: string) => !codes.includes(code)),
+        [],
+      );
+    }));
+
+  it('filters operations, and goes to the first on Enter', () =>
+    open('', async (page) => {
+      const filter = page.getByRole('searchbox', { name: 'Filter operations' });
+      await filter.fill('patch chunk');
+      await linksOf(page).filter({ hasText: 'Get Available Models' }).waitFor({ state: 'detached' });
+      assert.match((await linksOf(page).first().textContent()) ?? '', /^Update Child Chunk/);
+      await filter.press('Enter');
+      await article(page, 'updateChildChunk').waitFor();
+      await filter.fill('no such words');
+      await page.getByText('No operation has these words.').waitFor();
+    }));
+
+  it('opens what the address names, and goes back and on', () =>
+    open('#getAvailableModels', async (page) => {
+      await article(page, 'getAvailableModels').waitFor();
+      const current = page.locator('nav a[aria-current]');
+      assert.match((await current.textContent()) ?? '', /^Get Available Models/);
+      await page.getByRole('link', { name: '← Get Child Chunk' }).click();
+      await article(page, 'getChildChunk').waitFor();
+      await page.goBack();
+      await article(page, 'getAvailableModels').waitFor();
+      await page.goto('/docs#about-errors');
+      await page.getByRole('heading', { name: 'Errors' }).waitFor();
+      assert.ok(Number(await page.evaluate('scrollY')) > 0, 'at that section');
+      await page.goto('/docs#nothing-of-the-kind');
+      await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    }));
+
+  it('tells what a parameter and a field is, unfolds what lies deeper, gives code to copy', () =>
+    open('#getConversationHistory', async (page) => {
+      const part = article(page, 'getConversationHistory');
+      const limit = part
+        .getByRole('listitem')
+        .filter({ has: page.getByText('limit', { exact: true }) })
+        .first();
+      assert.match((await limit.textContent()) ?? '', /integer.*optional.*1 to 100; default 20/);
+      assert.equal(await part.getByText('retriever_resources', { exact: true }).count(), 0);
+      await part.getByText('Fields of data').click();
+      await part.getByText('Fields of feedback').click();
+      const rating = part
+        .getByRole('listitem')
+        .filter({ has: page.getByText('rating', { exact: true }) })
+        .last();
+      assert.match((await rating.textContent()) ?? '', /string.*One of like, dislike/);
+      await part.getByText('Feedback or null').waitFor();
+      await part.getByRole('button', { name: 'TypeScript' }).click();
+      await part.getByText('backscroll.listMessages').waitFor();
+      await copies(part, 'Copy');
+      await part.getByText('kind app').waitFor();
+    }));
+
+  it('sends what is filled in, and shows the answer; the key is kept nowhere', () =>
+    open('#getConversationHistory', async (page) => {
+      const part = article(page, 'getConversationHistory');
+      await part.getByText('Try it').click();
+      await part.getByRole('button', { name: 'Send' }).click();
+      await part.getByText('401 Unauthorized').waitFor();
+      const key = part.getByLabel('Key of kind app');
+      assert.equal(await key.getAttribute('type'), 'password');
+      await key.fill(secrets.app);
+      await part.getByLabel('limit').fill('2');
+      assert.match((await part.locator('pre').first().textContent()) ?? '', /limit=2/, 'the snippet follows');
+      await part.getByRole('button', { name: 'Send' }).click();
+      await part.getByText('200 OK').waitFor();
+      for (const name of ['x-request-id', 'etag', 'link']) await part.locator('dt', { hasText: name }).waitFor();
+      const shown = await part.getByRole('region', { name: 'The answer' }).textContent();
+      assert.equal(JSON.parse(shown ?? '').data.length, 2);
+      const held = await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])');
+      assert.ok(!String(held).includes(secrets.app));
+      assert.ok(!(await page.locator('pre').allTextContents()).some((text) => text.includes(secrets.app)));
+      await part.getByRole('button', { name: 'Back to the example' }).click();
+      assert.equal(await part.getByLabel('limit').inputValue(), '1');
+    }));
+
+  it('marks what changes the service, and changes it', () =>
+    open('#updateChildChunk', async (page) => {
+      const part = article(page, 'updateChildChunk');
+      await part.getByText('Try it').click();
+      await part.getByText('changes what the service holds').waitFor();
+      await part.getByLabel('Key of kind knowledge').fill(secrets.knowledge);
+      await part.getByLabel(/^Body/).fill('{"content":"<b>five</b> plain words here"}');
+      await part.getByRole('button', { name: 'Send' }).click();
+      await part.getByText('200 OK').waitFor();
+      const shown = await part.getByRole('region', { name: 'The answer' }).textContent();
+      assert.equal(JSON.parse(shown ?? '').data.content, '<b>five</b> plain words here');
+      // A key that was typed once opens the other operations of its kind.
+      await page.getByRole('link', { name: 'Get Child Chunk →' }).click();
+      const other = article(page, 'getChildChunk');
+      await other.getByText('Try it').click();
+      assert.equal(await other.getByLabel('Key of kind knowledge').inputValue(), secrets.knowledge);
+    }));
+
+  it('says so where the service cannot be reached, and where its document does not come', () =>
+    open('#live', async (page) => {
+      const part = article(page, 'live');
+      await part.getByText('Try it').click();
+      await page.route('**/health/live', (route) => route.abort());
+      await part.getByRole('button', { name: 'Send' }).click();
+      await part.getByText('The service cannot be reached.').waitFor();
+      await page.route('**/openapi.json', (route) => route.fulfill({ status: 503, body: '{}' }));
+      await page.reload();
+      await page.getByText('The OpenAPI document cannot be loaded.').waitFor();
+      await page.unroute('**/openapi.json');
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await article(page, 'live').waitFor();
+    }));
+
+  it('is one for everybody: both themes, a phone, the keyboard; axe finds nothing serious', async () => {
+    const use = async (page: Page) => {
+      const part = article(page, 'updateChildChunk');
+      await part.getByText('Try it').click();
+      await part.getByText('Fields of data').click();
+      await part.getByRole('button', { name: 'TypeScript' }).click();
+      await checkAccess(page);
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      assert.ok(Number(overflow) <= 0, `${overflow} pixels too wide`);
+    };
+    await open('#updateChildChunk', use, { colorScheme: 'light' });
+    const useMenu = async (page: Page) => {
+      await use(page);
+      const menu = page.getByRole('button', { name: 'Menu' });
+      await menu.press('Enter');
+      await page.getByRole('link', { name: 'Get Available Models GET' }).waitFor();
+      await page.keyboard.press('Escape');
+      assert.equal(await menu.getAttribute('aria-expanded'), 'false');
+    };
+    await open('', async (page) => void (await checkAccess(page)), { colorScheme: 'dark' });
+    await open('#updateChildChunk', useMenu, { colorScheme: 'dark', viewport: phone });
+  });
+
+  it('takes less than 40 kB to load, and as much again for the document', async () => {
+    const sizeOf = async (path: string) => {
+      const response = await fetch(`${service.base}${path}`, { headers: { 'accept-encoding': 'gzip' } });
+      await response.body?.cancel();
+      assert.equal(response.headers.get('content-encoding'), 'gzip', path);
+      return Number(response.headers.get('content-length'));
+    };
+    const page = await service.request('GET', '/docs');
+    const files = [...page.text.matchAll(/(?:src|href)="(\/docs\/[^"]+)"/g)].map(([, path = '']) => path);
+    assert.ok(files.length > 10);
+    const sizes = await Promise.all(files.map(sizeOf));
+    const bytes = sizes.reduce((sum, size) => sum + size, page.text.length);
+    assert.ok(bytes < 40_000, `${bytes} bytes`);
+    const described = await sizeOf('/openapi.json');
+    assert.ok(described < 40_000, `${described} bytes`);
+  });
+});

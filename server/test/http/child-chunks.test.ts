@@ -1,0 +1,1218 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { makeSecret } from '../../src/domain/secret.ts';
+import {
+  type ChunkIds,
+  chunkPath,
+  makeTenant,
+  ndjson,
+  onEveryEngine,
+  type Service,
+  startService,
+  type Tenant,
+  type TestResponse,
+} from '../support/harness.ts';
+
+type Revision = {
+  record: string;
+  child_chunk_id: string;
+  revision: number;
+  content: string;
+  replaced_at: number;
+  key_id: string | null;
+};
+
+const MiB = 1024 * 1024;
+const json = { 'content-type': 'application/json' };
+const now = () => Math.floor(Date.now() / 1000);
+
+const notFoundMessages = {
+  dataset: 'dataset not found',
+  document: 'document not found',
+  segment: 'segment not found',
+  chunk: 'child chunk not found',
+};
+const parts = ['dataset', 'document', 'segment', 'chunk'] as const;
+
+function assertError(response: TestResponse, status: number, code: string, message?: string | RegExp): void {
+  assert.equal(response.status, status, response.text);
+  assert.deepEqual(Object.keys(response.body).sort(), ['code', 'message', 'status']);
+  assert.equal(response.body.status, status);
+  assert.equal(response.body.code, code);
+  if (typeof message === 'string') assert.equal(response.body.message, message);
+  if (message instanceof RegExp) assert.match(response.body.message, message);
+}
+
+/** An object of exactly this many bytes as JSON, with the text `padded` and a field that is ignored. */
+function bodyOfBytes(bytes: number): Buffer {
+  const start = '{"content":"padded","filler":"';
+  return Buffer.from(`${start}${'x'.repeat(bytes - start.length - 2)}"}`);
+}
+
+/** A client that reads nothing before it has sent all of its body. */
+async function sendWhole(port: number, head: readonly string[], pieces: readonly Buffer[]): Promise<string> {
+  const signal = AbortSignal.timeout(8000);
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect', { signal });
+  socket.pause();
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  for (const piece of pieces) if (!socket.write(piece)) await once(socket, 'drain', { signal });
+  let text = '';
+  for await (const chunk of socket) {
+    text += chunk;
+    const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1];
+    const end = text.indexOf('\r\n\r\n');
+    if (end >= 0 && length !== undefined && text.length >= end + 4 + Number(length)) break;
+  }
+  return text;
+}
+
+function head(path: string, key: string, ...more: string[]): string[] {
+  return [`PATCH ${path} HTTP/1.1`, 'Host: test', `Authorization: Bearer ${key}`, ...more];
+}
+
+/** A body in pieces of 64 KiB, framed as chunked coding where asked. */
+function piecesOf(body: Buffer, chunked = false): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < body.length; at += 65536) {
+    const piece = body.subarray(at, at + 65536);
+    if (!chunked) pieces.push(piece);
+    else pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'));
+  }
+  return chunked ? [...pieces, Buffer.from('0\r\n\r\n')] : pieces;
+}
+
+onEveryEngine('child chunks', (engine) => {
+  let service: Service;
+  const admin = makeSecret('admin');
+  before(async () => {
+    service = await startService(engine);
+    await service.load([{ record: 'api_key', kind: 'admin', name: 'admin', secret: admin }]);
+  });
+  after(() => service.close());
+
+  /** A workspace of this test's own; `chunk` replaces fields of its child chunk. */
+  async function fresh(chunk: object = {}, more: (tenant: Tenant) => object[] = () => []): Promise<Tenant> {
+    const tenant = makeTenant();
+    const records = tenant.records.map((record) =>
+      'record' in record && record.record === 'child_chunk' ? { ...record, ...chunk } : record,
+    );
+    await service.load([...records, ...more(tenant)]);
+    return tenant;
+  }
+
+  const patch = (tenant: Tenant, content: unknown, headers: Record<string, string | string[]> = {}) =>
+    service.request('PATCH', tenant.chunkPath, { key: tenant.keys.knowledge, body: { content }, headers });
+  const patchRaw = (tenant: Tenant, body: string | Uint8Array, headers: Record<string, string> = json) =>
+    service.request('PATCH', tenant.chunkPath, { key: tenant.keys.knowledge, body, headers });
+  const get = (tenant: Tenant, headers: Record<string, string> = {}) =>
+    service.request('GET', tenant.chunkPath, { key: tenant.keys.knowledge, headers });
+  const etagOf = async (tenant: Tenant) => (await get(tenant)).headers.etag ?? assert.fail('no ETag');
+
+  async function revisionsOf(tenant: Tenant): Promise<Revision[]> {
+    const { status, text } = await service.request('GET', '/admin/records', { key: admin });
+    assert.equal(status, 200);
+    return text
+      .split('\n')
+      .filter((line) => line.includes('"child_chunk_revision"') && line.includes(tenant.ids.chunk))
+      .map((line) => JSON.parse(line));
+  }
+
+  /** Runs something that must leave the chunk, its tag and its revisions as they are. */
+  async function unchanged<T>(tenant: Tenant, run: () => Promise<T>): Promise<T> {
+    const [one, revisions] = [await get(tenant), await revisionsOf(tenant)];
+    const result = await run();
+    const other = await get(tenant);
+    assert.equal(other.text, one.text);
+    assert.equal(other.headers.etag, one.headers.etag);
+    assert.deepEqual(await revisionsOf(tenant), revisions);
+    return result;
+  }
+
+  describe('what 200 answers', () => {
+    it('200: exactly `data` with the eight fields, and what stays', async () => {
+      const tenant = await fresh({ position: 7, created_at: 1234, updated_at: 2345 });
+      const from = now();
+      const response = await patch(tenant, 'An open-source platform.');
+      const to = now();
+      assert.equal(response.status, 200);
+      assert.match(response.headers['content-type'] ?? '', /^application\/json/);
+      assert.deepEqual(Object.keys(response.body), ['data']);
+      const { updated_at, ...rest } = response.body.data;
+      assert.deepEqual(rest, {
+        id: tenant.ids.chunk,
+        segment_id: tenant.ids.segment,
+        content: 'An open-source platform.',
+        position: 7,
+        word_count: 4,
+        type: 'customized',
+        created_at: 1234,
+      });
+      assert.ok(updated_at >= from && updated_at <= to, `${from} <= ${updated_at} <= ${to}`);
+    });
+
+    it('200: GET on the same path answers the same bytes and the same tag', async () => {
+      const tenant = await fresh();
+      const patched = await patch(tenant, 'as it stands');
+      const got = await get(tenant);
+      assert.equal(got.status, 200);
+      assert.equal(got.text, patched.text);
+      assert.equal(got.headers.etag, patched.headers.etag);
+    });
+
+    it('200: GET answers a chunk never edited, as it was taken in', async () => {
+      const tenant = await fresh({ word_count: 99, type: 'automatic', updated_at: 1500 });
+      const response = await get(tenant);
+      assert.deepEqual(response.body, {
+        data: {
+          id: tenant.ids.chunk,
+          segment_id: tenant.ids.segment,
+          content: 'chunk text',
+          position: 1,
+          word_count: 99,
+          type: 'automatic',
+          created_at: 1000,
+          updated_at: 1500,
+        },
+      });
+      assert.match(response.headers.etag ?? '', /^"[^"]+"$/);
+    });
+
+    const kept: [string, string][] = [
+      ['spaces at both ends', '  \t text \n '],
+      ['line ends of three kinds', 'a\r\nb\nc\rd'],
+      ['composed letters', 'caf\u00e9'],
+      ['decomposed letters', 'cafe\u0301'],
+      ['compatibility letters', '\ufb01\u2460\u212b\uff21'],
+      ['characters outside the BMP', '😀👩‍👩‍👧‍👦𠮷'],
+      ['a byte order mark inside', '\ufefftext\ufeff'],
+      ['control characters other than NUL', 'a\u0001\u0008\u001f\u007f\u0085z'],
+      ['line separators of Unicode', 'a\u2028b\u2029c'],
+      ['noncharacters', 'a\ufffe\uffff\u{10ffff}'],
+      ['what HTML and SQL care about', `<b>&amp;</b> '; DROP TABLE child_chunks; -- "\\`],
+      ['a direction override', 'a\u202eb'],
+      ['a zero-width space alone, which is no white space', '\u200b'],
+    ];
+    for (const [name, content] of kept) {
+      it(`200: stored and returned exactly as sent: ${name}`, async () => {
+        const tenant = await fresh();
+        const response = await patch(tenant, content);
+        assert.equal(response.status, 200, response.text);
+        assert.equal(response.body.data.content, content);
+        assert.equal((await get(tenant)).body.data.content, content);
+        await patch(tenant, 'next');
+        assert.equal((await revisionsOf(tenant)).at(-1)?.content, content, 'as a revision too');
+      });
+    }
+
+    it('200: escapes in the JSON mean the characters they stand for', async () => {
+      const response = await patchRaw(await fresh(), '{"content":"\\u0041\\ud83d\\ude00\\/\\n"}');
+      assert.equal(response.body.data.content, 'A😀/\n');
+    });
+
+    it('200: a text that differs only in normalisation or in trailing space is another text', async () => {
+      const tenant = await fresh();
+      await patch(tenant, 'caf\u00e9');
+      await patch(tenant, 'cafe\u0301');
+      await patch(tenant, 'cafe\u0301 ');
+      assert.deepEqual(
+        (await revisionsOf(tenant)).map(({ content }) => content),
+        ['chunk text', 'caf\u00e9', 'cafe\u0301'],
+      );
+      assert.equal((await get(tenant)).body.data.content, 'cafe\u0301 ');
+    });
+
+    const counts: [string, number][] = [
+      ['An open-source platform.', 4],
+      ['one', 1],
+      ['  one   two\nthree ', 3],
+      ["can't stop", 2],
+      ['3.14 is pi', 3],
+      ['😀 🎉', 0],
+      ['...!?', 0],
+      ['naïve café', 2],
+      ['Привет, мир', 2],
+    ];
+    for (const [content, words] of counts) {
+      it(`200: word_count of ${JSON.stringify(content)} is ${words}`, async () => {
+        const response = await patch(await fresh(), content);
+        assert.equal(response.body.data.word_count, words);
+      });
+    }
+
+    for (const [language, content] of [
+      ['Chinese', '我们喜欢开源软件'],
+      ['Japanese', '吾輩は猫である。名前はまだ無い。'],
+      ['Thai', 'สวัสดีชาวโลก'],
+    ] as const) {
+      it(`200: word_count of ${language}, which has no spaces, is by segmentation`, async () => {
+        const segments = [...new Intl.Segmenter('en', { granularity: 'word' }).segment(content)];
+        const { word_count } = (await patch(await fresh(), content)).body.data;
+        assert.equal(word_count, segments.filter(({ isWordLike }) => isWordLike).length);
+        assert.ok(word_count > 1);
+      });
+    }
+
+    it('200: other fields of the body are ignored', async () => {
+      const tenant = await fresh({ position: 3, created_at: 1111 });
+      const response = await patchRaw(
+        tenant,
+        JSON.stringify({
+          id: randomUUID(),
+          segment_id: randomUUID(),
+          position: 99,
+          word_count: 99,
+          type: 'other',
+          created_at: 1,
+          updated_at: 1,
+          extra: [{ deep: null }],
+          Content: 'not this',
+          content: 'this text',
+        }),
+      );
+      assert.equal(response.status, 200);
+      const { updated_at, ...rest } = response.body.data;
+      assert.deepEqual(rest, {
+        id: tenant.ids.chunk,
+        segment_id: tenant.ids.segment,
+        content: 'this text',
+        position: 3,
+        word_count: 2,
+        type: 'customized',
+        created_at: 1111,
+      });
+      assert.ok(updated_at > 1111);
+    });
+
+    for (const field of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '']) {
+      it(`200: a field named ${JSON.stringify(field)} is ignored like any other`, async () => {
+        const body = `{"${field}":{"content":"no","prototype":{"polluted":1},"polluted":1},"content":"yes"}`;
+        const response = await patchRaw(await fresh(), body);
+        assert.equal(response.status, 200, response.text);
+        assert.equal(response.body.data.content, 'yes');
+        assert.equal(({} as { polluted?: unknown }).polluted, undefined);
+      });
+    }
+
+    it('200: a deeply nested other field is ignored', async () => {
+      const depth = 50_000;
+      const response = await patchRaw(
+        await fresh(),
+        `{"deep":${'['.repeat(depth)}${']'.repeat(depth)},"content":"shallow"}`,
+      );
+      assert.equal(response.status, 200);
+      assert.equal(response.body.data.content, 'shallow');
+    });
+  });
+
+  describe('the order of checks', () => {
+    const badPath = () =>
+      chunkPath({ dataset: randomUUID(), document: randomUUID(), segment: randomUUID(), chunk: randomUUID() });
+
+    it('401: before the content type, the body and the path', async () => {
+      const response = await service.request('PATCH', badPath(), {
+        headers: { 'content-type': 'text/plain' },
+        body: '{',
+      });
+      assertError(response, 401, 'unauthorized');
+    });
+
+    it('401: before the size of the body, and a client sending it whole sees it', async () => {
+      const body = bodyOfBytes(5_000_000);
+      const response = await service.request('PATCH', badPath(), { headers: json, body });
+      assertError(response, 401, 'unauthorized');
+      const lines = head(badPath(), 'nothing', 'Content-Type: application/json', `Content-Length: ${body.length}`);
+      assert.match(await sendWhole(service.port, lines, piecesOf(body)), /^HTTP\/1\.1 401 /);
+    });
+
+    it('415: before the body and the path', async () => {
+      const tenant = await fresh();
+      const response = await service.request('PATCH', badPath(), {
+        key: tenant.keys.knowledge,
+        headers: { 'content-type': 'text/plain' },
+        body: '{',
+      });
+      assertError(response, 415, 'unsupported_media_type');
+    });
+
+    it('400: JSON before the path', async () => {
+      const tenant = await fresh();
+      const ask = { key: tenant.keys.knowledge, headers: json, body: '{' };
+      assertError(await service.request('PATCH', badPath(), ask), 400, 'bad_request');
+    });
+
+    it('400: the body before the path and before If-Match', async () => {
+      const tenant = await fresh();
+      const ask = { key: tenant.keys.knowledge, body: { content: ' ' }, headers: { 'if-match': '"stale"' } };
+      assertError(await service.request('PATCH', badPath(), ask), 400, 'invalid_param', /content/);
+      assertError(await patch(tenant, ' ', { 'if-match': '"stale"' }), 400, 'invalid_param', /content/);
+    });
+
+    it('404: the path before If-Match', async () => {
+      const tenant = await fresh();
+      for (const tag of ['"stale"', '*', 'W/"x"', 'garbage', await etagOf(tenant)]) {
+        const path = chunkPath({ ...tenant.ids, chunk: randomUUID() });
+        const ask = { key: tenant.keys.knowledge, body: { content: 'x' }, headers: { 'if-match': tag } };
+        assertError(await service.request('PATCH', path, ask), 404, 'not_found', 'child chunk not found');
+      }
+    });
+
+    it('404: names the first part that fails, whichever parts do', async () => {
+      const tenant = await fresh();
+      for (let mask = 1; mask < 16; mask++) {
+        const ids: ChunkIds = { ...tenant.ids };
+        const bad = parts.filter((_, at) => mask & (1 << at));
+        for (const part of bad) ids[part] = randomUUID();
+        const message = notFoundMessages[bad[0] ?? 'chunk'];
+        const ask = { key: tenant.keys.knowledge };
+        assertError(await service.request('GET', chunkPath(ids), ask), 404, 'not_found', message);
+        const edit = { ...ask, body: { content: 'x' } };
+        assertError(await service.request('PATCH', chunkPath(ids), edit), 404, 'not_found', message);
+      }
+    });
+  });
+
+  describe('the content type', () => {
+    for (const type of [
+      'application/json',
+      'application/json; charset=utf-8',
+      'application/json;charset=UTF-8',
+      'application/json ; charset="utf-8"',
+      'APPLICATION/JSON',
+      'Application/Json; Charset=utf-8',
+    ]) {
+      it(`200: ${type}`, async () => {
+        const response = await patchRaw(await fresh(), '{"content":"é"}', { 'content-type': type });
+        assert.equal(response.status, 200, response.text);
+        assert.equal(response.body.data.content, 'é');
+      });
+    }
+
+    for (const type of [
+      undefined,
+      '',
+      'text/plain',
+      'text/json',
+      'application/x-www-form-urlencoded',
+      'application/jsonx',
+      'application/x-ndjson',
+      'application/json-patch+json',
+      'multipart/form-data; boundary=x',
+      'text/plain; application/json',
+      'json',
+    ]) {
+      it(`415: ${type ?? 'none'}`, async () => {
+        const tenant = await fresh();
+        const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
+        const response = await unchanged(tenant, () => patchRaw(tenant, '{"content":"x"}', headers));
+        assertError(response, 415, 'unsupported_media_type');
+      });
+    }
+
+    it('415: no content type and no body', async () => {
+      const tenant = await fresh();
+      const response = await service.request('PATCH', tenant.chunkPath, { key: tenant.keys.knowledge });
+      assertError(response, 415, 'unsupported_media_type');
+    });
+  });
+
+  describe('the body', () => {
+    /** Nothing here changes it, so one is enough. */
+    let tenant: Tenant;
+    let standing: TestResponse;
+    before(async () => {
+      tenant = await fresh();
+    });
+    beforeEach(async () => {
+      standing = await get(tenant);
+    });
+    afterEach(async () => {
+      const { text, headers } = await get(tenant);
+      assert.equal(text, standing.text);
+      assert.equal(headers.etag, standing.headers.etag);
+    });
+    after(async () => assert.deepEqual(await revisionsOf(tenant), []));
+
+    const noJson: [string, string | Uint8Array][] = [
+      ['empty', ''],
+      ['white space', '  \n'],
+      ['cut off', '{"content":"x"'],
+      ['a bare word', 'content'],
+      ['single quotes', "{'content':'x'}"],
+      ['a comma too many', '{"content":"x",}'],
+      ['two values', '{"content":"x"}{"content":"y"}'],
+      ['a comment', '{"content":"x"}//'],
+      ['a raw control character in a string', '{"content":"a\nb"}'],
+      ['a raw NUL in a string', '{"content":"a\0b"}'],
+      ['a form', 'content=x'],
+      ['NaN', 'NaN'],
+      ['a bad escape', '{"content":"\\x"}'],
+      ['a byte that is no UTF-8', Buffer.from([...Buffer.from('{"content":"a'), 0xff, ...Buffer.from('"}')])],
+      ['an overlong encoding', Buffer.from([...Buffer.from('{"content":"a'), 0xc0, 0xaf, ...Buffer.from('"}')])],
+      ['a surrogate in UTF-8', Buffer.from([...Buffer.from('{"content":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')])],
+      ['a character cut off', Buffer.from([...Buffer.from('{"content":"'), 0xe4, 0xb8, ...Buffer.from('"}')])],
+      ['Latin-1', Buffer.from('{"content":"café"}', 'latin1')],
+      ['UTF-16', Buffer.from('{"content":"x"}', 'utf16le')],
+    ];
+    for (const [name, body] of noJson) {
+      it(`400: bad_request where the body is no JSON: ${name}`, async () => {
+        assertError(await patchRaw(tenant, body), 400, 'bad_request');
+      });
+    }
+
+    const wrong: [string, string][] = [
+      ['a number', '{"content":1}'],
+      ['zero', '{"content":0}'],
+      ['true', '{"content":true}'],
+      ['null', '{"content":null}'],
+      ['an array of one text', '{"content":["x"]}'],
+      ['an object', '{"content":{"content":"x"}}'],
+      ['missing', '{}'],
+      ['missing, with other fields', '{"text":"x"}'],
+      ['in another letter case', '{"Content":"x"}'],
+      ['only inherited', '{"__proto__":{"content":"x"}}'],
+      ['only inherited, by constructor', '{"constructor":{"prototype":{"content":"x"}}}'],
+      ['in an array body', '[{"content":"x"}]'],
+      ['an empty array body', '[]'],
+      ['a null body', 'null'],
+      ['a string body', '"content"'],
+      ['a number body', '1'],
+      ['a true body', 'true'],
+      ['empty', '{"content":""}'],
+      ['a space', '{"content":" "}'],
+      ['white space of ASCII', '{"content":" \\t\\r\\n\\u000b\\u000c"}'],
+      ['no-break space', '{"content":"\\u00a0"}'],
+      ['ideographic spaces', '{"content":"\\u3000\\u3000"}'],
+      ['em, thin, figure and narrow no-break spaces', '{"content":"\\u2003\\u2009\\u2007\\u202f"}'],
+      ['Ogham and mathematical spaces', '{"content":"\\u1680\\u205f"}'],
+      ['line and paragraph separators', '{"content":"\\u2028\\u2029"}'],
+      ['raw ideographic space', '{"content":"\u3000"}'],
+      ['100,001 spaces', `{"content":"${' '.repeat(100_001)}"}`],
+      ['NUL', '{"content":"\\u0000"}'],
+      ['NUL inside', '{"content":"a\\u0000b"}'],
+      ['NUL at the end', '{"content":"a\\u0000"}'],
+      ['a lone high surrogate', '{"content":"a\\ud800b"}'],
+      ['a lone low surrogate', '{"content":"a\\udc00b"}'],
+      ['a high surrogate at the end', '{"content":"a\\ud83d"}'],
+      ['a low surrogate at the start', '{"content":"\\ude00a"}'],
+      ['surrogates the wrong way round', '{"content":"\\ude00\\ud83d"}'],
+      ['100,001 characters', `{"content":"${'a'.repeat(100_001)}"}`],
+      ['100,001 units in 50,001 code points', `{"content":"${'😀'.repeat(50_000)}a"}`],
+      ['100,002 units in 50,001 code points', `{"content":"${'😀'.repeat(50_001)}"}`],
+      ['100,001 units in few graphemes', `{"content":"a${'\u0301'.repeat(100_000)}"}`],
+    ];
+    for (const [name, body] of wrong) {
+      it(`400: invalid_param naming content: ${name}`, async () => {
+        assertError(await patchRaw(tenant, body), 400, 'invalid_param', /\bcontent\b/);
+      });
+    }
+  });
+
+  describe('large bodies', () => {
+    it('200: a body of exactly 1 MiB', async () => {
+      const response = await patchRaw(await fresh(), bodyOfBytes(MiB));
+      assert.equal(response.status, 200);
+      assert.equal(response.body.data.content, 'padded');
+    });
+
+    it('200: a body of exactly 1 MiB in chunked coding', async () => {
+      const tenant = await fresh();
+      const lines = head(
+        tenant.chunkPath,
+        tenant.keys.knowledge,
+        'Content-Type: application/json',
+        'Transfer-Encoding: chunked',
+      );
+      const text = await sendWhole(service.port, lines, piecesOf(bodyOfBytes(MiB), true));
+      assert.match(text, /^HTTP\/1\.1 200 /);
+    });
+
+    it('413: one byte more', async () => {
+      const tenant = await fresh();
+      const response = await unchanged(tenant, () => patchRaw(tenant, bodyOfBytes(MiB + 1)));
+      assertError(response, 413, 'payload_too_large');
+    });
+
+    it('413: before the path', async () => {
+      const tenant = await fresh();
+      const path = chunkPath({ ...tenant.ids, dataset: randomUUID() });
+      const ask = { key: tenant.keys.knowledge, headers: json, body: bodyOfBytes(MiB + 1) };
+      assertError(await service.request('PATCH', path, ask), 413, 'payload_too_large');
+    });
+
+    it('413: also where the body is no JSON', async () => {
+      assertError(await patchRaw(await fresh(), Buffer.alloc(MiB + 1, '[')), 413, 'payload_too_large');
+    });
+
+    it('415: the content type comes first, and a client sending it whole sees it', async () => {
+      const tenant = await fresh();
+      const lines = head(
+        tenant.chunkPath,
+        tenant.keys.knowledge,
+        'Content-Type: text/plain',
+        'Content-Length: 5000000',
+      );
+      const text = await sendWhole(service.port, lines, piecesOf(bodyOfBytes(5_000_000)));
+      assert.match(text, /^HTTP\/1\.1 415 /);
+    });
+
+    for (const size of [MiB + 1, 5_000_000, 8 * MiB]) {
+      for (const chunked of [false, true]) {
+        it(`413: a client sending all ${size} bytes, ${chunked ? 'chunked' : 'by length'}, sees the answer`, async () => {
+          const tenant = await fresh();
+          const framing = chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${size}`;
+          const lines = head(tenant.chunkPath, tenant.keys.knowledge, 'Content-Type: application/json', framing);
+          const send = () => sendWhole(service.port, lines, piecesOf(bodyOfBytes(size), chunked));
+          const text = await unchanged(tenant, send);
+          assert.match(text, /^HTTP\/1\.1 413 /);
+          const body = JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4));
+          assert.deepEqual(Object.keys(body), ['status', 'code', 'message']);
+          assert.equal(body.status, 413);
+          assert.equal(body.code, 'payload_too_large');
+        });
+      }
+    }
+
+    it('413: and the same client goes on working', async () => {
+      const tenant = await fresh();
+      for (let round = 0; round < 3; round++) {
+        assertError(await patchRaw(tenant, bodyOfBytes(5_000_000)), 413, 'payload_too_large');
+        assert.equal((await patch(tenant, `round ${round}`)).status, 200);
+      }
+    });
+  });
+
+  describe('ids in the path', () => {
+    it('200: letter case of an id does not matter', async () => {
+      const tenant = await fresh();
+      for (const part of parts) {
+        const path = chunkPath({ ...tenant.ids, [part]: tenant.ids[part].toUpperCase() });
+        const ask = { key: tenant.keys.knowledge };
+        const patched = await service.request('PATCH', path, { ...ask, body: { content: `by ${part}` } });
+        assert.equal(patched.status, 200, part);
+        assert.equal(patched.body.data.id, tenant.ids.chunk);
+        assert.equal(patched.body.data.segment_id, tenant.ids.segment);
+        assert.equal((await service.request('GET', path, ask)).text, patched.text);
+      }
+    });
+
+    it('200: an id may be percent-encoded', async () => {
+      const tenant = await fresh();
+      const path = tenant.chunkPath.replaceAll('-', '%2D');
+      assert.equal((await service.request('GET', path, { key: tenant.keys.knowledge })).status, 200);
+    });
+
+    const noUuids = [
+      'x',
+      '0',
+      '-1',
+      'null',
+      '%20',
+      '%00',
+      '%2F',
+      '..%2F..',
+      '%F0%9F%98%80',
+      "'%20OR%201=1--",
+      '*',
+      '00000000-0000-0000-0000-000000000000',
+      'a'.repeat(2000),
+    ];
+    for (const part of parts) {
+      it(`404: a ${part} id that is no UUID names nothing`, async () => {
+        const tenant = await fresh();
+        const { dataset } = tenant.ids;
+        const almost = [
+          dataset.replaceAll('-', ''),
+          `${dataset}x`,
+          `%20${dataset}`,
+          `${dataset}%00`,
+          `%7B${dataset}%7D`,
+          `urn:uuid:${dataset}`,
+        ];
+        for (const id of [...noUuids, ...(part === 'dataset' ? almost : [])]) {
+          const path = chunkPath({ ...tenant.ids, [part]: id });
+          const ask = { key: tenant.keys.knowledge };
+          assertError(await service.request('GET', path, ask), 404, 'not_found', notFoundMessages[part]);
+          const edit = { ...ask, body: { content: 'x' } };
+          assertError(await service.request('PATCH', path, edit), 404, 'not_found', notFoundMessages[part]);
+        }
+      });
+    }
+
+    it('404: parts that exist but do not belong together, inside one workspace', async () => {
+      const second = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID(), chunk: randomUUID() };
+      const sibling = { document: randomUUID(), segment: randomUUID(), chunk: randomUUID() };
+      const tenant = await fresh({}, ({ ids }) => [
+        { record: 'dataset', id: second.dataset, workspace_id: ids.workspace, name: 'second' },
+        { record: 'document', id: second.document, dataset_id: second.dataset, name: 'd' },
+        { record: 'segment', id: second.segment, document_id: second.document, position: 1, content: 's' },
+        { record: 'child_chunk', id: second.chunk, segment_id: second.segment, position: 1, content: 'c' },
+        { record: 'document', id: sibling.document, dataset_id: ids.dataset, name: 'd' },
+        { record: 'segment', id: sibling.segment, document_id: ids.document, position: 2, content: 's' },
+        { record: 'child_chunk', id: sibling.chunk, segment_id: sibling.segment, position: 1, content: 'c' },
+      ]);
+      const { ids } = tenant;
+      const cases: [ChunkIds, string][] = [
+        [{ ...ids, dataset: second.dataset }, 'document not found'],
+        [{ ...ids, document: second.document }, 'document not found'],
+        [{ ...ids, segment: second.segment }, 'segment not found'],
+        [{ ...ids, chunk: second.chunk }, 'child chunk not found'],
+        [{ ...second, dataset: ids.dataset }, 'document not found'],
+        [{ ...second, chunk: ids.chunk }, 'child chunk not found'],
+        [{ ...ids, document: sibling.document }, 'segment not found'],
+        [{ ...ids, segment: sibling.segment }, 'child chunk not found'],
+        [{ ...ids, chunk: sibling.chunk }, 'child chunk not found'],
+        [{ ...ids, dataset: ids.document }, 'dataset not found'],
+        [{ ...ids, document: ids.dataset }, 'document not found'],
+      ];
+      for (const [path, message] of cases) {
+        const ask = { key: tenant.keys.knowledge };
+        assertError(await service.request('GET', chunkPath(path), ask), 404, 'not_found', message);
+        const edit = { ...ask, body: { content: 'x' } };
+        assertError(await service.request('PATCH', chunkPath(path), edit), 404, 'not_found', message);
+      }
+      assert.equal((await service.request('GET', chunkPath(second), { key: tenant.keys.knowledge })).status, 200);
+    });
+  });
+
+  describe('keys', () => {
+    it('401: an app, a writer or an admin key opens neither PATCH nor GET', async () => {
+      const tenant = await fresh();
+      for (const key of [tenant.keys.app, tenant.keys.writer, admin]) {
+        const edit = { key, body: { content: 'x' } };
+        const asks = () => service.request('PATCH', tenant.chunkPath, edit);
+        assertError(await unchanged(tenant, asks), 401, 'unauthorized');
+        assertError(await service.request('GET', tenant.chunkPath, { key }), 401, 'unauthorized');
+      }
+    });
+
+    it('404: the dataset of another workspace does not exist', async () => {
+      const [tenant, other] = [await fresh(), await fresh()];
+      const edit = { key: other.keys.knowledge, body: { content: 'x' } };
+      const response = await unchanged(tenant, () => service.request('PATCH', tenant.chunkPath, edit));
+      assertError(response, 404, 'not_found', 'dataset not found');
+    });
+
+    it('200 inside, 404 outside: a key restricted to datasets', async () => {
+      const secret = makeSecret('knowledge');
+      const none = makeSecret('knowledge');
+      const second = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID(), chunk: randomUUID() };
+      const tenant = await fresh({}, ({ ids }) => {
+        const key = { record: 'api_key', kind: 'knowledge', workspace_id: ids.workspace, name: 'restricted' };
+        return [
+          { record: 'dataset', id: second.dataset, workspace_id: ids.workspace, name: 'second' },
+          { record: 'document', id: second.document, dataset_id: second.dataset, name: 'd' },
+          { record: 'segment', id: second.segment, document_id: second.document, position: 1, content: 's' },
+          { record: 'child_chunk', id: second.chunk, segment_id: second.segment, position: 1, content: 'c' },
+          { ...key, dataset_ids: [second.dataset], secret },
+          { ...key, dataset_ids: [], secret: none },
+        ];
+      });
+      const edit = { key: secret, body: { content: 'x' } };
+      const outside = await unchanged(tenant, () => service.request('PATCH', tenant.chunkPath, edit));
+      assertError(outside, 404, 'not_found', 'dataset not found');
+      assertError(
+        await service.request('GET', tenant.chunkPath, { key: secret }),
+        404,
+        'not_found',
+        'dataset not found',
+      );
+      for (const dataset of [second.dataset, second.dataset.toUpperCase()]) {
+        const path = chunkPath({ ...second, dataset });
+        assert.equal((await service.request('PATCH', path, edit)).status, 200);
+        assert.equal((await service.request('GET', path, { key: secret })).status, 200);
+      }
+      const nowhere = await service.request('PATCH', chunkPath(second), { ...edit, key: none });
+      assertError(nowhere, 404, 'not_found', 'dataset not found');
+      const unrestricted = { key: tenant.keys.knowledge };
+      assert.equal((await service.request('GET', chunkPath(second), unrestricted)).status, 200);
+    });
+
+    it('200: a key whose restriction was written in capitals reaches its dataset', async () => {
+      const secret = makeSecret('knowledge');
+      const tenant = await fresh({}, ({ ids }) => [
+        {
+          record: 'api_key',
+          kind: 'knowledge',
+          workspace_id: ids.workspace,
+          name: 'restricted',
+          dataset_ids: [ids.dataset.toUpperCase()],
+          secret,
+        },
+      ]);
+      assert.equal((await service.request('GET', tenant.chunkPath, { key: secret })).status, 200);
+    });
+  });
+
+  describe('time', () => {
+    it('200: updated_at never goes back behind a chunk from the future', async () => {
+      const future = now() + 1_000_000;
+      const tenant = await fresh({ updated_at: future });
+      for (const content of ['one', 'two']) {
+        const { updated_at, created_at } = (await patch(tenant, content)).body.data;
+        assert.ok(updated_at >= future, `${updated_at} is before ${future}`);
+        assert.equal(created_at, 1000);
+      }
+    });
+
+    it('200: updated_at moves on with the clock and never back with it', async (t) => {
+      const own = await startService(engine);
+      t.after(() => own.close());
+      const tenant = makeTenant();
+      await own.load(tenant.records);
+      const edit = async (content: string): Promise<number> => {
+        const ask = { key: tenant.keys.knowledge, body: { content } };
+        const response = await own.request('PATCH', tenant.chunkPath, ask);
+        assert.equal(response.status, 200);
+        return response.body.data.updated_at;
+      };
+      const first = await edit('one');
+      own.passTime(100);
+      const second = await edit('two');
+      assert.ok(second >= first + 100 && second <= first + 105);
+      own.passTime(-50);
+      assert.equal(await edit('three'), second);
+      own.passTime(-5000);
+      assert.equal(await edit('four'), second);
+      own.passTime(5200);
+      assert.ok((await edit('five')) > second);
+    });
+  });
+
+  describe('ETag and If-Match', () => {
+    it('200: the tag is strong, and another one after every change', async () => {
+      const tenant = await fresh();
+      const seen = new Set([await etagOf(tenant)]);
+      for (const content of ['a', 'b', 'a', 'chunk text']) {
+        const { headers } = await patch(tenant, content);
+        assert.match(headers.etag ?? '', /^"[\x21\x23-\x7e]+"$/);
+        assert.ok(!seen.has(headers.etag ?? ''), 'a tag is used once');
+        seen.add(headers.etag ?? '');
+        assert.equal(await etagOf(tenant), headers.etag);
+      }
+    });
+
+    it('200: an import that changes the chunk changes the tag', async () => {
+      const tenant = await fresh();
+      const tag = await etagOf(tenant);
+      const { chunk: id, segment: segment_id } = tenant.ids;
+      await service.load([{ record: 'child_chunk', id, segment_id, position: 1, content: 'imported' }]);
+      assert.notEqual(await etagOf(tenant), tag);
+      assertError(await patch(tenant, 'x', { 'if-match': tag }), 412, 'precondition_failed');
+    });
+
+    const matching: [string, (tag: string) => string][] = [
+      ['the tag', (tag) => tag],
+      ['*', () => '*'],
+      ['* with spaces', () => ' * '],
+      ['a list with the tag first', (tag) => `${tag}, "other"`],
+      ['a list with the tag last', (tag) => `"one", W/"two","three" ,${tag}`],
+      ['a list with empty elements', (tag) => `, ,${tag},`],
+      ['a list with the tag weak and strong', (tag) => `W/${tag}, ${tag}`],
+      ['a list whose other tag holds a comma', (tag) => `"a,b", ${tag}`],
+    ];
+    for (const [name, header] of matching) {
+      it(`200: If-Match: ${name}`, async () => {
+        const tenant = await fresh();
+        const response = await patch(tenant, 'matched', { 'if-match': header(await etagOf(tenant)) });
+        assert.equal(response.status, 200, response.text);
+        assert.equal((await get(tenant)).body.data.content, 'matched');
+      });
+    }
+
+    it('200: If-Match on two lines is one list', async () => {
+      const tenant = await fresh();
+      const response = await patch(tenant, 'matched', { 'if-match': ['"other"', await etagOf(tenant)] });
+      assert.equal(response.status, 200);
+    });
+
+    const stale: [string, (tag: string) => string][] = [
+      ['another tag', () => '"other"'],
+      ['the tag, weak', (tag) => `W/${tag}`],
+      ['the tag, weak, in a list', (tag) => `"other", W/${tag}`],
+      ['the tag without quotes', (tag) => tag.replaceAll('"', '')],
+      ['the tag with one quote', (tag) => tag.slice(0, -1)],
+      ['the tag in single quotes', (tag) => tag.replaceAll('"', "'")],
+      ['the tag in another letter case', (tag) => swapCase(tag)],
+      ['a part of the tag', (tag) => `"${tag.slice(1, 5)}"`],
+      ['the tag with a space in it', (tag) => `" ${tag.slice(1)}`],
+      ['the tag inside another', (tag) => `"x${tag.slice(1, -1)}x"`],
+      ['the empty tag', () => '""'],
+      ['a star in quotes', () => '"*"'],
+      ['garbage', () => 'garbage'],
+      ['the tag behind a small w', (tag) => `w/${tag}`],
+      ['the tag stuck to garbage', (tag) => `garbage${tag}`],
+    ];
+    for (const [name, header] of stale) {
+      it(`412: If-Match: ${name}`, async () => {
+        const tenant = await fresh();
+        const tag = await etagOf(tenant);
+        const response = await unchanged(tenant, () => patch(tenant, 'never', { 'if-match': header(tag) }));
+        assertError(response, 412, 'precondition_failed');
+      });
+    }
+
+    it('412: a tag that was replaced, and nothing changes', async () => {
+      const tenant = await fresh();
+      const tag = await etagOf(tenant);
+      assert.equal((await patch(tenant, 'first', { 'if-match': tag })).status, 200);
+      const response = await unchanged(tenant, () => patch(tenant, 'second', { 'if-match': tag }));
+      assertError(response, 412, 'precondition_failed');
+    });
+
+    it('412: not after going back to the same text either', async () => {
+      const tenant = await fresh();
+      const { etag = '' } = (await patch(tenant, 'A')).headers;
+      await patch(tenant, 'B');
+      await patch(tenant, 'A');
+      assertError(await patch(tenant, 'C', { 'if-match': etag }), 412, 'precondition_failed');
+    });
+
+    it('200: the tag of an answer opens the next edit', async () => {
+      const tenant = await fresh();
+      let tag = await etagOf(tenant);
+      for (let step = 0; step < 5; step++) {
+        const { status, headers } = await patch(tenant, `step ${step}`, { 'if-match': tag });
+        assert.equal(status, 200);
+        tag = headers.etag ?? '';
+      }
+    });
+  });
+
+  describe('GET with a tag held, and HEAD', () => {
+    it('304: a matching If-None-Match', async () => {
+      const tenant = await fresh();
+      const tag = await etagOf(tenant);
+      for (const held of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+        const response = await get(tenant, { 'if-none-match': held });
+        assert.equal(response.status, 304, held);
+        assert.equal(response.text, '');
+        assert.equal(response.headers.etag, tag);
+      }
+    });
+
+    it('200: another If-None-Match, also the tag from before an edit', async () => {
+      const tenant = await fresh();
+      const tag = await etagOf(tenant);
+      assert.equal((await get(tenant, { 'if-none-match': '"other"' })).status, 200);
+      await patch(tenant, 'new');
+      const response = await get(tenant, { 'if-none-match': tag });
+      assert.equal(response.status, 200);
+      assert.equal(response.body.data.content, 'new');
+    });
+
+    it('404: a missing chunk, whatever is held', async () => {
+      const tenant = await fresh();
+      const path = chunkPath({ ...tenant.ids, chunk: randomUUID() });
+      const ask = { key: tenant.keys.knowledge, headers: { 'if-none-match': '*' } };
+      assertError(await service.request('GET', path, ask), 404, 'not_found', 'child chunk not found');
+    });
+
+    it('200, 304, 404, 401: HEAD answers as GET does, without a body', async () => {
+      const tenant = await fresh();
+      const key = tenant.keys.knowledge;
+      const got = await get(tenant);
+      const response = await service.request('HEAD', tenant.chunkPath, { key });
+      assert.equal(response.status, 200);
+      assert.equal(response.text, '');
+      for (const name of ['etag', 'content-type', 'cache-control']) {
+        assert.equal(response.headers[name], got.headers[name], name);
+      }
+      const headers = { 'if-none-match': got.headers.etag };
+      assert.equal((await service.request('HEAD', tenant.chunkPath, { key, headers })).status, 304);
+      const path = chunkPath({ ...tenant.ids, chunk: randomUUID() });
+      assert.equal((await service.request('HEAD', path, { key })).status, 404);
+      assert.equal((await service.request('HEAD', tenant.chunkPath)).status, 401);
+    });
+
+    it('200: GET writes nothing', async () => {
+      const tenant = await fresh({ updated_at: 1500 });
+      await unchanged(tenant, () => get(tenant));
+      assert.equal((await get(tenant)).body.data.updated_at, 1500);
+    });
+  });
+
+  describe('sending again', () => {
+    for (const [name, headers] of [
+      ['without If-Match', {}],
+      ['under a stale tag', { 'if-match': '"stale"' }],
+      ['under a weak tag', { 'if-match': 'W/"stale"' }],
+      ['under *', { 'if-match': '*' }],
+    ] as const) {
+      it(`200: the stored text again on a customized chunk writes nothing, ${name}`, async () => {
+        const tenant = await fresh({ type: 'customized', updated_at: 1500, word_count: 77 });
+        const before = await get(tenant);
+        const response = await unchanged(tenant, () => patch(tenant, 'chunk text', headers));
+        assert.equal(response.status, 200);
+        assert.equal(response.text, before.text);
+        assert.equal(response.headers.etag, before.headers.etag);
+        assert.equal(response.body.data.updated_at, 1500);
+      });
+    }
+
+    it('200: a replayed request succeeds under the tag it made stale itself', async () => {
+      const tenant = await fresh();
+      const tag = await etagOf(tenant);
+      const first = await patch(tenant, 'once', { 'if-match': tag });
+      const again = await unchanged(tenant, () => patch(tenant, 'once', { 'if-match': tag }));
+      assert.equal(again.status, 200);
+      assert.equal(again.text, first.text);
+      assert.equal(again.headers.etag, first.headers.etag);
+      assert.equal((await revisionsOf(tenant)).length, 1);
+    });
+
+    it('412: a replay after another edit came between', async () => {
+      const tenant = await fresh();
+      const tag = await etagOf(tenant);
+      await patch(tenant, 'mine', { 'if-match': tag });
+      await patch(tenant, 'theirs');
+      const response = await unchanged(tenant, () => patch(tenant, 'mine', { 'if-match': tag }));
+      assertError(response, 412, 'precondition_failed');
+    });
+
+    it('200: the stored text on an automatic chunk makes it customized', async () => {
+      const tenant = await fresh({ updated_at: 1500, word_count: 77 });
+      const tag = await etagOf(tenant);
+      const from = now();
+      const response = await patch(tenant, 'chunk text');
+      assert.equal(response.status, 200);
+      const { type, content, updated_at, word_count } = response.body.data;
+      assert.deepEqual({ type, content, word_count }, { type: 'customized', content: 'chunk text', word_count: 2 });
+      assert.ok(updated_at >= from);
+      assert.notEqual(response.headers.etag, tag, 'a strong tag changes with what it stands for');
+    });
+
+    it('412: the stored text on an automatic chunk under a stale tag', async () => {
+      const tenant = await fresh();
+      const response = await unchanged(tenant, () => patch(tenant, 'chunk text', { 'if-match': '"stale"' }));
+      assertError(response, 412, 'precondition_failed');
+    });
+
+    it('200: the stored text on a chunk of any other type makes it customized', async () => {
+      const tenant = await fresh({ type: 'Customized' });
+      assert.equal((await patch(tenant, 'chunk text')).body.data.type, 'customized');
+    });
+  });
+
+  describe('revisions', () => {
+    it('numbered from 1, with the earlier text, its time and the key that replaced it', async () => {
+      const second = { id: randomUUID(), secret: makeSecret('knowledge') };
+      const tenant = await fresh({}, ({ ids }) => [
+        { record: 'api_key', kind: 'knowledge', workspace_id: ids.workspace, name: 'second', ...second },
+      ]);
+      assert.deepEqual(await revisionsOf(tenant), []);
+      const from = now();
+      await patch(tenant, 'one');
+      await service.request('PATCH', tenant.chunkPath, { key: second.secret, body: { content: 'two' } });
+      await patch(tenant, 'three');
+      const to = now();
+      const revisions = await revisionsOf(tenant);
+      for (const { replaced_at } of revisions) assert.ok(replaced_at >= from && replaced_at <= to);
+      const child_chunk_id = tenant.ids.chunk;
+      const mine = tenant.keyIds.knowledge;
+      assert.deepEqual(
+        revisions.map(({ replaced_at: _, ...rest }) => rest),
+        [
+          { record: 'child_chunk_revision', child_chunk_id, revision: 1, content: 'chunk text', key_id: mine },
+          { record: 'child_chunk_revision', child_chunk_id, revision: 2, content: 'one', key_id: second.id },
+          { record: 'child_chunk_revision', child_chunk_id, revision: 3, content: 'two', key_id: mine },
+        ],
+      );
+    });
+
+    it('going back to an earlier text is a change like any other', async () => {
+      const tenant = await fresh();
+      for (const content of ['A', 'B', 'A', 'B']) await patch(tenant, content);
+      assert.deepEqual(
+        (await revisionsOf(tenant)).map(({ revision, content }) => [revision, content]),
+        [
+          [1, 'chunk text'],
+          [2, 'A'],
+          [3, 'B'],
+          [4, 'A'],
+        ],
+      );
+    });
+
+    it('each chunk has numbers of its own', async () => {
+      const [one, other] = [await fresh(), await fresh()];
+      await patch(one, 'x');
+      await patch(other, 'y');
+      assert.deepEqual(
+        [...(await revisionsOf(one)), ...(await revisionsOf(other))].map(({ revision }) => revision),
+        [1, 1],
+      );
+    });
+
+    it('an import that changes the text makes one, with key_id null', async () => {
+      const tenant = await fresh();
+      await patch(tenant, 'edited');
+      const { chunk: id, segment: segment_id } = tenant.ids;
+      const record = { record: 'child_chunk', id, segment_id, position: 1, content: 'imported' };
+      const from = now();
+      const ask = { key: admin, headers: { 'content-type': 'application/x-ndjson' }, body: ndjson([record]) };
+      assert.deepEqual((await service.request('POST', '/admin/records', ask)).body, { records: 1 });
+      const [, revision, ...none] = await revisionsOf(tenant);
+      assert.deepEqual(none, []);
+      assert.equal(revision?.revision, 2);
+      assert.equal(revision.content, 'edited');
+      assert.equal(revision.key_id, null);
+      assert.ok(revision.replaced_at >= from && revision.replaced_at <= now());
+      assert.equal((await get(tenant)).body.data.content, 'imported');
+      await patch(tenant, 'edited again');
+      assert.deepEqual(
+        (await revisionsOf(tenant)).map((one) => [one.revision, one.content, one.key_id]),
+        [
+          [1, 'chunk text', tenant.keyIds.knowledge],
+          [2, 'edited', null],
+          [3, 'imported', tenant.keyIds.knowledge],
+        ],
+      );
+    });
+
+    it('an import of the same text makes none', async () => {
+      const tenant = await fresh();
+      await patch(tenant, 'edited');
+      const { chunk: id, segment: segment_id } = tenant.ids;
+      const record = { record: 'child_chunk', id, segment_id, position: 2, content: 'edited', type: 'customized' };
+      await service.load([record, record]);
+      assert.equal((await revisionsOf(tenant)).length, 1);
+    });
+
+    it('an import that changes the text twice keeps both', async () => {
+      const tenant = await fresh();
+      const { chunk: id, segment: segment_id } = tenant.ids;
+      const record = { record: 'child_chunk', id, segment_id, position: 1 };
+      await service.load([
+        { ...record, content: 'one' },
+        { ...record, content: 'two' },
+      ]);
+      assert.deepEqual(
+        (await revisionsOf(tenant)).map(({ revision, content, key_id }) => [revision, content, key_id]),
+        [
+          [1, 'chunk text', null],
+          [2, 'one', null],
+        ],
+      );
+    });
+
+    it('numbering goes on behind revisions that were imported', async () => {
+      const tenant = await fresh({}, ({ ids }) => [
+        {
+          record: 'child_chunk_revision',
+          child_chunk_id: ids.chunk,
+          revision: 7,
+          content: 'long ago',
+          replaced_at: 500,
+          key_id: null,
+        },
+      ]);
+      await patch(tenant, 'edited');
+      assert.deepEqual(
+        (await revisionsOf(tenant)).map(({ revision, content }) => [revision, content]),
+        [
+          [7, 'long ago'],
+          [8, 'chunk text'],
+        ],
+      );
+    });
+  });
+
+  describe('at the same time', () => {
+    it('200: 50 edits without If-Match all succeed, and no text but the last is out of the revisions', async () => {
+      const tenant = await fresh();
+      const texts = Array.from({ length: 50 }, (_, at) => `text ${at}`);
+      const responses = await Promise.all(texts.map((content) => patch(tenant, content)));
+      assert.deepEqual(
+        responses.map(({ status, body }) => [status, body.data?.content]),
+        texts.map((content) => [200, content]),
+      );
+      assert.equal(new Set(responses.map(({ headers }) => headers.etag)).size, 50);
+      const last = await get(tenant);
+      const revisions = await revisionsOf(tenant);
+      assert.deepEqual(
+        revisions.map(({ revision }) => revision),
+        texts.map((_, at) => at + 1),
+      );
+      assert.equal(revisions[0]?.content, 'chunk text');
+      assert.deepEqual(
+        [...revisions.map(({ content }) => content), last.body.data.content].sort(),
+        ['chunk text', ...texts].sort(),
+      );
+      const winner = responses.find(({ headers }) => headers.etag === last.headers.etag);
+      assert.equal(winner?.text, last.text);
+    });
+
+    it('200 once, 412 for the rest: 20 edits under the same If-Match', async () => {
+      const tenant = await fresh();
+      const headers = { 'if-match': await etagOf(tenant) };
+      const responses = await Promise.all(Array.from({ length: 20 }, (_, at) => patch(tenant, `text ${at}`, headers)));
+      const won = responses.filter(({ status }) => status === 200);
+      assert.equal(won.length, 1);
+      for (const response of responses) if (response !== won[0]) assertError(response, 412, 'precondition_failed');
+      assert.equal((await get(tenant)).text, won[0]?.text);
+      assert.deepEqual(
+        (await revisionsOf(tenant)).map(({ content }) => content),
+        ['chunk text'],
+      );
+    });
+
+    it('200: 20 times the same text under the same If-Match is one edit', async () => {
+      const tenant = await fresh();
+      const headers = { 'if-match': await etagOf(tenant) };
+      const responses = await Promise.all(Array.from({ length: 20 }, () => patch(tenant, 'same', headers)));
+      const [first] = responses;
+      for (const response of responses) {
+        assert.equal(response.status, 200);
+        assert.equal(response.text, first?.text);
+        assert.equal(response.headers.etag, first?.headers.etag);
+      }
+      assert.equal((await revisionsOf(tenant)).length, 1);
+    });
+
+    it('200: reads meanwhile see whole states, each text with its own tag', async () => {
+      const tenant = await fresh();
+      const seen = new Map<string, string>();
+      const look = async () => {
+        const { headers, text } = await get(tenant);
+        const tag = headers.etag ?? assert.fail('no ETag');
+        assert.equal(seen.get(tag) ?? text, text);
+        seen.set(tag, text);
+      };
+      const edits = Array.from({ length: 20 }, (_, at) => patch(tenant, `${'w '.repeat(at)}end`));
+      await Promise.all([...edits, ...Array.from({ length: 60 }, look)]);
+      for (const text of seen.values()) {
+        const { content, word_count } = JSON.parse(text).data;
+        assert.equal(word_count, content.split(' ').length);
+      }
+    });
+  });
+
+  /** Last, because every export after them carries them. */
+  describe('the longest texts', () => {
+    it('200: exactly 100,000 characters', async () => {
+      const content = 'abcd '.repeat(20_000);
+      const response = await patch(await fresh(), content);
+      assert.equal(response.status, 200);
+      assert.equal(response.body.data.content, content);
+      assert.equal(response.body.data.word_count, 20_000);
+    });
+
+    it('200: exactly 100,000 UTF-16 units in characters outside the BMP', async () => {
+      const content = '😀'.repeat(50_000);
+      assert.equal((await patch(await fresh(), content)).body.data.content, content);
+    });
+
+    it('200: exactly 100,000 units as escapes of six bytes each', async () => {
+      const response = await patchRaw(await fresh(), `{"content":"${'\\u4e2d'.repeat(100_000)}"}`);
+      assert.equal(response.status, 200);
+      assert.equal(response.body.data.content, '中'.repeat(100_000));
+    });
+  });
+});
+
+const swapCase = (text: string): string =>
+  text.replaceAll(/[a-z]/gi, (letter) => (letter < 'a' ? letter.toLowerCase() : letter.toUpperCase()));

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { readExamples } from '../../src/http/openapi/examples.ts';
+import { openapiFile, validatorOf } from '../support/openapi-check.ts';
+import { recordExamples } from '../support/record-examples.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is looked into freely
+type Json = any;
+const document: Json = JSON.parse(readFileSync(openapiFile, 'utf8'));
+const operations: Json[] = Object.values<object>(document.paths).flatMap((methods) => Object.values(methods));
+
+describe('examples of the OpenAPI document', () => {
+  it('are what a service with the starter records answers (`npm run openapi` records them)', async () => {
+    assert.deepEqual(await recordExamples(document), await readExamples());
+  });
+
+  it('stand in every operation that answers with JSON, and with every body and path', () => {
+    for (const { operationId, parameters = [], requestBody, responses } of operations) {
+      const [, success] = Object.entries<Json>(responses).find(([status]) => status < '300') ?? [];
+      const response = success?.content?.['application/json'];
+      if (response !== undefined) assert.notEqual(response.example, undefined, `${operationId}: its answer`);
+      for (const [type, content] of Object.entries<Json>(requestBody?.content ?? {}))
+        assert.notEqual(content.example, undefined, `${operationId}: its body, ${type}`);
+      for (const { name, required, example } of parameters)
+        if (required) assert.notEqual(example, undefined, `${operationId}: ${name}`);
+    }
+  });
+
+  it('fit the schemas they stand beside', () => {
+    let count = 0;
+    const check = (at: string, { schema, example }: Json): void => {
+      if (example === undefined) return;
+      const validator = validatorOf(schema);
+      assert.ok(validator.Check(example), `${at}: ${JSON.stringify(validator.Errors(example)[0])}`);
+      count += 1;
+    };
+    for (const { operationId, parameters = [], requestBody, responses } of operations) {
+      for (const parameter of parameters) check(`${operationId}: ${parameter.name}`, parameter);
+      for (const content of Object.values<Json>(requestBody?.content ?? {})) check(`${operationId}: body`, content);
+      for (const [status, { content = {} }] of Object.entries<Json>(responses))
+        for (const one of Object.values<Json>(content)) check(`${operationId}: ${status}`, one);
+    }
+    assert.ok(count > 10);
+  });
+
+  it('hold no secret', () => {
+    assert.doesNotMatch(JSON.stringify(operations), /\b(?:app|dataset|writer|admin)-[\w-]{20,}/);
+  });
+});

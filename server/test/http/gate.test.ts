@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { Connections } from '../../src/http/front/connections.ts';
+import { Gate } from '../../src/http/front/gate.ts';
+import { Metrics } from '../../src/http/observe/metrics.ts';
+import { makeWorld, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+/** A request of which the last byte is kept back, so that it is worked on until that is sent. */
+async function hold(
+  port: number,
+  path: string,
+  key: string,
+  body: string,
+): Promise<{ socket: Socket; release(): Promise<string> }> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  const head = `PATCH ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+  socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
+  return {
+    socket,
+    release: async () => {
+      socket.write(body.slice(-1));
+      const [response] = (await once(socket, 'data')) as [Buffer];
+      socket.destroy();
+      return response.toString();
+    },
+  };
+}
+
+onEveryEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
+  let service: Service;
+  const { one, admin, records } = makeWorld();
+  const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+  const body = JSON.stringify({ content: 'a text that comes late' });
+  before(async () => {
+    service = await startService(engine, { IN_FLIGHT_MAX: '2' });
+    await service.load([...records, message(one.ids.conversation, 1)]);
+  });
+  after(async () => service?.close());
+
+  /** Until the service has taken up what was sent. */
+  const inFlight = async (count: number) => {
+    for (;;) {
+      const { text } = await service.request('GET', '/metrics', { key: admin });
+      // The one that asks is in flight too.
+      if (text.includes(`backscroll_http_requests_in_flight ${count + 1}\n`)) return;
+      await sleep(5);
+    }
+  };
+
+  it('503 with Retry-After for any route, known or not; 200 again once there is room', async () => {
+    const held = [await hold(service.port, one.chunkPath, one.keys.knowledge, body)];
+    held.push(await hold(service.port, one.chunkPath, one.keys.knowledge, body));
+    await inFlight(2);
+    const refused = [
+      service.request('GET', page, { key: one.keys.app, headers: { 'x-request-id': 'mine' } }),
+      service.request('GET', page),
+      service.request('HEAD', page, { key: one.keys.app }),
+      service.request('GET', '/v1/nowhere'),
+      service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content: 'never written' } }),
+      service.request('PATCH', one.chunkPath, { headers: { connection: 'close' }, body: { content: 'never written' } }),
+      service.request('POST', '/admin/records', { key: admin, body: 'x'.repeat(3_000_000) }),
+    ];
+    for (const { status, headers, text } of await Promise.all(refused)) {
+      assert.deepEqual([status, headers['retry-after']], [503, '1']);
+      assert.ok(headers['x-request-id']);
+      if (text !== '') assert.equal(JSON.parse(text).code, 'service_unavailable');
+    }
+    assert.equal((await refused[0])?.headers['x-request-id'], 'mine');
+    for (const path of ['/health/live', '/health/ready'])
+      assert.equal((await service.request('GET', path)).status, 200);
+    for (const { release } of held) assert.match(await release(), /^HTTP\/1\.1 200 /);
+    await inFlight(0);
+    assert.equal((await service.request('GET', page, { key: one.keys.app })).status, 200);
+    const { body: chunk } = await service.request('GET', one.chunkPath, { key: one.keys.knowledge });
+    assert.equal(chunk.data.content, 'a text that comes late');
+  });
+
+  it('a client that leaves makes room', async () => {
+    const held = [await hold(service.port, one.chunkPath, one.keys.knowledge, body)];
+    held.push(await hold(service.port, one.chunkPath, one.keys.knowledge, body));
+    await inFlight(2);
+    for (const { socket } of held) socket.destroy();
+    await inFlight(0);
+    assert.equal((await service.request('GET', page, { key: one.keys.app })).status, 200);
+  });
+
+  it('is told in one line a second, and counted', async () => {
+    const told = () => service.logs.filter((line) => line.includes('overloaded: requests were refused'));
+    const refused = () => told().reduce((sum, line) => sum + JSON.parse(line).refused, 0);
+    for (let waits = 0; refused() < 7 && waits < 200; waits += 1) await sleep(20);
+    assert.equal(refused(), 7);
+    assert.ok(told().length <= 2, told().join(''));
+    const { text } = await service.request('GET', '/metrics', { key: admin });
+    assert.match(text, /backscroll_http_requests_total\{method="GET",route="refused",status="503"\} 3\n/);
+  });
+});
+
+describe('a turn of the event loop', () => {
+  it('200 for what waits in line for a while, 503 for what would wait for too long', async (t) => {
+    let now = 0;
+    // What each request takes of the loop's time.
+    let takes = 6;
+    const next = (_request: IncomingMessage, response: ServerResponse) => {
+      now += takes;
+      response.end();
+    };
+    const logger = pino({ level: 'silent' });
+    const gate = new Gate(next, { in_flight_max: 100, metrics: new Metrics(Date.now), logger, now: () => now });
+    const server = createServer(gate.handle).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => void server.close());
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (bytes) => {
+      text += bytes;
+    });
+    /** The statuses of so many that come up in one turn. */
+    const send = async (count: number): Promise<string[]> => {
+      text = '';
+      socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n'.repeat(count));
+      const statuses = () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? '');
+      while (statuses().length < count) await sleep(5);
+      return statuses();
+    };
+    // Four at once, 24 ms; then in line for as long as lineMillisMax: 42 times 6 ms.
+    assert.deepEqual(await send(60), [...Array(46).fill('200'), ...Array(14).fill('503')]);
+    assert.deepEqual(await send(40), Array(40).fill('200'));
+    // Where few take long, it is not the crowd.
+    takes = 1_000;
+    assert.deepEqual(await send(2), ['200', '200']);
+    socket.destroy();
+  });
+});
+
+describe('requests that a client sends without waiting for answers', () => {
+  it('are answered in their order, also where some wait in line and others never do', async (t) => {
+    let now = 0;
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => void server.close().closeAllConnections());
+    const connections = new Connections(server, (request, response) => {
+      now += 25;
+      setImmediate(() => response.end(`${request.url}\n`));
+    });
+    const logger = pino({ level: 'silent' });
+    const options = { in_flight_max: 100, metrics: new Metrics(Date.now), logger, now: () => now };
+    server.on('request', new Gate(connections.handle, options).handle);
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (bytes) => {
+      text += bytes;
+    });
+    const paths = ['/1', '/2', '/3', '/health/live', '/4'];
+    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`).join(''));
+    const answered = () => [...text.matchAll(/(?<=\r\n)\/[\w/]+/g)].map(([path]) => path);
+    for (let waits = 0; answered().length < paths.length && waits < 400; waits += 1) await sleep(5);
+    assert.deepEqual(answered(), paths);
+  });
+});
+
+describe('readers that take nothing', () => {
+  it('are cut off from the slowest on before their answers fill the memory, and others are served', async (t) => {
+    const { one, records } = makeWorld();
+    const service = await startService('sqlite');
+    t.after(() => service.close());
+    // 48 MB a page: six of them are more than may wait.
+    const response = 'x'.repeat(3_900_000);
+    await service.load(records);
+    for (let n = 0; n < 12; n += 1) await service.load([message(one.ids.conversation, n, { answer: response })]);
+    const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+    const readers: Socket[] = [];
+    for (let reader = 0; reader < 9; reader += 1) {
+      const socket = connect(service.port, '127.0.0.1').pause();
+      readers.push(socket);
+      socket.on('error', () => undefined);
+      socket.write(`GET ${page} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${one.keys.app}\r\n\r\n`);
+      await once(socket, 'readable');
+    }
+    const small = await service.request('GET', `${page}&limit=1`, { key: one.keys.app });
+    assert.equal(small.status, 200);
+    const aborted = () => service.logs.filter((line) => line.includes('"aborted":true')).length;
+    for (let waits = 0; aborted() < 4 && waits < 500; waits += 1) await sleep(10);
+    assert.equal(aborted(), 4);
+    // Those that came last still get all of it.
+    const last = readers.at(-1) as Socket;
+    let bytes = 0;
+    last.on('data', (chunk) => {
+      bytes += chunk.length;
+    });
+    last.resume();
+    for (let waits = 0; bytes < 46_000_000 && waits < 500; waits += 1) await sleep(10);
+    assert.ok(bytes > 46_000_000, String(bytes));
+    for (const socket of readers) socket.destroy();
+  });
+});

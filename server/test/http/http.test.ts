@@ -1,0 +1,971 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { METHODS } from 'node:http';
+import net from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { makeWorld, message, newDatabaseUrl, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+type Raw = { status: number; headers: Record<string, string>; body: string };
+
+// CONNECT and QUERY have tests of their own.
+const plainMethods = METHODS.filter((method) => !['HEAD', 'CONNECT', 'QUERY'].includes(method));
+const crlf = '\r\n';
+const chunkRoute = '/v1/datasets/:d/documents/:o/segments/:s/child_chunks/:c';
+const modelPath = '/v1/workspaces/current/models/model-types/llm';
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const internals = /\bat [\w.]+ \(|node_modules|node:|\.[jt]s\b|FST_|HPE_|ERR_|SQLITE|sqlite|fastify|stack|\/work\//i;
+
+/** Reads the answers out of what came over a socket; `heads` are the places of answers to HEAD. */
+function parse(bytes: Buffer, heads: readonly number[] = []): Raw[] {
+  const responses: Raw[] = [];
+  let rest = bytes.toString('latin1');
+  while (rest !== '') {
+    const end = rest.indexOf(crlf + crlf);
+    assert.ok(end > 0, `no whole answer: ${rest.slice(0, 200)}`);
+    const [first = '', ...lines] = rest.slice(0, end).split(crlf);
+    const status = /^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1];
+    assert.ok(status, `no status line: ${first}`);
+    const headers: Record<string, string> = {};
+    for (const line of lines) {
+      const [, name = '', value = ''] = /^([\w-]+): *(.*)$/.exec(line) ?? assert.fail(`no header line: ${line}`);
+      assert.equal(headers[name.toLowerCase()], undefined, `${name} is repeated`);
+      headers[name.toLowerCase()] = value;
+    }
+    rest = rest.slice(end + 4);
+    let body = '';
+    if (!heads.includes(responses.length) && status !== '304' && !status.startsWith('1')) {
+      if (headers['transfer-encoding'] === 'chunked') {
+        for (;;) {
+          const [line = '', size = ''] = /^([0-9a-f]+)\r\n/i.exec(rest) ?? assert.fail('no chunk size');
+          const length = Number.parseInt(size, 16);
+          body += rest.slice(line.length, line.length + length);
+          rest = rest.slice(line.length + length + 2);
+          if (length === 0) break;
+        }
+      } else {
+        const length = Number(headers['content-length'] ?? assert.fail('an answer without a length'));
+        assert.ok(rest.length >= length, 'the answer is cut');
+        body = rest.slice(0, length);
+        rest = rest.slice(length);
+      }
+    }
+    responses.push({ status: Number(status), headers, body: Buffer.from(body, 'latin1').toString() });
+  }
+  return responses;
+}
+
+/** Sends pieces one after another and takes what comes until the service closes. */
+async function exchange(port: number, pieces: (string | Buffer)[], seconds = 5): Promise<Buffer> {
+  const socket = net.connect(port, '127.0.0.1');
+  socket.setNoDelay(true);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => {});
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  await once(socket, 'connect');
+  for (const [index, piece] of pieces.entries()) {
+    if (index > 0) await wait(60);
+    if (!socket.destroyed) socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
+  }
+  const late = wait(seconds * 1000, 'late', { ref: false });
+  if ((await Promise.race([closed, late])) === 'late') {
+    socket.destroy();
+    assert.fail(`the service did not close; it said: ${Buffer.concat(chunks).toString().slice(0, 300)}`);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The error envelope, whole, and nothing of our insides. */
+function assertError(response: Raw | undefined, status: number, code: string): void {
+  assert.ok(response, 'no answer');
+  assert.equal(response.status, status, response.body);
+  assert.match(response.headers['content-type'] ?? '', /^application\/json\b/);
+  assert.ok(response.headers['x-request-id'], 'no X-Request-Id');
+  const body = JSON.parse(response.body);
+  assert.deepEqual(Object.keys(body).sort(), ['code', 'message', 'status']);
+  assert.equal(body.status, status);
+  assert.equal(body.code, code);
+  assert.equal(typeof body.message, 'string');
+  assert.notEqual(body.message, '');
+  assert.doesNotMatch(body.message, internals);
+  assert.equal('www-authenticate' in response.headers, status === 401);
+  assert.equal('allow' in response.headers, status === 405);
+  assert.equal('retry-after' in response.headers, status === 429 || status === 503);
+  assert.deepEqual(
+    Object.keys(response.headers).filter((name) => name.startsWith('access-control')),
+    [],
+  );
+}
+
+onEveryEngine('HTTP', (engine) => {
+  let service: Service;
+  const { one, admin, records } = makeWorld();
+  const pagePath = `/v1/messages?conversation_id=${one.ids.conversation}`;
+
+  before(async () => {
+    service = await startService(engine);
+    await service.load([...records, message(one.ids.conversation, 1), message(one.ids.conversation, 2)]);
+  });
+  after(() => service.close());
+
+  const host = () => `Host: 127.0.0.1:${service.port}${crlf}`;
+  const head = (line: string, ...headers: string[]) =>
+    `${line}${crlf}${host()}${headers.map((header) => header + crlf).join('')}${crlf}`;
+  const closing = (line: string, ...headers: string[]) => head(line, ...headers, 'Connection: close');
+  const raw = async (...pieces: (string | Buffer)[]) => parse(await exchange(service.port, pieces));
+  const first = async (...pieces: (string | Buffer)[]) => (await raw(...pieces))[0];
+  const bearer = (key: string) => `Authorization: Bearer ${key}`;
+  const json = 'Content-Type: application/json';
+
+  const gets = [
+    { path: pagePath, key: one.keys.app },
+    { path: one.chunkPath, key: one.keys.knowledge },
+    { path: modelPath, key: one.keys.knowledge },
+    { path: '/admin/records', key: admin },
+    { path: '/metrics', key: admin },
+    { path: '/health/live' },
+    { path: '/health/ready' },
+    { path: '/openapi.json' },
+    { path: '/docs' },
+  ];
+  const tables = [
+    { path: '/v1/messages', allow: 'GET, HEAD' },
+    { path: one.chunkPath, allow: 'GET, HEAD, PATCH' },
+    { path: modelPath, allow: 'GET, HEAD' },
+    { path: '/admin/records', allow: 'GET, HEAD, POST' },
+    { path: '/metrics', allow: 'GET, HEAD' },
+    { path: '/health/live', allow: 'GET, HEAD' },
+    { path: '/health/ready', allow: 'GET, HEAD' },
+    { path: '/openapi.json', allow: 'GET, HEAD' },
+    { path: '/docs', allow: 'GET, HEAD' },
+  ];
+
+  describe('unknown routes', () => {
+    const unknown = [
+      '/',
+      '/v1',
+      '/v1/',
+      '/v2/messages',
+      '/messages',
+      '/V1/messages',
+      '/v1/Messages',
+      '/v1/messages/x',
+      '/v1/messages;x=1',
+      '/v1/messages.json',
+      '/health',
+      '/admin',
+      '/favicon.ico',
+      '/docs/../package.json',
+      '/docs/..%2f..%2fpackage.json',
+      '/docs/index.html.map',
+      '/%00',
+      '/%2e%2e/%2e%2e/etc/passwd',
+      one.chunkPath.replace(/\/[^/]+$/, ''),
+    ];
+    for (const path of unknown) {
+      it(`404 not_found: ${path.slice(0, 60)}, without and with a key`, async () => {
+        for (const auth of [[], [bearer(admin)], ['Authorization: nonsense']]) {
+          assertError(await first(closing(`GET ${path} HTTP/1.1`, ...auth)), 404, 'not_found');
+        }
+      });
+    }
+
+    it('404 not_found: any method on an unknown route', async () => {
+      for (const method of plainMethods) {
+        const response = await first(closing(`${method} /nowhere HTTP/1.1`));
+        assert.equal(response?.status, 404, `${method}: ${response?.body}`);
+        assertError(response, 404, 'not_found');
+      }
+    });
+
+    it('404 not_found: POST with a body of any type on an unknown route', async () => {
+      for (const type of ['application/json', 'text/plain', 'multipart/form-data', 'nonsense']) {
+        const request = closing('POST /nowhere HTTP/1.1', `Content-Type: ${type}`, 'Content-Length: 5');
+        assertError(await first(`${request}{"a":`), 404, 'not_found');
+      }
+    });
+
+    it('404 not_found: trailing and double slashes', async () => {
+      const paths = gets.flatMap(({ path, key }) => {
+        const [bare = '', query = ''] = path.split('?');
+        const more = query && `?${query}`;
+        return [`${bare}/${more}`, `/${bare}${more}`, `${bare.replace(/\/(?=[^/]+$)/, '//')}${more}`].map((odd) => ({
+          odd,
+          key,
+        }));
+      });
+      for (const { odd, key } of paths) {
+        const response = await first(closing(`GET ${odd} HTTP/1.1`, ...(key ? [bearer(key)] : [])));
+        assert.equal(response?.status, 404, `${odd}: ${response?.status}`);
+        assertError(response, 404, 'not_found');
+      }
+    });
+
+    it('404 not_found: an empty part of a path names no route', async () => {
+      for (const id of Object.values(one.ids)) {
+        const path = one.chunkPath.replace(id, '');
+        if (path === one.chunkPath) continue;
+        const response = await first(closing(`GET ${path} HTTP/1.1`, bearer(one.keys.knowledge)));
+        assertError(response, 404, 'not_found');
+        assertError(await first(closing(`GET ${path} HTTP/1.1`)), 404, 'not_found');
+      }
+      const models = modelPath.replace('llm', '');
+      assertError(await first(closing(`GET ${models} HTTP/1.1`, bearer(one.keys.app))), 404, 'not_found');
+      assertError(await first(closing(`GET ${models} HTTP/1.1`)), 404, 'not_found');
+    });
+  });
+
+  describe('wrong methods', () => {
+    for (const { path, allow } of tables) {
+      it(`405 method_not_allowed: ${path.replace(one.chunkPath, chunkRoute)} takes ${allow}`, async () => {
+        for (const method of plainMethods) {
+          if (allow.split(', ').includes(method)) continue;
+          for (const odd of method === 'PUT' ? [path, `${path}?a=b`] : [path]) {
+            const response = await first(closing(`${method} ${odd} HTTP/1.1`));
+            assert.equal(response?.status, 405, `${method}: ${response?.body}`);
+            assertError(response, 405, 'method_not_allowed');
+            assert.deepEqual(response.headers.allow?.split(/ *, */).sort(), allow.split(', '), method);
+          }
+        }
+      });
+    }
+
+    it('405 method_not_allowed: comes before the key and before the body', async () => {
+      const request = closing('PUT /v1/messages HTTP/1.1', bearer('nonsense'), json, 'Content-Length: 3');
+      assertError(await first(`${request}{{{`), 405, 'method_not_allowed');
+    });
+
+    it('405 and 404: QUERY, with and without a content type', async () => {
+      for (const headers of [[], [json], ['Content-Type: text/plain']]) {
+        for (const { path, allow } of tables) {
+          const response = await first(closing(`QUERY ${path} HTTP/1.1`, ...headers));
+          assertError(response, 405, 'method_not_allowed');
+          assert.deepEqual(response?.headers.allow?.split(/ *, */).sort(), allow.split(', '));
+        }
+        assertError(await first(closing('QUERY /nowhere HTTP/1.1', ...headers)), 404, 'not_found');
+      }
+    });
+
+    it('405 method_not_allowed: a preflight gets no CORS headers', async () => {
+      const preflight = ['Origin: https://example.com', 'Access-Control-Request-Method: GET'];
+      const response = await first(
+        closing('OPTIONS /v1/messages HTTP/1.1', ...preflight, 'Access-Control-Request-Headers: authorization'),
+      );
+      assertError(response, 405, 'method_not_allowed');
+    });
+
+    it('400 bad_request: a method that HTTP does not know', async () => {
+      for (const method of ['FOO', 'get', 'GETT', '{}']) {
+        assertError(await first(closing(`${method} /v1/messages HTTP/1.1`)), 400, 'bad_request');
+      }
+    });
+
+    it('4xx: CONNECT is refused in the envelope and the connection closes', async () => {
+      for (const target of ['example.com:443', '127.0.0.1:22', '/v1/messages']) {
+        const responses = await raw(head(`CONNECT ${target} HTTP/1.1`));
+        assert.equal(responses.length, 1);
+        const { status } = responses[0] ?? assert.fail();
+        assert.ok(status === 405 || status === 400, `${target}: ${status}`);
+        assertError(responses[0], status, status === 405 ? 'method_not_allowed' : 'bad_request');
+      }
+    });
+
+    it('4xx: OPTIONS * is answered in the envelope', async () => {
+      const response = await first(closing('OPTIONS * HTTP/1.1'));
+      assert.ok(response && [400, 404, 405].includes(response.status), `${response?.status}`);
+      assertError(
+        response,
+        response.status,
+        { 400: 'bad_request', 404: 'not_found', 405: 'method_not_allowed' }[response.status] ?? '',
+      );
+    });
+  });
+
+  describe('what the HTTP parser refuses', () => {
+    const garbage: Record<string, () => (string | Buffer)[]> = {
+      'no request line': () => ['hello\r\n\r\n'],
+      'a version of another kind': () => [closing('GET /health/live HTTQ/1.1')],
+      'a version that does not exist': () => [closing('GET /health/live HTTP/9.9')],
+      'a space in the target': () => [closing('GET /health /live HTTP/1.1')],
+      'a NUL in the path': () => [closing('GET /health/li\0ve HTTP/1.1')],
+      'a NUL in a header': () => [closing('GET /health/live HTTP/1.1', 'X-A: a\0b')],
+      'a header without a colon': () => [closing('GET /health/live HTTP/1.1', 'nonsense')],
+      'a space before the colon': () => [closing('GET /health/live HTTP/1.1', 'X-A : b')],
+      'a bare CR in a header': () => [closing('GET /health/live HTTP/1.1', 'X-A: a\rb')],
+      'a TLS hello': () => [Buffer.from('16030100c8010000c403035f5e', 'hex'), Buffer.alloc(200, 7)],
+      'an HTTP/2 preface': () => ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+      'random bytes': () => [Buffer.from(Array.from({ length: 300 }, (_, index) => (index * 73 + 5) % 256))],
+      'zero bytes': () => [Buffer.alloc(64)],
+      'a negative Content-Length': () => [closing('GET /health/live HTTP/1.1', 'Content-Length: -1')],
+      'a garbled Content-Length': () => [closing('GET /health/live HTTP/1.1', 'Content-Length: 5x')],
+      'a Content-Length beyond all numbers': () => [
+        closing('GET /health/live HTTP/1.1', 'Content-Length: 99999999999999999999999'),
+      ],
+      'two Content-Lengths': () => [
+        `${closing('GET /health/live HTTP/1.1', 'Content-Length: 1', 'Content-Length: 2')}ab`,
+      ],
+      'Content-Length and Transfer-Encoding': () => [
+        `${closing('POST /admin/records HTTP/1.1', 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+      ],
+      'an unknown Transfer-Encoding': () => [
+        `${closing('POST /admin/records HTTP/1.1', 'Transfer-Encoding: chunked, nonsense')}0\r\n\r\n`,
+      ],
+    };
+    for (const [name, pieces] of Object.entries(garbage)) {
+      it(`400 bad_request: ${name}`, async () => {
+        const responses = await raw(...pieces());
+        assert.equal(responses.length, 1);
+        assertError(responses[0], 400, 'bad_request');
+        assert.match(responses[0]?.headers['x-request-id'] ?? '', uuidPattern);
+      });
+    }
+
+    it('400 bad_request: chunks that are none', async () => {
+      for (const chunk of ['zz\r\nab\r\n0\r\n\r\n', '-1\r\nab\r\n', 'fffffffffffffffff\r\nab', '2\r\nabXX0\r\n\r\n']) {
+        const headers = [bearer(one.keys.knowledge), json, 'Transfer-Encoding: chunked'];
+        const responses = await raw(head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers) + chunk);
+        assert.equal(responses.length, 1, chunk);
+        assertError(responses[0], 400, 'bad_request');
+      }
+      for (const chunk of ['zz\r\nab\r\n0\r\n\r\n', '2\r\n{}XX0\r\n\r\n']) {
+        const headers = [bearer(admin), 'Content-Type: application/x-ndjson', 'Transfer-Encoding: chunked'];
+        assertError(await first(head('POST /admin/records HTTP/1.1', ...headers) + chunk), 400, 'bad_request');
+      }
+    });
+
+    it('431 headers_too_large: headers and request lines beyond the limit', async () => {
+      for (const kilobytes of [20, 200]) {
+        const long = 'a'.repeat(kilobytes * 1024);
+        assertError(await first(closing('GET /health/live HTTP/1.1', `X-A: ${long}`)), 431, 'headers_too_large');
+        assertError(await first(closing(`GET /v1/messages?user=${long} HTTP/1.1`)), 431, 'headers_too_large');
+        assertError(await first(closing(`GET /${long} HTTP/1.1`)), 431, 'headers_too_large');
+      }
+    });
+
+    it('431 headers_too_large: very many small headers', async () => {
+      const many = Array.from({ length: 3000 }, (_, index) => `X-${index}: ${index}`);
+      assertError(await first(closing('GET /health/live HTTP/1.1', ...many)), 431, 'headers_too_large');
+    });
+
+    it('400 bad_request: an HTTP/1.1 request without Host', async () => {
+      for (const path of ['/health/live', '/nowhere', '/v1/messages']) {
+        const response = await first(`GET ${path} HTTP/1.1${crlf}Connection: close${crlf}${crlf}`);
+        assertError(response, 400, 'bad_request');
+      }
+    });
+
+    it('400 bad_request: two Host headers (RFC 9112, 3.2)', async () => {
+      assertError(await first(closing('GET /health/live HTTP/1.1', 'Host: other.example')), 400, 'bad_request');
+    });
+
+    it('the service still answers after all that', async () => {
+      await exchange(service.port, ['\0\0\0\0']);
+      assert.equal((await service.request('GET', '/health/live')).status, 200);
+    });
+  });
+
+  describe('odd but valid requests', () => {
+    it('200: HTTP/1.0, without Host too, and then the connection closes', async () => {
+      assert.equal((await first(`GET /health/live HTTP/1.0${crlf}${crlf}`))?.status, 200);
+      assert.equal((await first(head('GET /health/live HTTP/1.0')))?.status, 200);
+      assertError(await first(`GET /nowhere HTTP/1.0${crlf}${crlf}`), 404, 'not_found');
+    });
+
+    it('200: an absolute-form target', async () => {
+      for (const origin of [`http://127.0.0.1:${service.port}`, 'http://other.example', 'HTTP://x.example:80']) {
+        assert.equal((await first(closing(`GET ${origin}/health/live HTTP/1.1`)))?.status, 200, origin);
+        const page = await first(closing(`GET ${origin}${pagePath} HTTP/1.1`, bearer(one.keys.app)));
+        assert.equal(page?.status, 200);
+        assert.equal(JSON.parse(page.body).data.length, 2);
+      }
+      assertError(await first(closing('GET http://other.example HTTP/1.1')), 404, 'not_found');
+      assertError(await first(closing('GET http://other.example?a=b HTTP/1.1')), 404, 'not_found');
+      assertError(await first(closing('PUT http://other.example/v1/messages HTTP/1.1')), 405, 'method_not_allowed');
+    });
+
+    it('200: a request that comes in small pieces', async () => {
+      const text = closing(`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app));
+      const third = Math.ceil(text.length / 3);
+      const response = await first(text.slice(0, third), text.slice(third, 2 * third), text.slice(2 * third));
+      assert.equal(response?.status, 200);
+    });
+
+    it('200: empty lines before the request line', async () => {
+      assert.equal((await first(`${crlf}${crlf}${closing('GET /health/live HTTP/1.1')}`))?.status, 200);
+    });
+
+    it('200: an Expect of an unknown kind is no reason to refuse', async () => {
+      const response = await first(closing('GET /health/live HTTP/1.1', 'Expect: tea'));
+      assert.equal(response?.status, 200, `${response?.body}`);
+      assertError(await first(closing('GET /nowhere HTTP/1.1', 'Expect: tea')), 404, 'not_found');
+      assertError(await first(closing('GET /v1/messages HTTP/1.1', 'Expect: tea')), 401, 'unauthorized');
+    });
+
+    it('200: Expect: 100-continue is continued', async () => {
+      const body = JSON.stringify({ content: 'sent after 100' });
+      const headers = [bearer(one.keys.knowledge), json, `Content-Length: ${body.length}`, 'Expect: 100-continue'];
+      const responses = await raw(closing(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers), body);
+      assert.deepEqual(
+        responses.map(({ status }) => status),
+        [100, 200],
+      );
+      assert.equal(JSON.parse(responses[1]?.body ?? '').data.content, 'sent after 100');
+    });
+
+    it('401: Expect: 100-continue with a bad key is answered without the body', async () => {
+      const headers = [bearer('app-nonsense'), json, 'Content-Length: 500000', 'Expect: 100-continue'];
+      const socket = net.connect(service.port, '127.0.0.1');
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.write(closing(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers));
+      for (let tries = 0; tries < 100 && !text.includes('"unauthorized"'); tries += 1) await wait(20);
+      socket.destroy();
+      assert.match(text, /HTTP\/1\.1 401 /);
+      assert.match(text, /"unauthorized"/);
+    });
+
+    it('200: GET with a body, of whatever type', async () => {
+      for (const { path, key } of gets) {
+        for (const type of [[json], ['Content-Type: text/plain'], ['Content-Type: nonsense'], []]) {
+          const auth = key ? [bearer(key)] : [];
+          const response = await first(`${closing(`GET ${path} HTTP/1.1`, ...auth, ...type, 'Content-Length: 4')}{"a"`);
+          assert.equal(response?.status, 200, `${path} ${type}: ${response?.body}`);
+        }
+      }
+    });
+
+    it('200: GET with Content-Type: application/json and no body', async () => {
+      for (const { path, key } of gets) {
+        const response = await service.request('GET', path, { key, headers: { 'content-type': 'application/json' } });
+        assert.equal(response.status, 200, path);
+      }
+    });
+
+    it('200: pipelined requests are answered in their order', async () => {
+      const lines = ['/health/live', pagePath, '/nowhere', '/health/ready', modelPath, '/health/live'];
+      const text = lines.map((path, index) =>
+        head(`GET ${path} HTTP/1.1`, `X-Request-Id: n${index}`, bearer(one.keys.app)),
+      );
+      const responses = await raw(text.join('') + closing('GET /health/live HTTP/1.1', 'X-Request-Id: last'));
+      assert.deepEqual(
+        responses.map(({ status, headers }) => `${status} ${headers['x-request-id']}`),
+        ['200 n0', '200 n1', '404 n2', '200 n3', '200 n4', '200 n5', '200 last'],
+      );
+    });
+
+    it('200: requests with Expect: 100-continue among others are continued when it is their turn', async () => {
+      const body = JSON.stringify({ content: 'continued' });
+      const headers = [bearer(one.keys.knowledge), json, 'Expect: 100-continue', `Content-Length: ${body.length}`];
+      const text = [
+        head(`GET ${pagePath} HTTP/1.1`, 'X-Request-Id: n0', bearer(one.keys.app)),
+        head(`GET ${pagePath} HTTP/1.1`, 'X-Request-Id: n1', 'Expect: 100-continue', bearer(one.keys.app)),
+        head(`PATCH ${one.chunkPath} HTTP/1.1`, 'X-Request-Id: n2', ...headers) + body,
+        closing('GET /health/live HTTP/1.1', 'X-Request-Id: last'),
+      ];
+      const responses = await raw(text.join(''));
+      assert.deepEqual(
+        responses.map(({ status, headers }) => `${status} ${headers['x-request-id'] ?? ''}`),
+        ['200 n0', '100 ', '200 n1', '100 ', '200 n2', '200 last'],
+      );
+    });
+
+    it('200: a request that asks for an upgrade is the last one answered', async () => {
+      const upgrade = [
+        'X-Request-Id: n0',
+        'Connection: Upgrade, HTTP2-Settings',
+        'Upgrade: h2c',
+        'HTTP2-Settings: AAMAAABk',
+      ];
+      const responses = await raw(head('GET /health/live HTTP/1.1', ...upgrade) + head('GET /health/live HTTP/1.1'));
+      assert.deepEqual(
+        responses.map(({ status, headers }) => `${status} ${headers['x-request-id']} ${headers.connection}`),
+        ['200 n0 close'],
+      );
+    });
+
+    it('400 bad_request: a body that is no JSON is no reason to close the connection', async () => {
+      const headers = [bearer(one.keys.knowledge), json, 'Content-Length: 3'];
+      const patch = `${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}{{{`;
+      const responses = await raw(patch + patch + closing('GET /health/live HTTP/1.1'));
+      assert.deepEqual(
+        responses.map(({ status }) => status),
+        [400, 400, 200],
+      );
+    });
+
+    it('405: CONNECT behind another request waits for its answer', async () => {
+      const body = JSON.stringify({ content: `then CONNECT ${Date.now()}` });
+      const headers = [bearer(one.keys.knowledge), json, `Content-Length: ${body.length}`];
+      const responses = await raw(
+        `${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}${body}${head('CONNECT x:1 HTTP/1.1')}`,
+      );
+      assert.deepEqual(
+        responses.map(({ status }) => status),
+        [200, 405],
+      );
+    });
+
+    it('a CONNECT that is reset harms nothing', async () => {
+      const uncaught: Error[] = [];
+      const note = (error: Error) => void uncaught.push(error);
+      process.on('uncaughtExceptionMonitor', note);
+      for (let times = 0; times < 20; times += 1) {
+        const socket = net.connect(service.port, '127.0.0.1').on('error', () => {});
+        await once(socket, 'connect');
+        await new Promise((resolve) => socket.write(head('CONNECT x:1 HTTP/1.1'), resolve));
+        // At times before it is answered, at times after.
+        if (times % 2 === 0) await once(socket, 'data');
+        socket.resetAndDestroy();
+        await once(socket, 'close');
+      }
+      await first(closing('GET /health/live HTTP/1.1'));
+      process.off('uncaughtExceptionMonitor', note);
+      assert.deepEqual(uncaught, [], 'it would have ended the process');
+    });
+
+    it('200: pipelined edits are done in their order, and each sees the one before', async () => {
+      const edits = Array.from({ length: 20 }, (_, n) => JSON.stringify({ content: `in line ${n}` }));
+      const headers = [bearer(one.keys.knowledge), json];
+      const requests = edits.map(
+        (body) =>
+          `${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers, `Content-Length: ${body.length}`)}${body}` +
+          head(`GET ${one.chunkPath} HTTP/1.1`, bearer(one.keys.knowledge)),
+      );
+      const responses = await raw(requests.join('') + closing('GET /health/live HTTP/1.1'));
+      const texts = responses.slice(0, -1).map(({ body }) => JSON.parse(body).data.content);
+      assert.deepEqual(
+        texts,
+        edits.flatMap((_, n) => [`in line ${n}`, `in line ${n}`]),
+      );
+    });
+
+    it('400 bad_request: a bad second request on a connection; the first was answered', async () => {
+      const good = head(`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app));
+      const responses = await raw(good, 'nonsense\r\n\r\n');
+      assert.equal(responses.length, 2);
+      assert.equal(responses[0]?.status, 200);
+      assertError(responses[1], 400, 'bad_request');
+    });
+
+    it('400 bad_request: a bad second request that comes along with the first never takes its answer', async () => {
+      for (const path of [pagePath, '/health/live', '/openapi.json']) {
+        const good = head(`GET ${path} HTTP/1.1`, bearer(one.keys.app));
+        const [response, next] = await raw(`${good}nonsense\r\n\r\n`);
+        assert.equal(response?.status, 200, `${path}: ${response?.body}`);
+        if (next !== undefined) assertError(next, 400, 'bad_request');
+      }
+    });
+
+    it('400 bad_request: the first of two was a PATCH; it is answered as what it was', async () => {
+      const body = JSON.stringify({ content: `pipelined ${Date.now()}` });
+      const headers = [bearer(one.keys.knowledge), json, `Content-Length: ${body.length}`];
+      const responses = await raw(`${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}${body}nonsense\r\n\r\n`);
+      await wait(100);
+      const stored = (await service.request('GET', one.chunkPath, { key: one.keys.knowledge })).body.data.content;
+      assert.equal(
+        responses[0]?.status === 200,
+        stored === JSON.parse(body).content,
+        `${responses[0]?.body}: ${stored}`,
+      );
+    });
+
+    it('a connection that is left in the middle of a body harms nothing', async () => {
+      const headers = [bearer(one.keys.knowledge), json, 'Content-Length: 1000'];
+      for (const leave of ['end', 'destroy'] as const) {
+        const socket = net.connect(service.port, '127.0.0.1');
+        socket.on('error', () => {}).resume();
+        socket.write(`${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}{"content":`);
+        await wait(50);
+        socket[leave]();
+        await Promise.race([
+          new Promise((resolve) => socket.once('close', resolve)),
+          wait(2000, undefined, { ref: false }),
+        ]);
+        socket.destroy();
+      }
+      assert.equal((await service.request('GET', one.chunkPath, { key: one.keys.knowledge })).status, 200);
+    });
+  });
+
+  describe('paths', () => {
+    it('400 bad_request: percent-encoding that is none', async () => {
+      for (const bad of ['%', '%z', '%zz', '%4', '%ff', '%c3%28', '%E0%A4%A']) {
+        for (const path of [one.chunkPath.replace(one.ids.chunk, bad), modelPath.replace('llm', bad)]) {
+          for (const key of [one.keys.knowledge, 'nonsense']) {
+            assertError(await first(closing(`GET ${path} HTTP/1.1`, bearer(key))), 400, 'bad_request');
+          }
+        }
+      }
+      const patch = closing(
+        `PATCH ${one.chunkPath}%zz HTTP/1.1`,
+        bearer(one.keys.knowledge),
+        json,
+        'Content-Length: 2',
+      );
+      assertError(await first(`${patch}{}`), 400, 'bad_request');
+    });
+
+    it('4xx: bad percent-encoding in a query is never a fault of ours', async () => {
+      for (const bad of ['%', '%zz', '%ff', '%00']) {
+        for (const query of [`conversation_id=${bad}`, `${pagePath.split('?')[1]}&user=${bad}`]) {
+          const response = await first(closing(`GET /v1/messages?${query} HTTP/1.1`, bearer(one.keys.app)));
+          assert.ok(response?.status === 404 || response?.status === 400, `${query}: ${response?.status}`);
+        }
+      }
+    });
+
+    it('404 and 400: an encoded NUL in a path names nothing', async () => {
+      for (const id of [one.ids.dataset, one.ids.document, one.ids.segment, one.ids.chunk]) {
+        const path = one.chunkPath.replace(id, '%00');
+        assertError(await first(closing(`GET ${path} HTTP/1.1`, bearer(one.keys.knowledge))), 404, 'not_found');
+      }
+      const models = closing(`GET ${modelPath}%00 HTTP/1.1`, bearer(one.keys.app));
+      assertError(await first(models), 400, 'invalid_param');
+    });
+
+    it('404 and 400: path parameters of 3,000 characters and more', async () => {
+      for (const length of [101, 300, 3000, 12_000]) {
+        const long = 'a'.repeat(length);
+        for (const id of [one.ids.dataset, one.ids.document, one.ids.segment, one.ids.chunk]) {
+          const path = one.chunkPath.replace(id, long);
+          assertError(await first(closing(`GET ${path} HTTP/1.1`, bearer(one.keys.knowledge))), 404, 'not_found');
+        }
+        const models = closing(`GET ${modelPath}${long} HTTP/1.1`, bearer(one.keys.app));
+        assertError(await first(models), 400, 'invalid_param');
+        const page = closing(`GET /v1/messages?conversation_id=${long} HTTP/1.1`, bearer(one.keys.app));
+        assertError(await first(page), 404, 'not_found');
+        assertError(await first(closing(`GET /${long} HTTP/1.1`)), 404, 'not_found');
+      }
+    });
+
+    it('404: an encoded slash stays inside its part of the path', async () => {
+      const path = one.chunkPath.replace(`/${one.ids.chunk}`, `%2f${one.ids.chunk}`);
+      assertError(await first(closing(`GET ${path} HTTP/1.1`, bearer(one.keys.knowledge))), 404, 'not_found');
+    });
+
+    it('404: bytes beyond ASCII in a path', async () => {
+      for (const path of ['/h\xc3\xa4lth', '/%F0%9F%98%80', one.chunkPath.replace(one.ids.chunk, '%F0%9F%98%80')]) {
+        const response = await first(closing(`GET ${path} HTTP/1.1`, bearer(one.keys.knowledge)));
+        assert.ok(response?.status === 404 || response?.status === 400, `${path}: ${response?.status}`);
+        assertError(response, response.status, response.status === 404 ? 'not_found' : 'bad_request');
+      }
+    });
+  });
+
+  describe('large bodies', () => {
+    /** Sends the whole body before it reads, as plain clients do. */
+    async function sendThenRead(start: string, pieces: Iterable<Buffer>): Promise<Raw | undefined> {
+      const socket = net.connect(service.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.pause();
+      await once(socket, 'connect');
+      const send = (bytes: string | Buffer) =>
+        new Promise<void>((resolve, reject) => socket.write(bytes, (error) => (error ? reject(error) : resolve())));
+      await send(start);
+      for (const piece of pieces) await send(piece);
+      await wait(50);
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.resume();
+      for (let tries = 0; tries < 250 && !text.includes('}'); tries += 1) await wait(10);
+      socket.destroy();
+      return parse(Buffer.from(text, 'latin1'))[0];
+    }
+    function* megabytes(count: number) {
+      for (let index = 0; index < count; index += 1) yield Buffer.alloc(1_048_576, 'x');
+    }
+    function* chunked(count: number) {
+      for (const piece of megabytes(count)) yield Buffer.concat([Buffer.from('100000\r\n'), piece, Buffer.from(crlf)]);
+      yield Buffer.from('0\r\n\r\n');
+    }
+    const patch = (...headers: string[]) => head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers);
+    const sixMegabytes = `Content-Length: ${6 * 1_048_576}`;
+
+    it('401: a client that sends 6 MiB before it reads sees the answer', async () => {
+      assertError(await sendThenRead(patch(json, sixMegabytes), megabytes(6)), 401, 'unauthorized');
+      assertError(await sendThenRead(patch(json, 'Transfer-Encoding: chunked'), chunked(6)), 401, 'unauthorized');
+    });
+
+    it('413 payload_too_large: with a key; the client sees the answer too', async () => {
+      const auth = bearer(one.keys.knowledge);
+      assertError(await sendThenRead(patch(auth, json, sixMegabytes), megabytes(6)), 413, 'payload_too_large');
+      const response = await sendThenRead(patch(auth, json, 'Transfer-Encoding: chunked'), chunked(6));
+      assertError(response, 413, 'payload_too_large');
+    });
+
+    it('404, 405, 415: so does one that sends it where no body is read', async () => {
+      const auth = bearer(one.keys.knowledge);
+      const lost = await sendThenRead(head('POST /nowhere HTTP/1.1', json, sixMegabytes), megabytes(6));
+      assertError(lost, 404, 'not_found');
+      const wrong = await sendThenRead(head('PUT /v1/messages HTTP/1.1', json, sixMegabytes), megabytes(6));
+      assertError(wrong, 405, 'method_not_allowed');
+      const type = await sendThenRead(patch(auth, 'Content-Type: text/plain', sixMegabytes), megabytes(6));
+      assertError(type, 415, 'unsupported_media_type');
+    });
+
+    it('413 payload_too_large: one byte over 1 MiB; exactly 1 MiB is read', async () => {
+      const bodyOf = (bytes: number) => `{"content":"a","b":"${'x'.repeat(bytes - 22)}"}`;
+      const key = one.keys.knowledge;
+      const headers = { 'content-type': 'application/json' };
+      assert.equal(bodyOf(1_048_576).length, 1_048_576);
+      const fits = await service.request('PATCH', one.chunkPath, { key, headers, body: bodyOf(1_048_576) });
+      assert.equal(fits.status, 200, fits.text);
+      const over = await service.request('PATCH', one.chunkPath, { key, headers, body: bodyOf(1_048_577) });
+      assert.equal(over.body.code, 'payload_too_large');
+    });
+
+    it('401: who goes on sending after that is cut off at last', async () => {
+      const socket = net.connect(service.port, '127.0.0.1');
+      let received = '';
+      let sent = 0;
+      socket
+        .on('error', () => {})
+        .on('data', (chunk) => {
+          received += chunk;
+        });
+      await once(socket, 'connect');
+      socket.write(patch(json, `Content-Length: ${2 ** 31}`));
+      const piece = Buffer.alloc(262_144, 'x');
+      const deadline = Date.now() + 8000;
+      while (!socket.destroyed && Date.now() < deadline && sent < 2 ** 28) {
+        sent += piece.length;
+        await Promise.race([
+          new Promise((resolve) => socket.write(piece, resolve)),
+          wait(500, undefined, { ref: false }),
+        ]);
+      }
+      const cut = socket.destroyed;
+      socket.destroy();
+      assert.ok(cut, `still open after ${sent} bytes`);
+      assert.ok(sent > 8 * 1_048_576 && sent < 40 * 1_048_576, `cut after ${sent} bytes`);
+      if (received !== '') assert.match(received, /^HTTP\/1\.1 401 /);
+    });
+  });
+
+  describe('HEAD', () => {
+    const changing = ['date', 'x-request-id', 'transfer-encoding', 'connection', 'keep-alive', 'content-length'];
+    const steady = ({ headers }: Raw) =>
+      Object.fromEntries(Object.entries(headers).filter(([name]) => !changing.includes(name)));
+    for (const { path, key } of gets) {
+      it(`200: ${path.replace(one.chunkPath, chunkRoute).split('?')[0]} as GET, without a body`, async () => {
+        const auth = key ? [bearer(key)] : [];
+        const [get] = await raw(closing(`GET ${path} HTTP/1.1`, ...auth));
+        const bytes = await exchange(service.port, [closing(`HEAD ${path} HTTP/1.1`, ...auth)]);
+        const [response] = parse(bytes, [0]);
+        assert.ok(get && response);
+        assert.equal(get.status, 200);
+        assert.equal(response.status, 200);
+        assert.ok(bytes.toString('latin1').endsWith(crlf + crlf), 'a body');
+        assert.deepEqual(steady(response), steady(get));
+        // A length may be left out of a HEAD, but not be another one (RFC 9110, 8.6).
+        if (path !== '/metrics' && response.headers['content-length'] !== undefined) {
+          assert.equal(response.headers['content-length'], String(Buffer.byteLength(get.body)));
+        }
+      });
+    }
+
+    it('4xx: errors have their status and headers, and no body', async () => {
+      const asks: [string, number][] = [
+        ['/nowhere', 404],
+        ['/v1/messages', 401],
+        ['/metrics', 401],
+        [`${modelPath}%zz`, 400],
+      ];
+      for (const [path, status] of asks) {
+        const bytes = await exchange(service.port, [closing(`HEAD ${path} HTTP/1.1`)]);
+        const [response] = parse(bytes, [0]);
+        assert.equal(response?.status, status);
+        assert.match(response.headers['content-type'] ?? '', /^application\/json/);
+        assert.ok(response.headers['x-request-id']);
+        assert.equal('www-authenticate' in response.headers, status === 401);
+        assert.ok(bytes.toString('latin1').endsWith(crlf + crlf), 'a body');
+      }
+    });
+  });
+
+  describe('304', () => {
+    for (const { path, key } of [gets[0], gets[1]].filter((get) => get !== undefined)) {
+      it(`304: ${path.startsWith('/v1/messages') ? 'a page' : 'a chunk'} has no body, for GET and HEAD`, async () => {
+        const get = await service.request('GET', path, { key });
+        const etag = get.headers.etag ?? assert.fail('no ETag');
+        for (const method of ['GET', 'HEAD']) {
+          const lines = [bearer(key ?? ''), `If-None-Match: ${etag}`];
+          const bytes = await exchange(service.port, [closing(`${method} ${path} HTTP/1.1`, ...lines)]);
+          const [response] = parse(bytes);
+          assert.equal(response?.status, 304);
+          assert.equal(response.headers.etag, etag);
+          assert.ok(response.headers['x-request-id']);
+          assert.ok(['0', undefined, get.headers['content-length']].includes(response.headers['content-length']));
+          assert.equal(response.headers['transfer-encoding'], undefined);
+          assert.ok(bytes.toString('latin1').endsWith(crlf + crlf), 'a body');
+        }
+      });
+    }
+
+    it('304: the connection can be used on', async () => {
+      const etag = (await service.request('GET', pagePath, { key: one.keys.app })).headers.etag;
+      const auth = bearer(one.keys.app);
+      const held = head(`GET ${pagePath} HTTP/1.1`, auth, `If-None-Match: ${etag}`);
+      const responses = await raw(held + held + closing(`GET ${pagePath} HTTP/1.1`, auth));
+      assert.deepEqual(
+        responses.map(({ status }) => status),
+        [304, 304, 200],
+      );
+    });
+  });
+
+  describe('X-Request-Id', () => {
+    const idOf = async (path: string, ...headers: string[]) =>
+      (await first(closing(`GET ${path} HTTP/1.1`, ...headers)))?.headers['x-request-id'];
+
+    it("the caller's, where it is sane, on answers of every kind", async () => {
+      for (const id of ['a', '42', 'req-1_2.3', '3fa85f64-5717-4562-b3fc-2c963f66afa6', 'A'.repeat(64)]) {
+        for (const path of ['/health/live', '/nowhere', '/v1/messages', '/docs', `${modelPath}%zz`]) {
+          assert.equal(await idOf(path, `X-Request-Id: ${id}`), id, path);
+        }
+      }
+    });
+
+    it('a new one, where it is not', async () => {
+      const insane = ['', 'a b', 'a\tb', '"quoted"', "it's", 'a,b', '<b>', 'é', '\xff', 'a\\b', 'x'.repeat(1000)];
+      for (const id of insane) {
+        for (const path of ['/health/live', '/nowhere', `${modelPath}%zz`]) {
+          assert.match((await idOf(path, `X-Request-Id: ${id}`)) ?? '', uuidPattern, `${path} ${id}`);
+        }
+      }
+      assert.match((await idOf('/health/live', 'X-Request-Id: a', 'X-Request-Id: b')) ?? '', uuidPattern);
+    });
+
+    it('a control character in it is no HTTP, or gets a new one', async () => {
+      for (const id of ['a\x01b', 'a\x7fb', 'a\x1b[31m']) {
+        const given = await idOf('/health/live', `X-Request-Id: ${id}`);
+        assert.match(given ?? '', uuidPattern);
+      }
+    });
+
+    it('differs from request to request', async () => {
+      const ids = await Promise.all(Array.from({ length: 20 }, () => idOf('/health/live')));
+      assert.equal(new Set(ids).size, 20);
+    });
+  });
+
+  it('no CORS headers anywhere', async () => {
+    for (const { path, key } of [...gets, { path: '/nowhere' }, { path: '/v1/messages' }]) {
+      for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
+        const { headers } = await service.request(method, path, { key, headers: { origin: 'https://example.com' } });
+        const cors = Object.keys(headers).filter((name) => name.startsWith('access-control'));
+        assert.deepEqual(cors, [], `${method} ${path}`);
+      }
+    }
+  });
+
+  describe('without a key', () => {
+    it('200: health, the OpenAPI document and the reference page, whatever key comes along', async () => {
+      for (const path of ['/health/live', '/health/ready', '/openapi.json', '/docs']) {
+        for (const key of [undefined, 'nonsense', one.keys.app]) {
+          assert.equal((await service.request('GET', path, { key })).status, 200, path);
+        }
+      }
+    });
+
+    it('200: the reference page loads from its own origin only', async () => {
+      const page = await service.request('GET', '/docs');
+      assert.match(page.headers['content-type'] ?? '', /^text\/html/);
+      const links = [...page.text.matchAll(/\b(?:src|href|action|data|poster|srcset)\s*=\s*["']?([^"'\s>]+)/gi)];
+      const parts = links.map(([, link]) => link ?? '');
+      assert.ok(parts.length > 0, 'a page that loads nothing');
+      for (const part of parts) {
+        const url = new URL(part, `${service.base}/docs`);
+        assert.ok(url.protocol === 'data:' || url.origin === service.base, part);
+        if (url.protocol === 'data:') continue;
+        const response = await service.request('GET', url.pathname);
+        assert.equal(response.status, 200, part);
+        const type = response.headers['content-type'] ?? '';
+        if (part.endsWith('.css')) assert.match(type, /^text\/css/);
+        if (part.endsWith('.js')) assert.match(type, /^(text|application)\/javascript/);
+        if (!part.endsWith('.css')) continue;
+        for (const [, target = ''] of response.text.matchAll(/(?:url\(|@import\s+)\s*["']?([^"')\s]+)/g)) {
+          assert.match(target, /^(data:|#|\/(?!\/)|\.{0,2}\/|[\w-]+\.)(?!.*:\/\/)/, target.slice(0, 60));
+        }
+      }
+    });
+
+    it('200: its content security policy lets nothing else in', async () => {
+      const policy = (await service.request('GET', '/docs')).headers['content-security-policy'];
+      assert.equal(typeof policy, 'string');
+      const directives = new Map(
+        String(policy)
+          .split(';')
+          .map((directive) => directive.trim().split(/\s+/))
+          .map(([name = '', ...sources]) => [name, sources] as const),
+      );
+      assert.ok(directives.has('default-src'));
+      const own = ["'self'", "'none'", 'data:'];
+      for (const [name, sources] of directives) {
+        // Says which sinks are guarded, not where something may come from.
+        if (name === 'require-trusted-types-for') continue;
+        for (const source of sources)
+          assert.ok(own.includes(source) || /^'(nonce|sha\d+)-/.test(source), `${name} ${source}`);
+      }
+      const scripts = directives.get('script-src') ?? directives.get('default-src') ?? [];
+      assert.ok(!scripts.includes('data:'), 'scripts out of data: URLs');
+    });
+
+    it('200: /openapi.json is JSON', async () => {
+      const response = await service.request('GET', '/openapi.json');
+      assert.match(response.headers['content-type'] ?? '', /^application\/json/);
+      assert.equal(response.body.info.version, '1.0.0');
+    });
+  });
+});
+
+onEveryEngine('HTTP without a database', (engine) => {
+  let service: Service;
+  let database: Awaited<ReturnType<typeof newDatabaseUrl>>;
+  const { one, admin, records } = makeWorld();
+  before(async () => {
+    database = await newDatabaseUrl(engine);
+    service = await startService(engine, {}, database.url);
+    await service.load(records);
+    assert.equal((await service.request('GET', '/health/ready')).status, 200);
+    await service.store.close();
+  });
+  after(async () => {
+    // The store is closed already; the rest of the closing counts.
+    await service.close().catch(() => {});
+    await database.remove();
+  });
+
+  it('503: /health/ready, while /health/live stays 200', async () => {
+    const ready = await service.request('GET', '/health/ready');
+    assert.equal(ready.status, 503);
+    assert.deepEqual(Object.keys(ready.body).sort(), ['code', 'message', 'status']);
+    assert.equal(ready.body.code, 'service_unavailable');
+    assert.match(ready.headers['retry-after'] ?? '', /^\d+$/);
+    assert.doesNotMatch(ready.body.message, internals);
+    assert.equal((await service.request('HEAD', '/health/ready')).status, 503);
+    assert.equal((await service.request('GET', '/health/live')).status, 200);
+    assert.equal((await service.request('GET', '/openapi.json')).status, 200);
+    assert.equal((await service.request('GET', '/nowhere')).status, 404);
+  });
+
+  it('503 service_unavailable: every operation that needs the database, without internals', async () => {
+    const asks = [
+      ['GET', `/v1/messages?conversation_id=${one.ids.conversation}`, one.keys.app, undefined],
+      ['GET', modelPath, one.keys.app, undefined],
+      ['GET', one.chunkPath, one.keys.knowledge, undefined],
+      ['PATCH', one.chunkPath, one.keys.knowledge, { content: 'a' }],
+      ['GET', '/admin/records', admin, undefined],
+    ] as const;
+    for (const [method, path, key, body] of asks) {
+      const response = await service.request(method, path, { key, body });
+      assert.doesNotMatch(response.text, internals);
+      assert.equal(response.status, 503, `${method} ${path}: ${response.text}`);
+      assert.equal(response.body.code, 'service_unavailable');
+    }
+  });
+});

@@ -1,0 +1,551 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import net from 'node:net';
+import { dirname, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { makeSecret } from '../../src/domain/secret.ts';
+import {
+  type Engine,
+  makeTenant,
+  makeWorld,
+  message,
+  ndjson,
+  onEveryEngine,
+  type RequestOptions,
+  type Service,
+  startService,
+  type TestResponse,
+} from '../support/harness.ts';
+
+type Kind = 'app' | 'knowledge' | 'writer' | 'admin';
+const kinds: readonly Kind[] = ['app', 'knowledge', 'writer', 'admin'];
+const modelPath = '/v1/workspaces/current/models/model-types/llm';
+const lines = { 'content-type': 'application/x-ndjson' };
+const challenge = 'Bearer realm="api"';
+
+/** A world with all four kinds of key, and every route with the kinds that open it. */
+function makeRealm() {
+  const { one, other, admin, records } = makeWorld();
+  const keys: Record<Kind, string> = { ...one.keys, admin };
+  const record = message(one.ids.conversation, 1);
+  const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+  const routes: { method: string; path: string; opens: readonly Kind[]; ask?: RequestOptions }[] = [
+    { method: 'GET', path: page, opens: ['app'] },
+    { method: 'HEAD', path: page, opens: ['app'] },
+    { method: 'PATCH', path: one.chunkPath, opens: ['knowledge'], ask: { body: { content: 'text' } } },
+    { method: 'GET', path: one.chunkPath, opens: ['knowledge'] },
+    { method: 'HEAD', path: one.chunkPath, opens: ['knowledge'] },
+    { method: 'GET', path: modelPath, opens: ['app', 'knowledge'] },
+    { method: 'HEAD', path: modelPath, opens: ['app', 'knowledge'] },
+    {
+      method: 'POST',
+      path: '/admin/records',
+      opens: ['writer', 'admin'],
+      ask: { headers: lines, body: ndjson([record]) },
+    },
+    { method: 'GET', path: '/admin/records', opens: ['admin'] },
+    { method: 'HEAD', path: '/admin/records', opens: ['admin'] },
+    { method: 'GET', path: '/metrics', opens: ['admin'] },
+    { method: 'HEAD', path: '/metrics', opens: ['admin'] },
+  ];
+  return { one, other, admin, keys, records, page, routes };
+}
+
+async function startRealm(engine: Engine, realm: { records: object[] }, settings: Record<string, string> = {}) {
+  const service = await startService(engine, settings);
+  await service.load(realm.records);
+  return service;
+}
+
+/** The whole answer, byte for byte, without its date. */
+async function rawAnswer(port: number, path: string, ...headers: string[]): Promise<string> {
+  const socket = net.connect(port, '127.0.0.1');
+  const fixed = ['Host: a', 'X-Request-Id: same', 'Connection: close'];
+  socket.write(Buffer.from(`GET ${path} HTTP/1.1\r\n${[...fixed, ...headers].join('\r\n')}\r\n\r\n`, 'latin1'));
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  await once(socket, 'close');
+  return text.replace(/^date: .*\r\n/im, '');
+}
+
+function assertRefused(response: TestResponse, note = ''): void {
+  assert.equal(response.status, 401, `${note} ${response.text}`);
+  assert.equal(response.headers['www-authenticate'], challenge);
+  if (response.body !== undefined) assert.equal(response.body.code, 'unauthorized');
+}
+
+onEveryEngine('keys', (engine) => {
+  const realm = makeRealm();
+  const { one, other, keys, page, routes } = realm;
+  const dead = {
+    expired: makeSecret('app'),
+    revoked: makeSecret('app'),
+    brief: makeSecret('app'),
+    live: makeSecret('app'),
+  };
+  const later = Math.floor(Date.now() / 1000) + 1000;
+  const keyRecord = (secret: string, more: object) => ({
+    record: 'api_key',
+    kind: 'app',
+    workspace_id: one.ids.workspace,
+    app_id: one.ids.app,
+    name: 'key',
+    secret,
+    ...more,
+  });
+  let service: Service;
+
+  before(async () => {
+    service = await startRealm(engine, realm);
+    await service.load([
+      keyRecord(dead.expired, { expires_at: 1000 }),
+      keyRecord(dead.revoked, { revoked_at: 1000 }),
+      keyRecord(dead.brief, { expires_at: later }),
+      keyRecord(dead.live, {}),
+    ]);
+  });
+  after(() => service.close());
+
+  describe('which kind opens what', () => {
+    for (const { method, path, opens, ask } of routes) {
+      const name = path.split('?')[0]?.replace(one.chunkPath, '…/child_chunks/{id}');
+      for (const kind of kinds) {
+        const status = opens.includes(kind) ? 200 : 401;
+        it(`${status}: ${method} ${name} with a key of kind ${kind}`, async () => {
+          const response = await service.request(method, path, { ...ask, key: keys[kind] });
+          if (status === 401) assertRefused(response);
+          else assert.equal(response.status, 200, response.text);
+        });
+      }
+      it(`401: ${method} ${name} without a key`, async () => {
+        assertRefused(await service.request(method, path, ask));
+      });
+    }
+
+    it('200: open addresses, with whatever key', async () => {
+      for (const path of ['/health/live', '/health/ready', '/openapi.json', '/docs']) {
+        for (const key of [undefined, 'nonsense', dead.expired, ...Object.values(keys)]) {
+          const response = await service.request('GET', path, { key });
+          assert.equal(response.status, 200, path);
+          assert.equal(response.headers['www-authenticate'], undefined);
+        }
+      }
+    });
+
+    it('404: what lies outside the key answers exactly as what does not exist', async () => {
+      const nowhere = '00000000-0000-4000-8000-000000000000';
+      const same = async (there: string, gone: string, key: string) => {
+        const [one, two] = [await service.request('GET', there, { key }), await service.request('GET', gone, { key })];
+        assert.equal(one.status, 404);
+        assert.equal(one.text, two.text);
+      };
+      await same(
+        `/v1/messages?conversation_id=${other.ids.conversation}`,
+        `/v1/messages?conversation_id=${nowhere}`,
+        keys.app,
+      );
+      await same(other.chunkPath, other.chunkPath.replace(other.ids.dataset, nowhere), keys.knowledge);
+    });
+  });
+
+  describe('how a key is given', () => {
+    const asked = async (authorization: string) =>
+      /^HTTP\/1\.1 (\d+)/.exec(await rawAnswer(service.port, page, `Authorization: ${authorization}`))?.[1];
+
+    it('200: the scheme in any letter case', async () => {
+      for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
+        assert.equal(await asked(`${scheme} ${keys.app}`), '200', scheme);
+      }
+    });
+
+    it('200: extra spaces around the key', async () => {
+      for (const text of [`Bearer  ${keys.app}`, `Bearer     ${keys.app}`, `  Bearer ${keys.app}   `]) {
+        assert.equal(await asked(text), '200', text);
+      }
+    });
+
+    it('200: the header name in any letter case', async () => {
+      assert.match(await rawAnswer(service.port, page, `AUTHORIZATION: Bearer ${keys.app}`), /^HTTP\/1\.1 200 /);
+    });
+
+    it('401: whatever is wrong with a key, the answer is the same, byte for byte', async () => {
+      const swapped = `${keys.app.slice(0, -1)}${keys.app.endsWith('A') ? 'B' : 'A'}`;
+      const wrong = {
+        missing: [],
+        empty: ['Authorization:'],
+        'scheme only': ['Authorization: Bearer'],
+        'key only': [`Authorization: ${keys.app}`],
+        'another scheme': [`Authorization: Basic ${keys.app}`],
+        'no space': [`Authorization: Bearer${keys.app}`],
+        'two keys': [`Authorization: Bearer ${keys.app} ${keys.app}`],
+        'a list': [`Authorization: Bearer ${keys.app}, Bearer ${keys.app}`],
+        quoted: [`Authorization: Bearer "${keys.app}"`],
+        'a parameter': [`Authorization: Bearer token=${keys.app}`],
+        'not ASCII': [`Authorization: Bearer ${keys.app}\xe9`],
+        'very long': [`Authorization: Bearer app-${'a'.repeat(8000)}`],
+        'one character less': [`Authorization: Bearer ${keys.app.slice(0, -1)}`],
+        'one character more': [`Authorization: Bearer ${keys.app}A`],
+        'one character changed': [`Authorization: Bearer ${swapped}`],
+        'upper case': [`Authorization: Bearer ${keys.app.toUpperCase()}`],
+        'prefix only': ['Authorization: Bearer app-'],
+        'without prefix': [`Authorization: Bearer ${keys.app.slice(4)}`],
+        'its digest': [`Authorization: Bearer ${createHash('sha256').update(keys.app).digest('hex')}`],
+        'its id': [`Authorization: Bearer ${one.keyIds.app}`],
+        unknown: [`Authorization: Bearer ${makeSecret('app')}`],
+        expired: [`Authorization: Bearer ${dead.expired}`],
+        revoked: [`Authorization: Bearer ${dead.revoked}`],
+        'kind knowledge': [`Authorization: Bearer ${keys.knowledge}`],
+        'kind writer': [`Authorization: Bearer ${keys.writer}`],
+        'kind admin': [`Authorization: Bearer ${keys.admin}`],
+        'another header': [`X-Api-Key: ${keys.app}`, `Proxy-Authorization: Bearer ${keys.app}`],
+        'a cookie': [`Cookie: authorization=Bearer ${keys.app}`],
+        SQL: [`Authorization: Bearer ' OR 1=1 --`],
+      };
+      const expected = await rawAnswer(service.port, page);
+      assert.match(expected, /^HTTP\/1\.1 401 /);
+      assert.match(expected, /^www-authenticate: Bearer realm="api"\r$/im);
+      const body = JSON.parse(expected.split('\r\n\r\n')[1] ?? '');
+      assert.deepEqual(Object.keys(body).sort(), ['code', 'message', 'status']);
+      assert.equal(body.code, 'unauthorized');
+      for (const [name, headers] of Object.entries(wrong)) {
+        assert.equal(await rawAnswer(service.port, page, ...headers), expected, name);
+      }
+      // And on every route that takes a key.
+      for (const path of [one.chunkPath, modelPath, '/admin/records', '/metrics']) {
+        assert.equal(await rawAnswer(service.port, path), expected, path);
+        assert.equal(await rawAnswer(service.port, path, `Authorization: Bearer ${dead.revoked}`), expected, path);
+      }
+    });
+
+    it('401: a key in the query is no key', async () => {
+      for (const name of ['key', 'api_key', 'access_token', 'token', 'authorization']) {
+        assertRefused(await service.request('GET', `${page}&${name}=${keys.app}`));
+      }
+    });
+  });
+
+  describe('the key comes before anything else', () => {
+    const asks: [string, string, string, RequestOptions][] = [
+      ['no parameters', 'GET', '/v1/messages', {}],
+      ['bad parameters', 'GET', `${page}&limit=abc&limit=-1&page_order=x`, {}],
+      ['a conversation that does not exist', 'GET', '/v1/messages?conversation_id=x', {}],
+      ['a bad model type', 'GET', `${modelPath}x`, {}],
+      ['a chunk that does not exist', 'GET', one.chunkPath.replace(one.ids.chunk, 'x'), {}],
+      ['a bad content type', 'PATCH', one.chunkPath, { headers: { 'content-type': 'text/plain' }, body: 'x' }],
+      ['no content type', 'PATCH', one.chunkPath, { body: '{"content":"a"}' }],
+      ['no body', 'PATCH', one.chunkPath, {}],
+      ['bad JSON', 'PATCH', one.chunkPath, { headers: { 'content-type': 'application/json' }, body: '{{{' }],
+      ['a bad body', 'PATCH', one.chunkPath, { body: { content: 1 } }],
+      ['a stale tag', 'PATCH', one.chunkPath, { headers: { 'if-match': '"stale"' }, body: { content: 'a' } }],
+      ['an encoded body', 'PATCH', one.chunkPath, { headers: { 'content-encoding': 'gzip' }, body: { content: 'a' } }],
+      ['a path that does not exist', 'PATCH', one.chunkPath.replace(one.ids.dataset, 'x'), { body: { content: 'a' } }],
+      ['a huge body', 'PATCH', one.chunkPath, { body: { content: 'x'.repeat(3_000_000) } }],
+      ['bad records', 'POST', '/admin/records', { headers: lines, body: 'nonsense\n' }],
+      ['records of a bad type', 'POST', '/admin/records', { body: { record: 'x' } }],
+      ['no records', 'POST', '/admin/records', {}],
+    ];
+    for (const [name, method, path, ask] of asks) {
+      it(`401: with ${name}`, async () => {
+        assertRefused(await service.request(method, path, ask), 'without a key');
+        assertRefused(await service.request(method, path, { ...ask, key: dead.revoked }), 'revoked');
+        const wrongKind = path.startsWith('/v1/w') || method === 'POST' ? undefined : keys.writer;
+        assertRefused(await service.request(method, path, { ...ask, key: wrongKind }), 'of the wrong kind');
+      });
+    }
+
+    it('401: an app key of an app that does not chat is still the wrong kind elsewhere', async () => {
+      const tenant = makeTenant('workflow');
+      await service.load(tenant.records);
+      assertRefused(await service.request('GET', one.chunkPath, { key: tenant.keys.app }));
+      const response = await service.request('GET', '/v1/messages', { key: tenant.keys.app });
+      assert.equal(response.body.code, 'not_chat_app');
+    });
+
+    it('401: a PATCH that is refused changes nothing', async () => {
+      const before = await service.request('GET', one.chunkPath, { key: keys.knowledge });
+      for (const key of [undefined, keys.app, keys.admin, dead.expired]) {
+        assertRefused(await service.request('PATCH', one.chunkPath, { key, body: { content: 'refused' } }));
+      }
+      const after = await service.request('GET', one.chunkPath, { key: keys.knowledge });
+      assert.equal(after.text, before.text);
+    });
+  });
+
+  describe('the end of a key', () => {
+    it('401: a key that is revoked while in use, at once in the instance that did it', async () => {
+      const ask = () => service.request('GET', page, { key: dead.live });
+      assert.equal((await ask()).status, 200);
+      await service.load([keyRecord(dead.live, { revoked_at: Math.floor(Date.now() / 1000) })]);
+      assertRefused(await ask());
+      assertRefused(await service.request('GET', modelPath, { key: dead.live }));
+    });
+
+    it('401: a key that expires while in use', async () => {
+      assert.equal((await service.request('GET', page, { key: dead.brief })).status, 200);
+      service.passTime(900);
+      assert.equal((await service.request('GET', page, { key: dead.brief })).status, 200);
+      service.passTime(101);
+      assertRefused(await service.request('GET', page, { key: dead.brief }));
+      assert.equal((await service.request('GET', page, { key: keys.app })).status, 200);
+    });
+  });
+});
+
+onEveryEngine('after 100 failed keys', (engine) => {
+  const realm = makeRealm();
+  const { keys, page, one } = realm;
+  let service: Service;
+  before(async () => {
+    service = await startRealm(engine, realm);
+  });
+  after(() => service.close());
+
+  function assertTooMany(response: TestResponse): void {
+    assert.equal(response.status, 429, response.text);
+    assert.equal(response.body.code, 'too_many_requests');
+    const seconds = response.headers['retry-after'] ?? '';
+    assert.match(seconds, /^\d+$/);
+    assert.ok(Number(seconds) >= 1 && Number(seconds) <= 60, seconds);
+  }
+  const fail = (from: string) => service.request('GET', page, { key: makeSecret('app'), from });
+
+  it('429: further failing requests from that address, whatever is wrong with them; a valid key passes', async () => {
+    const from = '127.0.0.2';
+    const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await fail(from)).status));
+    assert.deepEqual(new Set(statuses), new Set([401]));
+    assertTooMany(await fail(from));
+    assertTooMany(await service.request('GET', page, { from }));
+    assertTooMany(await service.request('GET', page, { from, headers: { authorization: 'nonsense' } }));
+    assertTooMany(await service.request('GET', page, { key: keys.writer, from }));
+    assertTooMany(await service.request('GET', '/metrics', { key: keys.app, from }));
+    assertTooMany(
+      await service.request('PATCH', one.chunkPath, { key: makeSecret('knowledge'), from, body: { content: 'a' } }),
+    );
+    assertTooMany(await service.request('POST', '/admin/records', { from, headers: lines, body: 'x' }));
+
+    for (let tries = 0; tries < 5; tries += 1) {
+      assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
+      assert.equal((await service.request('GET', '/metrics', { key: keys.admin, from })).status, 200);
+    }
+    assert.equal((await service.request('GET', '/health/live', { from })).status, 200);
+    assert.equal((await service.request('GET', '/nowhere', { from })).status, 404);
+    assertTooMany(await fail(from));
+
+    assertRefused(await fail('127.0.0.3'), 'another address is not affected');
+    assertRefused(await service.request('GET', page, { from: '127.0.0.3' }));
+
+    const seconds = Number((await fail(from)).headers['retry-after']);
+    service.passTime(seconds);
+    assertRefused(await fail(from), 'after Retry-After');
+    assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
+  });
+
+  it('429: of a crowd at one moment all but 100 that fail, and none with a valid key', async () => {
+    const from = '127.0.0.7';
+    const valid = () => service.request('GET', page, { key: keys.app, from });
+    const known = () => service.request('GET', modelPath, { key: keys.knowledge, from });
+    const asks = Array.from({ length: 240 }, (_, index) => [fail, valid, fail, known][index % 4] ?? fail);
+    const statuses = await Promise.all(asks.map(async (ask) => ({ ask, status: (await ask(from)).status })));
+    const count = (wanted: number, isFailing: boolean) =>
+      statuses.filter(({ ask, status }) => status === wanted && (ask === fail) === isFailing).length;
+    assert.deepEqual([count(401, true), count(429, true), count(200, false)], [100, 20, 120]);
+  });
+
+  it('401: 100 failed keys over more than a minute are not too many', async () => {
+    const from = '127.0.0.4';
+    for (let round = 0; round < 4; round += 1) {
+      const responses = await Promise.all(Array.from({ length: 60 }, () => fail(from)));
+      for (const response of responses) assertRefused(response);
+      service.passTime(61);
+    }
+  });
+
+  it('401: valid keys do not count', async () => {
+    const from = '127.0.0.5';
+    for (let tries = 0; tries < 120; tries += 1) {
+      assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
+    }
+    assertRefused(await fail(from));
+  });
+
+  it('429: X-Forwarded-For does not make another address', async () => {
+    const from = '127.0.0.6';
+    await Promise.all(Array.from({ length: 100 }, () => fail(from)));
+    const headers = { 'x-forwarded-for': '10.1.2.3', forwarded: 'for=10.1.2.3', 'x-real-ip': '10.1.2.3' };
+    assertTooMany(await service.request('GET', page, { key: makeSecret('app'), from, headers }));
+  });
+});
+
+onEveryEngine('RATE_LIMIT', (engine) => {
+  const realm = makeRealm();
+  const { one, keys, page } = realm;
+  let service: Service;
+  before(async () => {
+    service = await startRealm(engine, realm, { RATE_LIMIT: '5' });
+  });
+  after(() => service.close());
+
+  it('429: exactly so many a second for one key, over all its routes', async () => {
+    service.passTime(10);
+    const paths = Array.from({ length: 12 }, (_, index) => (index % 2 ? page : modelPath));
+    const responses = await Promise.all(paths.map((path) => service.request('GET', path, { key: keys.app })));
+    const limited = responses.filter(({ status }) => status === 429);
+    assert.equal(responses.filter(({ status }) => status === 200).length, 5);
+    assert.equal(limited.length, 7);
+    for (const { body, headers } of limited) {
+      assert.equal(body.code, 'too_many_requests');
+      assert.equal(headers['retry-after'], '1');
+    }
+    assert.equal((await service.request('GET', modelPath, { key: keys.knowledge })).status, 200, 'another key');
+    assert.equal((await service.request('GET', '/health/live', { key: keys.app })).status, 200, 'an open address');
+    assertRefused(await service.request('GET', page, { key: makeSecret('app') }));
+
+    service.passTime(1);
+    assert.equal((await service.request('GET', page, { key: keys.app })).status, 200, 'the next second');
+  });
+
+  it('429: what is refused is not done', async () => {
+    service.passTime(10);
+    const texts = Array.from({ length: 9 }, (_, index) => `text ${index}`);
+    const responses = await Promise.all(
+      texts.map((content) => service.request('PATCH', one.chunkPath, { key: keys.knowledge, body: { content } })),
+    );
+    const done = texts.filter((_, index) => responses[index]?.status === 200);
+    assert.equal(done.length, 5);
+    const exported = (await service.request('GET', '/admin/records', { key: keys.admin })).text;
+    for (const text of texts) assert.equal(exported.includes(`"${text}"`), done.includes(text), text);
+  });
+
+  it('429: comes before parameters', async () => {
+    service.passTime(10);
+    const responses = await Promise.all(
+      Array.from({ length: 8 }, () => service.request('GET', '/v1/messages?limit=x', { key: keys.app })),
+    );
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [400, 400, 400, 400, 400, 429, 429, 429]);
+  });
+});
+
+onEveryEngine('no RATE_LIMIT', (engine) => {
+  it('200: any number of requests', async () => {
+    const realm = makeRealm();
+    const service = await startRealm(engine, realm);
+    try {
+      const responses = await Promise.all(
+        Array.from({ length: 300 }, () => service.request('GET', modelPath, { key: realm.keys.app })),
+      );
+      assert.ok(responses.every(({ status }) => status === 200));
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+onEveryEngine('METRICS_TOKEN', (engine) => {
+  const realm = makeRealm();
+  const token = 'scrape-me-3f9a.b_c~d+e/f=';
+  let service: Service;
+  before(async () => {
+    service = await startRealm(engine, realm, { METRICS_TOKEN: token });
+  });
+  after(() => service.close());
+
+  it('200: it opens /metrics, as does an admin key', async () => {
+    assert.equal((await service.request('GET', '/metrics', { key: token })).status, 200);
+    assert.equal((await service.request('HEAD', '/metrics', { key: token })).status, 200);
+    assert.equal((await service.request('GET', '/metrics', { key: realm.admin })).status, 200);
+    assert.equal(
+      (await service.request('GET', '/metrics', { headers: { authorization: `bearer  ${token}` } })).status,
+      200,
+    );
+  });
+
+  it('401: it opens nothing else, and nothing like it opens /metrics', async () => {
+    for (const { method, path, ask } of realm.routes) {
+      if (path === '/metrics') continue;
+      assertRefused(await service.request(method, path, { ...ask, key: token }), `${method} ${path}`);
+    }
+    for (const key of [undefined, token.slice(0, -1), `${token}x`, token.toUpperCase(), realm.keys.app]) {
+      assertRefused(await service.request('GET', '/metrics', { key }));
+    }
+  });
+});
+
+onEveryEngine('what is kept of a secret', (engine) => {
+  it('a key is looked up by its digest, and by nothing else of it', async () => {
+    const realm = makeRealm();
+    const service = await startRealm(engine, realm);
+    const asked: string[] = [];
+    const { store } = service;
+    const findKey = store.findKey.bind(store);
+    store.findKey = (digest, now) => {
+      asked.push(digest);
+      return findKey(digest, now);
+    };
+    try {
+      const secrets = [...Object.values(realm.keys), makeSecret('app'), 'x', `${realm.keys.app}x`, "' OR 1=1"];
+      for (const key of secrets) {
+        for (const path of [realm.page, modelPath, '/metrics']) await service.request('GET', path, { key });
+      }
+      const digests = secrets.slice(0, -1).map((secret) => createHash('sha256').update(secret).digest('hex'));
+      assert.deepEqual(new Set(asked), new Set(digests), 'what is no secret by its looks is not looked up at all');
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('only digests are on disk and in an export', async () => {
+    const realm = makeRealm();
+    const service = await startRealm(engine, realm);
+    try {
+      const posted = makeSecret('knowledge');
+      const record = {
+        record: 'api_key',
+        kind: 'knowledge',
+        workspace_id: realm.one.ids.workspace,
+        name: 'posted',
+        secret: posted,
+      };
+      const response = await service.request('POST', '/admin/records', {
+        key: realm.admin,
+        headers: lines,
+        body: ndjson([record]),
+      });
+      assert.equal(response.status, 200, response.text);
+      assert.ok(!response.text.includes(posted));
+      const secrets = [...Object.values(realm.keys), ...Object.values(realm.other.keys), posted];
+      for (const key of secrets) await service.request('GET', modelPath, { key });
+      for (const secret of secrets) {
+        const [, random = ''] = /^(?:app|dataset|writer|admin)-(.+)$/.exec(secret) ?? [];
+        // At least 160 bits in an alphabet of at most 64 letters.
+        assert.ok(random.length * 6 >= 160, `${random.length} characters`);
+      }
+
+      const exported = (await service.request('GET', '/admin/records', { key: realm.admin })).text;
+      const places: [string, Buffer][] = [['the export', Buffer.from(exported)]];
+      if (engine === 'sqlite') {
+        const folder = dirname(service.config.database_url.slice('sqlite:'.length));
+        for (const name of await readdir(folder)) places.push([name, await readFile(join(folder, name))]);
+        assert.ok(places.length > 1);
+      }
+      const files = Buffer.concat(places.slice(1).map(([, bytes]) => bytes));
+      for (const secret of secrets) {
+        const digest = createHash('sha256').update(secret).digest();
+        assert.ok(exported.includes(`"digest":"${digest.toString('hex')}"`), 'the digest is exported');
+        if (engine === 'sqlite') {
+          assert.ok(files.includes(digest.toString('hex')) || files.includes(digest), 'the digest is on disk');
+        }
+        for (const [name, bytes] of places) {
+          assert.ok(!bytes.includes(secret), `a secret is in ${name}`);
+          assert.ok(!bytes.includes(secret.slice(secret.indexOf('-') + 1)), `a secret is in ${name}`);
+        }
+      }
+      assert.ok(!exported.includes('"secret"'));
+    } finally {
+      await service.close();
+    }
+  });
+});

@@ -1,0 +1,1408 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import { makeSecret } from '../../src/domain/secret.ts';
+import {
+  makeTenant,
+  makeWorld,
+  message,
+  messageDefaults,
+  onEveryEngine,
+  type Service,
+  startService,
+  type Tenant,
+  type TestResponse,
+} from '../support/harness.ts';
+
+const noConversation = { status: 404, code: 'not_found', message: 'conversation not exists' };
+const noFirstMessage = { status: 404, code: 'not_found', message: 'first message not exists' };
+const notChatApp = {
+  status: 400,
+  code: 'not_chat_app',
+  message: 'Please check that the app mode matches the API route.',
+};
+
+/** `query` is taken as it stands; an object is encoded. */
+const pathOf = (query: string | Record<string, string>) =>
+  `/v1/messages?${typeof query === 'string' ? query : new URLSearchParams(query)}`;
+
+const idsOf = (response: TestResponse): string[] => response.body.data.map(({ id }: { id: string }) => id);
+const etagOf = (response: TestResponse): string => {
+  assert.equal(response.status, 200, response.text);
+  assert.match(response.headers.etag ?? '', /^(W\/)?"[\x21\x23-\x7e]+"$/);
+  return response.headers.etag ?? '';
+};
+/** Where `Link` leads. */
+const nextOf = (response: TestResponse): string => {
+  const link = response.headers.link;
+  assert.equal(typeof link, 'string', 'there is a Link');
+  const path = /^<(\/v1\/messages\?[\x21-\x3d\x3f-\x7e]+)>; rel="next"$/.exec(`${link}`)?.[1];
+  assert.ok(path, `Link is path-absolute and rel="next": ${link}`);
+  return path;
+};
+
+async function exportOf(service: Service): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of service.store.exportRecords()) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function assertInvalid(response: TestResponse, parameter: string): void {
+  assert.equal(response.status, 400, response.text);
+  assert.equal(response.body.code, 'invalid_param');
+  assert.match(response.body.message, new RegExp(`\\b${parameter}\\b`), 'the message names the parameter');
+}
+
+/** Ids that are no UUID, percent-encoded. */
+const notUuids = (uuid: string): Record<string, string> => ({
+  word: 'x',
+  digit: '1',
+  null: 'null',
+  'an object': '%5Bobject%20Object%5D',
+  NUL: '%00',
+  'a UUID and NUL': `${uuid}%00`,
+  'a UUID and a letter': `${uuid}a`,
+  'a UUID and a line feed': `${uuid}%0A`,
+  'a UUID after a space': `%20${uuid}`,
+  'a UUID in braces': `%7B${uuid}%7D`,
+  'a UUID without hyphens': uuid.replaceAll('-', ''),
+  'a UUID cut short': uuid.slice(0, -1),
+  'a URN': `urn:uuid:${uuid}`,
+  emoji: encodeURIComponent('😀'),
+  'many emoji': encodeURIComponent('😀'.repeat(500)),
+  'a long word': 'a'.repeat(8000),
+  'a long number': '9'.repeat(400),
+  'half a surrogate pair': '%ED%A0%80',
+  'bytes that are not UTF-8': '%FF%FE',
+  'broken percent-encoding': '%zz',
+  'a lone percent sign': '%',
+  SQL: encodeURIComponent("' OR '1'='1"),
+  wildcard: '%25',
+  path: encodeURIComponent('../../etc'),
+});
+
+onEveryEngine('GET /messages', (engine) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(engine);
+  });
+  after(() => service.close());
+
+  /** A tenant of this test alone; `count` messages, oldest first, one a second from 1001 on. */
+  async function tenantWith(count: number, mode = 'chat') {
+    const tenant = makeTenant(mode);
+    const messages = Array.from({ length: count }, (_, at) => message(tenant.ids.conversation, 1001 + at));
+    await service.load([...tenant.records, ...messages]);
+    return { ...tenant, messages, messageIds: messages.map(({ id }) => id), ...asker(tenant) };
+  }
+
+  /** `get` asks about the tenant's own conversation, with its own key. */
+  function asker({ keys, ids }: Tenant, from: () => Service = () => service) {
+    const get = (more: Record<string, string> = {}, headers = {}, method = 'GET') =>
+      from().request(method, pathOf({ conversation_id: ids.conversation, ...more }), { key: keys.app, headers });
+    /** The rest of the query as it stands. */
+    const getRaw = (rest: string) =>
+      from().request('GET', pathOf(`conversation_id=${ids.conversation}${rest}`), { key: keys.app });
+    return { get, getRaw };
+  }
+
+  /** Another chat app with a key and a conversation, in the same workspace. */
+  async function siblingOf({ ids }: Tenant) {
+    const app = randomUUID();
+    const conversation = randomUUID();
+    const key = makeSecret('app');
+    const first = message(conversation, 1001);
+    await service.load([
+      { record: 'app', id: app, workspace_id: ids.workspace, name: 'sibling', mode: 'chat' },
+      { record: 'api_key', kind: 'app', workspace_id: ids.workspace, app_id: app, name: 'sibling', secret: key },
+      { record: 'conversation', id: conversation, app_id: app, user: 'ann', created_at: 1000 },
+      first,
+    ]);
+    return { app, conversation, key, messageId: first.id };
+  }
+
+  const newConversation = (tenant: Tenant, more: object = {}) => ({
+    record: 'conversation',
+    id: randomUUID(),
+    app_id: tenant.ids.app,
+    created_at: 1000,
+    ...more,
+  });
+
+  describe('the message', () => {
+    it('200: a message with every field and every nested shape comes back exactly', async () => {
+      const tenant = await tenantWith(0);
+      const id = randomUUID();
+      const resource = {
+        id: randomUUID(),
+        message_id: id,
+        position: 1,
+        dataset_id: randomUUID(),
+        dataset_name: 'Handbuch – ß',
+        document_id: randomUUID(),
+        document_name: 'a.md',
+        data_source_type: 'upload_file',
+        segment_id: randomUUID(),
+        score: 0.30000000000000004,
+        hit_count: 3,
+        word_count: 120,
+        segment_position: 7,
+        index_node_hash: 'abc123',
+        content: 'line\nline\u2028line',
+        summary: 'a summary',
+        created_at: 1705407629,
+      };
+      const thought = {
+        id: randomUUID(),
+        chain_id: 'chain',
+        message_id: id,
+        position: 1,
+        thought: 'hm',
+        tool: 'search;draw',
+        tool_labels: { search: { en_US: 'Search' }, draw: { en_US: 'Draw' } },
+        tool_input: '{"q": "x"}',
+        observation: 'seen',
+        files: ['file-1', randomUUID()],
+        created_at: 1705407630,
+      };
+      const file = {
+        id: randomUUID(),
+        filename: 'Bild ü.png',
+        type: 'image',
+        url: 'https://files.example/a.png?sign=1&x=%20',
+        mime_type: 'image/png',
+        size: 2048,
+        transfer_method: 'local_file',
+        belongs_to: 'user',
+        upload_file_id: randomUUID(),
+      };
+      const definition = {
+        form_id: 'form-1',
+        node_id: 'node-1',
+        node_title: 'Ask',
+        form_content: '# Please **answer**',
+        inputs: [
+          {
+            type: 'paragraph',
+            output_variable_name: 'text',
+            default: { type: 'constant', selector: [], value: 'hello' },
+          },
+          {
+            type: 'select',
+            output_variable_name: 'choice',
+            default: { type: 'variable', selector: ['node', 'out'], value: '' },
+          },
+          { type: 'file', output_variable_name: 'one', default: null },
+          { type: 'file-list', output_variable_name: 'many', default: null },
+        ],
+        actions: [
+          { id: 'a', title: 'Yes', button_style: 'primary' },
+          { id: 'b', title: 'No', button_style: 'default' },
+          { id: 'c', title: 'Maybe', button_style: 'accent' },
+          { id: 'd', title: 'Later', button_style: 'ghost' },
+        ],
+        display_in_ui: true,
+        form_token: 'token',
+        resolved_default_values: { text: 'hello', nested: { list: [1, null, 'x'] } },
+        expiration_time: 1705500000,
+      };
+      const submission = {
+        node_id: 'node-1',
+        node_title: 'Ask',
+        rendered_content: 'You said hello',
+        action_id: 'a',
+        action_text: 'Yes',
+      };
+      const full = {
+        id,
+        conversation_id: tenant.ids.conversation,
+        parent_message_id: randomUUID(),
+        inputs: { zebra: 1, apple: [true, null, { deep: [[]] }], ключ: '值', '': 'empty name' },
+        query: ' "quoted" \\ \t\u0001\u007f 😀 e\u0301 \u202eright to left ',
+        answer: '',
+        status: 'error',
+        error: 'the model is gone',
+        message_files: [
+          file,
+          { ...file, id: randomUUID(), transfer_method: 'remote_url', belongs_to: 'assistant', upload_file_id: null },
+          { ...file, id: randomUUID(), transfer_method: 'tool_file', belongs_to: null, url: null, mime_type: null },
+        ],
+        feedback: { rating: 'like' },
+        retriever_resources: [resource, { ...resource, id: randomUUID(), position: 2, score: 1e-7, summary: null }],
+        agent_thoughts: [
+          thought,
+          { ...thought, id: randomUUID(), position: 2, chain_id: null, tool_labels: null, files: [] },
+        ],
+        created_at: 1705407631,
+        extra_contents: [
+          {
+            workflow_run_id: 'run-1',
+            submitted: false,
+            type: 'human_input',
+            form_definition: definition,
+            form_submission_data: null,
+          },
+          {
+            workflow_run_id: 'run-1',
+            submitted: true,
+            type: 'human_input',
+            form_definition: null,
+            form_submission_data: submission,
+          },
+        ],
+        message_tokens: 1033,
+        answer_tokens: 135,
+        total_tokens: 1168,
+        provider_response_latency: 0.7635,
+        total_price: '0.0013120',
+        currency: 'USD',
+      };
+      await service.load([{ record: 'message', ...full }]);
+      const response = await tenant.get();
+      assert.equal(response.status, 200);
+      assert.match(response.headers['content-type'] ?? '', /^application\/json\b/);
+      assert.deepEqual(response.body, { limit: 20, has_more: false, data: [full] });
+      assert.deepEqual(
+        Object.keys(response.body.data[0]?.inputs ?? {}),
+        ['zebra', 'apple', 'ключ', ''],
+        'names keep their order',
+      );
+    });
+
+    it('200: a message with only what must be given has every other field at its default', async () => {
+      const tenant = await tenantWith(0);
+      const [id, conversation_id] = [randomUUID(), tenant.ids.conversation];
+      const from = Math.floor(Date.now() / 1000);
+      await service.load([{ record: 'message', id, conversation_id, query: 'q', answer: 'a' }]);
+      const { created_at, ...rest } = (await tenant.get()).body.data[0];
+      assert.ok(from <= created_at && created_at <= Date.now() / 1000, `created_at is now, in seconds: ${created_at}`);
+      assert.deepEqual(rest, { ...messageDefaults, id, conversation_id, query: 'q', answer: 'a' });
+    });
+
+    it('200: what nested objects may leave out comes back as null, [] and ""', async () => {
+      const tenant = await tenantWith(0);
+      const id = randomUUID();
+      const file = { id: randomUUID(), filename: 'f', type: 'custom', transfer_method: 'remote_url' };
+      const resource = {
+        ...{ id: randomUUID(), message_id: id, position: 1, dataset_id: randomUUID(), dataset_name: 'd' },
+        ...{ document_id: randomUUID(), document_name: 'd', data_source_type: 's', segment_id: randomUUID() },
+        ...{ score: 1, hit_count: 0, word_count: 0, segment_position: 0, index_node_hash: '', content: '' },
+        created_at: 1,
+      };
+      const thought = {
+        ...{ id: randomUUID(), message_id: id, position: 1, thought: '', tool: '', tool_input: '', observation: '' },
+        ...{ files: [], created_at: 1 },
+      };
+      const definition = {
+        ...{ form_id: 'f', node_id: 'n', node_title: 't', form_content: 'c', actions: [], display_in_ui: false },
+        ...{ resolved_default_values: {}, expiration_time: 0 },
+        inputs: [
+          { type: 'file', output_variable_name: 'v' },
+          { type: 'select', output_variable_name: 'w', default: { type: 'variable' } },
+        ],
+      };
+      const content = { workflow_run_id: 'r', submitted: false, type: 'human_input' };
+      await service.load([
+        message(tenant.ids.conversation, 1, {
+          id,
+          message_files: [file],
+          retriever_resources: [resource],
+          agent_thoughts: [thought],
+          extra_contents: [content, { ...content, form_definition: definition }],
+        }),
+      ]);
+      const [shown] = (await tenant.get()).body.data;
+      assert.deepEqual(shown.message_files, [
+        { ...file, url: null, mime_type: null, size: null, belongs_to: null, upload_file_id: null },
+      ]);
+      assert.deepEqual(shown.retriever_resources, [{ ...resource, summary: null }]);
+      assert.deepEqual(shown.agent_thoughts, [{ ...thought, chain_id: null, tool_labels: null }]);
+      assert.deepEqual(shown.extra_contents, [
+        { ...content, form_definition: null, form_submission_data: null },
+        {
+          ...content,
+          form_submission_data: null,
+          form_definition: {
+            ...definition,
+            form_token: null,
+            inputs: [
+              { type: 'file', output_variable_name: 'v', default: null },
+              {
+                type: 'select',
+                output_variable_name: 'w',
+                default: { type: 'variable', selector: [], value: '' },
+              },
+            ],
+          },
+        },
+      ]);
+    });
+
+    it('200: total_tokens is always the sum, whatever is given', async () => {
+      const tenant = await tenantWith(0);
+      const given = [{}, { total_tokens: 999 }, { total_tokens: -1 }, { total_tokens: null }, { total_tokens: 'many' }];
+      const tokens = { message_tokens: 30, answer_tokens: 12 };
+      await service.load(given.map((more, at) => message(tenant.ids.conversation, at, { ...tokens, ...more })));
+      const { data } = (await tenant.get()).body;
+      assert.equal(data.length, given.length);
+      for (const shown of data) {
+        assert.deepEqual([shown.message_tokens, shown.answer_tokens, shown.total_tokens], [30, 12, 42]);
+      }
+    });
+
+    it('200: decimal strings, doubles and both ratings come back as they went in', async () => {
+      const tenant = await tenantWith(0);
+      const given = [
+        { total_price: '0', currency: 'EUR', provider_response_latency: 0.1, feedback: { rating: 'like' } },
+        { total_price: '0.0000100', currency: '', provider_response_latency: 1e-7, feedback: { rating: 'dislike' } },
+        { total_price: '12345678901234567890.123456789000', currency: 'JPY', provider_response_latency: 1e21 },
+      ].map((more) => message(tenant.ids.conversation, 1, more));
+      await service.load(given);
+      const { data } = (await tenant.get({ page_order: 'oldest_first' })).body;
+      given.forEach((one, at) => {
+        const { record: _, ...fields } = one;
+        assert.deepEqual({ ...data[at], ...fields }, data[at]);
+      });
+    });
+
+    it('200: open objects keep odd names, also where the message is written again', async () => {
+      const tenant = await tenantWith(0);
+      const inputs = '{"__proto__":{"a":1},"constructor":"c","toString":null,"b":{"__proto__":2}}';
+      const { created_at: _, ...untimed } = message(tenant.ids.conversation, 5, { inputs: JSON.parse(inputs) });
+      await service.load([{ ...untimed, created_at: 5 }]);
+      assert.ok((await tenant.get()).text.includes(`"inputs":${inputs}`));
+      await service.load([untimed]);
+      assert.ok((await tenant.get()).text.includes(`"inputs":${inputs}`));
+    });
+
+    it('200: a message written again takes its defaults again and keeps its time where none is given', async () => {
+      const tenant = await tenantWith(0);
+      const conversation_id = tenant.ids.conversation;
+      const before = message(conversation_id, 77, { status: 'error', error: 'e', message_tokens: 5, currency: 'USD' });
+      await service.load([before]);
+      await service.load([{ record: 'message', id: before.id, conversation_id, query: 'new', answer: 'text' }]);
+      const { data } = (await tenant.get()).body;
+      assert.equal(data.length, 1);
+      const { status, error, total_tokens, currency, created_at, query, answer: response } = data[0];
+      assert.deepEqual(
+        { status, error, total_tokens, currency, created_at, query, answer: response },
+        {
+          status: 'normal',
+          error: null,
+          total_tokens: 0,
+          currency: null,
+          created_at: 77,
+          query: 'new',
+          answer: 'text',
+        },
+      );
+    });
+
+    it('200: a conversation without messages is an empty page', async () => {
+      const tenant = await tenantWith(0);
+      const response = await tenant.get();
+      assert.equal(response.status, 200);
+      assert.deepEqual(response.body, { limit: 20, has_more: false, data: [] });
+      assert.equal(response.headers.link, undefined);
+      etagOf(response);
+    });
+  });
+
+  describe('order of checks', () => {
+    it('401: the key comes before the app mode, the parameters and the path', async () => {
+      const tenant = await tenantWith(1, 'completion');
+      const { admin, records } = makeWorld();
+      await service.load(records);
+      const keys = [undefined, 'app-unknown', tenant.keys.knowledge, tenant.keys.writer, admin];
+      for (const query of ['limit=0&limit=1', `conversation_id=${tenant.ids.conversation}`]) {
+        const bodies = [];
+        for (const key of keys) {
+          const response = await service.request('GET', pathOf(query), { key });
+          assert.equal(response.status, 401);
+          assert.equal(response.body.code, 'unauthorized');
+          bodies.push(response.text);
+        }
+        assert.equal(new Set(bodies).size, 1, 'one and the same body');
+      }
+    });
+
+    it('400: not_chat_app comes before the parameters, the conversation and first_id', async () => {
+      const tenant = await tenantWith(1, 'completion');
+      const key = tenant.keys.app;
+      for (const query of [
+        '',
+        'limit=0',
+        'conversation_id=x&conversation_id=y',
+        `conversation_id=${randomUUID()}`,
+        `conversation_id=${tenant.ids.conversation}&first_id=${randomUUID()}`,
+        `conversation_id=${tenant.ids.conversation}`,
+      ]) {
+        const response = await service.request('GET', pathOf(query), { key });
+        assert.equal(response.status, 400);
+        assert.deepEqual(response.body, notChatApp);
+      }
+    });
+
+    it('400: parameters come before the conversation and first_id', async () => {
+      const tenant = await tenantWith(1);
+      for (const [name, value] of [
+        ['limit', '0'],
+        ['page_order', 'sideways'],
+      ] as const) {
+        assertInvalid(await tenant.get({ conversation_id: randomUUID(), [name]: value }), name);
+        assertInvalid(await tenant.get({ first_id: randomUUID(), [name]: value }), name);
+        assertInvalid(await tenant.get({ user: 'nobody', [name]: value }), name);
+      }
+    });
+
+    it('404: the conversation comes before first_id', async () => {
+      const tenant = await tenantWith(1);
+      for (const first_id of [randomUUID(), tenant.messageIds[0] ?? '', 'x']) {
+        const response = await tenant.get({ conversation_id: randomUUID(), first_id });
+        assert.deepEqual(response.body, noConversation);
+        assert.deepEqual((await tenant.get({ user: 'nobody', first_id })).body, noConversation);
+      }
+    });
+  });
+
+  describe('app mode', () => {
+    for (const mode of ['advanced-chat', 'agent', 'chat', 'agent-chat']) {
+      it(`200: an app of mode ${mode} has conversations`, async () => {
+        const tenant = await tenantWith(2, mode);
+        const response = await tenant.get();
+        assert.equal(response.status, 200);
+        assert.deepEqual(idsOf(response), tenant.messageIds.toReversed());
+      });
+    }
+
+    for (const mode of ['completion', 'workflow', 'Chat', 'chatflow', 'chat ', 'rag-pipeline', '', '__proto__']) {
+      it(`400: an app of mode ${JSON.stringify(mode)} is no chat app`, async () => {
+        const tenant = await tenantWith(1, mode);
+        const response = await tenant.get();
+        assert.equal(response.status, 400);
+        assert.deepEqual(response.body, notChatApp);
+      });
+    }
+  });
+
+  describe('limit', () => {
+    it('200: is 20 where none is given, and says so', async () => {
+      const tenant = await tenantWith(21);
+      const response = await tenant.get();
+      assert.equal(response.body.limit, 20);
+      assert.equal(response.body.has_more, true);
+      assert.deepEqual(idsOf(response), tenant.messageIds.toReversed().slice(0, 20));
+    });
+
+    it('200: takes 1 to 100', async () => {
+      const tenant = await tenantWith(101);
+      for (const limit of [1, 2, 99, 100]) {
+        const response = await tenant.get({ limit: `${limit}` });
+        assert.equal(response.status, 200);
+        assert.equal(response.body.limit, limit);
+        assert.equal(response.body.has_more, true);
+        assert.deepEqual(idsOf(response), tenant.messageIds.toReversed().slice(0, limit));
+      }
+    });
+
+    it('200: leading zeros are decimal digits', async () => {
+      const tenant = await tenantWith(9);
+      for (const limit of ['007', '08']) {
+        const response = await tenant.get({ limit });
+        assert.equal(response.status, 200, response.text);
+        assert.strictEqual(response.body.limit, Number(limit));
+        assert.equal(response.body.data.length, Number(limit));
+      }
+    });
+
+    it('200: is what was asked for, also where fewer are left', async () => {
+      const tenant = await tenantWith(2);
+      const response = await tenant.get({ limit: '50' });
+      assert.deepEqual([response.body.limit, response.body.data.length, response.body.has_more], [50, 2, false]);
+    });
+
+    const malformed = ['0', '00', '101', '0101', '1000', '-1', '-0', '+5', '1.5', '5.0', '5.', '1e1', '1E1', '0x10'];
+    malformed.push('0b1', ' 5', '5 ', '\t5', '5\n', '5\0', '1_0', '1,0', '٥', '５', 'abc', 'true', 'null', 'undefined');
+    malformed.push('NaN', 'Infinity', '[5]', '{}', '"5"', '5n', '9007199254740993', '4294967301', '1'.repeat(400));
+    it(`400: refuses ${malformed.length} values that are not decimal digits from 1 to 100`, async () => {
+      const tenant = await tenantWith(1);
+      for (const limit of malformed) {
+        const response = await tenant.get({ limit });
+        assert.equal(response.status, 400, `limit=${JSON.stringify(limit)} answers ${response.status}`);
+        assertInvalid(response, 'limit');
+      }
+      // A plus sign as it stands is a space.
+      assertInvalid(await tenant.getRaw('&limit=+5'), 'limit');
+    });
+  });
+
+  describe('parameters', () => {
+    it('400: conversation_id is required', async () => {
+      const tenant = await tenantWith(1);
+      const key = tenant.keys.app;
+      for (const path of ['/v1/messages', '/v1/messages?', '/v1/messages?limit=5', '/v1/messages?CONVERSATION_ID=x']) {
+        assertInvalid(await service.request('GET', path, { key }), 'conversation_id');
+      }
+    });
+
+    it('400: an empty conversation_id counts as absent', async () => {
+      const tenant = await tenantWith(1);
+      const key = tenant.keys.app;
+      for (const query of [
+        'conversation_id=',
+        'conversation_id',
+        'limit=5&conversation_id',
+        'conversation_id=&user=ann',
+      ])
+        assertInvalid(await service.request('GET', pathOf(query), { key }), 'conversation_id');
+    });
+
+    it('200: every other parameter that is empty counts as absent', async () => {
+      const tenant = await tenantWith(21);
+      const plain = await tenant.get();
+      for (const rest of ['&user=', '&first_id=', '&limit=', '&page_order=', '&user=&first_id=&limit=&page_order=']) {
+        const response = await tenant.getRaw(rest);
+        assert.equal(response.status, 200, `${rest}: ${response.text}`);
+        assert.deepEqual(response.body, plain.body, rest);
+      }
+      for (const rest of ['&user', '&first_id', '&limit', '&page_order', '&&', '&=']) {
+        assert.deepEqual((await tenant.getRaw(rest)).body, plain.body, rest);
+      }
+    });
+
+    for (const name of ['conversation_id', 'user', 'first_id', 'limit', 'page_order']) {
+      it(`400: ${name} may not be repeated`, async () => {
+        const tenant = await tenantWith(2);
+        const given = {
+          conversation_id: tenant.ids.conversation,
+          user: 'ann',
+          first_id: tenant.messageIds[1] ?? '',
+          limit: '5',
+          page_order: 'newest_first',
+        };
+        const value = given[name as keyof typeof given];
+        const once = new URLSearchParams(given).toString();
+        assert.equal((await service.request('GET', pathOf(once), { key: tenant.keys.app })).status, 200);
+        for (const again of [`${name}=${value}`, `${name}=other`, `${name}=${value}&${name}=${value}`, `${name}=`]) {
+          const response = await service.request('GET', pathOf(`${once}&${again}`), { key: tenant.keys.app });
+          assertInvalid(response, name);
+        }
+        const encoded = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}=${value}`;
+        assertInvalid(await service.request('GET', pathOf(`${once}&${encoded}`), { key: tenant.keys.app }), name);
+      });
+    }
+
+    it('200: unknown parameters are ignored, also repeated and odd ones', async () => {
+      const tenant = await tenantWith(2);
+      const plain = await tenant.get();
+      const odd = [
+        'x=1',
+        'x=1&x=2',
+        'x',
+        'offset=1',
+        'last_id=x',
+        'limit[]=1',
+        'limit[0]=0',
+        'LIMIT=0',
+        'Page_Order=x',
+      ];
+      odd.push('__proto__=x', '__proto__=x&__proto__=y', 'constructor=x', 'toString=x&toString=y', 'hasOwnProperty=0');
+      odd.push('%00=1', '%zz=1', '%F0%9F%98%80=%F0%9F%98%80', 'a.b[c]=d', ' =x', 'limit%20=0', 'user.x=1');
+      for (const rest of odd) {
+        const response = await tenant.getRaw(`&${rest}`);
+        assert.equal(response.status, 200, `${rest}: ${response.text}`);
+        assert.deepEqual(response.body, plain.body, rest);
+      }
+    });
+
+    it('200: names and values may be percent-encoded', async () => {
+      const tenant = await tenantWith(3);
+      const encoded = [...tenant.ids.conversation].map((c) => `%${c.charCodeAt(0).toString(16)}`).join('');
+      const response = await service.request('GET', pathOf(`conversation%5Fid=${encoded}&l%69mit=%32`), {
+        key: tenant.keys.app,
+      });
+      assert.equal(response.body.limit, 2);
+      assert.deepEqual(idsOf(response), tenant.messageIds.toReversed().slice(0, 2));
+    });
+  });
+
+  describe('user', () => {
+    it('200: without user any conversation of the app is found, whoever has it', async () => {
+      const tenant = await tenantWith(1);
+      const [nobody, ben] = [newConversation(tenant), newConversation(tenant, { user: 'ben' })];
+      await service.load([nobody, ben]);
+      for (const conversation_id of [tenant.ids.conversation, nobody.id, ben.id]) {
+        assert.equal((await tenant.get({ conversation_id })).status, 200);
+        assert.equal((await tenant.get({ conversation_id, user: '' })).status, 200);
+      }
+    });
+
+    it('200: with user the conversation of that user is found', async () => {
+      const tenant = await tenantWith(2);
+      const response = await tenant.get({ user: 'ann' });
+      assert.equal(response.status, 200);
+      assert.deepEqual(response.body, (await tenant.get()).body);
+    });
+
+    it('404: with user the conversation of another user, or of nobody, does not exist', async () => {
+      const tenant = await tenantWith(1);
+      const nobody = newConversation(tenant);
+      await service.load([nobody]);
+      for (const user of ['ben', 'Ann', 'ANN', 'an', 'anna', ' ann', 'ann ', 'ann\0', '\0', '%', 'a_n', '*', 'ａnn']) {
+        const response = await tenant.get({ user });
+        assert.equal(response.status, 404, `user=${JSON.stringify(user)}`);
+        assert.deepEqual(response.body, noConversation);
+      }
+      for (const user of ['ann', 'null', 'undefined']) {
+        assert.deepEqual((await tenant.get({ conversation_id: nobody.id, user })).body, noConversation);
+      }
+    });
+
+    it('200: users are told apart character by character', async () => {
+      const tenant = await tenantWith(0);
+      const users = [
+        'é',
+        'e\u0301',
+        'a b',
+        'a+b',
+        'a&b=c',
+        '100%',
+        '%20',
+        '😀',
+        'x'.repeat(2000),
+        '"',
+        '0',
+        'null',
+        'É',
+      ];
+      const conversations = users.map((user) => newConversation(tenant, { user }));
+      await service.load(conversations);
+      for (const [at, user] of users.entries()) {
+        for (const [other, { id: conversation_id }] of conversations.entries()) {
+          const { status } = await tenant.get({ conversation_id, user });
+          assert.equal(status, at === other ? 200 : 404, `${user} asks for the conversation of ${users[other]}`);
+        }
+      }
+    });
+
+    it('404: a conversation given to another user is no longer the first one’s', async () => {
+      const tenant = await tenantWith(1);
+      const held = etagOf(await tenant.get({ user: 'ann' }));
+      await service.load([
+        { record: 'conversation', id: tenant.ids.conversation, app_id: tenant.ids.app, user: 'ben', created_at: 1000 },
+      ]);
+      assert.deepEqual((await tenant.get({ user: 'ann' })).body, noConversation);
+      assert.equal((await tenant.get({ user: 'ann' }, { 'if-none-match': held })).status, 404);
+      assert.deepEqual(idsOf(await tenant.get({ user: 'ben' })), tenant.messageIds);
+    });
+  });
+
+  describe('conversation', () => {
+    it('404: a conversation that does not exist', async () => {
+      const tenant = await tenantWith(1);
+      const response = await tenant.get({ conversation_id: randomUUID() });
+      assert.equal(response.status, 404);
+      assert.deepEqual(response.body, noConversation);
+    });
+
+    it('404: the id of a message, an app or a workspace names no conversation', async () => {
+      const tenant = await tenantWith(1);
+      for (const conversation_id of [tenant.messageIds[0] ?? '', tenant.ids.app, tenant.ids.workspace]) {
+        assert.deepEqual((await tenant.get({ conversation_id })).body, noConversation);
+      }
+    });
+
+    it('404: a conversation of another app or workspace answers exactly as one that does not exist', async () => {
+      const tenant = await tenantWith(1);
+      const stranger = await tenantWith(1);
+      const sibling = await siblingOf(tenant);
+      for (const more of [{}, { user: 'ann' }, { first_id: stranger.messageIds[0] ?? '' }, { limit: '1' }]) {
+        const missing = await tenant.get({ conversation_id: randomUUID(), ...more });
+        for (const conversation_id of [stranger.ids.conversation, sibling.conversation]) {
+          const response = await tenant.get({ conversation_id, ...more });
+          assert.equal(response.status, 404);
+          assert.equal(response.text, missing.text);
+          assert.deepEqual(Object.keys(response.headers).sort(), Object.keys(missing.headers).sort());
+        }
+      }
+      for (const tag of ['*', etagOf(await stranger.get())]) {
+        const conversation_id = stranger.ids.conversation;
+        assert.equal((await tenant.get({ conversation_id }, { 'if-none-match': tag })).status, 404);
+      }
+      // And they are there for their own keys.
+      assert.equal((await stranger.get()).status, 200);
+      const own = await service.request('GET', pathOf({ conversation_id: sibling.conversation }), { key: sibling.key });
+      assert.deepEqual(idsOf(own), [sibling.messageId]);
+    });
+
+    it('404: a deleted conversation does not exist, and is back when it is no longer deleted', async () => {
+      const tenant = await tenantWith(2);
+      const { ids, messageIds } = tenant;
+      const conversation = { record: 'conversation', id: ids.conversation, app_id: ids.app, user: 'ann' };
+      const held = etagOf(await tenant.get());
+      await service.load([{ ...conversation, deleted: true }]);
+      for (const more of [{}, { user: 'ann' }, { first_id: messageIds[1] ?? '' }, { first_id: randomUUID() }]) {
+        const response = await tenant.get(more);
+        assert.equal(response.status, 404);
+        assert.deepEqual(response.body, noConversation);
+      }
+      assert.equal((await tenant.get({}, { 'if-none-match': held })).status, 404);
+      assert.equal((await tenant.get({}, { 'if-none-match': '*' })).status, 404);
+      await service.load([conversation]);
+      assert.deepEqual(idsOf(await tenant.get()), messageIds.toReversed());
+    });
+
+    it('404: a purged conversation does not exist', async () => {
+      const tenant = await tenantWith(2);
+      const held = etagOf(await tenant.get());
+      await service.store.purge({ conversation_id: tenant.ids.conversation }, 5);
+      assert.deepEqual((await tenant.get()).body, noConversation);
+      assert.equal((await tenant.get({}, { 'if-none-match': held })).status, 404);
+    });
+
+    it('404: a conversation_id that is no UUID names nothing', async () => {
+      const tenant = await tenantWith(1);
+      for (const [name, id] of Object.entries(notUuids(tenant.ids.conversation))) {
+        const response = await service.request('GET', pathOf(`conversation_id=${id}`), { key: tenant.keys.app });
+        assert.equal(response.status, 404, `${name}: ${response.text}`);
+        assert.deepEqual(response.body, noConversation, name);
+      }
+    });
+
+    it('200: ids compare without regard to letter case', async () => {
+      const tenant = await tenantWith(0);
+      const id = 'ABCDEFAB-cdef-4ABC-8def-ABCDEFabcdef'.replace('ABCDEFAB', randomUUID().slice(0, 8).toUpperCase());
+      const [first, last] = ['Aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeeF', 'FFFFFFFF-bbbb-4ccc-8ddd-eeeeeeeeeeee'];
+      await service.load([
+        newConversation(tenant, { id }),
+        message(id.toLowerCase(), 1, { id: first }),
+        message(id.toUpperCase(), 2, { id: last }),
+        // The same two again, in other letters.
+        message(id, 1, { id: first.toLowerCase() }),
+        message(id, 2, { id: last.toLowerCase() }),
+      ]);
+      for (const conversation_id of [id, id.toLowerCase(), id.toUpperCase()]) {
+        const page = await tenant.get({ conversation_id });
+        assert.deepEqual(
+          idsOf(page).map((one) => one.toLowerCase()),
+          [last.toLowerCase(), first.toLowerCase()],
+        );
+        for (const first_id of [last, last.toLowerCase(), last.toUpperCase()]) {
+          const older = await tenant.get({ conversation_id, first_id });
+          assert.equal(older.status, 200);
+          assert.deepEqual(
+            idsOf(older).map((one) => one.toLowerCase()),
+            [first.toLowerCase()],
+          );
+        }
+      }
+    });
+  });
+
+  describe('first_id', () => {
+    it('200: answers only messages strictly older than the one it names', async () => {
+      const tenant = await tenantWith(5);
+      for (const [at, first_id] of tenant.messageIds.entries()) {
+        const response = await tenant.get({ first_id });
+        assert.equal(response.status, 200);
+        assert.deepEqual(idsOf(response), tenant.messageIds.slice(0, at).toReversed());
+        assert.equal(response.body.has_more, false);
+      }
+    });
+
+    it('404: one that holds NUL names nothing, also where the newest page was just read', async () => {
+      const tenant = await tenantWith(3);
+      const etag = (await tenant.get({})).headers.etag ?? '';
+      assert.equal((await tenant.get({})).status, 200);
+      for (const headers of [{}, { 'if-none-match': etag }, { connection: 'Keep-Alive' }]) {
+        const path = `/v1/messages?conversation_id=${tenant.ids.conversation}&first_id=%00`;
+        const response = await service.request('GET', path, { key: tenant.keys.app, headers });
+        assert.deepEqual(response.body, noFirstMessage);
+      }
+    });
+
+    it('200: the oldest message has an empty page behind it', async () => {
+      const tenant = await tenantWith(3);
+      const response = await tenant.get({ first_id: tenant.messageIds[0] ?? '' });
+      assert.deepEqual(response.body, { limit: 20, has_more: false, data: [] });
+      assert.equal(response.headers.link, undefined);
+    });
+
+    it('404: a first_id that no message has', async () => {
+      const tenant = await tenantWith(1);
+      const response = await tenant.get({ first_id: randomUUID() });
+      assert.equal(response.status, 404);
+      assert.deepEqual(response.body, noFirstMessage);
+      const empty = newConversation(tenant);
+      await service.load([empty]);
+      assert.deepEqual((await tenant.get({ conversation_id: empty.id, first_id: randomUUID() })).body, noFirstMessage);
+      assert.deepEqual((await tenant.get({ first_id: tenant.ids.conversation })).body, noFirstMessage);
+    });
+
+    it('404: a first_id of another conversation does not exist', async () => {
+      const tenant = await tenantWith(2);
+      const other = newConversation(tenant, { user: 'ann' });
+      const foreign = message(other.id, 1500);
+      await service.load([other, foreign]);
+      const response = await tenant.get({ first_id: foreign.id });
+      assert.equal(response.status, 404);
+      assert.deepEqual(response.body, noFirstMessage);
+    });
+
+    it('404: a first_id of another app or workspace does not exist', async () => {
+      const tenant = await tenantWith(2);
+      const stranger = await tenantWith(1);
+      const sibling = await siblingOf(tenant);
+      for (const first_id of [stranger.messageIds[0] ?? '', sibling.messageId]) {
+        const response = await tenant.get({ first_id });
+        assert.equal(response.status, 404);
+        assert.deepEqual(response.body, noFirstMessage);
+      }
+    });
+
+    it('404: a first_id that is no UUID names nothing', async () => {
+      const tenant = await tenantWith(2);
+      for (const [name, id] of Object.entries(notUuids(tenant.messageIds[1] ?? ''))) {
+        const response = await tenant.getRaw(`&first_id=${id}`);
+        assert.equal(response.status, 404, `${name}: ${response.text}`);
+        assert.deepEqual(response.body, noFirstMessage, name);
+      }
+    });
+
+    it('404: a matching or any If-None-Match does not bring a missing first_id to life', async () => {
+      const tenant = await tenantWith(1);
+      const held = etagOf(await tenant.get());
+      for (const tag of ['*', held]) {
+        const response = await tenant.get({ first_id: randomUUID() }, { 'if-none-match': tag });
+        assert.deepEqual(response.body, noFirstMessage);
+      }
+    });
+
+    it('200: an id that messages of two conversations share names the one of the conversation asked for', async () => {
+      const tenant = await tenantWith(0);
+      const other = newConversation(tenant);
+      const shared = randomUUID();
+      const mine = [1, 2, 3].map((at) => message(tenant.ids.conversation, at, at === 2 ? { id: shared } : {}));
+      const theirs = [1, 2, 3].map((at) => message(other.id, at, at === 3 ? { id: shared } : {}));
+      await service.load([other, ...mine, ...theirs]);
+      assert.deepEqual(idsOf(await tenant.get({ first_id: shared })), [mine[0]?.id]);
+      assert.deepEqual(idsOf(await tenant.get({ conversation_id: other.id, first_id: shared })), [
+        theirs[1]?.id,
+        theirs[0]?.id,
+      ]);
+    });
+  });
+
+  describe('order and has_more', () => {
+    it('200: data is newest first, by created_at as a number', async () => {
+      const tenant = await tenantWith(0);
+      const times = [10, 9, 2 ** 53 - 1, 0, 100, -5, 2 ** 31, 2 ** 32 + 1, -60, 2 ** 31 - 1];
+      await service.load(times.map((time) => message(tenant.ids.conversation, time)));
+      const { data } = (await tenant.get()).body;
+      assert.deepEqual(
+        data.map(({ created_at }: { created_at: number }) => created_at),
+        times.toSorted((a, b) => b - a),
+      );
+    });
+
+    it('200: messages of one second stand in the order in which they were first taken in', async () => {
+      const tenant = await tenantWith(0);
+      const batches = [1, 2, 3].map(() => [1, 2, 3].map(() => message(tenant.ids.conversation, 50)));
+      for (const batch of batches) await service.load(batch);
+      const taken = batches.flat().map(({ id }) => id);
+      assert.deepEqual(idsOf(await tenant.get()), taken.toReversed());
+      for (const [at, first_id] of taken.entries()) {
+        assert.deepEqual(idsOf(await tenant.get({ first_id })), taken.slice(0, at).toReversed());
+      }
+      // Written again, in another order: each keeps its place.
+      await service.load(batches.flat().toReversed());
+      assert.deepEqual(idsOf(await tenant.get()), taken.toReversed());
+    });
+
+    it('200: a message that moves in time and back is where it was', async () => {
+      const tenant = await tenantWith(0);
+      const [a, b, c] = [1, 2, 3].map(() => message(tenant.ids.conversation, 50));
+      assert.ok(a && b && c);
+      await service.load([a, b, c]);
+      await service.load([{ ...a, created_at: 60 }]);
+      assert.deepEqual(idsOf(await tenant.get()), [a.id, c.id, b.id]);
+      assert.deepEqual(idsOf(await tenant.get({ first_id: a.id })), [c.id, b.id]);
+      await service.load([{ ...c, created_at: 40 }]);
+      assert.deepEqual(idsOf(await tenant.get()), [a.id, b.id, c.id]);
+      await service.load([
+        { ...c, created_at: 50 },
+        { ...a, created_at: 50 },
+      ]);
+      assert.deepEqual(idsOf(await tenant.get()), [c.id, b.id, a.id]);
+    });
+
+    it('200: has_more is true exactly when at least one older message remains', async () => {
+      const tenant = await tenantWith(5);
+      for (const limit of [1, 2, 3, 4, 5, 6]) {
+        assert.equal((await tenant.get({ limit: `${limit}` })).body.has_more, limit < 5, `limit ${limit}`);
+        for (const [at, first_id] of tenant.messageIds.entries()) {
+          const { body } = await tenant.get({ limit: `${limit}`, first_id });
+          assert.equal(body.has_more, at > limit, `limit ${limit} before ${at}`);
+          assert.equal(body.data.length, Math.min(at, limit));
+        }
+      }
+    });
+
+    it('200: the messages of other conversations are neither shown nor counted', async () => {
+      const tenant = await tenantWith(2);
+      const other = newConversation(tenant, { user: 'ann' });
+      await service.load([other, ...[1, 1001, 1002, 9999].map((time) => message(other.id, time))]);
+      const response = await tenant.get({ limit: '2' });
+      assert.deepEqual(idsOf(response), tenant.messageIds.toReversed());
+      assert.equal(response.body.has_more, false);
+    });
+
+    it('200: new messages do not disturb a walk that has begun', async () => {
+      const tenant = await tenantWith(4);
+      const [, , third] = tenant.messageIds;
+      const newest = await tenant.get({ limit: '2' });
+      await service.load([message(tenant.ids.conversation, 1004), message(tenant.ids.conversation, 9999)]);
+      const older = await tenant.get({ limit: '2', first_id: third ?? '' });
+      assert.deepEqual([...idsOf(newest), ...idsOf(older)], tenant.messageIds.toReversed());
+      assert.equal(older.body.has_more, false);
+    });
+  });
+
+  describe('page_order', () => {
+    it('200: oldest_first turns the page around and nothing else', async () => {
+      const tenant = await tenantWith(7);
+      for (const more of [{}, { limit: '3' }, { limit: '3', first_id: tenant.messageIds[5] ?? '' }, { user: 'ann' }]) {
+        const newest = await tenant.get({ ...more, page_order: 'newest_first' });
+        const oldest = await tenant.get({ ...more, page_order: 'oldest_first' });
+        assert.equal(oldest.status, 200);
+        assert.deepEqual(oldest.body, { ...newest.body, data: newest.body.data.toReversed() });
+        assert.deepEqual((await tenant.get(more)).body, newest.body, 'newest first where nothing is said');
+      }
+    });
+
+    it('200: walking back by the first message of the page works on pages that run oldest first', async () => {
+      const tenant = await tenantWith(7);
+      let held: string[] = [];
+      for (let more = true; more; ) {
+        const page = await tenant.get({
+          limit: '3',
+          page_order: 'oldest_first',
+          ...(held[0] && { first_id: held[0] }),
+        });
+        held = [...idsOf(page), ...held];
+        more = page.body.has_more;
+      }
+      assert.deepEqual(held, tenant.messageIds);
+    });
+
+    it('400: any other page_order', async () => {
+      const tenant = await tenantWith(1);
+      for (const page_order of ['asc', 'NEWEST_FIRST', 'oldest-first', ' newest_first', 'newest_first ', '0', '\0']) {
+        assertInvalid(await tenant.get({ page_order }), 'page_order');
+      }
+    });
+
+    it('200: the setting PAGE_ORDER decides where the request names none', async () => {
+      const tenant = makeTenant();
+      const messages = [1, 2, 3].map((at) => message(tenant.ids.conversation, at));
+      const ids = messages.map(({ id }) => id);
+      for (const setting of ['oldest_first', 'newest_first']) {
+        const turned = await startService(engine, { PAGE_ORDER: setting });
+        try {
+          await turned.load([...tenant.records, ...messages]);
+          const { get } = asker(tenant, () => turned);
+          const newestTwo = [ids[2], ids[1]];
+          const bySetting = setting === 'newest_first' ? newestTwo : newestTwo.toReversed();
+          const plain = await get({ limit: '2' });
+          assert.deepEqual(idsOf(plain), bySetting);
+          assert.equal(plain.body.has_more, true);
+          assert.deepEqual(idsOf(await get({ limit: '2', page_order: '' })), bySetting);
+          assert.deepEqual(idsOf(await get({ limit: '2', page_order: 'newest_first' })), newestTwo);
+          assert.deepEqual(idsOf(await get({ limit: '2', page_order: 'oldest_first' })), newestTwo.toReversed());
+          const next = await turned.request('GET', nextOf(plain), { key: tenant.keys.app });
+          assert.deepEqual(idsOf(next), [ids[0]]);
+          assert.equal(next.body.has_more, false);
+        } finally {
+          await turned.close();
+        }
+      }
+    });
+
+    it('stops the start: a bad PAGE_ORDER is named with its value and what is allowed', async () => {
+      await assert.rejects(startService(engine, { PAGE_ORDER: 'sideways' }, 'sqlite:/nonexistent/never-made.db'), {
+        message: /^(?=.*PAGE_ORDER)(?=.*sideways)(?=.*newest_first)(?=.*oldest_first).*$/,
+      });
+    });
+  });
+
+  describe('Link', () => {
+    it('200: is there exactly when has_more is true', async () => {
+      const tenant = await tenantWith(4);
+      for (const page_order of ['newest_first', 'oldest_first']) {
+        for (const limit of [1, 3, 4, 5]) {
+          const response = await tenant.get({ limit: `${limit}`, page_order });
+          assert.equal(response.headers.link !== undefined, limit < 4);
+          assert.equal(response.body.has_more, limit < 4);
+        }
+      }
+    });
+
+    it('200: is path-absolute and repeats the other parameters given, and no others', async () => {
+      const tenant = await tenantWith(5);
+      const { ids, messageIds } = tenant;
+      const queryOf = (response: TestResponse) =>
+        Object.fromEntries(new URLSearchParams(nextOf(response).split('?', 2)[1]));
+      assert.deepEqual(queryOf(await tenant.get({ limit: '2' })), {
+        conversation_id: ids.conversation,
+        limit: '2',
+        first_id: messageIds[3],
+      });
+      const given = { user: 'ann', limit: '2', page_order: 'oldest_first', trace: 'x y' };
+      assert.deepEqual(queryOf(await tenant.get({ ...given, first_id: messageIds[4] ?? '' })), {
+        conversation_id: ids.conversation,
+        ...given,
+        first_id: messageIds[2],
+      });
+      const many = await tenantWith(21);
+      assert.deepEqual(queryOf(await many.get()), {
+        conversation_id: many.ids.conversation,
+        first_id: many.messageIds[1],
+      });
+    });
+
+    it('200: leads to the next older page in either order, to the end', async () => {
+      const tenant = await tenantWith(7);
+      for (const page_order of ['newest_first', 'oldest_first']) {
+        const seen: string[][] = [];
+        let response = await tenant.get({ limit: '3', page_order, user: 'ann' });
+        for (;;) {
+          assert.equal(response.status, 200);
+          seen.push(page_order === 'newest_first' ? idsOf(response) : idsOf(response).toReversed());
+          if (!response.body.has_more) break;
+          response = await service.request('GET', nextOf(response), { key: tenant.keys.app });
+        }
+        assert.equal(response.headers.link, undefined);
+        assert.deepEqual(
+          seen.map((ids) => ids.length),
+          [3, 3, 1],
+        );
+        assert.deepEqual(seen.flat(), tenant.messageIds.toReversed());
+      }
+    });
+
+    it('200: keeps a user with special characters', async () => {
+      const tenant = await tenantWith(0);
+      const users = [
+        'a&b=c',
+        'a b',
+        'a+b',
+        '100%',
+        '%41',
+        'a#b',
+        'a?b',
+        '<x>; rel="prev", </y>',
+        'ü😀',
+        "o'neil",
+        'a\r\nb',
+      ];
+      for (const user of users) {
+        const conversation = newConversation(tenant, { user });
+        const messages = [1, 2].map((at) => message(conversation.id, at));
+        await service.load([conversation, ...messages]);
+        const response = await tenant.get({ conversation_id: conversation.id, user, limit: '1' });
+        assert.equal(response.status, 200, user);
+        const next = await service.request('GET', nextOf(response), { key: tenant.keys.app });
+        assert.equal(next.status, 200, `${user}: ${nextOf(response)}`);
+        assert.deepEqual(idsOf(next), [messages[0]?.id]);
+        assert.equal(new URLSearchParams(nextOf(response).split('?', 2)[1]).get('user'), user);
+      }
+    });
+
+    it('200: keeps what a query may hold unencoded', async () => {
+      const tenant = await tenantWith(0);
+      const user = "a?b/c:d@e!$'()*,;~-._[]|?";
+      const conversation = newConversation(tenant, { user });
+      const messages = [1, 2].map((at) => message(conversation.id, at));
+      await service.load([conversation, ...messages]);
+      const rest = `conversation_id=${conversation.id}&user=${user}&limit=1`;
+      const response = await service.request('GET', pathOf(rest), { key: tenant.keys.app });
+      assert.equal(response.status, 200);
+      const next = await service.request('GET', nextOf(response), { key: tenant.keys.app });
+      assert.equal(next.status, 200, nextOf(response));
+      assert.deepEqual(idsOf(next), [messages[0]?.id]);
+      assert.equal(next.body.limit, 1, 'the limit is repeated');
+      assert.equal(new URLSearchParams(nextOf(response).slice('/v1/messages?'.length)).get('user'), user);
+    });
+
+    it('200: leads on also where user is no UTF-8 and yet names somebody', async () => {
+      const tenant = await tenantWith(0);
+      for (const [raw, user] of [
+        ['%FF', '%FF'],
+        ['%FF', '\ufffd'],
+        ['a%41%FF', 'a%41%FF'],
+        ['a%41%FF', 'aA\ufffd'],
+        ['%zz', '%zz'],
+      ] as const) {
+        const conversation = newConversation(tenant, { user });
+        const messages = [1, 2].map((at) => message(conversation.id, at));
+        await service.load([conversation, ...messages]);
+        const path = pathOf(`conversation_id=${conversation.id}&user=${raw}&limit=1`);
+        const response = await service.request('GET', path, { key: tenant.keys.app });
+        // What such bytes mean is not said; but a page that is found leads on to the next.
+        if (response.status === 404) continue;
+        const next = await service.request('GET', nextOf(response), { key: tenant.keys.app });
+        assert.equal(next.status, 200, `${path} -> ${nextOf(response)}`);
+        assert.deepEqual(idsOf(next), [messages[0]?.id]);
+      }
+    });
+
+    it('200: works where parameters were empty, unknown, repeated or encoded', async () => {
+      const tenant = await tenantWith(3);
+      for (const rest of [
+        '&user=&first_id=',
+        '&x=1&x=2',
+        '&page_order',
+        '&f%69rst_id=',
+        '&__proto__=1',
+        '&?',
+        '&x=?',
+      ]) {
+        const response = await tenant.getRaw(`&limit=1${rest}`);
+        const next = await service.request('GET', nextOf(response), { key: tenant.keys.app });
+        assert.equal(next.status, 200, `${rest}: ${nextOf(response)}`);
+        assert.deepEqual(idsOf(next), [tenant.messageIds[1]], rest);
+      }
+      const encoded = await tenant.getRaw(`&limit=1&f%69rst_id=${tenant.messageIds[2]}`);
+      const next = await service.request('GET', nextOf(encoded), { key: tenant.keys.app });
+      assert.deepEqual(idsOf(next), [tenant.messageIds[0]]);
+    });
+  });
+
+  describe('ETag', () => {
+    const ask = (tag: string) => ({ 'if-none-match': tag });
+
+    it('304: the tag of a page answers If-None-Match, without a body and with the tag', async () => {
+      const tenant = await tenantWith(3);
+      const first_id = tenant.messageIds[2] ?? '';
+      for (const more of [{}, { limit: '1' }, { page_order: 'oldest_first' }, { first_id }, { user: 'ann' }]) {
+        const tag = etagOf(await tenant.get(more));
+        assert.equal(etagOf(await tenant.get(more)), tag, 'the same page has the same tag');
+        const response = await tenant.get(more, ask(tag));
+        assert.equal(response.status, 304);
+        assert.equal(response.text, '');
+        assert.equal(response.headers.etag, tag);
+      }
+    });
+
+    it('304: weak tags, lists and * match', async () => {
+      const tenant = await tenantWith(1);
+      const tag = etagOf(await tenant.get());
+      const opaque = tag.replace(/^W\//, '');
+      for (const held of [opaque, `W/${opaque}`, `"x", ${tag}`, `W/"a,b",${tag},"y"`, `${tag} , "z"`, '*', ' * ']) {
+        assert.equal((await tenant.get({}, ask(held))).status, 304, held);
+      }
+      assert.equal((await tenant.get({}, { 'if-none-match': ['"x"', tag] })).status, 304, 'on two lines');
+    });
+
+    it('200: other tags do not match', async () => {
+      const tenant = await tenantWith(1);
+      const opaque = etagOf(await tenant.get())
+        .replace(/^W\//, '')
+        .slice(1, -1);
+      for (const held of [
+        '"x"',
+        '""',
+        '"*"',
+        'W/"*"',
+        `"${opaque}x"`,
+        `"${opaque.slice(0, -1)}"`,
+        `"x${opaque}"`,
+        'x',
+      ]) {
+        const response = await tenant.get({}, ask(held));
+        assert.equal(response.status, 200, held);
+        assert.equal(response.body.data.length, 1);
+      }
+    });
+
+    it('200: pages that show different things have different tags', async () => {
+      const tenant = await tenantWith(3);
+      const other = await tenantWith(3);
+      const [first, second] = tenant.messageIds;
+      const pages = [
+        {},
+        { limit: '2' },
+        { limit: '100' },
+        { page_order: 'oldest_first' },
+        { limit: '2', page_order: 'oldest_first' },
+        { first_id: first ?? '' },
+        { first_id: second ?? '' },
+      ];
+      const tags: string[] = [];
+      const places: string[] = tenant.messageIds;
+      for (const { get } of [tenant, other]) {
+        for (const { first_id, ...more } of pages) {
+          const own = get === tenant.get ? first_id : first_id && other.messageIds[places.indexOf(first_id)];
+          tags.push(etagOf(await get({ ...more, ...(own && { first_id: own }) })));
+        }
+      }
+      assert.equal(new Set(tags).size, 2 * pages.length);
+    });
+
+    it('200: changes with any change to what the page shows', async () => {
+      const tenant = await tenantWith(3);
+      const { ids, messages } = tenant;
+      const [oldest, middle, newest] = messages;
+      assert.ok(oldest && middle && newest);
+      const about = { record: 'conversation', id: ids.conversation, app_id: ids.app, user: 'ann', created_at: 1000 };
+      const older = { limit: '5', first_id: newest.id };
+      const changes: [string, Record<string, string>, object[]][] = [
+        ['a newer message', { limit: '2' }, [message(ids.conversation, 5000)]],
+        ['a rewritten text', {}, [{ ...newest, answer: 'b' }]],
+        ['a rewritten text on a later page', older, [{ ...oldest, answer: 'b' }]],
+        ['feedback', {}, [{ ...middle, feedback: { rating: 'like' } }]],
+        ['feedback taken back', {}, [middle]],
+        ['a message that moved', {}, [{ ...oldest, created_at: 1500 }]],
+        ['an older message', older, [message(ids.conversation, 1)]],
+        ['two messages at once', {}, [message(ids.conversation, 2), message(ids.conversation, 6000)]],
+        ['a change together with one of the conversation', {}, [about, { ...newest, answer: 'c' }]],
+        ['a change before one of the conversation', {}, [{ ...newest, answer: 'd' }, about]],
+      ];
+      const used = new Set<string>();
+      for (const [change, query, records] of changes) {
+        const was = await tenant.get(query);
+        used.add(etagOf(was));
+        await service.load(records);
+        const now = await tenant.get(query, ask([...used].join(', ')));
+        assert.equal(now.status, 200, change);
+        assert.notDeepEqual(now.body, was.body, `${change} shows`);
+        assert.ok(!used.has(etagOf(now)), change);
+      }
+    });
+
+    it('200: changes when only has_more does', async () => {
+      const tenant = await tenantWith(1);
+      const was = await tenant.get({ limit: '1' });
+      await service.load([message(tenant.ids.conversation, 1)]);
+      const now = await tenant.get({ limit: '1' }, ask(etagOf(was)));
+      assert.equal(now.status, 200);
+      assert.deepEqual(now.body, { ...was.body, has_more: true });
+      assert.notEqual(etagOf(now), etagOf(was));
+    });
+
+    it('200: is not used again for other content after a purge and a new import', async () => {
+      const tenant = await tenantWith(0);
+      const { ids } = tenant;
+      const conversation = { record: 'conversation', id: ids.conversation, app_id: ids.app, created_at: 1000 };
+      const first = message(ids.conversation, 1);
+      const seen = new Map<string, string>();
+      const look = async () => {
+        const response = await tenant.get();
+        const tag = etagOf(response);
+        assert.equal(seen.get(tag) ?? response.text, response.text, 'a tag stands for one content');
+        seen.set(tag, response.text);
+      };
+      for (const word of ['one', 'two', 'three']) {
+        await service.store.purge({ conversation_id: ids.conversation }, 5);
+        await service.load([conversation, first]);
+        await look();
+        await service.load([{ ...first, answer: word }]);
+        await look();
+        await service.load([conversation]);
+        await look();
+      }
+      assert.equal(new Set(seen.values()).size, 4, 'four different contents were shown');
+    });
+
+    it('200: is not used again for other content in a database restored from an export', async () => {
+      const tenant = await tenantWith(1);
+      const { messages } = tenant;
+      const restored = await startService(engine);
+      try {
+        const lines = (await exportOf(service)).split('\n').filter((line) => line !== '');
+        await restored.load(lines.map((line) => JSON.parse(line)));
+        const there = asker(tenant, () => restored);
+        // Each side goes on by itself, with as many steps.
+        const [here, elsewhere] = [new Map<string, string>(), new Map<string, string>()];
+        for (const step of [1, 2, 3]) {
+          const [left, right] = [await tenant.get(), await there.get()];
+          here.set(etagOf(left), left.text);
+          elsewhere.set(etagOf(right), right.text);
+          await service.load([{ ...messages[0], answer: `here ${step}` }]);
+          await restored.load([{ ...messages[0], answer: `elsewhere ${step}` }]);
+        }
+        assert.equal(here.size, 3);
+        for (const [tag, text] of elsewhere) assert.equal(here.get(tag) ?? text, text);
+      } finally {
+        await restored.close();
+      }
+    });
+
+    it('200: a page that did not change in time stays as it is told, also after the clock moved', async () => {
+      const tenant = await tenantWith(1);
+      const tag = etagOf(await tenant.get());
+      service.passTime(10);
+      assert.equal((await tenant.get({}, ask(tag))).status, 304);
+    });
+  });
+
+  describe('method', () => {
+    it('200: HEAD answers as GET does, without the body', async () => {
+      const tenant = await tenantWith(3);
+      for (const more of [{}, { limit: '1' }, { limit: '1', page_order: 'oldest_first' }]) {
+        const got = await tenant.get(more);
+        const head = await tenant.get(more, {}, 'HEAD');
+        assert.equal(head.status, 200);
+        assert.equal(head.text, '');
+        for (const name of ['etag', 'link', 'content-type', 'content-length'] as const) {
+          assert.equal(head.headers[name], got.headers[name], name);
+        }
+      }
+    });
+
+    it('304, 400, 401, 404: HEAD answers errors and held pages as GET does', async () => {
+      const tenant = await tenantWith(1);
+      const tag = etagOf(await tenant.get());
+      assert.equal((await tenant.get({}, { 'if-none-match': tag }, 'HEAD')).status, 304);
+      assert.equal((await tenant.get({ limit: '0' }, {}, 'HEAD')).status, 400);
+      assert.equal((await tenant.get({ conversation_id: randomUUID() }, {}, 'HEAD')).status, 404);
+      assert.equal((await tenant.get({ first_id: randomUUID() }, {}, 'HEAD')).status, 404);
+      assert.equal((await service.request('HEAD', pathOf({ conversation_id: tenant.ids.conversation }))).status, 401);
+    });
+  });
+
+  describe('what a GET leaves behind', () => {
+    const everyKindOfGet = async (tenant: Awaited<ReturnType<typeof tenantWith>>): Promise<number[]> => {
+      const { get, messageIds } = tenant;
+      const held = { 'if-none-match': '*' };
+      const asked = [get(), get({}, held), get({ limit: '1' }), get({ first_id: messageIds[1] ?? '' })];
+      asked.push(get({ limit: '0' }), get({ user: 'nobody' }), get({ first_id: randomUUID() }), get({}, {}, 'HEAD'));
+      return (await Promise.all(asked)).map(({ status }) => status);
+    };
+    const statuses = [200, 304, 200, 200, 400, 404, 404, 200];
+
+    it('200: nothing: what the service holds is the same bytes', async () => {
+      const tenant = await tenantWith(3);
+      const was = await exportOf(service);
+      assert.deepEqual(await everyKindOfGet(tenant), statuses);
+      assert.ok(was.includes(tenant.messageIds[0] ?? '?'));
+      assert.equal(await exportOf(service), was);
+    });
+
+    // The only writer is the embedded engine's.
+    const itEmbedded = engine === 'sqlite' ? it : () => undefined;
+    itEmbedded('200: nothing: it answers while another process holds the only writer', async () => {
+      const tenant = await tenantWith(3);
+      const writer = new DatabaseSync(service.config.database_url.slice('sqlite:'.length));
+      try {
+        writer.exec('BEGIN IMMEDIATE');
+        const from = performance.now();
+        assert.deepEqual(await everyKindOfGet(tenant), statuses);
+        assert.ok(performance.now() - from < 2000, 'without waiting');
+      } finally {
+        writer.close();
+      }
+    });
+  });
+});

@@ -1,0 +1,534 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { startService } from '../support/harness.ts';
+import { openapiFile } from '../support/openapi-check.ts';
+import { readOpenapi } from '../support/read-openapi.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is looked into freely
+type Json = any;
+
+const text = readFileSync(openapiFile, 'utf8');
+const document: Json = JSON.parse(text);
+
+const messages = '/v1/messages';
+const chunk = '/v1/datasets/{dataset_id}/documents/{document_id}/segments/{segment_id}/child_chunks/{child_chunk_id}';
+const adminChunk = chunk.slice('/v1/'.length);
+const models = '/v1/workspaces/current/models/model-types/{model_type}';
+const modelTypes = ['text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'];
+
+function resolve(node: Json): Json {
+  if (node?.$ref === undefined) return node;
+  const found = String(node.$ref)
+    .split('/')
+    .slice(1)
+    .reduce((at: Json, part) => at?.[part.replaceAll('~1', '/').replaceAll('~0', '~')], document);
+  return resolve(found ?? assert.fail(`${node.$ref} leads nowhere`));
+}
+
+/** A schema as the tables put it: what it is besides null, and whether it may be null. */
+function read(node: Json): { schema: Json; nullable: boolean } {
+  const schema = resolve(node);
+  const cases: Json[] | undefined = schema.anyOf ?? schema.oneOf;
+  if (cases !== undefined) {
+    const rest = cases.map(resolve).filter(({ type }) => type !== 'null');
+    assert.equal(rest.length, 1, 'a choice between one schema and null');
+    return { schema: { ...schema, ...rest[0] }, nullable: rest.length < cases.length };
+  }
+  if (!Array.isArray(schema.type)) return { schema, nullable: false };
+  const rest = schema.type.filter((type: string) => type !== 'null');
+  assert.equal(rest.length, 1);
+  return { schema: { ...schema, type: rest[0] }, nullable: rest.length < schema.type.length };
+}
+
+/**
+ * The document's tables. A field is `type`, `type?` where nullable; `[X]` is an array of X, a capital letter a named
+ * schema, `map` an object from locale key to text, `open` an object with arbitrary properties, `any` a field of which
+ * only null is shown. After a space: the format, or the closed set of values.
+ */
+const tables: Record<string, Record<string, string>> = {
+  MessagePage: { limit: 'integer', has_more: 'boolean', data: '[Message]' },
+  Message: {
+    id: 'string uuid',
+    conversation_id: 'string uuid',
+    parent_message_id: 'string? uuid',
+    inputs: 'open',
+    query: 'string',
+    answer: 'string',
+    status: 'string normal|error',
+    error: 'string?',
+    message_files: '[MessageFile]',
+    feedback: 'Feedback?',
+    retriever_resources: '[RetrieverResource]',
+    agent_thoughts: '[AgentThought]',
+    created_at: 'integer int64',
+    extra_contents: '[HumanInputContent]',
+    message_tokens: 'integer',
+    answer_tokens: 'integer',
+    total_tokens: 'integer',
+    provider_response_latency: 'number double',
+    total_price: 'string? decimal',
+    currency: 'string?',
+  },
+  Feedback: { rating: 'string like|dislike' },
+  MessageFile: {
+    id: 'string uuid',
+    filename: 'string',
+    type: 'string',
+    url: 'string?',
+    mime_type: 'string?',
+    size: 'integer?',
+    transfer_method: 'string remote_url|local_file|tool_file',
+    belongs_to: 'string? user|assistant',
+    upload_file_id: 'string? uuid',
+  },
+  RetrieverResource: {
+    id: 'string uuid',
+    message_id: 'string uuid',
+    position: 'integer',
+    dataset_id: 'string uuid',
+    dataset_name: 'string',
+    document_id: 'string uuid',
+    document_name: 'string',
+    data_source_type: 'string',
+    segment_id: 'string uuid',
+    score: 'number float',
+    hit_count: 'integer',
+    word_count: 'integer',
+    segment_position: 'integer',
+    index_node_hash: 'string',
+    content: 'string',
+    summary: 'string?',
+    created_at: 'integer int64',
+  },
+  AgentThought: {
+    id: 'string uuid',
+    chain_id: 'string?',
+    message_id: 'string uuid',
+    position: 'integer',
+    thought: 'string',
+    tool: 'string',
+    tool_labels: 'open?',
+    tool_input: 'string',
+    observation: 'string',
+    files: '[string]',
+    created_at: 'integer int64',
+  },
+  HumanInputContent: {
+    workflow_run_id: 'string',
+    submitted: 'boolean',
+    type: 'string',
+    form_definition: 'FormDefinition?',
+    form_submission_data: 'FormSubmissionData?',
+  },
+  FormDefinition: {
+    form_id: 'string',
+    node_id: 'string',
+    node_title: 'string',
+    form_content: 'string',
+    inputs: '[FormInput]',
+    actions: '[UserAction]',
+    display_in_ui: 'boolean',
+    form_token: 'string?',
+    resolved_default_values: 'open',
+    expiration_time: 'integer',
+  },
+  FormSubmissionData: {
+    node_id: 'string',
+    node_title: 'string',
+    rendered_content: 'string',
+    action_id: 'string',
+    action_text: 'string',
+  },
+  FormInput: {
+    type: 'string paragraph|select|file|file-list',
+    output_variable_name: 'string',
+    default: 'FormInputDefault?',
+  },
+  FormInputDefault: { type: 'string variable|constant', selector: '[string]', value: 'string' },
+  UserAction: { id: 'string', title: 'string', button_style: 'string primary|default|accent|ghost' },
+  ChildChunk: {
+    id: 'string',
+    segment_id: 'string',
+    content: 'string',
+    position: 'integer',
+    word_count: 'integer',
+    type: 'string',
+    created_at: 'integer',
+    updated_at: 'integer',
+  },
+  ModelProvider: {
+    provider: 'string',
+    label: 'map',
+    icon_small: 'map',
+    icon_small_dark: 'any',
+    status: 'string',
+    models: '[Model]',
+    tenant_id: 'string',
+  },
+  Model: {
+    model: 'string',
+    label: 'map',
+    model_type: `string ${modelTypes.join('|')}`,
+    features: 'any',
+    fetch_from: 'string',
+    model_properties: 'open',
+    status: 'string',
+    deprecated: 'boolean',
+    load_balancing_enabled: 'boolean',
+    has_invalid_load_balancing_configs: 'boolean',
+  },
+  Error: { status: 'integer', code: 'string', message: 'string' },
+};
+
+const errorCodes = [
+  'invalid_param',
+  'bad_request',
+  'not_chat_app',
+  'unauthorized',
+  'not_found',
+  'method_not_allowed',
+  'request_timeout',
+  'precondition_failed',
+  'payload_too_large',
+  'unsupported_media_type',
+  'too_many_requests',
+  'headers_too_large',
+  'internal_server_error',
+  'service_unavailable',
+];
+
+function checkField(at: string, node: Json, row: string): void {
+  const [, kind = '', mark, note] = /^([^\s?]+)(\?)?(?: (.+))?$/.exec(row) ?? [];
+  if (kind === 'any') {
+    const { type } = resolve(node);
+    assert.ok(type === undefined || [type].flat().includes('null'), `${at} may be null`);
+    return;
+  }
+  const { schema, nullable } = read(node);
+  assert.equal(nullable, mark === '?', `${at}: nullable`);
+  if (kind === 'open' || kind === 'map') {
+    assert.equal(schema.type, 'object', at);
+    if (kind === 'open') assert.notEqual(schema.additionalProperties, false, at);
+    else assert.equal(schema.additionalProperties?.type, 'string', at);
+  } else if (kind.startsWith('[')) {
+    assert.equal(schema.type, 'array', at);
+    checkField(`${at}[]`, schema.items, kind.slice(1, -1));
+  } else if (/^[A-Z]/.test(kind)) {
+    const wanted = document.components.schemas[kind];
+    assert.deepEqual(Object.keys(schema.properties ?? {}), Object.keys(wanted.properties), at);
+  } else {
+    assert.equal(schema.type, kind, at);
+  }
+  if (note?.includes('|')) {
+    const values = (schema.enum as unknown[] | undefined)?.filter((value) => value !== null);
+    assert.deepEqual([...(values ?? [])].sort(), note.split('|').sort(), at);
+  }
+}
+
+const operations: [string, string, Json][] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods as object).map(([method, operation]): [string, string, Json] => [path, method, operation]),
+);
+const operationOf = (path: string, method: string): Json =>
+  document.paths[path]?.[method] ?? assert.fail(`${method} ${path} is not described`);
+const bodyOf = (path: string, method: string, status: number, type = 'application/json'): Json =>
+  operationOf(path, method).responses[status]?.content?.[type]?.schema ??
+  assert.fail(`${method} ${path}: ${status} has no schema`);
+
+describe('openapi.json', () => {
+  it('is what the service serves (`npm run openapi` writes it)', async () => {
+    assert.equal(text, await readOpenapi());
+  });
+
+  it('is what a running service serves, whatever its settings', async () => {
+    const service = await startService('sqlite', { PAGE_ORDER: 'oldest_first', RATE_LIMIT: '100' });
+    try {
+      const response = await service.request('GET', '/openapi.json');
+      assert.equal(response.status, 200);
+      assert.equal(response.text, text);
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('is OpenAPI 3.1, version 1.0.0', () => {
+    assert.match(document.openapi, /^3\.1\.\d+$/);
+    assert.equal(document.info.version, '1.0.0');
+    assert.ok(document.info.title);
+  });
+
+  it('has servers that its paths lead on from', () => {
+    for (const { url } of document.servers ?? [{ url: '/' }]) assert.equal(url, '/');
+  });
+
+  it('resolves every $ref', () => {
+    let count = 0;
+    const walk = (node: Json): void => {
+      if (typeof node !== 'object' || node === null) return;
+      if (typeof node.$ref === 'string') {
+        assert.match(node.$ref, /^#\//, 'only into the document');
+        resolve(node);
+        count += 1;
+      }
+      for (const value of Object.values(node)) walk(value);
+    };
+    walk(document);
+    assert.ok(count > 20);
+  });
+
+  it('is used whole: every named schema is referred to', () => {
+    for (const name of Object.keys(document.components.schemas)) {
+      assert.ok(text.includes(`"#/components/schemas/${name}"`), name);
+    }
+  });
+
+  it('gives every operation a name of its own, a summary and a description of every answer', () => {
+    const names = operations.map(([, , operation]) => operation.operationId);
+    assert.ok(names.every((name) => typeof name === 'string' && name !== ''));
+    assert.equal(new Set(names).size, names.length);
+    for (const [path, method, { summary, responses }] of operations) {
+      assert.ok(summary, `${method} ${path}`);
+      for (const [status, response] of Object.entries<Json>(responses)) {
+        assert.ok(resolve(response).description, `${method} ${path} ${status}`);
+      }
+    }
+  });
+
+  it('declares every parameter of a path, and no other', () => {
+    for (const [path, method, { parameters = [] }] of operations) {
+      const declared = parameters.map(resolve).filter((parameter: Json) => parameter.in === 'path');
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      assert.deepEqual(declared.map(({ name }: Json) => name).sort(), named.sort(), `${method} ${path}`);
+      for (const { required } of declared) assert.equal(required, true);
+    }
+  });
+});
+
+describe('operations of the document', () => {
+  it('List Conversation Messages: GET /messages, getConversationHistory', () => {
+    assert.equal(operationOf(messages, 'get').operationId, 'getConversationHistory');
+    assert.equal(operationOf(messages, 'get').requestBody, undefined);
+    checkField('200', bodyOf(messages, 'get', 200), 'MessagePage');
+    assert.ok(operationOf(messages, 'get').responses[304], '304 is described');
+  });
+
+  const parameters = [
+    { name: 'conversation_id', type: 'string', required: true },
+    { name: 'user', type: 'string', required: false },
+    { name: 'first_id', type: 'string', required: false },
+    { name: 'limit', type: 'integer', required: false, default: 20, minimum: 1, maximum: 100 },
+    { name: 'page_order', type: 'string', required: false, enum: ['newest_first', 'oldest_first'] },
+  ];
+  for (const { name, type, required, ...bounds } of parameters) {
+    it(`List Conversation Messages: parameter ${name}`, () => {
+      const all: Json[] = operationOf(messages, 'get').parameters.map(resolve);
+      const found = all.filter((parameter) => parameter.name === name);
+      assert.equal(found.length, 1);
+      assert.equal(found[0].in, 'query');
+      assert.equal(found[0].required ?? false, required);
+      assert.ok(found[0].description);
+      const { type: given, description: _, ...rest } = resolve(found[0].schema);
+      assert.equal(given, type);
+      // No bounds beyond those of the table: an id that is no UUID is a 404, not a parameter out of range.
+      assert.deepEqual(rest, bounds);
+    });
+  }
+
+  it('List Conversation Messages: no other query parameter', () => {
+    const all: Json[] = operationOf(messages, 'get').parameters.map(resolve);
+    const names = all.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+    assert.deepEqual(names.sort(), parameters.map(({ name }) => name).sort());
+  });
+
+  it('Update Child Chunk: PATCH …/child_chunks/{child_chunk_id}', () => {
+    const { parameters, requestBody } = operationOf(chunk, 'patch');
+    const names = ['child_chunk_id', 'dataset_id', 'document_id', 'segment_id'];
+    assert.deepEqual(
+      parameters
+        .filter((parameter: Json) => parameter.in === 'path')
+        .map((parameter: Json) => parameter.name)
+        .sort(),
+      names,
+    );
+    for (const { schema, ...parameter } of parameters) {
+      if (parameter.in === 'path') assert.deepEqual([schema.type, schema.format], ['string', undefined]);
+    }
+    assert.equal(requestBody.required, true);
+    assert.deepEqual(Object.keys(requestBody.content), ['application/json']);
+    const body = resolve(requestBody.content['application/json'].schema);
+    assert.equal(body.type, 'object');
+    assert.deepEqual(body.required, ['content']);
+    checkField('content', body.properties.content, 'string');
+    assert.equal(body.properties.content.maxLength, 100_000);
+    assert.notEqual(body.additionalProperties, false, 'other fields of the body are ignored');
+  });
+
+  it('Update and Get Child Chunk: 200 holds the chunk in data', () => {
+    for (const method of ['patch', 'get']) {
+      const response = resolve(bodyOf(chunk, method, 200));
+      assert.deepEqual(Object.keys(response.properties), ['data']);
+      assert.deepEqual(response.required, ['data']);
+      checkField('data', response.properties.data, 'ChildChunk');
+    }
+    assert.equal(operationOf(chunk, 'get').requestBody, undefined);
+    assert.ok(operationOf(chunk, 'get').responses[304]);
+  });
+
+  it('Get Available Models: GET /workspaces/current/models/model-types/{model_type}', () => {
+    const { parameters, requestBody } = operationOf(models, 'get');
+    assert.equal(requestBody, undefined);
+    assert.equal(parameters.length, 1);
+    assert.equal(parameters[0].schema.type, 'string');
+    assert.deepEqual(parameters[0].schema.enum, modelTypes);
+    const response = resolve(bodyOf(models, 'get', 200));
+    assert.deepEqual(Object.keys(response.properties), ['data']);
+    assert.deepEqual(response.required, ['data']);
+    checkField('data', response.properties.data, '[ModelProvider]');
+  });
+
+  it('records, health and metrics are described too', () => {
+    const post = operationOf('/admin/records', 'post');
+    assert.deepEqual(Object.keys(post.requestBody?.content ?? {}), ['application/x-ndjson'], 'the body of POST');
+    checkField('records', resolve(bodyOf('/admin/records', 'post', 200)).properties.records, 'integer');
+    assert.ok(operationOf('/admin/records', 'get').responses[200].content['application/x-ndjson']);
+    assert.ok(operationOf('/metrics', 'get').responses[200].content['text/plain']);
+    operationOf('/health/live', 'get');
+    operationOf('/health/ready', 'get');
+  });
+});
+
+describe('fields of the document', () => {
+  for (const [name, fields] of Object.entries(tables)) {
+    it(`${name}: every row, and no other`, () => {
+      const schema = document.components.schemas[name] ?? assert.fail('no such schema');
+      assert.equal(schema.type, 'object');
+      assert.deepEqual(Object.keys(schema.properties).sort(), Object.keys(fields).sort());
+      assert.deepEqual([...schema.required].sort(), Object.keys(fields).sort(), 'every field is always there');
+      for (const [field, row] of Object.entries(fields)) checkField(`${name}.${field}`, schema.properties[field], row);
+    });
+  }
+
+  it('uuid where the tables say so, and only there', () => {
+    for (const [name, fields] of Object.entries(tables)) {
+      for (const [field, row] of Object.entries(fields)) {
+        const { format } = document.components.schemas[name].properties[field];
+        assert.equal(format === 'uuid', row.endsWith(' uuid'), `${name}.${field}: ${row}, format ${format}`);
+      }
+    }
+  });
+
+  it('int64, double, float and decimal where the tables say so', () => {
+    for (const [name, fields] of Object.entries(tables)) {
+      for (const [field, row] of Object.entries(fields)) {
+        const [, format] = / (int64|double|float|decimal)$/.exec(row) ?? [];
+        if (format === undefined) continue;
+        assert.equal(document.components.schemas[name].properties[field].format, format, `${name}.${field}`);
+      }
+    }
+  });
+
+  it('Error: every code of the contract, and no other', () => {
+    const { code } = document.components.schemas.Error.properties;
+    assert.deepEqual([...code.enum].sort(), [...errorCodes].sort());
+  });
+
+  it('Error: says nothing that holds for one status only', () => {
+    const meanings = operations.flatMap(([, , { responses }]) =>
+      Object.entries<Json>(responses)
+        .filter(([status]) => Number(status) >= 400)
+        .map(([, { description }]) => description),
+    );
+    assert.ok(!meanings.includes(document.components.schemas.Error.description));
+  });
+});
+
+describe('errors and keys of every operation', () => {
+  const kinds: Record<string, string> = { app: 'app-', knowledge: 'dataset-', writer: 'writer-', admin: 'admin-' };
+  const expected: [string, string, string[], number[]][] = [
+    [messages, 'get', ['app'], [400, 401, 404, 429, 500, 503]],
+    [chunk, 'patch', ['knowledge'], [400, 401, 404, 408, 412, 413, 415, 429, 500, 503]],
+    [chunk, 'get', ['knowledge'], [401, 404, 429, 500, 503]],
+    [models, 'get', ['app', 'knowledge'], [400, 401, 429, 500, 503]],
+    ['/admin/records', 'post', ['admin', 'writer'], [400, 401, 408, 415, 429, 500, 503]],
+    ['/admin/records', 'get', ['admin'], [401, 429, 500, 503]],
+    ...(
+      [
+        ['workspaces', [400]],
+        ['workspaces/{workspace_id}', [404]],
+        ['workspaces/{workspace_id}/model-providers', [400, 404]],
+        ['apps', [400]],
+        ['apps/{app_id}', [404]],
+        ['apps/{app_id}/conversations', [400, 404]],
+        ['apps/{app_id}/conversations/{conversation_id}', [404]],
+        ['apps/{app_id}/conversations/{conversation_id}/messages', [400, 404]],
+        ['usage', [400, 404]],
+        ['datasets', [400]],
+        ['datasets/{dataset_id}', [404]],
+        ['datasets/{dataset_id}/documents/{document_id}', [404]],
+        ['datasets/{dataset_id}/documents/{document_id}/segments/{segment_id}', [404]],
+        ['datasets/{dataset_id}/documents', [400, 404]],
+        ['datasets/{dataset_id}/documents/{document_id}/segments', [400, 404]],
+        ['datasets/{dataset_id}/documents/{document_id}/segments/{segment_id}/child_chunks', [400, 404]],
+        [adminChunk, [404]],
+        [`${adminChunk}/revisions`, [400, 404]],
+        ['keys', [400]],
+        ['traffic', []],
+      ] as [string, number[]][]
+    ).map(([path, statuses]): [string, string, string[], number[]] => [
+      ...([`/admin/${path}`, 'get', ['admin', 'consoleSession']] as [string, string, string[]]),
+      [...statuses, 401, 429, 500, 503],
+    ]),
+    [`/admin/${adminChunk}`, 'patch', ['admin', 'consoleSession'], [400, 401, 404, 408, 412, 413, 415, 429, 500, 503]],
+    ['/admin/keys', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 503]],
+    ['/admin/keys/{key_id}', 'delete', ['admin', 'consoleSession'], [401, 404, 429, 500, 503]],
+    ['/console/session', 'get', ['consoleSession'], [401, 429, 500, 503]],
+    ['/console/session', 'post', [], [400, 401, 408, 413, 415, 429, 500, 503]],
+    ['/console/session', 'delete', [], [429, 500, 503]],
+    ['/metrics', 'get', ['admin'], [401, 429, 500]],
+    ['/health/live', 'get', [], []],
+    ['/health/ready', 'get', [], [503]],
+  ];
+
+  it('no operation but these', () => {
+    assert.deepEqual(
+      operations.map(([path, method]) => `${method} ${path}`).sort(),
+      expected.map(([path, method]) => `${method} ${path}`).sort(),
+    );
+  });
+
+  for (const [path, method, opens, statuses] of expected) {
+    it(`${method.toUpperCase()} ${path}: errors ${statuses.join(', ') || 'none of its own'}`, () => {
+      const { responses } = operationOf(path, method);
+      for (const status of statuses) assert.ok(responses[status], `${status} is not described`);
+      for (const [status, response] of Object.entries<Json>(responses)) {
+        if (Number(status) < 400) continue;
+        const { content } = resolve(response);
+        assert.deepEqual(Object.keys(content ?? {}), ['application/json'], status);
+        assert.deepEqual(content['application/json'].schema, { $ref: '#/components/schemas/Error' }, status);
+      }
+      const takesKey = opens.length > 0 || (path === '/console/session' && method === 'post');
+      if (!takesKey) assert.equal(responses[401], undefined, '401 without a key to check');
+    });
+
+    it(`${method.toUpperCase()} ${path}: ${opens.length ? `opened by ${opens.join(' or ')}` : 'without a key'}`, () => {
+      const { security: named = document.security ?? [] } = operationOf(path, method);
+      // An empty requirement says that it can do without.
+      const security = named.some((one: object) => Object.keys(one).length === 0) ? [] : named;
+      const schemes = security.flatMap((one: object) => {
+        assert.equal(Object.keys(one).length, 1, 'one key is enough');
+        return Object.keys(one);
+      });
+      const found = schemes.map((name: string) => {
+        const { type, scheme, bearerFormat, description, ...rest } = document.components.securitySchemes[name];
+        if (type === 'apiKey') {
+          assert.deepEqual(rest, { in: 'cookie', name: 'backscroll_session' });
+          assert.match(description, /`Backscroll-Console: 1`/);
+          return name;
+        }
+        assert.deepEqual([type, scheme, bearerFormat], ['http', 'bearer', 'API_KEY']);
+        return Object.keys(kinds).find((kind) => description.includes(`\`${kinds[kind]}`)) ?? name;
+      });
+      assert.deepEqual(found.sort(), [...opens].sort());
+    });
+  }
+});

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import pg from 'pg';
+import { run } from '../support/cli-helpers.ts';
+import { makeWorld, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+/** Faults that review and trials found once: each stays mended. */
+onEveryEngine('mended', (engine) => {
+  let service: Service;
+  const { one, admin, records } = makeWorld();
+  before(async () => {
+    service = await startService(engine, { DATABASE_POOL: '2' });
+    const many = Array.from({ length: 3_000 }, (_, at) =>
+      message(one.ids.conversation, at, { answer: 'x'.repeat(500) }),
+    );
+    await service.load([...records, ...many]);
+  });
+  after(() => service.close());
+
+  const patch = (content: string) =>
+    service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
+
+  it('an export that is broken off leaves the service whole', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const headers = { authorization: `Bearer ${admin}` };
+      const request = http.get(`${service.base}/admin/records`, { headers, agent: false });
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+      await once(response, 'data');
+      response.destroy();
+    }
+    for (let round = 0; round < 6; round += 1) assert.equal((await patch(`text ${round}`)).status, 200);
+    const response = await service.request('GET', one.chunkPath, { key: one.keys.knowledge });
+    assert.equal(response.body.data.content, 'text 5');
+  });
+
+  it('a revision that an import brings does not overwrite the text that the same import replaced', async () => {
+    const { chunk, segment } = one.ids;
+    await service.load([{ record: 'child_chunk', id: chunk, segment_id: segment, position: 1, content: 'precious' }]);
+    const kept = (await revisions()).length;
+    await service.load([
+      { record: 'child_chunk', id: chunk, segment_id: segment, position: 1, content: 'other' },
+      { record: 'child_chunk_revision', child_chunk_id: chunk, revision: kept + 1, content: 'brought', replaced_at: 5 },
+    ]);
+    const texts = (await revisions()).map(({ content }) => content);
+    assert.equal(texts[kept], 'brought');
+    assert.ok(texts.includes('precious'), texts.join(', '));
+  });
+
+  const revisions = async (): Promise<{ child_chunk_id: string; content: string }[]> => {
+    const { text } = await service.request('GET', '/admin/records', { key: admin });
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    return lines.filter(
+      ({ record, child_chunk_id }) => record === 'child_chunk_revision' && child_chunk_id === one.ids.chunk,
+    );
+  };
+
+  it('the mode of an app that changed counts at once', async () => {
+    const path = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
+    const app = { record: 'app', id: one.ids.app, workspace_id: one.ids.workspace, name: 'app' };
+    assert.equal((await service.request('GET', path, { key: one.keys.app })).status, 200);
+    await service.load([{ ...app, mode: 'workflow' }]);
+    assert.equal((await service.request('GET', path, { key: one.keys.app })).body.code, 'not_chat_app');
+    await service.load([{ ...app, mode: 'chat' }]);
+    assert.equal((await service.request('GET', path, { key: one.keys.app })).status, 200);
+  });
+
+  it('a long user is taken', async () => {
+    const user = Array.from({ length: 3_000 }, (_, at) => String.fromCodePoint(0x4e00 + at * 5)).join('');
+    const conversation = { record: 'conversation', id: one.ids.conversation, app_id: one.ids.app, created_at: 1 };
+    await service.load([{ ...conversation, user }]);
+    await service.load([{ ...conversation, user: 'ann' }]);
+  });
+
+  it('after a bad line the same connection takes the next request', async () => {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const send = async (body: string) => {
+      const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/x-ndjson' };
+      const request = http.request(`${service.base}/admin/records`, { method: 'POST', agent, headers });
+      request.end(body);
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+      response.resume();
+      await once(response, 'end');
+      return response.statusCode;
+    };
+    assert.equal(await send(`no JSON\n${' \n'.repeat(500_000)}`), 400);
+    const began = performance.now();
+    assert.equal(await send(ndjson([])), 200);
+    assert.ok(performance.now() - began < 5_000, 'without waiting for the first to run out of time');
+    agent.destroy();
+  });
+
+  it('a bad line is named although 20 MB are still to come from a client that reads only at the end', async () => {
+    const body = Buffer.concat([Buffer.from('no JSON\n'), Buffer.alloc(20_000_000, ' \n')]);
+    const socket = net.connect(service.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const head = `POST /admin/records HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\n`;
+    const rest = `Content-Type: application/x-ndjson\r\nContent-Length: ${body.length}\r\n\r\n`;
+    socket.pause();
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.write(head + rest);
+      socket.write(body, () => resolve());
+    });
+    const [response] = await once(socket.resume(), 'data');
+    assert.match(String(response), /line 1: not JSON/);
+    socket.destroy();
+  });
+
+  if (engine === 'postgres') {
+    it('an append that is in flight while its conversation is purged leaves no message behind', async () => {
+      const tenant = makeWorld().one;
+      await service.load(tenant.records);
+      const client = new pg.Client(service.config.database_url);
+      await client.connect();
+      // An append as the service does it, held open.
+      await client.query('BEGIN');
+      await client.query(`UPDATE conversations SET next_sequence = 2 WHERE conversation_id = $1`, [
+        tenant.ids.conversation,
+      ]);
+      await client.query(`INSERT INTO messages VALUES ($1, 1, 1, 'm', '{}')`, [tenant.ids.conversation]);
+      const purged = service.store.purge({ conversation_id: tenant.ids.conversation }, 5);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await client.query('COMMIT');
+      assert.deepEqual(await purged, { conversations: 1, messages: 1 });
+      await client.end();
+    });
+  } else {
+    it('a writer thread that dies is replaced', async () => {
+      const { postMessage } = Worker.prototype;
+      // Not a list of writes: the thread stumbles over it and ends.
+      Worker.prototype.postMessage = function (this: Worker) {
+        Worker.prototype.postMessage = postMessage;
+        postMessage.call(this, 5);
+      };
+      assert.equal((await patch('lost')).status, 503);
+      assert.equal((await patch('found')).status, 200);
+    });
+
+    it('a database file that is gone is noticed: nothing is written to it, and it heals', async () => {
+      const file = service.config.database_url.replace('sqlite:', '');
+      await rename(file, `${file}.away`);
+      assert.equal((await patch('into the void')).status, 503);
+      assert.equal((await service.request('GET', '/health/ready')).status, 503);
+      await rename(`${file}.away`, file);
+      assert.equal((await patch('back')).status, 200);
+      assert.equal((await service.request('GET', '/health/ready')).status, 200);
+    });
+  }
+});
+
+describe('mended, at the end', () => {
+  for (const [what, bytes] of [
+    ['half a request', 'GET /v1/mess'],
+    ['no HTTP', 'garbage\r\n\r\n'],
+    ['half a body', 'POST /admin/records HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{}'],
+  ] as const) {
+    it(`a client that sent ${what} and stays does not hold up the end`, async () => {
+      const service = await startService('sqlite');
+      const socket = net.connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
+      socket.on('error', () => undefined).resume();
+      await once(socket, 'connect');
+      socket.write(bytes);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const began = performance.now();
+      await service.close();
+      assert.ok(performance.now() - began < 8_000, `${performance.now() - began} ms`);
+      socket.destroy();
+    });
+  }
+});
+
+describe('mended, on the command line', () => {
+  it('export follows a link instead of replacing it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'backscroll-mended-'));
+    const env = { DATABASE_URL: `sqlite:${join(folder, 'x.db')}` };
+    const { records } = makeWorld();
+    assert.equal((await run(['import', '-'], { cwd: folder, env, stdin: ndjson(records) })).code, 0);
+    await writeFile(join(folder, 'target'), '');
+    await symlink(join(folder, 'target'), join(folder, 'link'));
+    assert.equal((await run(['export', 'link'], { cwd: folder, env })).code, 0);
+    assert.equal((await readFile(join(folder, 'target'), 'utf8')).trim().split('\n').length, records.length);
+    await rm(folder, { recursive: true, force: true });
+  });
+});

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import fc from 'fast-check';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+/** What is counted where messages are written, held against what an export says, counted in the plainest way. */
+
+const conversations = 4;
+const slots = 5;
+
+/** Prices as they come in, and what each must add, in billionths. */
+const prices: Record<string, number> = {
+  '0.0012890': 1_289_000,
+  '0.1': 100_000_000,
+  '-0.2': -200_000_000,
+  '1E-7': 100,
+  '1.5e2': 150_000_000_000,
+  '0E-10': 0,
+  '1e999999': 0,
+  '-1E+999999': 0,
+  '1e-999999': 0,
+  '12345678901234567890': 1e15,
+  '-7e9': -1e15,
+  [`0.${'3'.repeat(60)}`]: 0,
+};
+
+type Write = {
+  conversation: number;
+  slot: number;
+  created_at: number | undefined;
+  message_tokens: number;
+  total_price: string | null;
+  currency: string | null;
+};
+type Step =
+  | { do: 'import'; writes: Write[] }
+  | { do: 'append'; batches: Write[][] }
+  | { do: 'conversation'; conversation: number; user: string; deleted: boolean }
+  | { do: 'purge'; conversation: number };
+
+const day = 86_400;
+const time = fc.oneof(
+  fc.constantFrom(-1, 0, 1, day - 1, day, 20_000 * day - 1, 20_000 * day, -5 * day),
+  fc.integer({ min: 20_000 * day, max: 20_003 * day }),
+  fc.constantFrom(Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 253_402_300_800, -62_167_219_201),
+);
+const write: fc.Arbitrary<Write> = fc.record({
+  conversation: fc.nat(conversations - 1),
+  slot: fc.nat(slots - 1),
+  created_at: fc.option(time, { nil: undefined, freq: 3 }),
+  message_tokens: fc.oneof(fc.nat(5_000), fc.constantFrom(-3, 0, 2 ** 40)),
+  total_price: fc.option(fc.constantFrom(...Object.keys(prices)), { freq: 4 }),
+  currency: fc.option(fc.constantFrom('USD', 'EUR', '', '€uro', 'a currency that is far too long for one')),
+});
+const writes = fc.array(write, { minLength: 1, maxLength: 12 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('import' as const), writes }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('append' as const),
+      batches: fc.array(writes, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+  fc.record({
+    do: fc.constant('conversation' as const),
+    conversation: fc.nat(conversations - 1),
+    user: fc.constantFrom('ann', 'bob'),
+    deleted: fc.boolean(),
+  }),
+  fc.record({ do: fc.constant('purge' as const), conversation: fc.nat(conversations - 1) }),
+);
+
+/** Ids that a failing seed brings back. */
+function idOf(...parts: (string | number)[]): string {
+  const hex = createHash('sha256').update(parts.join(' ')).digest('hex');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: lines of an export
+type Line = any;
+
+onEveryEngine('what is counted', (engine) => {
+  let service: Service;
+  const admin = makeSecret('admin');
+  const workspace_id = idOf('workspace');
+  before(async () => {
+    service = await startService(engine);
+    await service.load([
+      { record: 'workspace', id: workspace_id, name: 'w' },
+      { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
+    ]);
+  });
+  after(() => service.close());
+
+  const post = async (records: object[], statuses = [200]) => {
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const { status, text } = await service.request('POST', '/admin/records', {
+      key: admin,
+      headers,
+      body: ndjson(records),
+    });
+    assert.ok(statuses.includes(status), text);
+  };
+
+  /** Every row of a list, page by page. */
+  async function walk(path: string, limit: number): Promise<Line[]> {
+    const rows: Line[] = [];
+    for (let cursor = ''; ; ) {
+      const { status, body, text } = await service.request('GET', `${path}&limit=${limit}${cursor}`, { key: admin });
+      assert.equal(status, 200, text);
+      rows.push(...body.data);
+      assert.equal(body.has_more, body.next_cursor !== null);
+      if (!body.has_more) return rows;
+      assert.equal(body.data.length, limit);
+      cursor = `&cursor=${body.next_cursor}`;
+    }
+  }
+
+  async function exported(app_id: string): Promise<{ conversations: Line[]; messages: Line[] }> {
+    const { text } = await service.request('GET', '/admin/records', { key: admin });
+    const lines: Line[] = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const own = lines.filter((line) => line.record === 'conversation' && line.app_id === app_id);
+    const ids = new Set(own.map(({ id }) => id));
+    const messages = lines.filter((line) => line.record === 'message' && ids.has(line.conversation_id));
+    return { conversations: own, messages };
+  }
+
+  function expectedRows(lines: { conversations: Line[]; messages: Line[] }): Line[] {
+    return lines.conversations
+      .filter(({ deleted }) => !deleted)
+      .map(({ id, user, created_at }) => {
+        const times = lines.messages.filter((one) => one.conversation_id === id).map((one) => one.created_at);
+        const last_message_at = times.length === 0 ? null : Math.max(...times);
+        return { id, user, created_at, message_count: times.length, last_message_at };
+      })
+      .sort((a, b) => (b.last_message_at ?? 0) - (a.last_message_at ?? 0) || (a.id < b.id ? 1 : -1));
+  }
+
+  function expectedUsage(app_id: string, messages: Line[]): Line[] {
+    const sums = new Map<string, Line>();
+    for (const { created_at, total_tokens, total_price, currency: named } of messages) {
+      const at = Math.min(Math.max(created_at, -62_167_219_200), 253_402_300_799);
+      const date = new Date(at * 1000).toISOString().slice(0, 10);
+      const isPriced = total_price !== null && named !== null && /^(USD|EUR|€uro)$/.test(named);
+      const currency = isPriced ? named : null;
+      const key = `${9_999 - Number(date.slice(0, 4))} ${date} ${currency}`;
+      const sum = sums.get(key) ?? { day: date, app_id, app_name: 'app', currency, messages: 0, tokens: 0, price: 0 };
+      sum.messages += 1;
+      sum.tokens += total_tokens;
+      sum.price += isPriced ? (prices[total_price] ?? assert.fail(total_price)) : 0;
+      sums.set(key, sum);
+    }
+    const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+    return [...sums.values()]
+      .map((sum) => ({ ...sum, price: sum.price / 1e9 }))
+      .sort((a, b) => byBytes(b.day, a.day) || byBytes(a.currency ?? '', b.currency ?? ''));
+  }
+
+  it('is what the messages of an export add up to, after any writes, moves and erasures', async () => {
+    let runs = 0;
+    const property = fc.asyncProperty(
+      fc.array(step, { minLength: 1, maxLength: 6 }),
+      fc.integer({ min: 1, max: 7 }),
+      async (steps, limit) => {
+        runs += 1;
+        const app_id = idOf('app', runs);
+        const conversation = (at: number, more = {}) => ({
+          ...{ record: 'conversation', id: idOf(app_id, at), app_id, user: 'ann', created_at: 1, ...more },
+        });
+        const message = ({ conversation: at, slot, ...fields }: Write) => ({
+          ...{ record: 'message', id: idOf(app_id, at, slot), conversation_id: idOf(app_id, at) },
+          ...{ query: 'q', answer: 'a', ...fields },
+        });
+        const open = Array.from({ length: conversations }, (_, at) => conversation(at));
+        await post([{ record: 'app', id: app_id, workspace_id, name: 'app', mode: 'chat' }, ...open]);
+        for (const one of steps) {
+          if (one.do === 'import') {
+            const needed = [...new Set(one.writes.map((write) => write.conversation))].map((at) => conversation(at));
+            await post([{ record: 'workspace', id: workspace_id, name: 'w' }, ...needed, ...one.writes.map(message)]);
+          } else if (one.do === 'append') {
+            // One that names an erased conversation is refused, whole.
+            await Promise.all(one.batches.map((batch) => post(batch.map(message), [200, 400])));
+          } else if (one.do === 'conversation') {
+            await post([conversation(one.conversation, { user: one.user, deleted: one.deleted })]);
+          } else {
+            await service.store.purge({ conversation_id: idOf(app_id, one.conversation) }, 1);
+          }
+        }
+        const lines = await exported(app_id);
+        const rows = await walk(`/admin/apps/${app_id}/conversations?`, limit);
+        assert.deepEqual(rows, expectedRows(lines));
+        const usage = await walk(`/admin/usage?since=0000-01-01&app_id=${app_id}`, limit);
+        assert.deepEqual(usage, expectedUsage(app_id, lines.messages));
+      },
+    );
+    await fc.assert(property, { numRuns: 40, interruptAfterTimeLimit: 3_000 });
+  });
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { countWords } from '../../src/domain/count-words.ts';
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+const segmented = (text: string): number =>
+  [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike === true).length;
+
+/** Letters, digits and what may stand between them, each often enough that they meet. */
+const tricky = fc.string({ unit: fc.constantFrom(...'aZ09_\'".,:;-/ \n\t\r'), maxLength: 12 });
+const ascii = fc.string({ unit: 'binary-ascii', maxLength: 40 });
+
+describe('word counts', () => {
+  for (const [name, texts] of Object.entries({ tricky, ascii, any: fc.string({ unit: 'binary' }) }))
+    it(`are those of Unicode segmentation: ${name} texts`, () => {
+      fc.assert(
+        fc.property(texts, (text) => assert.equal(countWords(text), segmented(text))),
+        { numRuns: 20_000 },
+      );
+    });
+
+  it('an underline by itself, two of them, a decimal number, an abbreviation, a colon between letters', () => {
+    for (const text of ['_', '__', 'a _ b', '3.141,5', 'e.g. it', "don't", 'a:b', 'x_1', '1_000', '']) {
+      assert.equal(countWords(text), segmented(text), text);
+    }
+  });
+});

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import fc from 'fast-check';
+import { makeSecret } from '../../src/domain/secret.ts';
+import {
+  makeTenant,
+  makeWorld,
+  message,
+  onEveryEngine,
+  type Service,
+  startService,
+  type TestResponse,
+} from '../support/harness.ts';
+
+/** Spelled otherwise than plain clients do, which means the same and leads to the route. */
+const toTheRoute = { connection: 'Keep-Alive' };
+const toTheLane = { connection: 'keep-alive' };
+
+const compared = [
+  'etag',
+  'link',
+  'cache-control',
+  'content-type',
+  'content-length',
+  'www-authenticate',
+  'retry-after',
+  'ratelimit-policy',
+  'ratelimit',
+  'ratelimit-limit',
+  'ratelimit-remaining',
+  'ratelimit-reset',
+  'x-request-id',
+];
+const gist = ({ status, headers, text }: TestResponse) => ({
+  status,
+  text,
+  headers: compared.map((name) => [name, headers[name]]),
+});
+
+onEveryEngine('a page ahead of the framework and one by its route', (engine) => {
+  let service: Service;
+  const { one, other, admin, records } = makeWorld();
+  const completion = makeTenant('completion');
+  const deleted = randomUUID();
+  const expired = makeSecret('app');
+  const revoked = makeSecret('app');
+  const odd = { app: 'an app, with space', key: makeSecret('app'), conversation: randomUUID() };
+  const messages = Array.from({ length: 30 }, (_, at) => message(one.ids.conversation, at));
+  const app = { workspace_id: one.ids.workspace, app_id: one.ids.app, kind: 'app', record: 'api_key' };
+
+  before(async () => {
+    service = await startService(engine, { RATE_LIMIT: '3', WRITE_LIMIT: '1' });
+    // Answers tell what is left of a window of time.
+    service.stopTime();
+    await service.load([
+      ...records,
+      ...completion.records,
+      ...messages,
+      message(other.ids.conversation, 1),
+      { record: 'conversation', id: deleted, app_id: one.ids.app, deleted: true },
+      { ...app, name: 'expired', secret: expired, expires_at: 1 },
+      { ...app, name: 'revoked', secret: revoked, revoked_at: 1 },
+      { record: 'app', id: odd.app, workspace_id: one.ids.workspace, name: 'odd', mode: 'chat' },
+      { ...app, app_id: odd.app, name: 'odd', secret: odd.key },
+      { record: 'conversation', id: odd.conversation, app_id: odd.app, user: 'a b' },
+      message(odd.conversation, 1),
+    ]);
+  });
+  after(() => service.close());
+
+  const ids = [one.ids.conversation, other.ids.conversation, deleted, odd.conversation, randomUUID(), ''];
+  const firsts = [...messages.slice(0, 3).map(({ id }) => id), message(other.ids.conversation, 1).id, randomUUID()];
+  const anyId = fc.constantFrom(...ids, ...firsts, ...ids.map((id) => id.toUpperCase()), 'no-uuid', '%00', 'a%2Fb');
+  const likely = <T>(value: T, others: fc.Arbitrary<T>) =>
+    fc.oneof({ weight: 4, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: others });
+  const values: Record<string, fc.Arbitrary<string>> = {
+    conversation_id: likely(one.ids.conversation, anyId),
+    first_id: fc.oneof(fc.constantFrom(...firsts), anyId),
+    user: fc.constantFrom('ann', 'bob', 'a b', 'a%20b', 'a+b', '%E4%BD%A0', '', '%', '\u00e9'),
+    limit: fc.constantFrom('1', '2', '20', '100', '0', '101', '007', '+1', '1.5', '1e1', ' ', 'x', ''),
+    page_order: fc.constantFrom('newest_first', 'oldest_first', 'Newest_first', ''),
+    unknown: fc.constantFrom('1', '"<>', 'x;y', '%22'),
+    'first%5Fid': anyId,
+    Limit: fc.constant('2'),
+  };
+  const pair = fc
+    .constantFrom('first_id', 'user', 'limit', 'page_order', ...Object.keys(values))
+    .chain((name) => (values[name] ?? fc.constant('')).map((value) => `${name}=${value}`));
+  const oddPair = fc.constantFrom('', '&', '=', 'limit', '=x', '#first_id=x', ';limit=1', '?limit=1');
+  const query = fc
+    .tuple(
+      values.conversation_id as fc.Arbitrary<string>,
+      fc.array(fc.oneof({ weight: 9, arbitrary: pair }, { weight: 1, arbitrary: oddPair }), { maxLength: 4 }),
+    )
+    .map(([id, pairs]) => [`conversation_id=${id}`, ...pairs].join('&').replaceAll('\u00e9', '%C3%A9'));
+  const keys = [other.keys.app, odd.key, completion.keys.app, one.keys.knowledge, one.keys.writer, admin];
+  const key = likely<string | undefined>(
+    one.keys.app,
+    fc.constantFrom(...keys, expired, revoked, makeSecret('app'), 'x', undefined),
+  );
+  const held = fc.constantFrom('none', 'the same', 'weak', 'among others', 'another', '*', 'no tag');
+  const asked = fc.record({
+    query,
+    key,
+    held,
+    change: fc.nat(9),
+    id: fc.constantFrom('one', 'a/b', 'no good', ''),
+    // Requests of the key just before; the third is the last that passes.
+    before: likely(0, fc.constantFrom(1, 2, 3, 4)),
+  });
+
+  it('give the same answer', async () => {
+    const seen = new Map<number, number>();
+    await fc.assert(
+      fc.asyncProperty(asked, async ({ query, key, held, change, id, before }) => {
+        if (change === 0) await service.load([message(one.ids.conversation, 100 + Math.floor(Math.random() * 50))]);
+        const path = `/v1/messages?${query}`;
+        const send = (headers: object) =>
+          service.request('GET', path, { key, headers: { 'x-request-id': 'same', ...headers } });
+        const ask = async (headers: object, before = 0) => {
+          // Failed keys are counted by the minute, requests by the second.
+          service.passTime(61);
+          for (let times = 0; times < before; times += 1) await send(headers);
+          return send(headers);
+        };
+        const first = await ask(toTheRoute);
+        const tag = first.headers.etag;
+        const tags: Record<string, object> = {
+          none: {},
+          'the same': tag ? { 'if-none-match': tag } : {},
+          weak: tag ? { 'if-none-match': `W/${tag}` } : {},
+          'among others': tag ? { 'if-none-match': `"x", ${tag},"y"` } : {},
+          another: { 'if-none-match': tag?.replace(/"./, '"_') ?? '"x"' },
+          '*': { 'if-none-match': '*' },
+          'no tag': { 'if-none-match': 'x' },
+        };
+        const headers = { ...tags[held], ...(['one', 'a/b'].includes(id) && { 'x-request-id': id }) };
+        const byRoute = gist(await ask({ ...headers, ...toTheRoute }, before));
+        // Twice: a page that is soon asked for again comes out of the cache.
+        assert.deepEqual(gist(await ask({ ...headers, ...toTheLane }, before)), byRoute);
+        assert.deepEqual(gist(await ask({ ...headers, ...toTheLane }, before)), byRoute);
+        seen.set(byRoute.status, (seen.get(byRoute.status) ?? 0) + 1);
+      }),
+      { numRuns: 1_500, interruptAfterTimeLimit: 15_000 },
+    );
+    for (const status of [200, 304, 400, 401, 404, 429])
+      assert.ok((seen.get(status) ?? 0) > 5, `${status}: ${seen.get(status)}`);
+  });
+});

@@ -1,0 +1,406 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { commandLine } from '../../src/domain/check-references.ts';
+import { importRecords } from '../../src/domain/import-records.ts';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { type Engine, messageDefaults, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+type Json = Record<string, unknown>;
+
+// Everything that is allowed and odd. What JSON cannot say (-0, undefined) is not asked for.
+
+const oddText = fc.oneof(
+  { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
+  { weight: 3, arbitrary: fc.string({ unit: 'grapheme', maxLength: 12 }) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      '',
+      ' ',
+      '\u2028\u2029',
+      '"\\"\\\\/',
+      '\r\n\t\b\f\u0001\u007f\u0085',
+      '\u202eעברית العربية\u202c',
+      'e\u0301\u0302é\ufb01',
+      '👩‍👩‍👧‍👦🏳️‍🌈',
+      '\u{10ffff}\uffff\ufffe\ufeff',
+      '𝒳𠮷',
+      '</script><!--',
+      '{"record":"message"}\n',
+      '\\u0000',
+      "'; DROP TABLE messages; --",
+      '%s ? $1 :a @a',
+    ),
+  },
+);
+const text = oddText.map((value) => value.replaceAll('\0', ''));
+
+const safeInteger = fc.oneof(
+  fc.maxSafeInteger(),
+  fc.constantFrom(Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0, 1, -1, 2 ** 31, -(2 ** 31) - 1, 2 ** 32),
+);
+/** A double; the integers that are refused are left out. */
+const double = fc
+  .oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(0.1, 1e-7, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE, 1e21, 2.5e-10, 0.1 + 0.2, 1.5e300),
+    safeInteger,
+  )
+  .map((value) => (value === 0 || (Math.abs(value) > Number.MAX_SAFE_INTEGER && Math.abs(value) < 1e21) ? 0 : value));
+
+const oddKey = fc.oneof(
+  text,
+  fc.constantFrom('__proto__', 'constructor', 'toString', 'hasOwnProperty', '', '0', '10', '1e3', '-1', 'a.b', 'id'),
+);
+const { json } = fc.letrec<{ json: unknown; list: unknown[]; object: Json }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    fc.oneof(text, double, fc.boolean(), fc.constant(null)),
+    tie('list'),
+    tie('object'),
+  ),
+  list: fc.array(tie('json'), { maxLength: 3 }),
+  object: fc.array(fc.tuple(oddKey, tie('json')), { maxLength: 4 }).map((entries) => Object.fromEntries(entries)),
+}));
+const openObject: fc.Arbitrary<Json> = fc
+  .array(fc.tuple(oddKey, json), { maxLength: 4 })
+  .map((entries) => Object.fromEntries(entries));
+const localized = fc.array(fc.tuple(oddKey, text), { maxLength: 3 }).map((entries) => Object.fromEntries(entries));
+
+const uuid = fc.uuid();
+const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 3 });
+const some = <T>(value: fc.Arbitrary<T>) => fc.array(value, { maxLength: 2 });
+const decimal = fc.constantFrom('0', '0.0000100', '123456789012345678901234567890.10', '1.50', '-3.00');
+
+const file = fc.record({
+  id: uuid,
+  filename: text,
+  type: text,
+  url: orNull(text),
+  mime_type: orNull(text),
+  size: orNull(safeInteger),
+  transfer_method: fc.constantFrom('remote_url', 'local_file', 'tool_file'),
+  belongs_to: orNull(fc.constantFrom('user', 'assistant')),
+  upload_file_id: orNull(uuid),
+});
+const resource = fc.record({
+  id: uuid,
+  message_id: uuid,
+  position: safeInteger,
+  dataset_id: uuid,
+  dataset_name: text,
+  document_id: uuid,
+  document_name: text,
+  data_source_type: text,
+  segment_id: uuid,
+  score: double,
+  hit_count: safeInteger,
+  word_count: safeInteger,
+  segment_position: safeInteger,
+  index_node_hash: text,
+  content: text,
+  summary: orNull(text),
+  created_at: safeInteger,
+});
+const thought = fc.record({
+  id: uuid,
+  chain_id: orNull(text),
+  message_id: uuid,
+  position: safeInteger,
+  thought: text,
+  tool: text,
+  tool_labels: orNull(openObject),
+  tool_input: text,
+  observation: text,
+  files: some(text),
+  created_at: safeInteger,
+});
+const form = fc.record({
+  form_id: text,
+  node_id: text,
+  node_title: text,
+  form_content: text,
+  inputs: some(
+    fc.record({
+      type: fc.constantFrom('paragraph', 'select', 'file', 'file-list'),
+      output_variable_name: text,
+      default: orNull(fc.record({ type: fc.constantFrom('variable', 'constant'), selector: some(text), value: text })),
+    }),
+  ),
+  actions: some(
+    fc.record({
+      id: text,
+      title: text,
+      button_style: fc.constantFrom('primary', 'default', 'accent', 'ghost'),
+    }),
+  ),
+  display_in_ui: fc.boolean(),
+  form_token: orNull(text),
+  resolved_default_values: openObject,
+  expiration_time: safeInteger,
+});
+const extra = fc.record({
+  workflow_run_id: text,
+  submitted: fc.boolean(),
+  type: fc.constant('human_input'),
+  form_definition: orNull(form),
+  form_submission_data: orNull(
+    fc.record({ node_id: text, node_title: text, rendered_content: text, action_id: text, action_text: text }),
+  ),
+});
+
+/** Any of the fields that may be left out. */
+const optional = fc.record(
+  {
+    parent_message_id: orNull(uuid),
+    inputs: openObject,
+    status: fc.constantFrom('normal', 'error'),
+    error: orNull(text),
+    message_files: some(file),
+    feedback: orNull(fc.record({ rating: fc.constantFrom('like', 'dislike') })),
+    retriever_resources: some(resource),
+    agent_thoughts: some(thought),
+    extra_contents: some(extra),
+    message_tokens: fc.nat(),
+    answer_tokens: fc.nat(),
+    total_tokens: fc.nat(),
+    provider_response_latency: double,
+    total_price: orNull(decimal),
+    currency: orNull(text),
+  },
+  { requiredKeys: [] },
+);
+const { total_tokens: _sum, ...defaults } = messageDefaults;
+
+/** Times that often meet, and some from the ends. */
+const time = fc.oneof(
+  { weight: 5, arbitrary: fc.integer({ min: 1, max: 3 }) },
+  { weight: 1, arbitrary: fc.constantFrom(0, -1, 1_700_000_000, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER) },
+);
+
+const messageWriting = fc.record({
+  /** Which of a few messages of which conversation; the same one again is written again. */
+  conversation: fc.nat(2),
+  slot: fc.nat(5),
+  query: text,
+  answer: text,
+  created_at: time,
+  isTimeless: fc.boolean(),
+  optional,
+});
+
+const installation = fc.record({
+  names: fc.array(text, { minLength: 4, maxLength: 4 }),
+  mode: fc.constantFrom('chat', 'agent', 'advanced-chat', 'agent-chat'),
+  conversations: fc.array(fc.record({ user: orNull(text), created_at: time, deleted: fc.boolean() }), {
+    minLength: 3,
+    maxLength: 3,
+  }),
+  writings: fc.array(messageWriting, { maxLength: 14 }),
+  chunkTexts: fc.array(text, { minLength: 1, maxLength: 4 }),
+  chunkType: text,
+  keyTimes: fc.array(fc.tuple(time, orNull(time), orNull(time)), { minLength: 3, maxLength: 3 }),
+  providers: fc.uniqueArray(
+    fc.record({
+      provider: text,
+      label: localized,
+      icon_small: localized,
+      icon_small_dark: orNull(json),
+      status: fc.oneof(fc.constant('active'), text),
+      models: some(
+        fc.record({
+          model: text,
+          label: localized,
+          model_type: fc.constantFrom('text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'),
+          features: orNull(json),
+          fetch_from: text,
+          model_properties: openObject,
+          status: fc.oneof(fc.constant('active'), text),
+          deprecated: fc.boolean(),
+          load_balancing_enabled: fc.boolean(),
+          has_invalid_load_balancing_configs: fc.boolean(),
+        }),
+      ),
+    }),
+    { selector: ({ provider }) => provider, maxLength: 3 },
+  ),
+});
+type Installation = typeof installation extends fc.Arbitrary<infer T> ? T : never;
+
+/** The records of an installation, in the order in which they are taken in, and what must be read back. */
+function build(made: Installation) {
+  const [workspace_id, other, app_id, dataset_id, document_id, segment_id, chunk_id] = Array.from({ length: 7 }, () =>
+    randomUUID(),
+  );
+  const appSecret = makeSecret('app');
+  const [one, two, three, four] = made.names;
+  const key = (at: number) => {
+    const [created_at, expires_at, revoked_at] = made.keyTimes[at] ?? [];
+    return { record: 'api_key', id: randomUUID(), name: made.names[at], created_at, expires_at, revoked_at };
+  };
+  const digest = (secret: string) => createHash('sha256').update(secret).digest('hex');
+  const knowledgeKey = {
+    ...key(0),
+    kind: 'knowledge',
+    workspace_id,
+    dataset_ids: [dataset_id],
+    digest: digest(`dataset-${workspace_id}`),
+  };
+  const conversations = made.conversations.map((c) => ({ record: 'conversation', id: randomUUID(), app_id, ...c }));
+  const records: object[] = [
+    { record: 'workspace', id: workspace_id, name: one },
+    { record: 'workspace', id: other, name: two },
+    { record: 'app', id: app_id, workspace_id, name: three, mode: made.mode },
+    { record: 'app', id: randomUUID(), workspace_id: other, name: four, mode: two },
+    { record: 'dataset', id: dataset_id, workspace_id, name: one },
+    { record: 'dataset', id: randomUUID(), workspace_id, name: two },
+    knowledgeKey,
+    { ...key(1), kind: 'writer', workspace_id, app_id, digest: digest(`writer-${app_id}`) },
+    { ...key(2), kind: 'admin', digest: digest(`admin-${app_id}`) },
+    { record: 'api_key', id: randomUUID(), kind: 'app', workspace_id, app_id, name: 'app', secret: appSecret },
+    ...made.providers.map((provider, at) => ({
+      record: 'model_provider',
+      workspace_id: at === 2 ? other : workspace_id,
+      ...provider,
+    })),
+    { record: 'document', id: document_id, dataset_id, name: one },
+    { record: 'segment', id: segment_id, document_id, position: 1, content: two },
+    // Written several times: each text but the last becomes a revision.
+    ...made.chunkTexts.map((content, at) => ({
+      record: 'child_chunk',
+      id: chunk_id,
+      segment_id,
+      position: at,
+      content,
+      type: made.chunkType,
+    })),
+    {
+      record: 'child_chunk_revision',
+      child_chunk_id: chunk_id,
+      revision: 40,
+      content: three,
+      replaced_at: 1,
+      key_id: knowledgeKey.id,
+    },
+    ...conversations,
+  ];
+
+  const held = new Map<string, { value: Json; sequence: number; conversation: number }>();
+  const messageIds = Array.from({ length: 18 }, () => randomUUID());
+  for (const { conversation, slot, query, answer: response, created_at, isTimeless, optional } of made.writings) {
+    const message_id = messageIds[conversation * 6 + slot] as string;
+    const stored = held.get(message_id);
+    const keeps = isTimeless && stored !== undefined;
+    const conversation_id = (conversations[conversation] as { id: string }).id;
+    const given = {
+      id: message_id,
+      conversation_id,
+      query,
+      answer: response,
+      ...(!keeps && { created_at }),
+      ...optional,
+    };
+    records.push({ record: 'message', ...given });
+    const value: Json = { ...defaults, ...(keeps && { created_at: stored.value.created_at }), ...given };
+    value.total_tokens = (value.message_tokens as number) + (value.answer_tokens as number);
+    held.set(message_id, { value, sequence: stored?.sequence ?? held.size, conversation });
+  }
+  const expected = conversations.map(({ id, deleted }, at) => ({
+    id,
+    deleted,
+    messages: asRead(
+      [...held.values()]
+        .filter(({ conversation }) => conversation === at)
+        .sort((a, b) => (b.value.created_at as number) - (a.value.created_at as number) || b.sequence - a.sequence)
+        .map(({ value }) => value),
+    ),
+  }));
+  return { records, expected, appSecret };
+}
+
+/** Plain objects, as they come out of JSON. */
+const asRead = (messages: Json[]): Json[] => JSON.parse(JSON.stringify(messages));
+
+/** Fields in one order at the top; inside, in the order they have. */
+const inOrder = (value: Json) => JSON.stringify(Object.keys(defaults).map((name) => value[name]));
+
+async function withServices(engine: Engine, use: (first: Service, second: Service) => Promise<void>): Promise<void> {
+  const [first, second] = await Promise.all([startService(engine), startService(engine)]);
+  try {
+    await use(first, second);
+  } finally {
+    await Promise.all([first.close(), second.close()]);
+  }
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  // In pieces that cut lines and characters.
+  for (let at = 0; at < bytes.length; at += 997) yield bytes.subarray(at, at + 997);
+}
+
+const exportOf = async (service: Service, key: string) => {
+  const response = await service.request('GET', '/admin/records', { key });
+  assert.equal(response.status, 200, response.text);
+  return response.text;
+};
+
+onEveryEngine('any installation', (engine) => {
+  it('is read back as it went in, and export, import, export gives the same bytes', async () => {
+    // Many tenants at once: a database costs more than what is put into it.
+    const tenants = fc.array(installation, { minLength: 1, maxLength: 25, size: 'max' });
+    await fc.assert(
+      fc.asyncProperty(tenants, fc.nat(), async (made, cut) => {
+        const built = made.map(build);
+        const admin = makeSecret('admin');
+        const records = [
+          { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
+          ...built.flatMap((tenant) => tenant.records),
+        ];
+        await withServices(engine, async (first, second) => {
+          // In two inputs, cut anywhere: the result is the same.
+          const at = cut % records.length;
+          await first.load(records.slice(0, at));
+          await first.load(records.slice(at));
+
+          const out = await exportOf(first, admin);
+          const lines = out.trimEnd().split('\n');
+          assert.ok(![admin, ...built.map(({ appSecret }) => appSecret)].some((secret) => out.includes(secret)));
+          assert.equal(ndjson(lines.map((line) => JSON.parse(line))), out, 'plain JSON, one record a line');
+          const taken = await importRecords(second.store, commandLine, [{ bytes: bytesOf(out) }], 4_000_000_000);
+          assert.equal(taken, lines.length);
+          assert.equal(await exportOf(second, admin), out);
+
+          for (const service of [first, second]) {
+            for (const { expected, appSecret } of built) await readBack(service, appSecret, expected);
+          }
+
+          // Its own export changes nothing either.
+          const again = await second.request('POST', '/admin/records', {
+            key: admin,
+            headers: { 'content-type': 'application/x-ndjson' },
+            body: out,
+          });
+          assert.equal(again.status, 200, again.text);
+          assert.equal(await exportOf(second, admin), out);
+        });
+      }),
+      { numRuns: 3 },
+    );
+  });
+});
+
+async function readBack(service: Service, key: string, expected: ReturnType<typeof build>['expected']): Promise<void> {
+  for (const { id, deleted, messages } of expected) {
+    const response = await service.request('GET', `/v1/messages?limit=100&conversation_id=${id}`, { key });
+    if (deleted) {
+      assert.equal(response.status, 404);
+      continue;
+    }
+    assert.equal(response.status, 200, response.text);
+    assert.deepEqual(response.body.data, messages);
+    assert.deepEqual(response.body.data.map(inOrder), messages.map(inOrder));
+  }
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { countWords, problemOf, readFromField, shownInField } from '../../../web/console/knowledge/chunk-text.ts';
+import { diffWords, type Part } from '../../../web/console/knowledge/word-diff.ts';
+import { countWords as countedByTheService } from '../../src/domain/count-words.ts';
+
+const textOf = (parts: readonly Part[], without: Part['kind']): string =>
+  parts.map(({ kind, text }) => (kind === without ? '' : text)).join('');
+
+/** `the [quick]{slow} fox`: what is gone, what is new. */
+const marked = (before: string, after: string): string =>
+  diffWords(before, after)
+    .map(({ kind, text }) => (kind === 'same' ? text : kind === 'gone' ? `[${text}]` : `{${text}}`))
+    .join('');
+
+/** Few words, so that texts have much in common. */
+const words = fc.array(fc.constantFrom('a', 'b', 'tea', ' ', '\n', '\r\n', '.', '茶', 'é', '😀', 'e\u0301', '\ud800'), {
+  maxLength: 40,
+});
+const alike = words.map((parts) => parts.join(''));
+const any = fc.string({ unit: 'binary', maxLength: 60 });
+
+function holds(before: string, after: string): void {
+  const parts = diffWords(before, after);
+  assert.equal(textOf(parts, 'new'), before);
+  assert.equal(textOf(parts, 'gone'), after);
+  assert.ok(parts.every(({ text }) => text !== ''));
+}
+
+describe('a word diff', () => {
+  for (const [name, texts] of Object.entries({ alike, any }))
+    it(`gives both texts back: ${name}`, () => {
+      fc.assert(fc.property(texts, texts, holds), { numRuns: 5_000 });
+    });
+
+  it('has no difference between a text and itself', () => {
+    fc.assert(fc.property(alike, (text) => diffWords(text, text).every(({ kind }) => kind === 'same')));
+  });
+
+  it('keeps as many words as any way would', () => {
+    const letters = fc.array(fc.constantFrom('甲', '乙', '丙'), { maxLength: 12 });
+    fc.assert(
+      fc.property(letters, letters, (a, b) => {
+        const kept = diffWords(a.join(''), b.join('')).filter(({ kind }) => kind === 'same');
+        assert.equal(kept.map(({ text }) => text).join('').length, longestCommon(a, b));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('shows words, not letters, and changes side by side as one', () => {
+    assert.equal(marked('the quick brown fox', 'the slow brown dog'), 'the [quick]{slow} brown [fox]{dog}');
+    assert.equal(marked('one two three', 'uno dos three'), '[one two]{uno dos} three');
+    assert.equal(marked('我们在厨房里', '我们在花园里'), '我们在[厨房]{花园}里');
+    assert.equal(marked('', 'new'), '{new}');
+    assert.equal(marked('', ''), '');
+  });
+
+  it('gives up where it would take long: then lines are compared, or one block stands for the other', () => {
+    const letters = (seed: number, joint: string) =>
+      Array.from({ length: 50_000 }, (_, at) => ((at * at * seed) % 7 < 3 ? 'a' : 'b')).join(joint);
+    const pairs = [
+      [letters(3, ' '), letters(5, ' ')],
+      [letters(3, '\n'), letters(5, '\n')],
+      ['字'.repeat(100_000), '子'.repeat(100_000)],
+      ['word '.repeat(20_000), ''],
+    ] as const;
+    for (const [before, after] of pairs) {
+      holds(before, after);
+      // To look on for words in common would take minutes: it gave up.
+      assert.ok(diffWords(before, after).length <= 2);
+    }
+    const line = (at: number) => `${at} ${'so many words that were changed '.repeat(3)}`;
+    const old = Array.from({ length: 300 }, (_, at) => line(at)).join('\n');
+    const changed = old.replaceAll(/(\d+)([^\n]*)/g, (whole, at) =>
+      Number(at) % 2 === 0 ? whole : whole.replaceAll(' ', ' x'),
+    );
+    holds(old, changed);
+    assert.ok(diffWords(old, changed).some(({ kind, text }) => kind === 'same' && text.startsWith('100 ')));
+  });
+});
+
+describe('the text of a chunk in the console', () => {
+  it('has as many words as the service counts', () => {
+    fc.assert(
+      fc.property(fc.oneof(alike, any), (text) => assert.equal(countWords(text), countedByTheService(text))),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('is refused as the service would refuse it', () => {
+    for (const text of ['', ' \n\t', 'x'.repeat(100_001), 'a\0b', 'a\ud800b']) assert.ok(problemOf(text), text);
+    for (const text of ['x', 'x'.repeat(100_000), '😀']) assert.equal(problemOf(text), undefined);
+  });
+
+  it('keeps its line ends through a text field', () => {
+    for (const text of ['a\nb\n', 'a\r\nb\r\n', 'a', '\r\n'])
+      assert.equal(readFromField(shownInField(text), text), text);
+    assert.equal(readFromField('a\nb\nc', 'a\r\nb'), 'a\r\nb\r\nc');
+    assert.equal(readFromField('a\nb', 'a\r\nb\n'), 'a\nb');
+  });
+});
+
+/** How many words two texts can have in common, in their order. */
+function longestCommon(a: readonly string[], b: readonly string[]): number {
+  let row = new Array<number>(b.length + 1).fill(0);
+  for (const one of a) {
+    const next = [0];
+    b.forEach((other, at) => {
+      next.push(one === other ? (row[at] ?? 0) + 1 : Math.max(next[at] ?? 0, row[at + 1] ?? 0));
+    });
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

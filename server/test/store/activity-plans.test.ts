@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import type { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import type pg from 'pg';
+import { subtractFromApps } from '../../src/store/accounting/usage-statements.ts';
+import * as activity from '../../src/store/console/activity-statements.ts';
+import { page } from '../../src/store/console/admin-statements.ts';
+import type { Value } from '../../src/store/engine.ts';
+import * as embedded from '../../src/store/sqlite/statements.ts';
+import * as sql from '../../src/store/statements.ts';
+import {
+  describePlan,
+  explain,
+  isWasteful,
+  openPostgres,
+  openSqlite,
+  type Plan,
+  planOf,
+  rowsRead,
+  spell,
+  stepsOf,
+} from '../support/plans.ts';
+
+/** How the lists of conversations and usage are read: ranges of an index, without sorting, no more than a page needs. */
+
+type Question = { name: string; text: string; values: Value[]; rows: number };
+
+const count = 21;
+const conversations = 20_000;
+/** Each app has a hundredth of the conversations; each conversation has two days. */
+const apps = 100;
+
+function questionsOn(usageDays: string): Question[] {
+  const ask = (name: string, [text, ...values]: [string, ...Value[]], rows: number): Question => {
+    return { name, text, values, rows };
+  };
+  const middle = { after: [15_000, 'c5'], count };
+  // A row of a page, and its days.
+  const perPage = count * 3;
+  const usage = (app_id: string | undefined, after?: (string | number)[]) =>
+    activity.usage(usageDays, { since: 0, app_id }, { after, count });
+  return [
+    ask('newest', page(activity.conversations, ['a1'], { after: undefined, count }), perPage),
+    ask('from the middle', page(activity.conversations, ['a1'], middle), perPage),
+    ask('one', [activity.findConversation, 'a1', 'c101'], 3),
+    ask('of one user', page(activity.conversationsOfUser, ['a1', 'u1', 'c'], middle), perPage),
+    ask('search', [activity.conversationsOfUsers('>=', true), 'a1', 'u', 'v', 'c', count], perPage),
+    ask('search on', [activity.conversationsOfUsers('>', true), 'a1', 'u1', 'v', 'c', count], perPage),
+    ask('search to the end', [activity.conversationsOfUsers('>=', false), 'a1', 'u', 'c', count], perPage),
+    // On PostgreSQL a day of an app has twenty rows that are added up, and a page may begin anywhere in a day.
+    ask('usage', usage(undefined), count * 20),
+    ask('usage from the middle', usage(undefined, [15, 'a5', '']), count * 20 + apps * 20),
+    ask('usage of an app', usage('a1'), count * 20),
+  ];
+}
+
+/** The same rows on both engines; `series` gives numbers from 1 on. */
+const fill = (series: (count: number) => string): string[] => [
+  `INSERT INTO workspaces (id, name) VALUES ('w', 'w')`,
+  `INSERT INTO apps (id, workspace_id, name, mode) SELECT 'a' || i, 'w', 'a', 'chat' FROM ${series(apps)}`,
+  `INSERT INTO conversations (conversation_id, app_id, "user", created_at, deleted, version, next_sequence, last_message_at)
+   SELECT 'c' || i, 'a' || (i % ${apps}), 'u' || (i % 1000), 1, CASE WHEN i % 7 = 0 THEN 1 ELSE 0 END, 'v', 1, i
+   FROM ${series(conversations)}`,
+  ...[0, 1].map(
+    (later) => `
+      INSERT INTO conversation_days (conversation_id, day, currency, app_id, messages, tokens, price_nanos)
+      SELECT 'c' || i, i / 1000 + ${later}, 'USD', 'a' || (i % ${apps}), 1, 1, 1 FROM ${series(conversations)}`,
+  ),
+];
+
+describe('plans of activity on SQLite', () => {
+  let db: DatabaseSync;
+  let close: () => Promise<void>;
+  before(async () => {
+    ({ db, close } = await openSqlite());
+    const series = (n: number) =>
+      `(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${n}) SELECT i FROM n)`;
+    for (const statement of fill(series)) db.exec(statement);
+    db.exec(
+      `INSERT INTO usage_days SELECT day, app_id, currency, COUNT(*), 1, 1 FROM conversation_days GROUP BY 1, 2, 3`,
+    );
+  });
+  after(() => close?.());
+
+  for (const { name, text, values } of questionsOn('usage_days')) {
+    it(`${name}: by an index, in its order`, (t) => {
+      const plan = planOf(db, text);
+      t.diagnostic(plan.join(' / '));
+      assert.ok(
+        plan.some((step) => step.startsWith('SEARCH ')),
+        plan.join('\n'),
+      );
+      assert.ok(!plan.some(isWasteful), plan.join('\n'));
+      assert.ok(db.prepare(text).all(...(values as string[])).length > 0);
+    });
+  }
+
+  it('writes and erasures look up by keys alone', () => {
+    const person = sql.purge.chosen('user');
+    assert.match(planOf(db, person).join(), /conversations_by_user \(app_id=\? AND deleted=\? AND <expr>=\?\)/);
+    const plan = planOf(db, subtractFromApps(person)).join('\n');
+    assert.match(plan, /SEARCH conversation_days USING PRIMARY KEY/);
+    assert.match(plan, /SEARCH usage_days USING PRIMARY KEY/);
+    const newest = planOf(db, embedded.advanceConversation).join('\n');
+    assert.match(newest, /SEARCH messages USING PRIMARY KEY \(conversation_id=\?\)/);
+  });
+});
+
+describe('plans of activity on PostgreSQL', () => {
+  let client: pg.Client;
+  let close: () => Promise<void>;
+  before(async () => {
+    ({ client, close } = await openPostgres());
+    for (const statement of fill((n) => `generate_series(1, ${n}) AS n (i)`)) await client.query(statement);
+    await client.query('VACUUM ANALYZE');
+  });
+  after(() => close?.());
+
+  for (const { name, text, values, rows } of questionsOn('conversation_days')) {
+    it(`${name}: by an index, in its order, and no more than it needs`, async (t) => {
+      const plan = await explain(client, spell(text), values as string[]);
+      t.diagnostic(describePlan(plan));
+      const large = ['conversations', 'conversation_days', 'messages'];
+      const isLarge = (step: Plan) => large.includes(step['Relation Name'] ?? '');
+      const scans = stepsOf(plan).filter(isLarge);
+      assert.ok(scans.length > 0);
+      assert.ok(!scans.some((step) => step['Node Type'] === 'Seq Scan'), describePlan(plan));
+      assert.ok(name === 'usage of an app' || !/Sort/.test(describePlan(plan)), describePlan(plan));
+      const read = rowsRead(plan, isLarge);
+      assert.ok(read <= rows, `${read} rows read: ${describePlan(plan)}`);
+    });
+  }
+});

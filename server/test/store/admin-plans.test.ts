@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import type { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import type pg from 'pg';
+import {
+  findApp,
+  findDataset,
+  findDocument,
+  findKey,
+  findKnowledge,
+  findSegment,
+  knowledgeValues,
+  lists,
+  page,
+} from '../../src/store/console/admin-statements.ts';
+import { changeSession, findSession } from '../../src/store/console/session-statements.ts';
+import {
+  describePlan,
+  explain,
+  isWasteful,
+  openPostgres,
+  openSqlite,
+  planOf,
+  rowsRead,
+  spell,
+  stepsOf,
+} from '../support/plans.ts';
+
+/** A knowledge base whose every level is long, among others. */
+const rows = 5_000;
+const fill = [
+  `INSERT INTO documents (dataset_id, id, name)
+   SELECT 'd' || i % 3, 'o' || i, 'name ' || i % 100 FROM numbers`,
+  `INSERT INTO segments (dataset_id, id, document_id, position, content)
+   SELECT 'd' || i % 3, 's' || i, 'o1', i % 100, 'text' FROM numbers`,
+  `INSERT INTO child_chunks
+     (dataset_id, id, segment_id, content, position, word_count, type, created_at, updated_at, version)
+   SELECT 'd' || i % 3, 'c' || i, 's1', 'text', i % 100, 1, 'automatic', 1, 1, 'v' FROM numbers`,
+  `INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at)
+   SELECT 'd1', 'c1', i, 'text', 1 FROM numbers`,
+  `INSERT INTO api_keys (id, kind, name, digest, created_at) SELECT 'k' || i, 'admin', 'n', 'x' || i, i FROM numbers`,
+  `INSERT INTO console_sessions (digest, key_id, key_digest, created_at, expires_at)
+   SELECT 'y' || i, 'k' || i, 'x' || i, 1, 9 FROM numbers`,
+];
+const numbers = `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${rows})`;
+
+const session = { digest: 'y1', key_id: 'k1', key_digest: 'x1', created_at: 1, expires_at: 9 };
+type Question = { text: string; values: (string | number)[]; reads: number };
+const question = ([text, ...values]: [string, ...unknown[]], reads: number): Question => ({
+  text,
+  values: values as (string | number)[],
+  reads,
+});
+/** What reads a large table, or finds one row, and how many rows it may read. Lists begin in the middle too. */
+const questions: Record<string, Question> = Object.fromEntries(
+  (
+    [
+      ['documents', lists.documents, ['d1'], ['name 50', 'o1']],
+      ['child chunks', lists.childChunks, ['d1', 's1'], [50, 'c1']],
+      ['revisions', lists.revisions, ['d1', 'c1'], [2_500]],
+      // Of which the first has very many child chunks.
+      ['segments', lists.segments, ['d1', 'd1', 'o1'], [50, 's1']],
+    ] as const
+  ).flatMap(([name, list, values, after]) => [
+    [`${name}, the first page`, question(page(list, values, { after: undefined, count: 21 }), 42)],
+    [`${name}, a page in the middle`, question(page(list, values, { after, count: 21 }), 42)],
+  ]),
+);
+Object.assign(questions, {
+  path: question(
+    [
+      findKnowledge,
+      ...knowledgeValues({ dataset_id: 'd1', document_id: 'o1', segment_id: 's1', child_chunk_id: 'c1' }),
+    ],
+    4,
+  ),
+  app: question([findApp, 'a'], 2),
+  dataset: question([findDataset, 'd1'], 2),
+  document: question([findDocument, 'd1', 'o1'], 1),
+  // One with very many child chunks.
+  segment: question([findSegment, 'd1', 'd1', 'o1', 's1'], 1),
+  key: question([findKey, 'k1'], 1),
+  session: question([findSession, 'y1', 2, 2], 2),
+  'the end of a session': question(changeSession({ end: 'y1' }), 1),
+});
+
+describe('plans of the console on SQLite', () => {
+  let db: DatabaseSync;
+  let close: () => Promise<void>;
+  before(async () => {
+    ({ db, close } = await openSqlite());
+    for (const statement of fill) db.exec(`${numbers} ${statement}`);
+  });
+  after(() => close?.());
+
+  for (const [name, { text }] of Object.entries(questions)) {
+    it(`${name}: by an index, without sorting`, () => {
+      const plan = planOf(db, text);
+      assert.ok(plan.length > 0);
+      assert.deepEqual(plan.filter(isWasteful), [], plan.join('\n'));
+    });
+  }
+
+  it('a session can be written', () => {
+    const [text, ...values] = changeSession({ open: { ...session, digest: 'new' } });
+    assert.equal(db.prepare(text).run(...values).changes, 1);
+  });
+});
+
+describe('plans of the console on PostgreSQL', () => {
+  let client: pg.Client;
+  let close: () => Promise<void>;
+  before(async () => {
+    ({ client, close } = await openPostgres());
+    for (const statement of fill) await client.query(`${numbers} ${statement}`);
+    // Tables of a few rows are read whole, whatever indexes they have.
+    for (const table of ['workspaces', 'apps', 'datasets'])
+      await client.query(
+        `${numbers} INSERT INTO ${table} SELECT 'x' || i, 'w'${table === 'workspaces' ? '' : ", 'n'"}${table === 'apps' ? ", 'chat'" : ''} FROM numbers`,
+      );
+    await client.query('VACUUM ANALYZE');
+  });
+  after(() => close?.());
+
+  for (const [name, { text, values, reads }] of Object.entries(questions)) {
+    it(`${name}: by an index, and no more rows than are needed`, async () => {
+      const plan = await explain(client, spell(text), values);
+      assert.ok(!stepsOf(plan).some((step) => /Seq Scan|Sort/.test(step['Node Type'])), describePlan(plan));
+      // Counting the child chunks of a segment reads all of them, in its index.
+      const read = rowsRead(plan, (step) => step['Node Type'] !== 'Index Only Scan');
+      assert.ok(read <= reads, `${read} rows read: ${describePlan(plan)}`);
+    });
+  }
+});

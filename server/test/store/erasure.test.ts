@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import pg from 'pg';
+import { erase } from '../../torture/erasure.ts';
+import { newFolder, run } from '../support/cli-helpers.ts';
+import { makeWorld, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
+
+describe('erasure', { concurrency: 2 }, () => {
+  it('leaves no byte in the file, its log, an export or a backup, under readers and writers', async () => {
+    const findings = await erase({ people: 2, messages: 90, rounds: 4, readers: 2 });
+    assert.deepEqual(
+      findings.filter(({ holds }) => !holds),
+      [],
+    );
+  });
+
+  it('leaves no row on PostgreSQL, of deleted conversations either', async (t) => {
+    const cwd = await newFolder(t);
+    const { url, remove } = await newDatabaseUrl('postgres');
+    const env = { DATABASE_URL: url };
+    const { one, other, records } = makeWorld();
+    const mark = 'the-mark-of-ann';
+    const conversation = (id: string, app_id: string, deleted: boolean) => ({
+      record: 'conversation',
+      id,
+      app_id,
+      user: mark,
+      deleted,
+    });
+    const stdin = ndjson([
+      ...records,
+      conversation(one.ids.conversation, one.ids.app, true),
+      message(one.ids.conversation, 1, { query: mark, inputs: { [mark]: mark } }),
+      message(other.ids.conversation, 1, { query: 'stays' }),
+    ]);
+    assert.equal((await run(['import', '-'], { cwd, env, stdin })).code, 0);
+    const client = new pg.Client(url);
+    await client.connect();
+    t.after(() => client.end().then(remove));
+    const tablesWith = async (text: string): Promise<string[]> => {
+      const { rows } = await client.query("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'");
+      const found: string[] = [];
+      for (const { name } of rows as { name: string }[]) {
+        const hit = await client.query(`SELECT 1 FROM ${name} AS t WHERE strpos(t::text, $1) > 0 LIMIT 1`, [text]);
+        if (hit.rows.length > 0) found.push(name);
+      }
+      return found.sort();
+    };
+    assert.deepEqual(await tablesWith(mark), ['conversations', 'messages']);
+    const { code, stdout } = await run(['purge', '--app', one.ids.app, '--user', mark, '--yes'], { cwd, env });
+    assert.deepEqual([code, stdout], [0, 'erased 1 conversation with 1 message\n']);
+    assert.deepEqual(await tablesWith(mark), []);
+    assert.deepEqual(await tablesWith('stays'), ['messages']);
+  });
+});

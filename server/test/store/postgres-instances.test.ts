@@ -1,0 +1,662 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { readConfig } from '../../src/config.ts';
+import { commandLine } from '../../src/domain/check-references.ts';
+import { importRecords } from '../../src/domain/import-records.ts';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { databaseOf } from '../../src/store/open.ts';
+import { latestVersion, postgresMigrations } from '../../src/store/schema/schema.ts';
+import {
+  ask,
+  command,
+  newFolder,
+  newScope,
+  oneLine,
+  type Reply,
+  run,
+  type Scope,
+  type Serving,
+  serve,
+} from '../support/cli-helpers.ts';
+import { makeWorld, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
+
+/** How long what one instance knows of a key may be out of date. */
+const keyMillisMax = 5_000;
+
+async function newUrl(scope: Scope): Promise<string> {
+  const { url, remove } = await newDatabaseUrl('postgres');
+  scope.after(remove);
+  return url;
+}
+
+async function query(url: string, statement: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query(statement, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function load(url: string, records: readonly object[]): Promise<void> {
+  const database = databaseOf(readConfig({ DATABASE_URL: url }));
+  await database.migrate(1);
+  const store = await database.open();
+  await importRecords(store, commandLine, [{ bytes: Readable.from([Buffer.from(ndjson(records))]) }], 1);
+  await store.close();
+}
+
+const label = { en_US: 'label', zh_Hans: 'label' };
+const provider = (workspace_id: string, name: string, models: string[] = ['model']) => ({
+  record: 'model_provider',
+  workspace_id,
+  provider: name,
+  label,
+  icon_small: label,
+  icon_small_dark: null,
+  status: 'active',
+  models: models.map((model) => ({
+    model,
+    label,
+    model_type: 'llm',
+    features: null,
+    fetch_from: 'predefined-model',
+    model_properties: { context_size: 8192 },
+    status: 'active',
+    deprecated: false,
+    load_balancing_enabled: false,
+    has_invalid_load_balancing_configs: false,
+  })),
+});
+
+/** A request with any headers, given up after 10 seconds. */
+async function send(serving: Serving, path: string, key: string, headers: Record<string, string>, json?: unknown) {
+  const response = await fetch(`${serving.base}${path}`, {
+    method: json === undefined ? 'GET' : 'PATCH',
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+    signal: AbortSignal.timeout(10_000),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    etag: response.headers.get('etag') ?? '',
+    body: text ? JSON.parse(text) : undefined,
+  };
+}
+
+const post = ({ base }: Serving, key: string, ...records: object[]): Promise<Reply> =>
+  ask(base, '/admin/records', key, { method: 'POST', lines: ndjson(records) });
+const patch = ({ base }: Serving, path: string, key: string, content: string): Promise<Reply> =>
+  ask(base, path, key, { method: 'PATCH', json: { content } });
+const pageOf = (conversation: string, more = ''): string => `/v1/messages?conversation_id=${conversation}${more}`;
+const models = '/v1/workspaces/current/models/model-types/llm';
+
+describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_000 }, () => {
+  describe('starting', { concurrency: 1 }, () => {
+    it('4 at once on an empty database: all get ready, one migrates', async (t) => {
+      const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
+      const env = { DATABASE_URL: url };
+      const all = await Promise.all([1, 2, 3, 4].map(() => serve(t, { cwd, env })));
+      t.diagnostic(`ready after ${all.map(({ readyMillis }) => Math.round(readyMillis)).join(', ')} ms`);
+      const versions = await query(url, 'SELECT version FROM schema_migrations ORDER BY version');
+      assert.deepEqual(
+        versions.map(({ version }) => Number(version)),
+        Array.from({ length: latestVersion }, (_, at) => at + 1),
+      );
+      assert.equal(all.filter(({ output }) => output().includes('"migrated"')).length, 1);
+      const { one, records } = makeWorld();
+      await load(url, records);
+      for (const { base } of all)
+        assert.equal((await ask(base, pageOf(one.ids.conversation), one.keys.app)).status, 200);
+      // Each ends by itself; the others go on.
+      await all[0]?.end('SIGTERM');
+      assert.equal((await ask(all[1]?.base ?? '', '/health/ready', '')).status, 200);
+    });
+
+    it('commands that race to make the tables all succeed', async (t) => {
+      const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
+      const env = { DATABASE_URL: url };
+      const world = makeWorld();
+      const ran = await Promise.all([
+        run(['migrate'], { cwd, env }),
+        run(['import', '-'], { cwd, env, stdin: ndjson(world.one.records) }),
+        run(['import', '-'], { cwd, env, stdin: ndjson(world.other.records) }),
+        run(['keys', 'list'], { cwd, env }),
+      ]);
+      assert.deepEqual(
+        ran.map(({ code, stderr }) => [code, stderr]),
+        ran.map(() => [0, '']),
+      );
+      const [count] = await query(url, 'SELECT COUNT(*)::int AS n FROM workspaces');
+      assert.equal(count?.n, 2);
+    });
+
+    it('8 at once on each of 10 empty databases: none stumbles over another', async (t) => {
+      const urls = await Promise.all(Array.from({ length: 10 }, () => newUrl(t)));
+      const migrate = (url: string) => databaseOf(readConfig({ DATABASE_URL: url, DATABASE_POOL: '2' })).migrate(1);
+      for (const url of urls) {
+        const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => migrate(url)));
+        const failed = outcomes.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
+        assert.deepEqual(failed, []);
+      }
+    });
+
+    it('takes over the lease of a process that died while migrating', async (t) => {
+      const cwd = await newFolder(t);
+      const leased = async (seconds: number) => {
+        const url = await newUrl(t);
+        // As a process leaves it that died between taking the lease and its first step.
+        await query(
+          url,
+          'CREATE TABLE leases (name TEXT COLLATE "C" NOT NULL PRIMARY KEY, holder TEXT COLLATE "C" NOT NULL, expires_at BIGINT NOT NULL)',
+        );
+        const expires = Math.floor(Date.now() / 1000) + seconds;
+        await query(url, `INSERT INTO leases VALUES ('migrate', 'dead', $1)`, [expires]);
+        const serving = await serve(t, { cwd, env: { DATABASE_URL: url } });
+        return { expires, readyAt: Date.now() / 1000, serving };
+      };
+      const [expired, pending] = await Promise.all([leased(-10), leased(3)]);
+      assert.ok(expired.serving.readyMillis < 5_000, `${expired.serving.readyMillis} ms`);
+      const late = pending.readyAt - pending.expires;
+      t.diagnostic(`ready ${late.toFixed(1)} s after the lease ran out`);
+      assert.ok(late >= 0, 'the lease was not waited for');
+      assert.ok(late < 4, `ready ${late} s after the lease ran out`);
+      const ended = await Promise.all([expired, pending].map(({ serving }) => serving.end('SIGTERM')));
+      assert.equal(ended.length, 2);
+    });
+
+    it('waits for a step that another is at, though its lease ran out, and finds it done', async (t) => {
+      const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
+      const other = new pg.Client(url);
+      await other.connect();
+      await other.query('CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, name TEXT, applied_at BIGINT)');
+      await other.query('BEGIN');
+      for (const { version, name, statements } of postgresMigrations) {
+        await other.query('INSERT INTO schema_migrations VALUES ($1, $2, 1)', [version, name]);
+        for (const statement of statements) await other.query(statement);
+      }
+      const pending = run(['migrate'], { cwd, env: { DATABASE_URL: url } });
+      const waiting = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      let found = await query(url, waiting);
+      for (const until = performance.now() + 15_000; found.length === 0 && performance.now() < until; ) {
+        await sleep(20);
+        found = await query(url, waiting);
+      }
+      await other.query('COMMIT');
+      await other.end();
+      const { code, stdout, stderr } = await pending;
+      assert.match(String(found[0]?.query), /INSERT INTO schema_migrations/);
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /up to date/);
+    });
+
+    it('waits while another migrates, and goes on when that one is done', async (t) => {
+      const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
+      await load(url, []);
+      // Another instance is at work: the lease is held and the step not yet recorded.
+      const applied = await query(url, 'DELETE FROM schema_migrations RETURNING version, name, applied_at');
+      const expires = Math.floor(Date.now() / 1000) + 600;
+      await query(url, `UPDATE leases SET holder = 'other', expires_at = $1 WHERE name = 'migrate'`, [expires]);
+      const pending = serve(t, { cwd, env: { DATABASE_URL: url } });
+      const early = await Promise.race([pending.catch(String), sleep(2_500, 'waits' as const)]);
+      assert.equal(early, 'waits');
+      for (const { version, name, applied_at } of applied)
+        await query(url, 'INSERT INTO schema_migrations VALUES ($1, $2, $3)', [version, name, applied_at]);
+      const began = performance.now();
+      const { output } = await pending;
+      assert.ok(performance.now() - began < 2_000);
+      assert.ok(!output().includes('"migrated"'));
+    });
+  });
+
+  describe('a rolling upgrade', { concurrency: 1 }, () => {
+    it('an older program is refused; one that runs goes on through additive changes, and loses no request', async (t) => {
+      const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
+      const { one, admin, records } = makeWorld();
+      await load(url, [...records, message(one.ids.conversation, 1), provider(one.ids.workspace, 'first')]);
+      const env = { DATABASE_URL: url };
+      const older = await serve(t, { cwd, env });
+
+      let running = true;
+      let responses = 0;
+      const failed: string[] = [];
+      const loop = async (what: string, turn: (n: number) => Promise<Reply>) => {
+        for (let n = 0; running; n += 1) {
+          const { status, text } = await turn(n);
+          responses += 1;
+          if (status !== 200) failed.push(`${what}: ${status} ${text}`);
+        }
+      };
+      const clients = [
+        loop('GET /messages', () => ask(older.base, pageOf(one.ids.conversation), one.keys.app)),
+        loop('PATCH', (n) => patch(older, one.chunkPath, one.keys.knowledge, `text ${n}`)),
+        loop('GET models', () => ask(older.base, models, one.keys.app)),
+        loop('writer', (n) => post(older, one.keys.writer, message(one.ids.conversation, n))),
+        loop('admin', (n) => post(older, admin, ...one.records, provider(one.ids.workspace, `provider ${n % 3}`))),
+        loop('export', () => ask(older.base, '/admin/records', admin)),
+      ];
+      const stop = async () => {
+        running = false;
+        await Promise.all(clients);
+      };
+      t.after(stop);
+
+      // What a newer program does: its step in one transaction, table by table, while the older one is busy.
+      await sleep(300);
+      const tables = await query(
+        url,
+        `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_migrations'`,
+      );
+      assert.ok(tables.length >= 12);
+      for (const { tablename } of tables) {
+        const before = responses;
+        await query(
+          url,
+          `ALTER TABLE ${tablename} ADD COLUMN added TEXT NOT NULL DEFAULT 'x', ADD COLUMN later BIGINT`,
+        );
+        for (const until = performance.now() + 2_000; responses < before + 12 && performance.now() < until; )
+          await sleep(10);
+      }
+      await query(url, 'CREATE TABLE additions (id TEXT NOT NULL PRIMARY KEY)');
+      await query(url, 'CREATE INDEX additions_by_user ON conversations ("user")');
+      await query(url, `INSERT INTO schema_migrations VALUES ($1, 'additions', 1)`, [latestVersion + 1]);
+      await sleep(300);
+
+      // The same program, started anew, is the older one now.
+      const refused = await Promise.all([
+        run(['serve'], { cwd, env: { ...env, PORT: '0' } }),
+        run(['migrate'], { cwd, env }),
+        run(['import', '-'], { cwd, env, stdin: ndjson([one.records[0] as object]) }),
+        run(['export'], { cwd, env }),
+      ]);
+      for (const { code, stderr, stdout } of refused) {
+        assert.equal(code, 1);
+        assert.match(stderr, oneLine);
+        assert.match(stderr, new RegExp(`schema ${latestVersion + 1}, newer than this program's ${latestVersion}`));
+        assert.equal(stdout, '');
+      }
+      await stop();
+      t.diagnostic(`${responses} answers, ${failed.length} failed`);
+      assert.deepEqual([...new Set(failed)].slice(0, 5), []);
+      assert.ok(responses > 100);
+      assert.equal((await ask(older.base, '/health/ready', '')).status, 200);
+    });
+  });
+
+  describe('two that run', { concurrency: 1 }, () => {
+    const scope = newScope();
+    const { one, admin, records } = makeWorld();
+    let url: string;
+    let cwd: string;
+    let a: Serving;
+    let b: Serving;
+    before(async () => {
+      [cwd, url] = await Promise.all([newFolder(scope), newUrl(scope)]);
+      await load(url, records);
+      [a, b] = await Promise.all([
+        serve(scope, { cwd, env: { DATABASE_URL: url } }),
+        serve(scope, { cwd, env: { DATABASE_URL: url } }),
+      ]);
+    });
+    after(() => scope.end());
+
+    /** A conversation of its own for a test. */
+    async function newConversation(): Promise<string> {
+      const id = randomUUID();
+      const { status } = await post(a, one.keys.writer, { record: 'conversation', id, app_id: one.ids.app });
+      assert.equal(status, 200);
+      return id;
+    }
+
+    /** Asks until the status is this one. Returns after how many milliseconds it was. */
+    async function millisUntil(status: number, probe: () => Promise<Reply>): Promise<number> {
+      const began = performance.now();
+      while ((await probe()).status !== status) {
+        if (performance.now() - began > keyMillisMax + 2_000) return Number.POSITIVE_INFINITY;
+        // Failed keys are counted per address: not too often.
+        await sleep(100);
+      }
+      return performance.now() - began;
+    }
+
+    const newKey = (more: object = {}) => ({
+      record: 'api_key',
+      id: randomUUID(),
+      kind: 'app',
+      workspace_id: one.ids.workspace,
+      app_id: one.ids.app,
+      name: 'key',
+      secret: makeSecret('app'),
+      ...more,
+    });
+    const use = ({ base }: Serving, secret: string) => ask(base, pageOf(one.ids.conversation), secret);
+
+    it('what is written through one shows at once through the other', async () => {
+      const conversation = await newConversation();
+      for (let round = 0; round < 10; round += 1) {
+        const [from, to] = round % 2 ? [a, b] : [b, a];
+        const line = message(conversation, round, { query: `round ${round}` });
+        assert.equal((await post(from, one.keys.writer, line)).status, 200);
+        const page = await ask(to.base, pageOf(conversation, '&limit=1'), one.keys.app);
+        assert.deepEqual([page.body.data[0].id, page.body.data[0].query], [line.id, `round ${round}`]);
+
+        const edited = await patch(from, one.chunkPath, one.keys.knowledge, `round ${round}`);
+        const chunk = await ask(to.base, one.chunkPath, one.keys.knowledge);
+        assert.equal(chunk.body.data.content, `round ${round}`);
+        assert.equal(chunk.headers.get('etag'), edited.headers.get('etag'));
+
+        const named = provider(one.ids.workspace, 'provider', [`model ${round}`]);
+        assert.equal((await post(from, admin, named)).status, 200);
+        const listed = await ask(to.base, models, one.keys.app);
+        assert.deepEqual(
+          listed.body.data.flatMap((entry: { models: { model: string }[] }) => entry.models.map(({ model }) => model)),
+          [`model ${round}`],
+        );
+      }
+    });
+
+    it('a key revoked by another process stops working within 5 seconds, also while it is in use', async (t) => {
+      const [key, other] = [newKey(), newKey()];
+      assert.equal((await post(a, admin, key, other)).status, 200);
+      for (const serving of [a, b])
+        for (const { secret } of [key, other]) assert.equal((await use(serving, secret)).status, 200);
+      const { code, stderr } = await run(['keys', 'revoke', key.id], { cwd, env: { DATABASE_URL: url } });
+      assert.equal(code, 0, stderr);
+      const millis = await Promise.all([a, b].map((serving) => millisUntil(401, () => use(serving, key.secret))));
+      t.diagnostic(`stopped after ${millis.map(Math.round).join(' and ')} ms`);
+      assert.ok(Math.max(...millis) < keyMillisMax, `${millis} ms`);
+      assert.equal((await use(a, other.secret)).status, 200);
+    });
+
+    it('a key revoked or expired through one instance stops there at once, in the other within 5 seconds', async (t) => {
+      const now = Math.floor(Date.now() / 1000);
+      const revoked = newKey();
+      const expired = newKey();
+      assert.equal((await post(a, admin, revoked, expired)).status, 200);
+      for (const serving of [a, b])
+        for (const { secret } of [revoked, expired]) assert.equal((await use(serving, secret)).status, 200);
+      assert.equal((await post(a, admin, { ...revoked, revoked_at: now })).status, 200);
+      assert.equal((await use(a, revoked.secret)).status, 401);
+      assert.equal((await post(a, admin, { ...expired, expires_at: now - 1 })).status, 200);
+      assert.equal((await use(a, expired.secret)).status, 401);
+      const millis = await Promise.all([revoked, expired].map(({ secret }) => millisUntil(401, () => use(b, secret))));
+      t.diagnostic(`the other after ${millis.map(Math.round).join(' and ')} ms`);
+      assert.ok(Math.max(...millis) < keyMillisMax, `${millis} ms`);
+      // And back again, by the same record.
+      assert.equal((await post(a, admin, revoked)).status, 200);
+      assert.equal((await use(a, revoked.secret)).status, 200);
+    });
+
+    it('a key that comes to its end stops at that second, however often it is used', async () => {
+      const expires_at = Math.floor(Date.now() / 1000) + 2;
+      const key = newKey({ expires_at });
+      assert.equal((await post(a, admin, key)).status, 200);
+      let last: Reply;
+      do {
+        const asked = Date.now() / 1000;
+        last = await use(b, key.secret);
+        if (last.status === 200) assert.ok(asked < expires_at + 0.1, 'it is taken after its end');
+        else assert.ok(Date.now() / 1000 >= expires_at, 'it is refused before its end');
+        await sleep(50);
+      } while (last.status === 200 && Date.now() / 1000 < expires_at + 3);
+      assert.equal(last.status, 401);
+    });
+
+    it('a key that was unknown works within 5 seconds of being made elsewhere, at once where it is made', async (t) => {
+      const key = newKey();
+      for (const serving of [a, b]) assert.equal((await use(serving, key.secret)).status, 401);
+      assert.equal((await post(a, admin, key)).status, 200);
+      assert.equal((await use(a, key.secret)).status, 200);
+      const millis = await millisUntil(200, () => use(b, key.secret));
+      t.diagnostic(`the other after ${Math.round(millis)} ms`);
+      assert.ok(millis < keyMillisMax, `${millis} ms`);
+    });
+
+    it('an app that changes its mode through one instance changes there at once, in the other within 5 seconds', async () => {
+      const app = { record: 'app', id: randomUUID(), workspace_id: one.ids.workspace, name: 'app', mode: 'chat' };
+      const key = newKey({ app_id: app.id });
+      const conversation = { record: 'conversation', id: randomUUID(), app_id: app.id };
+      assert.equal((await post(a, admin, app, key, conversation)).status, 200);
+      const page = ({ base }: Serving) => ask(base, pageOf(conversation.id), key.secret);
+      for (const serving of [a, b]) assert.equal((await page(serving)).status, 200);
+      assert.equal((await post(a, admin, { ...app, mode: 'workflow' })).status, 200);
+      const there = await page(a);
+      const millis = await millisUntil(400, () => page(b));
+      assert.ok(millis < keyMillisMax, `${millis} ms`);
+      assert.deepEqual([there.status, there.body.code], [400, 'not_chat_app']);
+    });
+
+    it('a page has one ETag everywhere, and another one after any write through any instance', async () => {
+      const conversation = await newConversation();
+      const path = pageOf(conversation);
+      const lines = Array.from({ length: 5 }, (_, at) => message(conversation, at));
+      await post(a, one.keys.writer, ...lines);
+      const seen = new Set<string>();
+      for (let round = 0; round < 6; round += 1) {
+        const [from, to] = round % 2 ? [a, b] : [b, a];
+        const { etag, status } = await send(from, path, one.keys.app, {});
+        assert.equal(status, 200);
+        assert.ok(!seen.has(etag));
+        seen.add(etag);
+        assert.equal((await send(to, path, one.keys.app, {})).etag, etag);
+        assert.equal((await send(to, path, one.keys.app, { 'if-none-match': etag })).status, 304);
+        const line = { ...lines[round % 5], answer: `answer ${round}` };
+        assert.equal((await post(to, one.keys.writer, round < 3 ? line : message(conversation, 9))).status, 200);
+        const after = await send(from, path, one.keys.app, { 'if-none-match': etag });
+        assert.equal(after.status, 200);
+      }
+    });
+
+    it('If-Match holds across instances: of many with one tag, one wins', async () => {
+      const key = one.keys.knowledge;
+      const { etag } = await send(a, one.chunkPath, key, {});
+      const through = await send(b, one.chunkPath, key, { 'if-match': etag }, { content: 'through the other' });
+      assert.equal(through.status, 200);
+      assert.notEqual(through.etag, etag);
+      assert.equal((await send(a, one.chunkPath, key, { 'if-match': etag }, { content: 'stale' })).status, 412);
+      const rivals = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          send(n % 2 ? a : b, one.chunkPath, key, { 'if-match': through.etag }, { content: `rival ${n}` }),
+        ),
+      );
+      assert.deepEqual(rivals.map(({ status }) => status).sort(), [200, ...Array.from({ length: 19 }, () => 412)]);
+      const winner = rivals.find(({ status }) => status === 200);
+      const stands = await send(a, one.chunkPath, key, {});
+      assert.deepEqual([stands.body.data.content, stands.etag], [winner?.body.data.content, winner?.etag]);
+    });
+
+    it('walking back through both while messages come in through both visits every message once', async () => {
+      const conversation = await newConversation();
+      const known = Array.from({ length: 120 }, (_, at) => message(conversation, 1_000 + Math.floor(at / 40)));
+      for (let at = 0; at < known.length; at += 30)
+        assert.equal((await post(at % 60 ? a : b, one.keys.writer, ...known.slice(at, at + 30))).status, 200);
+      let running = true;
+      const appended: string[] = [];
+      const writers = [a, b, a, b].map(async (serving, at) => {
+        while (running) {
+          // Later ones, and such that share the newest second of what is there already.
+          const lines = [message(conversation, 1_002), message(conversation, 2_000 + at)];
+          assert.equal((await post(serving, one.keys.writer, ...lines)).status, 200);
+          appended.push(...lines.map(({ id }) => id));
+        }
+      });
+      const walk = async (turn: number) => {
+        const visited: string[] = [];
+        for (let first = ''; ; turn += 1) {
+          const more = `&limit=7${first && `&first_id=${first}`}`;
+          const { status, body } = await ask((turn % 2 ? a : b).base, pageOf(conversation, more), one.keys.app);
+          assert.equal(status, 200);
+          visited.push(...body.data.map(({ id }: { id: string }) => id));
+          if (!body.has_more) return visited;
+          first = visited.at(-1) ?? '';
+        }
+      };
+      const walks: string[][] = [];
+      const walking = Promise.all([0, 1, 2].map(async (turn) => walks.push(await walk(turn))));
+      await walking.finally(() => {
+        running = false;
+      });
+      await Promise.all(writers);
+      assert.ok(appended.length > 10);
+      const whole = await walk(0);
+      assert.deepEqual([...whole].sort(), [...known.map(({ id }) => id), ...appended].sort());
+      for (const visited of walks) {
+        assert.equal(new Set(visited).size, visited.length, 'a message came twice');
+        const missed = known.filter(({ id }) => !visited.includes(id));
+        assert.equal(missed.length, 0, `${missed.length} messages were missed`);
+        // In the one order that stands at the end.
+        const order = visited.map((id) => whole.indexOf(id));
+        assert.deepEqual(
+          order,
+          order.toSorted((x, y) => x - y),
+        );
+      }
+    });
+
+    it('behind a pooler (DATABASE_PREPARED=off) everything works, and no statement is named', async (t) => {
+      const names = { on: new Set<string>(), off: new Set<string>() };
+      for (const prepared of ['on', 'off'] as const) {
+        const proxied = await listenIn(t, url, (name) => names[prepared].add(name));
+        const env = { DATABASE_URL: proxied, DATABASE_PREPARED: prepared };
+        const serving = await serve(t, { cwd, env });
+        const conversation = await newConversation();
+        const line = message(conversation, 1);
+        assert.equal((await post(serving, one.keys.writer, line)).body.records, 1);
+        const page = await ask(serving.base, pageOf(conversation), one.keys.app);
+        assert.deepEqual(
+          page.body.data.map(({ id }: { id: string }) => id),
+          [line.id],
+        );
+        const before = await ask(serving.base, pageOf(conversation, `&first_id=${line.id}`), one.keys.app);
+        assert.deepEqual([before.status, before.body.data], [200, []]);
+        const text = `prepared ${prepared}`;
+        assert.equal((await patch(serving, one.chunkPath, one.keys.knowledge, text)).body.data.content, text);
+        assert.equal((await ask(serving.base, models, one.keys.app)).status, 200);
+        const fresh = makeWorld();
+        const imported = await post(serving, admin, ...fresh.records, provider(fresh.one.ids.workspace, 'p'));
+        assert.deepEqual(imported.body, { records: fresh.records.length + 1 });
+        assert.match((await ask(serving.base, '/admin/records', admin)).text, new RegExp(fresh.one.ids.chunk));
+        await serving.end('SIGTERM');
+      }
+      assert.deepEqual([...names.off], ['']);
+      assert.ok(names.on.size > 3, 'the listener hears names');
+    });
+  });
+
+  describe('moving house', { concurrency: 1 }, () => {
+    it('SQLite to PostgreSQL and back, through a pipe, gives the same bytes', async (t) => {
+      const [cwd, postgres] = await Promise.all([newFolder(t), newUrl(t)]);
+      const [first, last] = ['first', 'last'].map((name) => `sqlite:${join(cwd, `${name}.db`)}`);
+      const { one, records } = makeWorld();
+      const { conversation, chunk, workspace } = one.ids;
+      const odd = { query: 'é e\u0301 😀 \u2028 "\\ \u0001', inputs: { z: 1, a: [1e21, -0.5, null], ключ: 'ß' } };
+      const ordered = Array.from({ length: 60 }, (_, at) => message(conversation, 5_000 + (at % 3), odd));
+      const stdin = ndjson([
+        ...records,
+        ...ordered,
+        { record: 'conversation', id: randomUUID(), app_id: one.ids.app, deleted: true },
+        {
+          record: 'child_chunk_revision',
+          child_chunk_id: chunk,
+          revision: 1,
+          content: 'older',
+          replaced_at: 7,
+          key_id: null,
+        },
+        {
+          record: 'child_chunk_revision',
+          child_chunk_id: chunk,
+          revision: 2,
+          content: 'old',
+          replaced_at: 8,
+          key_id: one.keyIds.knowledge,
+        },
+        ...['Zebra', 'apple', 'Ärger', 'ape'].map((name) => provider(workspace, name)),
+      ]);
+      const imported = await run(['import', '-'], { cwd, env: { DATABASE_URL: first }, stdin });
+      assert.equal(imported.code, 0, imported.stderr);
+      const move = (from: string | undefined, to: string | undefined) =>
+        run(['-c', 'set -e; "$1" export | DATABASE_URL="$2" "$1" import -', 'sh', command, to ?? ''], {
+          cwd,
+          command: '/bin/sh',
+          env: { DATABASE_URL: from },
+        });
+      const exported = async (from: string | undefined) => {
+        const { code, stdout, stderr } = await run(['export'], { cwd, env: { DATABASE_URL: from } });
+        assert.equal(code, 0, stderr);
+        return stdout;
+      };
+      for (const [from, to] of [
+        [first, postgres],
+        [postgres, last],
+      ]) {
+        const { code, stdout, stderr } = await move(from, to);
+        assert.equal(code, 0, stderr);
+        assert.match(stdout, /^imported \d+ records/);
+      }
+      const [there, moved, back] = await Promise.all([first, postgres, last].map(exported));
+      assert.equal(there?.trimEnd().split('\n').length, stdin.trimEnd().split('\n').length);
+      assert.ok(moved === there, 'PostgreSQL exports other bytes than SQLite');
+      assert.ok(back === there, 'SQLite exports other bytes than it did before');
+
+      // Twice over is the same as once.
+      assert.equal((await move(first, postgres)).code, 0);
+      assert.ok((await exported(postgres)) === there);
+    });
+  });
+});
+
+/** Stands between the service and PostgreSQL, and tells the name of every statement that is prepared. */
+async function listenIn(scope: Scope, url: string, hear: (name: string) => void): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<net.Socket>();
+  const proxy = net.createServer((client) => {
+    const server = net.connect(Number(port), hostname);
+    let rest = Buffer.alloc(0);
+    let started = false;
+    client.on('data', (bytes) => {
+      rest = Buffer.concat([rest, bytes as Buffer]);
+      for (;;) {
+        // The first message has no type.
+        const at = started ? 1 : 0;
+        if (rest.length < at + 4) break;
+        const end = at + rest.readUInt32BE(at);
+        if (rest.length < end) break;
+        if (started && rest[0] === 'P'.charCodeAt(0)) hear(rest.toString('utf8', 5, rest.indexOf(0, 5)));
+        rest = rest.subarray(end);
+        started = true;
+      }
+    });
+    client.pipe(server).pipe(client);
+    for (const socket of [client, server]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        client.destroy();
+        server.destroy();
+      });
+    }
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  scope.after(async () => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  const through = new URL(url);
+  through.port = String((proxy.address() as AddressInfo).port);
+  return through.href;
+}

@@ -1,0 +1,768 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { makeWorld, messageDefaults, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+// The tables of service-api.md and of contract.md, said once more as data.
+
+type Json = Record<string, unknown>;
+type Path = (string | number)[];
+
+/** A time that is the moment of writing where left out. */
+const now = Symbol('now');
+
+type Field = {
+  type: 'string' | 'uuid' | 'decimal' | 'integer' | 'number' | 'boolean' | 'object' | 'texts' | 'array' | 'any';
+  nullable?: boolean;
+  /** What stands for it where it is left out; without one the field must be given. */
+  default?: unknown;
+  /** A closed set. */
+  values?: string[];
+  /** Whether null is taken is open, or a matter of a test of its own. */
+  nullUnasked?: boolean;
+  /** A string that takes any value although only some are known. */
+  open?: boolean;
+  /** What an array holds, where that is plain. */
+  items?: 'string' | 'uuid';
+};
+type Shape = Record<string, Field>;
+
+const string: Field = { type: 'string' };
+const uuid: Field = { type: 'uuid' };
+const integer: Field = { type: 'integer' };
+const number: Field = { type: 'number' };
+const boolean: Field = { type: 'boolean' };
+const object: Field = { type: 'object' };
+const array: Field = { type: 'array' };
+const open: Field = { type: 'string', open: true };
+const oneOf = (...values: string[]): Field => ({ type: 'string', values });
+const orNull = (field: Field): Field => ({ ...field, nullable: true, default: null });
+const or = (field: Field, value: unknown): Field => ({ ...field, default: value });
+
+const nested: Record<string, Shape> = {
+  message_files: {
+    id: uuid,
+    filename: string,
+    type: open,
+    url: orNull(string),
+    mime_type: orNull(string),
+    size: orNull(integer),
+    transfer_method: oneOf('remote_url', 'local_file', 'tool_file'),
+    belongs_to: orNull(oneOf('user', 'assistant')),
+    upload_file_id: orNull(uuid),
+  },
+  feedback: { rating: oneOf('like', 'dislike') },
+  retriever_resources: {
+    id: uuid,
+    message_id: uuid,
+    position: integer,
+    dataset_id: uuid,
+    dataset_name: string,
+    document_id: uuid,
+    document_name: string,
+    data_source_type: string,
+    segment_id: uuid,
+    score: number,
+    hit_count: integer,
+    word_count: integer,
+    segment_position: integer,
+    index_node_hash: string,
+    content: string,
+    summary: orNull(string),
+    created_at: integer,
+  },
+  agent_thoughts: {
+    id: uuid,
+    chain_id: orNull(string),
+    message_id: uuid,
+    position: integer,
+    thought: string,
+    tool: string,
+    tool_labels: orNull(object),
+    tool_input: string,
+    observation: string,
+    files: { type: 'array', items: 'string' },
+    created_at: integer,
+  },
+  extra_contents: {
+    workflow_run_id: string,
+    submitted: boolean,
+    type: string,
+    form_definition: orNull(object),
+    form_submission_data: orNull(object),
+  },
+  form_definition: {
+    form_id: string,
+    node_id: string,
+    node_title: string,
+    form_content: string,
+    inputs: array,
+    actions: array,
+    display_in_ui: boolean,
+    form_token: orNull(string),
+    resolved_default_values: object,
+    expiration_time: integer,
+  },
+  inputs: {
+    type: oneOf('paragraph', 'select', 'file', 'file-list'),
+    output_variable_name: string,
+    default: orNull(object),
+  },
+  default: {
+    type: oneOf('variable', 'constant'),
+    selector: or({ type: 'array', items: 'string' }, []),
+    value: or(string, ''),
+  },
+  actions: { id: string, title: string, button_style: oneOf('primary', 'default', 'accent', 'ghost') },
+  form_submission_data: {
+    node_id: string,
+    node_title: string,
+    rendered_content: string,
+    action_id: string,
+    action_text: string,
+  },
+  models: {
+    model: string,
+    label: { type: 'texts' },
+    model_type: oneOf('text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'),
+    features: orNull({ type: 'any' }),
+    fetch_from: open,
+    model_properties: object,
+    status: open,
+    deprecated: boolean,
+    load_balancing_enabled: boolean,
+    has_invalid_load_balancing_configs: boolean,
+  },
+};
+
+/** Where each nested object stands in the complete records below. */
+const places: { name: string; kind: string; at: Path }[] = [
+  { name: 'message_files', kind: 'message', at: ['message_files', 0] },
+  { name: 'feedback', kind: 'message', at: ['feedback'] },
+  { name: 'retriever_resources', kind: 'message', at: ['retriever_resources', 0] },
+  { name: 'agent_thoughts', kind: 'message', at: ['agent_thoughts', 0] },
+  { name: 'extra_contents', kind: 'message', at: ['extra_contents', 0] },
+  { name: 'form_definition', kind: 'message', at: ['extra_contents', 0, 'form_definition'] },
+  { name: 'inputs', kind: 'message', at: ['extra_contents', 0, 'form_definition', 'inputs', 0] },
+  { name: 'default', kind: 'message', at: ['extra_contents', 0, 'form_definition', 'inputs', 0, 'default'] },
+  { name: 'actions', kind: 'message', at: ['extra_contents', 0, 'form_definition', 'actions', 0] },
+  { name: 'form_submission_data', kind: 'message', at: ['extra_contents', 0, 'form_submission_data'] },
+  { name: 'models', kind: 'model_provider', at: ['models', 0] },
+];
+
+const top: Record<string, Shape> = {
+  workspace: { id: string, name: string },
+  app: { id: string, workspace_id: string, name: string, mode: open },
+  api_key: {
+    id: { type: 'string', nullUnasked: true },
+    kind: oneOf('app', 'knowledge', 'writer', 'admin'),
+    workspace_id: string,
+    dataset_ids: orNull({ type: 'array', items: 'uuid' }),
+    name: string,
+    digest: { type: 'string', nullUnasked: true },
+    created_at: or(integer, now),
+    expires_at: orNull(integer),
+    revoked_at: orNull(integer),
+  },
+  conversation: {
+    id: uuid,
+    app_id: string,
+    user: orNull(string),
+    created_at: or(integer, now),
+    deleted: or(boolean, false),
+  },
+  // total_tokens has tests of its own: it is the sum, whatever is given.
+  message: {
+    id: uuid,
+    conversation_id: uuid,
+    query: string,
+    answer: string,
+    parent_message_id: orNull(uuid),
+    inputs: or(object, {}),
+    status: or(oneOf('normal', 'error'), 'normal'),
+    error: orNull(string),
+    message_files: or(array, []),
+    feedback: orNull(object),
+    retriever_resources: or(array, []),
+    agent_thoughts: or(array, []),
+    created_at: or(integer, now),
+    extra_contents: or(array, []),
+    message_tokens: or(integer, 0),
+    answer_tokens: or(integer, 0),
+    provider_response_latency: or(number, 0),
+    total_price: orNull({ type: 'decimal' }),
+    currency: orNull(string),
+  },
+  dataset: { id: string, workspace_id: string, name: string },
+  document: { id: string, dataset_id: string, name: string },
+  segment: { id: string, document_id: string, position: integer, content: string },
+  child_chunk: {
+    id: string,
+    segment_id: string,
+    content: string,
+    position: integer,
+    word_count: { type: 'integer', default: 4, nullUnasked: true },
+    type: or(open, 'automatic'),
+    created_at: or(integer, now),
+    updated_at: { type: 'integer', default: 1_600_000_000, nullUnasked: true },
+  },
+  child_chunk_revision: {
+    child_chunk_id: string,
+    revision: integer,
+    content: string,
+    replaced_at: integer,
+    key_id: { type: 'string', nullable: true },
+  },
+  model_provider: {
+    workspace_id: string,
+    provider: string,
+    label: { type: 'texts' },
+    icon_small: { type: 'texts' },
+    icon_small_dark: orNull({ type: 'any' }),
+    status: open,
+    models: array,
+  },
+};
+
+/** One complete record of every kind, each with ids of its own. */
+function completeRecords() {
+  const world = makeWorld();
+  const { ids, keyIds } = world.one;
+  const label = { en_US: 'Label', zh_Hans: '标签' };
+  const message_id = randomUUID();
+  const complete: Record<string, Json> = {
+    workspace: { record: 'workspace', id: randomUUID(), name: 'Workspace' },
+    app: { record: 'app', id: randomUUID(), workspace_id: ids.workspace, name: 'App', mode: 'advanced-chat' },
+    api_key: {
+      record: 'api_key',
+      id: randomUUID(),
+      kind: 'knowledge',
+      workspace_id: ids.workspace,
+      dataset_ids: [ids.dataset],
+      name: 'Key',
+      digest: createHash('sha256').update(`dataset-${randomUUID()}`).digest('hex'),
+      created_at: 1_600_000_001,
+      expires_at: 4_000_000_000,
+      revoked_at: 1_600_000_002,
+    },
+    conversation: {
+      record: 'conversation',
+      id: randomUUID(),
+      app_id: ids.app,
+      user: 'bob',
+      created_at: 1_600_000_000,
+      deleted: true,
+    },
+    message: {
+      record: 'message',
+      id: message_id,
+      conversation_id: ids.conversation,
+      parent_message_id: randomUUID(),
+      inputs: { city: 'Oslo', nested: { list: [1, null, true] } },
+      query: 'Which?',
+      answer: 'That one.',
+      status: 'error',
+      error: 'went wrong',
+      message_files: [
+        {
+          id: randomUUID(),
+          filename: 'a.png',
+          type: 'image',
+          url: 'https://example.com/a.png',
+          mime_type: 'image/png',
+          size: 12,
+          transfer_method: 'local_file',
+          belongs_to: 'user',
+          upload_file_id: randomUUID(),
+        },
+      ],
+      feedback: { rating: 'dislike' },
+      retriever_resources: [
+        {
+          id: randomUUID(),
+          message_id,
+          position: 1,
+          dataset_id: randomUUID(),
+          dataset_name: 'Base',
+          document_id: randomUUID(),
+          document_name: 'Document',
+          data_source_type: 'upload_file',
+          segment_id: randomUUID(),
+          score: 0.75,
+          hit_count: 3,
+          word_count: 40,
+          segment_position: 2,
+          index_node_hash: 'abc',
+          content: 'Snippet',
+          summary: 'Short',
+          created_at: 1_600_000_000,
+        },
+      ],
+      agent_thoughts: [
+        {
+          id: randomUUID(),
+          chain_id: 'chain',
+          message_id,
+          position: 1,
+          thought: 'Hm.',
+          tool: 'search;read',
+          tool_labels: { search: { en_US: 'Search' } },
+          tool_input: '{}',
+          observation: 'Seen.',
+          files: [randomUUID()],
+          created_at: 1_600_000_000,
+        },
+      ],
+      created_at: 1_600_000_000,
+      extra_contents: [
+        {
+          workflow_run_id: 'run',
+          submitted: true,
+          type: 'human_input',
+          form_definition: {
+            form_id: 'form',
+            node_id: 'node',
+            node_title: 'Node',
+            form_content: '# Form',
+            inputs: [
+              {
+                type: 'paragraph',
+                output_variable_name: 'reason',
+                default: { type: 'variable', selector: ['node', 'text'], value: 'v' },
+              },
+            ],
+            actions: [{ id: 'ok', title: 'OK', button_style: 'primary' }],
+            display_in_ui: true,
+            form_token: 'token',
+            resolved_default_values: { reason: 'because' },
+            expiration_time: 1_700_000_000,
+          },
+          form_submission_data: {
+            node_id: 'node',
+            node_title: 'Node',
+            rendered_content: 'Form',
+            action_id: 'ok',
+            action_text: 'OK',
+          },
+        },
+      ],
+      message_tokens: 3,
+      answer_tokens: 4,
+      total_tokens: 7,
+      provider_response_latency: 1.25,
+      total_price: '0.0001200',
+      currency: 'USD',
+    },
+    dataset: { record: 'dataset', id: randomUUID(), workspace_id: ids.workspace, name: 'Dataset' },
+    document: { record: 'document', id: randomUUID(), dataset_id: ids.dataset, name: 'Document' },
+    segment: { record: 'segment', id: randomUUID(), document_id: ids.document, position: 2, content: 'Segment' },
+    child_chunk: {
+      record: 'child_chunk',
+      id: randomUUID(),
+      segment_id: ids.segment,
+      content: 'An open-source platform.',
+      position: 2,
+      word_count: 17,
+      type: 'customized',
+      created_at: 1_600_000_000,
+      updated_at: 1_600_000_009,
+    },
+    child_chunk_revision: {
+      record: 'child_chunk_revision',
+      child_chunk_id: ids.chunk,
+      revision: 1,
+      content: 'Earlier',
+      replaced_at: 1_600_000_000,
+      key_id: keyIds.knowledge,
+    },
+    model_provider: {
+      record: 'model_provider',
+      workspace_id: ids.workspace,
+      provider: 'acme/acme/one',
+      label,
+      icon_small: { en_US: 'https://example.com/i.svg' },
+      icon_small_dark: { en_US: 'https://example.com/d.svg' },
+      status: 'active',
+      models: [
+        {
+          model: 'embed',
+          label,
+          model_type: 'text-embedding',
+          features: ['vision'],
+          fetch_from: 'predefined-model',
+          model_properties: { context_size: 8191 },
+          status: 'active',
+          deprecated: false,
+          load_balancing_enabled: true,
+          has_invalid_load_balancing_configs: false,
+        },
+      ],
+    },
+  };
+  return { world, complete };
+}
+
+const absent = Symbol('absent');
+
+/** A copy with one value set, or taken away. */
+function altered(record: Json, path: Path, value: unknown): Json {
+  const copy = structuredClone(record);
+  let holder = copy as Record<string | number, unknown>;
+  for (const step of path.slice(0, -1)) holder = holder[step] as typeof holder;
+  const last = path.at(-1) as string;
+  if (value === absent) delete holder[last];
+  else holder[last] = value;
+  return copy;
+}
+
+function valueAt(record: unknown, path: Path): unknown {
+  return path.reduce((value, step) => (value as Record<string | number, unknown>)[step], record);
+}
+
+function wrongValues({ type, nullable, nullUnasked, items }: Field): unknown[] {
+  const text = [1, true, [], ['x'], {}];
+  const wrong = {
+    string: text,
+    uuid: [...text, '', 'x', '00000000-0000-0000-0000-00000000000g', ` ${randomUUID()}`, `${randomUUID()}\n`],
+    decimal: [...text, '', 'dear', '1,5', 'NaN', 'Infinity'],
+    integer: ['1', '', 1.5, true, [], {}, [1]],
+    number: ['1', '', true, [], {}, [1]],
+    boolean: [0, 1, 'true', '', [], {}],
+    object: [1, true, 'x', [], [{}]],
+    texts: [1, true, 'x', [], { en_US: 1 }, { en_US: null }, { en_US: {} }, { en_US: ['x'] }],
+    array: [1, true, 'x', {}, { 0: 'x', length: 1 }],
+    any: [],
+  }[type];
+  const inItems = { string: [[1], ['a', null], [['a']]], uuid: [['x'], [1], [null]] };
+  return [...wrong, ...(items ? inItems[items] : []), ...(nullable || nullUnasked ? [] : [null])];
+}
+
+const isText = ({ type }: Field) => type === 'string' || type === 'uuid' || type === 'decimal';
+
+onEveryEngine('fields of records', (engine) => {
+  let service: Service;
+  const { world, complete } = completeRecords();
+  const ndjsonType = { 'content-type': 'application/x-ndjson' };
+  const record = (kind: string) => complete[kind] as Json;
+  const post = (...records: object[]) =>
+    service.request('POST', '/admin/records', { key: world.admin, headers: ndjsonType, body: ndjson(records) });
+
+  async function refused(bad: Json, ...named: string[]) {
+    const response = await post({ record: 'workspace', id: world.one.ids.workspace, name: 'changed' }, bad);
+    if (response.status === 200) await post({ record: 'workspace', id: world.one.ids.workspace, name: 'workspace' });
+    const said = `${JSON.stringify(bad).slice(0, 200)}… → ${response.text}`;
+    assert.equal(response.status, 400, said);
+    assert.equal(response.body.code, 'invalid_param', said);
+    const start = `line 2: ${bad.record}: ${named[0]}`;
+    assert.ok(response.body.message.startsWith(start), `should start with '${start}': ${said}`);
+    for (const name of named) assert.ok(response.body.message.includes(name), `should name ${name}: ${said}`);
+  }
+
+  async function exported(): Promise<Json[]> {
+    const response = await service.request('GET', '/admin/records', { key: world.admin });
+    assert.equal(response.status, 200);
+    assert.match(response.headers['content-type'] ?? '', /^application\/x-ndjson/);
+    const lines = response.text.split('\n');
+    assert.equal(lines.pop(), '', 'every line ends');
+    return lines.map((line) => JSON.parse(line));
+  }
+
+  const identity = ['id', 'child_chunk_id', 'provider'];
+  const found = (records: Json[], like: Json) =>
+    records.find((r) => r.record === like.record && identity.every((name) => r[name] === like[name])) as Json;
+
+  /** Takes one record in and gives it back as exported. */
+  async function roundTrip(given: Json): Promise<Json> {
+    const response = await post(given);
+    assert.equal(response.status, 200, `${JSON.stringify(given)} → ${response.text}`);
+    assert.deepEqual(response.body, { records: 1 });
+    const out = found(await exported(), given);
+    assert.ok(out, `${given.record} is in the export`);
+    return out;
+  }
+
+  /** A record that stands for the kind under an id of its own, so that tests do not meet. */
+  function fresh(kind: string): Json {
+    const copy = structuredClone(record(kind));
+    if ('id' in copy) copy.id = randomUUID();
+    if (kind === 'api_key') copy.digest = createHash('sha256').update(randomUUID()).digest('hex');
+    if (kind === 'model_provider') copy.provider = `acme/${randomUUID()}`;
+    return copy;
+  }
+
+  before(async () => {
+    service = await startService(engine);
+    await service.load(world.records);
+  });
+  after(() => service.close());
+
+  it('the tables name every kind and every field of the complete records', () => {
+    assert.equal(Object.keys(top).length, 11);
+    for (const [kind, shape] of Object.entries(top)) {
+      const named = Object.keys(record(kind)).filter((name) => name !== 'record' && name !== 'total_tokens');
+      assert.deepEqual(named.sort(), Object.keys(shape).sort(), kind);
+    }
+    assert.deepEqual(places.map(({ name }) => name).sort(), Object.keys(nested).sort());
+    for (const { name, kind, at } of places) {
+      assert.deepEqual(
+        Object.keys(valueAt(record(kind), at) as Json).sort(),
+        Object.keys(nested[name] ?? {}).sort(),
+        name,
+      );
+    }
+  });
+
+  for (const [kind, shape] of Object.entries(top)) {
+    describe(kind, () => {
+      it('a complete record comes back as it went in', async () => {
+        const given = fresh(kind);
+        const out = await roundTrip(given);
+        if (kind === 'api_key') assert.equal(out.app_id ?? null, null);
+        if (kind === 'api_key') delete out.app_id;
+        assert.deepEqual(out, given);
+      });
+
+      it('unknown fields are refused by name', async () => {
+        for (const name of ['colour', 'Id', 'tenant_id', 'constructor', 'toString']) {
+          await refused(altered(record(kind), [name], 1), name);
+        }
+        const odd = JSON.parse(`${JSON.stringify(record(kind)).slice(0, -1)},"__proto__":{"polluted":true}}`);
+        await refused(odd, '__proto__');
+      });
+
+      for (const [name, field] of Object.entries(shape)) {
+        it(`${name}: wrong types are refused by name`, async () => {
+          for (const value of wrongValues(field)) await refused(altered(record(kind), [name], value), name);
+        });
+        if (field.default === undefined && !(kind === 'api_key' && name === 'id') && name !== 'key_id') {
+          it(`${name}: must be given`, async () => {
+            if (name === 'digest') {
+              const { message } = (await post(altered(record(kind), [name], absent))).body;
+              assert.match(message, /^line 1: api_key: .*(secret|digest)/);
+            } else await refused(altered(record(kind), [name], absent), name);
+          });
+        }
+        if (field.default !== undefined) {
+          it(`${name}: left out is the default`, async () => {
+            const earliest = Math.floor(Date.now() / 1000);
+            const given = altered(fresh(kind), [name], absent);
+            const out = await roundTrip(given);
+            if (field.default === now) {
+              const latest = Math.floor(Date.now() / 1000);
+              const time = out[name] as number;
+              assert.ok(Number.isInteger(time) && time >= earliest && time <= latest, `${time}`);
+            } else assert.deepEqual(out[name], field.default);
+            for (const other of Object.keys(given)) {
+              if (other !== 'total_tokens') assert.deepEqual(out[other], given[other], other);
+            }
+          });
+        }
+        if (field.nullable) {
+          it(`${name}: may be null`, async () => {
+            const given = altered(fresh(kind), [name], null);
+            assert.equal((await roundTrip(given))[name], null);
+          });
+        }
+        if (field.values) {
+          it(`${name}: is a closed set`, async () => {
+            for (const value of ['', 'other', field.values?.[0]?.toUpperCase(), ` ${field.values?.[0]}`]) {
+              await refused(altered(record(kind), [name], value), name);
+            }
+            if (kind === 'api_key') return;
+            for (const value of field.values ?? []) {
+              assert.equal((await roundTrip(altered(fresh(kind), [name], value)))[name], value);
+            }
+          });
+        }
+        if (field.open) {
+          it(`${name}: takes any text`, async () => {
+            for (const value of ['something-new', 'ünï ✓']) {
+              assert.equal((await roundTrip(altered(fresh(kind), [name], value)))[name], value);
+            }
+          });
+        }
+        if (isText(field)) {
+          it(`${name}: NUL and lone surrogates are refused`, async () => {
+            for (const value of ['a\0b', '\ud800', 'x\udc00y']) {
+              await refused(altered(record(kind), [name], value), name);
+            }
+          });
+        }
+        if (field.type === 'integer' || field.type === 'number') {
+          it(`${name}: integers stay within ±(2^53 − 1)`, async () => {
+            for (const literal of ['9007199254740992', '-9007199254740992', '1e400', '-1e400', '1e20']) {
+              const line = JSON.stringify(altered(record(kind), [name], 'here')).replace('"here"', literal);
+              const response = await service.request('POST', '/admin/records', {
+                key: world.admin,
+                headers: ndjsonType,
+                body: line,
+              });
+              assert.equal(response.status, 400, `${literal} → ${response.text}`);
+              assert.match(response.body.message, new RegExp(`^line 1: ${kind}: .*${name}`), literal);
+            }
+          });
+        }
+      }
+    });
+  }
+
+  for (const { name: place, kind, at } of places) {
+    describe(`${kind}: ${place}`, () => {
+      const first = String(at[0]);
+
+      it('unknown fields are refused by name', async () => {
+        for (const name of ['colour', 'tenant_id', 'hasOwnProperty']) {
+          await refused(altered(record(kind), [...at, name], 'x'), first, name);
+        }
+        const holder = JSON.parse(
+          `${JSON.stringify(valueAt(record(kind), at)).slice(0, -1)},"__proto__":{"polluted":true}}`,
+        );
+        await refused(altered(record(kind), at, holder), first, '__proto__');
+      });
+
+      it('anything but an object is refused', async () => {
+        const isElement = typeof at.at(-1) === 'number';
+        for (const value of [1, 'x', true, [], [[]], ...(isElement ? [null] : [])]) {
+          await refused(altered(record(kind), at, value), first);
+        }
+      });
+
+      for (const [name, field] of Object.entries(nested[place] ?? {})) {
+        it(`${name}: types, presence and sets`, async () => {
+          for (const value of wrongValues(field))
+            await refused(altered(record(kind), [...at, name], value), first, name);
+          if (isText(field)) {
+            for (const value of ['a\0b', '\udfff']) {
+              await refused(altered(record(kind), [...at, name], value), first, name);
+            }
+          }
+          if (field.default === undefined) await refused(altered(record(kind), [...at, name], absent), first, name);
+          else {
+            const out = await roundTrip(altered(fresh(kind), [...at, name], absent));
+            assert.deepEqual(valueAt(out, [...at, name]), field.default);
+          }
+          if (field.nullable) {
+            const out = await roundTrip(altered(fresh(kind), [...at, name], null));
+            assert.equal(valueAt(out, [...at, name]), null);
+          }
+          if (field.values) {
+            for (const value of ['', 'other', field.values[0]?.toUpperCase()]) {
+              await refused(altered(record(kind), [...at, name], value), first, name);
+            }
+            for (const value of field.values) {
+              const out = await roundTrip(altered(fresh(kind), [...at, name], value));
+              assert.equal(valueAt(out, [...at, name]), value);
+            }
+          }
+          if (field.open) {
+            const out = await roundTrip(altered(fresh(kind), [...at, name], 'something new'));
+            assert.equal(valueAt(out, [...at, name]), 'something new');
+          }
+          if (field.type === 'integer') {
+            for (const value of [2 ** 53, -(2 ** 53)]) {
+              await refused(altered(record(kind), [...at, name], value), first, name);
+            }
+          }
+        });
+      }
+    });
+  }
+
+  it('an integer field takes no integer beyond ±(2^53 − 1), however it is spelled', async () => {
+    const integers: { kind: string; path: Path }[] = [];
+    for (const [kind, shape] of Object.entries(top)) {
+      for (const [name, { type }] of Object.entries(shape))
+        if (type === 'integer') integers.push({ kind, path: [name] });
+    }
+    for (const { name: place, kind, at } of places) {
+      for (const [name, { type }] of Object.entries(nested[place] ?? {})) {
+        if (type === 'integer') integers.push({ kind, path: [...at, name] });
+      }
+    }
+    assert.ok(integers.length > 20);
+    const taken: string[] = [];
+    for (const { kind, path } of integers) {
+      for (const value of [1e21, -1e300]) {
+        const response = await post(altered(fresh(kind), path, value));
+        if (response.status !== 400) taken.push(`${kind}: ${path.join('.')} ${value} → ${response.status}`);
+      }
+    }
+    assert.deepEqual(taken, []);
+  });
+
+  for (const name of ['word_count', 'updated_at']) {
+    it(`child_chunk: ${name} is an integer, not nullable`, async () => {
+      await refused(altered(record('child_chunk'), [name], null), name);
+    });
+  }
+
+  it('a field of the second element is named too', async () => {
+    const files = valueAt(record('message'), ['message_files']) as Json[];
+    const two = [files[0], { ...files[0], size: '1' }];
+    await refused(altered(record('message'), ['message_files'], two), 'message_files', '1', 'size');
+  });
+
+  it('a message of only what must be given has every default', async () => {
+    const given = {
+      record: 'message',
+      id: randomUUID(),
+      conversation_id: world.one.ids.conversation,
+      query: '',
+      answer: '',
+    };
+    const { created_at, ...out } = await roundTrip(given);
+    assert.ok(Math.abs((created_at as number) - Date.now() / 1000) < 5);
+    assert.deepEqual(out, { ...messageDefaults, ...given });
+  });
+
+  it('total_tokens is the sum, whatever is given', async () => {
+    for (const total_tokens of [0, -1, 1000]) {
+      const given = { ...fresh('message'), message_tokens: 30, answer_tokens: 12, total_tokens };
+      assert.equal((await roundTrip(given)).total_tokens, 42);
+    }
+    const { total_tokens: _, ...left } = fresh('message');
+    assert.equal((await roundTrip(left)).total_tokens, 7);
+  });
+
+  it('updated_at of a child chunk left out is its created_at, also where that is now', async () => {
+    const { created_at: _c, updated_at: _u, ...given } = fresh('child_chunk');
+    const out = await roundTrip(given);
+    assert.equal(out.updated_at, out.created_at);
+    assert.ok(Math.abs((out.created_at as number) - Date.now() / 1000) < 5);
+  });
+
+  it('word_count of a child chunk is counted by word segmentation', async () => {
+    const counts = { 'An open-source platform.': 4, ' \n…!': 0, 'one, two — three': 3 };
+    const thai = 'สวัสดีชาวโลก';
+    const thaiWords = [...new Intl.Segmenter('en', { granularity: 'word' }).segment(thai)].filter((s) => s.isWordLike);
+    assert.ok(thaiWords.length > 1);
+    for (const [content, words] of [...Object.entries(counts), [thai, thaiWords.length] as const]) {
+      const { word_count: _, ...given }: Json = { ...fresh('child_chunk'), content };
+      assert.equal((await roundTrip(given)).word_count, words, content);
+    }
+  });
+
+  it('an api_key without id gets a new one', async () => {
+    const { id: _, ...given }: Json = { ...fresh('api_key'), name: randomUUID() };
+    assert.equal((await post(given)).status, 200);
+    const keys = (await exported()).filter(({ name }) => name === given.name);
+    assert.equal(keys.length, 1);
+    assert.match(keys[0]?.id as string, /^[0-9a-f]{8}-/);
+  });
+
+  it('names of fields do not come from the prototype: an own __proto__ cannot stand for them', async () => {
+    const line = `{"record":"workspace","__proto__":{"id":"${randomUUID()}","name":"x"}}`;
+    const response = await service.request('POST', '/admin/records', {
+      key: world.admin,
+      headers: ndjsonType,
+      body: line,
+    });
+    assert.equal(response.status, 400);
+    assert.match(response.body.message, /^line 1: workspace: /);
+  });
+
+  it('nothing of all that was refused stayed', async () => {
+    const { name } = found(await exported(), { record: 'workspace', id: world.one.ids.workspace });
+    assert.equal(name, 'workspace');
+  });
+});

@@ -1,0 +1,1352 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { makeSecret } from '../../src/domain/secret.ts';
+import {
+  makeTenant,
+  makeWorld,
+  message,
+  ndjson,
+  onEveryEngine,
+  type Service,
+  startService,
+  type Tenant,
+  type TestResponse,
+} from '../support/harness.ts';
+
+type Json = Record<string, unknown>;
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const ndjsonType = { 'content-type': 'application/x-ndjson' };
+const wholeSecond = () => Math.floor(Date.now() / 1000);
+
+onEveryEngine('records', (engine) => {
+  let service: Service;
+  const world = makeWorld();
+
+  before(async () => {
+    service = await startService(engine);
+    await service.load(world.records);
+  });
+  after(() => service.close());
+
+  const send = (body: string | Uint8Array, key = world.admin, headers: http.OutgoingHttpHeaders = ndjsonType) =>
+    service.request('POST', '/admin/records', { key, headers, body });
+  const post = (...records: object[]) => send(ndjson(records));
+
+  async function accepted(response: TestResponse | Promise<TestResponse>, records?: number): Promise<void> {
+    const { status, body, text } = await response;
+    assert.equal(status, 200, text);
+    if (records !== undefined) assert.deepEqual(body, { records });
+  }
+
+  async function refused(response: TestResponse | Promise<TestResponse>, said: RegExp): Promise<string> {
+    const { status, body, text } = await response;
+    assert.equal(status, 400, text.slice(0, 500));
+    assert.equal(body.code, 'invalid_param', text);
+    assert.match(body.message, said);
+    return body.message;
+  }
+
+  async function exportText(from = service, key = world.admin): Promise<string> {
+    const response = await from.request('GET', '/admin/records', { key });
+    assert.equal(response.status, 200);
+    return response.text;
+  }
+  async function exported(from = service, key = world.admin): Promise<Json[]> {
+    const lines = (await exportText(from, key)).trimEnd().split('\n');
+    return lines.map((line) => JSON.parse(line));
+  }
+  const kept = async (kind: string, id: unknown) => {
+    const all = (await exported()).filter((r) => r.record === kind && (r.id ?? r.child_chunk_id) === id);
+    assert.ok(all.length <= 1, 'once');
+    return all[0];
+  };
+
+  /** A tenant of a test's own. */
+  async function tenant(): Promise<Tenant> {
+    const made = makeTenant();
+    await accepted(post(...made.records), made.records.length);
+    return made;
+  }
+
+  async function page(of: Tenant, conversation: string = of.ids.conversation, query = ''): Promise<Json[]> {
+    const path = `/v1/messages?limit=100&conversation_id=${conversation}${query}`;
+    const response = await service.request('GET', path, { key: of.keys.app });
+    assert.equal(response.status, 200, response.text);
+    return response.body.data;
+  }
+  const order = async (of: Tenant) => (await page(of)).map(({ query }) => query).join('');
+  const status = async (key: string, of: Tenant) =>
+    (await service.request('GET', `/v1/messages?conversation_id=${of.ids.conversation}`, { key })).status;
+
+  describe('writing again', () => {
+    it('replaces every kind of record', async () => {
+      const { ids, keyIds, keys } = await tenant();
+      const provider = {
+        record: 'model_provider',
+        workspace_id: ids.workspace,
+        provider: `p/${randomUUID()}`,
+        label: { en_US: 'one' },
+        icon_small: {},
+        icon_small_dark: null,
+        status: 'active',
+        models: [],
+      };
+      const revision = {
+        record: 'child_chunk_revision',
+        child_chunk_id: ids.chunk,
+        revision: 7,
+        content: 'a',
+        replaced_at: 1,
+        key_id: null,
+      };
+      const count = (await exported()).length;
+      await accepted(post(provider, revision));
+      const again: Json[] = [
+        { record: 'workspace', id: ids.workspace, name: 'new' },
+        { record: 'app', id: ids.app, workspace_id: ids.workspace, name: 'new', mode: 'agent' },
+        { record: 'dataset', id: ids.dataset, workspace_id: ids.workspace, name: 'new' },
+        { record: 'document', id: ids.document, dataset_id: ids.dataset, name: 'new' },
+        { record: 'segment', id: ids.segment, document_id: ids.document, position: 9, content: 'new' },
+        {
+          record: 'child_chunk',
+          id: ids.chunk,
+          segment_id: ids.segment,
+          content: 'chunk text',
+          position: 9,
+          word_count: 99,
+          type: 'odd',
+          created_at: 3,
+          updated_at: 4,
+        },
+        { ...revision, content: 'b', replaced_at: 2, key_id: keyIds.knowledge },
+        { ...provider, label: { en_US: 'two' }, status: 'off' },
+        { record: 'conversation', id: ids.conversation, app_id: ids.app, user: 'eve', created_at: 5, deleted: true },
+        {
+          record: 'api_key',
+          id: keyIds.knowledge,
+          kind: 'knowledge',
+          workspace_id: ids.workspace,
+          dataset_ids: [ids.dataset],
+          name: 'new',
+          digest: sha256(keys.knowledge),
+          created_at: 6,
+          expires_at: 4_000_000_000,
+          revoked_at: 8,
+        },
+      ];
+      await accepted(post(...again), again.length);
+      const all = await exported();
+      assert.equal(all.length, count + 2, 'nothing was added but the provider and the revision');
+      for (const given of again) {
+        const out = all.find((r) =>
+          ['record', 'id', 'child_chunk_id', 'provider'].every((name) => r[name] === given[name]),
+        );
+        const { app_id: _, ...rest } = out ?? {};
+        assert.deepEqual(given.record === 'api_key' ? rest : out, given);
+      }
+    });
+
+    it('a conversation takes its defaults again', async () => {
+      const { ids } = await tenant();
+      await accepted(
+        post({
+          record: 'conversation',
+          id: ids.conversation,
+          app_id: ids.app,
+          user: 'u',
+          created_at: 5,
+          deleted: true,
+        }),
+      );
+      await accepted(post({ record: 'conversation', id: ids.conversation, app_id: ids.app }));
+      const out = await kept('conversation', ids.conversation);
+      assert.equal(out?.user, null);
+      assert.equal(out?.deleted, false);
+    });
+
+    it('a message without created_at keeps its time; other missing fields take their defaults', async () => {
+      const t = await tenant();
+      const full = {
+        ...message(t.ids.conversation, 500),
+        inputs: { a: 1 },
+        status: 'error',
+        error: 'e',
+        feedback: { rating: 'like' },
+        message_tokens: 3,
+        answer_tokens: 4,
+        provider_response_latency: 2.5,
+        total_price: '1',
+        currency: 'EUR',
+      };
+      const { created_at: _, ...bare } = { ...message(t.ids.conversation, 0), id: full.id, query: 'again' };
+      await accepted(post(full));
+      await accepted(post(bare));
+      const [out, ...more] = await page(t);
+      assert.deepEqual(more, []);
+      assert.deepEqual(
+        [out?.created_at, out?.query, out?.inputs, out?.status, out?.error, out?.feedback, out?.total_price],
+        [500, 'again', {}, 'normal', null, null, null],
+      );
+      assert.deepEqual([out?.message_tokens, out?.total_tokens, out?.provider_response_latency], [0, 0, 0]);
+    });
+
+    it('also inside one input, and where the first writing had no time either', async () => {
+      const t = await tenant();
+      const { created_at: _, ...bare } = message(t.ids.conversation, 0, { query: 'first' });
+      await accepted(post({ ...bare, created_at: 77 }, { ...bare, query: 'second' }));
+      const [out] = await page(t);
+      assert.deepEqual([out?.created_at, out?.query], [77, 'second']);
+      const { created_at: __, ...timeless } = message(t.ids.conversation, 0);
+      const earliest = wholeSecond();
+      await accepted(post(timeless));
+      service.passTime(1000);
+      await accepted(post(timeless));
+      service.passTime(-1000);
+      const time = (await page(t)).find(({ id }) => id === timeless.id)?.created_at as number;
+      assert.ok(time >= earliest && time <= wholeSecond(), `${time}`);
+    });
+
+    it('a message moves to another created_at and keeps its sequence', async () => {
+      const t = await tenant();
+      const one = (query: string) => message(t.ids.conversation, 10, { query });
+      const [a, b, c] = [one('a'), one('b'), one('c')];
+      await accepted(post(a, b, c));
+      assert.equal(await order(t), 'cba');
+      await accepted(post({ ...a, answer: 'rewritten' }));
+      assert.equal(await order(t), 'cba', 'written again in its place');
+      await accepted(post({ ...b, created_at: 20 }));
+      assert.equal(await order(t), 'bca', 'moved to the end');
+      await accepted(post({ ...a, created_at: 20 }));
+      assert.equal(await order(t), 'bac', 'among equals the first taken in is the oldest');
+      await accepted(post({ ...b, created_at: 10 }));
+      assert.equal(await order(t), 'acb', 'and back, before the later taken in');
+      const late = message(t.ids.conversation, 10, { query: 'd' });
+      await accepted(post(late));
+      assert.equal(await order(t), 'adcb');
+      assert.equal((await page(t)).find(({ query }) => query === 'a')?.answer, 'a');
+    });
+
+    it('one id names one message in each conversation', async () => {
+      const t = await tenant();
+      const other = randomUUID();
+      const first = message(t.ids.conversation, 1);
+      await accepted(
+        post({ record: 'conversation', id: other, app_id: t.ids.app }, first, {
+          ...first,
+          conversation_id: other,
+          query: 'elsewhere',
+        }),
+      );
+      assert.deepEqual(
+        (await page(t)).map(({ query }) => query),
+        ['q'],
+      );
+      assert.deepEqual(
+        (await page(t, other)).map(({ query }) => query),
+        ['elsewhere'],
+      );
+    });
+
+    it('ids in upper case address the same record', async () => {
+      const t = await tenant();
+      const m = message(t.ids.conversation, 1);
+      await accepted(post(m));
+      const count = (await exported()).length;
+      const up = (id: string) => id.toUpperCase();
+      const { ids } = t;
+      await accepted(
+        post(
+          { record: 'workspace', id: up(ids.workspace), name: 'W' },
+          { record: 'app', id: up(ids.app), workspace_id: up(ids.workspace), name: 'A', mode: 'chat' },
+          { record: 'dataset', id: up(ids.dataset), workspace_id: up(ids.workspace), name: 'D' },
+          { record: 'document', id: up(ids.document), dataset_id: up(ids.dataset), name: 'O' },
+          { record: 'segment', id: up(ids.segment), document_id: up(ids.document), position: 1, content: 'S' },
+          { record: 'child_chunk', id: up(ids.chunk), segment_id: up(ids.segment), position: 1, content: 'chunk text' },
+          { record: 'conversation', id: up(ids.conversation), app_id: up(ids.app), user: 'B' },
+          { ...(m as Json), id: up(m.id), conversation_id: up(ids.conversation), query: 'Q' },
+        ),
+        8,
+      );
+      assert.equal((await exported()).length, count);
+      assert.deepEqual(
+        (await page(t)).map(({ query }) => query),
+        ['Q'],
+      );
+      assert.deepEqual((await page(t, up(ids.conversation), '&user=B')).length, 1);
+    });
+
+    it('another text of a child chunk makes a revision with no key', async () => {
+      const t = await tenant();
+      const chunk = {
+        record: 'child_chunk',
+        id: t.ids.chunk,
+        segment_id: t.ids.segment,
+        position: 1,
+        created_at: 1000,
+      };
+      const revisions = async () =>
+        (await exported()).filter((r) => r.record === 'child_chunk_revision' && r.child_chunk_id === t.ids.chunk);
+      await accepted(post({ ...chunk, content: 'chunk text', position: 5 }));
+      assert.deepEqual(await revisions(), [], 'the same text makes none');
+      const earliest = wholeSecond();
+      await accepted(post({ ...chunk, content: 'second' }, { ...chunk, content: 'third' }));
+      const found = await revisions();
+      assert.deepEqual(
+        found.map(({ revision, content, key_id }) => ({ revision, content, key_id })),
+        [
+          { revision: 1, content: 'chunk text', key_id: null },
+          { revision: 2, content: 'second', key_id: null },
+        ],
+      );
+      for (const { replaced_at } of found) {
+        assert.ok((replaced_at as number) >= earliest && (replaced_at as number) <= wholeSecond());
+      }
+      const patched = await service.request('PATCH', t.chunkPath, {
+        key: t.keys.knowledge,
+        body: { content: 'fourth' },
+      });
+      assert.equal(patched.status, 200);
+      const last = (await revisions()).at(-1);
+      assert.deepEqual([last?.revision, last?.content, last?.key_id], [3, 'third', t.keyIds.knowledge]);
+    });
+  });
+
+  describe('parents', () => {
+    it('a record that would change its parent is refused, whatever its kind', async () => {
+      const one = await tenant();
+      const other = await tenant();
+      const { ids } = one;
+      const key = (kind: 'app' | 'writer' | 'knowledge', more: object) => ({
+        record: 'api_key',
+        id: one.keyIds[kind],
+        kind,
+        workspace_id: other.ids.workspace,
+        name: 'x',
+        secret: one.keys[kind],
+        ...more,
+      });
+      const second = { record: 'app', id: randomUUID(), workspace_id: ids.workspace, name: 'second', mode: 'chat' };
+      await accepted(post(second));
+      const moves: [string, object][] = [
+        ['workspace_id', { record: 'app', id: ids.app, workspace_id: other.ids.workspace, name: 'x', mode: 'chat' }],
+        ['workspace_id', { record: 'dataset', id: ids.dataset, workspace_id: other.ids.workspace, name: 'x' }],
+        ['dataset_id', { record: 'document', id: ids.document, dataset_id: other.ids.dataset, name: 'x' }],
+        [
+          'document_id',
+          { record: 'segment', id: ids.segment, document_id: other.ids.document, position: 1, content: 'x' },
+        ],
+        [
+          'segment_id',
+          { record: 'child_chunk', id: ids.chunk, segment_id: other.ids.segment, position: 1, content: 'x' },
+        ],
+        ['app_id', { record: 'conversation', id: ids.conversation, app_id: other.ids.app }],
+        ['app_id', { record: 'conversation', id: ids.conversation.toUpperCase(), app_id: second.id }],
+        ['workspace_id', key('knowledge', {})],
+        ['workspace_id', key('app', { app_id: other.ids.app })],
+        ['app_id', key('writer', { workspace_id: ids.workspace, app_id: second.id })],
+      ];
+      const before = await exportText();
+      for (const [field, record] of moves) {
+        const { record: kind } = record as { record: string };
+        await refused(post(record), new RegExp(`^line 1: ${kind}: ${field} `));
+      }
+      assert.equal(await exportText(), before);
+    });
+
+    it('also where both writings are in one input', async () => {
+      const { ids } = await tenant();
+      const segment = { record: 'segment', id: randomUUID(), document_id: ids.document, position: 2, content: '' };
+      const chunk = { record: 'child_chunk', id: randomUUID(), position: 1, content: 'x' };
+      const document = { record: 'document', id: randomUUID(), dataset_id: ids.dataset, name: '' };
+      await refused(
+        post(segment, { ...chunk, segment_id: segment.id }, { ...chunk, segment_id: ids.segment }),
+        /^line 3: child_chunk: segment_id /,
+      );
+      await refused(
+        post(document, segment, { ...segment, document_id: document.id }),
+        /^line 3: segment: document_id /,
+      );
+    });
+  });
+
+  describe('references', () => {
+    /** Each kind with a reference to something that is not there. */
+    const dangling = (t: Tenant): [string, string, object][] => {
+      const nowhere = randomUUID();
+      const { ids } = t;
+      const id = randomUUID();
+      const secret = (kind: 'app' | 'knowledge') => ({ record: 'api_key', kind, name: 'x', secret: makeSecret(kind) });
+      return [
+        ['app', 'workspace_id', { record: 'app', id, workspace_id: nowhere, name: 'x', mode: 'chat' }],
+        ['dataset', 'workspace_id', { record: 'dataset', id, workspace_id: nowhere, name: 'x' }],
+        ['document', 'dataset_id', { record: 'document', id, dataset_id: nowhere, name: 'x' }],
+        ['segment', 'document_id', { record: 'segment', id, document_id: nowhere, position: 1, content: 'x' }],
+        ['child_chunk', 'segment_id', { record: 'child_chunk', id, segment_id: nowhere, position: 1, content: 'x' }],
+        [
+          'child_chunk_revision',
+          'child_chunk_id',
+          {
+            record: 'child_chunk_revision',
+            child_chunk_id: nowhere,
+            revision: 1,
+            content: 'x',
+            replaced_at: 1,
+            key_id: null,
+          },
+        ],
+        ['conversation', 'app_id', { record: 'conversation', id, app_id: nowhere }],
+        ['message', 'conversation_id', message(nowhere, 1)],
+        [
+          'model_provider',
+          'workspace_id',
+          {
+            record: 'model_provider',
+            workspace_id: nowhere,
+            provider: 'x',
+            label: {},
+            icon_small: {},
+            icon_small_dark: null,
+            status: 'active',
+            models: [],
+          },
+        ],
+        ['api_key', 'workspace_id', { ...secret('knowledge'), workspace_id: nowhere }],
+        ['api_key', 'app_id', { ...secret('app'), workspace_id: ids.workspace, app_id: nowhere }],
+        ['api_key', 'dataset_ids', { ...secret('knowledge'), workspace_id: ids.workspace, dataset_ids: [nowhere] }],
+      ];
+    };
+
+    it('must exist', async () => {
+      const t = await tenant();
+      const before = await exportText();
+      for (const [kind, field, record] of dangling(t)) {
+        await refused(
+          post({ record: 'workspace', id: randomUUID(), name: 'x' }, record),
+          new RegExp(`^line 2: ${kind}: ${field}`),
+        );
+      }
+      assert.equal(await exportText(), before);
+    });
+
+    it('may be earlier in the same input, not later', async () => {
+      const { records } = makeTenant();
+      await accepted(post(...records), records.length);
+      const later = makeTenant().records;
+      const [first, ...rest] = later;
+      const { record: kind } = rest[0] as { record: string };
+      await refused(post(...rest, first as object), new RegExp(`^line 1: ${kind}: workspace_id`));
+      const { ids } = makeTenant();
+      const conversation = { record: 'conversation', id: ids.conversation, app_id: world.one.ids.app };
+      await refused(post(message(ids.conversation, 1), conversation), /^line 1: message: conversation_id/);
+      await accepted(post(conversation, message(ids.conversation, 1)), 2);
+    });
+
+    it('do not cross kinds: the id of a segment is no document', async () => {
+      const { ids } = await tenant();
+      const segment = { record: 'segment', id: randomUUID(), document_id: ids.segment, position: 1, content: '' };
+      await refused(post(segment), /^line 1: segment: document_id/);
+    });
+  });
+
+  describe('the first bad line', () => {
+    const good = () => JSON.stringify({ record: 'workspace', id: randomUUID(), name: 'w' });
+    const dangling = () => JSON.stringify(message(randomUUID(), 1));
+    const cases: [string, () => string | Uint8Array, RegExp][] = [
+      [
+        'a bad reference before a line that is no JSON',
+        () => `${good()}\n${dangling()}\nnot json\n`,
+        /^line 2: message: /,
+      ],
+      ['a line that is no JSON before a bad reference', () => `${good()}\n{"record":\n${dangling()}\n`, /^line 2: /],
+      [
+        'a wrong field before a bad reference',
+        () => `{"record":"workspace","id":"x"}\n${dangling()}\n`,
+        /^line 1: workspace: name/,
+      ],
+      [
+        'a bad reference before a wrong field',
+        () => `${dangling()}\n{"record":"workspace","id":"x"}\n`,
+        /^line 1: message: conversation_id/,
+      ],
+      ['blank lines are counted', () => `\n  \n${good()}\n\n\t\n${dangling()}\n`, /^line 6: message: conversation_id/],
+      ['lines may end in CRLF', () => `${good()}\r\n\r\n${dangling()}\r\n`, /^line 3: message: conversation_id/],
+      ['the last line may lack its end', () => `${good()}\n${dangling()}`, /^line 2: message: conversation_id/],
+      ['a broken last line', () => `${good()}\n${good().slice(0, -5)}`, /^line 2: /],
+      ['two records in one line', () => `${good()}\n${good()}${good()}\n`, /^line 2: /],
+      [
+        'bytes that are no UTF-8',
+        () =>
+          Buffer.concat([
+            Buffer.from(`${good()}\n{"record":"workspace","id":"x","name":"`),
+            Buffer.from([0xff, 0xfe]),
+            Buffer.from('"}\n'),
+          ]),
+        /^line 2: /,
+      ],
+      [
+        'an overlong encoding',
+        () =>
+          Buffer.concat([
+            Buffer.from('{"record":"workspace","id":"x","name":"'),
+            Buffer.from([0xc0, 0x80]),
+            Buffer.from('"}'),
+          ]),
+        /^line 1: /,
+      ],
+      [
+        'a surrogate in UTF-8',
+        () =>
+          Buffer.concat([
+            Buffer.from('{"record":"workspace","id":"x","name":"'),
+            Buffer.from([0xed, 0xa0, 0x80]),
+            Buffer.from('"}'),
+          ]),
+        /^line 1: /,
+      ],
+      [
+        'bad UTF-8 after a bad reference',
+        () => Buffer.concat([Buffer.from(`${dangling()}\n`), Buffer.from([0xff, 10])]),
+        /^line 1: message: /,
+      ],
+      ['UTF-16', () => Buffer.from(`${good()}\n`, 'utf16le'), /^line 1: /],
+      ['an array', () => `${good()}\n[${good()}]\n`, /^line 2: /],
+      ['a string', () => '"workspace"', /^line 1: /],
+      ['a number', () => '1', /^line 1: /],
+      ['null', () => `${good()}\nnull`, /^line 2: /],
+      ['no kind', () => `{"id":"${randomUUID()}","name":"w"}`, /^line 1: .*record/],
+      ['a kind that is no string', () => '{"record":["workspace"],"id":"x","name":"w"}', /^line 1: .*record/],
+      ['an unknown kind', () => `${good()}\n{"record":"tenant","id":"x"}`, /^line 2: .*record/],
+      ['a kind in another case', () => '{"record":"Workspace","id":"x","name":"w"}', /^line 1: .*record/],
+      ['a kind that any object has', () => '{"record":"constructor"}', /^line 1: .*record/],
+      ['the prototype as kind', () => '{"record":"__proto__"}', /^line 1: .*record/],
+      ['a raw NUL', () => '{"record":"workspace","id":"x","name":"\0"}', /^line 1: /],
+      ['JSON with a comment', () => `${good()} // mine`, /^line 1: /],
+      ['NaN', () => '{"record":"segment","id":"x","document_id":"x","position":NaN,"content":""}', /^line 1: /],
+    ];
+    for (const [name, body, said] of cases) {
+      it(`is named: ${name}`, async () => {
+        const before = await exportText();
+        await refused(send(body()), said);
+        assert.equal(await exportText(), before, 'nothing stays');
+      });
+    }
+
+    it('blank lines, CRLF and a missing last end do no harm', async () => {
+      await accepted(send(`\r\n${good()}\r\n\n  \n${good()}`), 2);
+    });
+
+    it('a byte order mark is taken or refused at line 1, nothing else', async () => {
+      const response = await send(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(`${good()}\n`)]));
+      if (response.status !== 200) await refused(response, /^line 1: /);
+      else assert.deepEqual(response.body, { records: 1 });
+    });
+
+    it('no secret is in the error', async () => {
+      const secret = makeSecret('app');
+      const line = JSON.stringify({ record: 'api_key', kind: 'admin', name: 'x', secret });
+      const said = [await refused(send(line), /^line 1: /), await refused(send(line.slice(0, -1)), /^line 1: /)];
+      for (const text of said) assert.ok(!text.includes(secret));
+      assert.ok(!service.logs.join('').includes(secret));
+    });
+  });
+
+  it('all or nothing: a bad last line undoes every kind of change', async () => {
+    const t = await tenant();
+    const m = message(t.ids.conversation, 5);
+    await accepted(post(m));
+    const before = await exportText();
+    const [seen] = await page(t);
+    const changes = [
+      { record: 'workspace', id: t.ids.workspace, name: 'changed' },
+      { record: 'child_chunk', id: t.ids.chunk, segment_id: t.ids.segment, position: 1, content: 'changed' },
+      { record: 'conversation', id: t.ids.conversation, app_id: t.ids.app, deleted: true },
+      { ...m, query: 'changed' },
+      message(t.ids.conversation, 6),
+      {
+        record: 'api_key',
+        id: t.keyIds.app,
+        kind: 'app',
+        workspace_id: t.ids.workspace,
+        app_id: t.ids.app,
+        name: 'x',
+        secret: t.keys.app,
+        revoked_at: 1,
+      },
+      ...makeTenant().records,
+    ];
+    await refused(post(...changes, { record: 'workspace', id: 'x' }), new RegExp(`^line ${changes.length + 1}: `));
+    await refused(post(...changes, message(randomUUID(), 1)), new RegExp(`^line ${changes.length + 1}: `));
+    assert.equal(await exportText(), before);
+    assert.deepEqual(await page(t), [seen]);
+  });
+
+  describe('api_key', () => {
+    const keyOf = (t: Tenant, kind: 'app' | 'writer' | 'knowledge' | 'admin', more: object = {}) => ({
+      record: 'api_key',
+      kind,
+      name: 'key',
+      ...(kind !== 'admin' && { workspace_id: t.ids.workspace }),
+      ...((kind === 'app' || kind === 'writer') && { app_id: t.ids.app }),
+      ...more,
+    });
+
+    it('a secret starts with the prefix of its kind', async () => {
+      const t = await tenant();
+      const kinds = ['app', 'writer', 'knowledge', 'admin'] as const;
+      for (const kind of kinds) {
+        for (const other of kinds) {
+          const response = post(keyOf(t, kind, { secret: makeSecret(other) }));
+          if (kind === other) await accepted(response, 1);
+          else await refused(response, /^line 1: api_key: secret/);
+        }
+        await refused(post(keyOf(t, kind, { secret: randomUUID() })), /^line 1: api_key: secret/);
+      }
+    });
+
+    it('a digest is the lower-case hex SHA-256 of the whole secret', async () => {
+      const t = await tenant();
+      const secret = makeSecret('app');
+      for (const digest of [
+        sha256(secret).toUpperCase(),
+        sha256(secret).slice(1),
+        `${sha256(secret)}0`,
+        `${sha256(secret)}\n`,
+        '',
+        'g'.repeat(64),
+        createHash('sha256').update(secret).digest('base64'),
+      ]) {
+        await refused(post(keyOf(t, 'app', { digest })), /^line 1: api_key: digest/);
+      }
+      await refused(post(keyOf(t, 'app')), /^line 1: api_key: .*(secret|digest)/);
+      await accepted(post(keyOf(t, 'app', { digest: sha256(secret) })));
+      assert.equal(await status(secret, t), 200);
+    });
+
+    it('the secret is never given out', async () => {
+      const t = await tenant();
+      const secret = makeSecret('app');
+      await accepted(post(keyOf(t, 'app', { secret, name: secret.slice(0, 3) })));
+      const all = await exportText();
+      assert.ok(!all.includes(secret));
+      assert.ok(!all.includes('"secret"'));
+      assert.ok(all.includes(sha256(secret)));
+      assert.ok(!service.logs.join('').includes(secret));
+    });
+
+    it('a known digest without id updates that key', async () => {
+      const t = await tenant();
+      const id = randomUUID();
+      const secret = makeSecret('app');
+      await accepted(post(keyOf(t, 'app', { id, secret, name: 'first' })));
+      const count = (await exported()).length;
+      await accepted(post(keyOf(t, 'app', { digest: sha256(secret), name: 'second' })));
+      assert.equal((await kept('api_key', id))?.name, 'second');
+      await accepted(post(keyOf(t, 'app', { secret, name: 'third' })));
+      assert.equal((await kept('api_key', id))?.name, 'third');
+      assert.equal((await exported()).length, count);
+    });
+
+    it('also a digest that is only known from earlier in the input', async () => {
+      const t = await tenant();
+      const secret = makeSecret('app');
+      const count = (await exported()).length;
+      await accepted(post(keyOf(t, 'app', { secret, name: 'a' }), keyOf(t, 'app', { secret, name: 'b' })), 2);
+      const all = await exported();
+      assert.equal(all.length, count + 1);
+      assert.equal(all.find(({ digest }) => digest === sha256(secret))?.name, 'b');
+    });
+
+    it('the digest of another key is refused', async () => {
+      const t = await tenant();
+      await refused(post(keyOf(t, 'app', { id: randomUUID(), secret: t.keys.app })), /^line 1: api_key: /);
+      await refused(post(keyOf(t, 'app', { id: randomUUID(), digest: sha256(t.keys.app) })), /^line 1: api_key: /);
+      const secret = makeSecret('app');
+      await refused(
+        post(keyOf(t, 'app', { id: randomUUID(), secret }), keyOf(t, 'app', { id: randomUUID(), secret })),
+        /^line 2: api_key: /,
+      );
+      assert.equal(await status(t.keys.app, t), 200);
+    });
+
+    it('a key with another secret goes by that one only', async () => {
+      const t = await tenant();
+      const secret = makeSecret('app');
+      await accepted(post(keyOf(t, 'app', { id: t.keyIds.app, secret })));
+      assert.equal(await status(t.keys.app, t), 401);
+      assert.equal(await status(secret, t), 200);
+    });
+
+    it('a digest set free earlier in the input is free, as it would be in two inputs', async () => {
+      const t = await tenant();
+      const id = randomUUID();
+      const fresh = makeSecret('app');
+      await accepted(
+        post(keyOf(t, 'app', { id: t.keyIds.app, secret: fresh }), keyOf(t, 'app', { id, secret: t.keys.app })),
+        2,
+      );
+      assert.equal((await kept('api_key', id))?.digest, sha256(t.keys.app));
+      assert.equal((await kept('api_key', t.keyIds.app))?.digest, sha256(fresh));
+    });
+
+    it('workspace, app and datasets go by kind', async () => {
+      const t = await tenant();
+      const other = await tenant();
+      const bad: [string, object][] = [
+        ['workspace_id', keyOf(t, 'admin', { workspace_id: t.ids.workspace })],
+        ['app_id', keyOf(t, 'admin', { app_id: t.ids.app })],
+        ['workspace_id', keyOf(t, 'app', { workspace_id: undefined })],
+        ['workspace_id', keyOf(t, 'writer', { workspace_id: null })],
+        ['workspace_id', keyOf(t, 'knowledge', { workspace_id: undefined })],
+        ['app_id', keyOf(t, 'app', { app_id: undefined })],
+        ['app_id', keyOf(t, 'writer', { app_id: null })],
+        ['app_id', keyOf(t, 'knowledge', { app_id: t.ids.app })],
+        ['app_id', keyOf(t, 'app', { app_id: other.ids.app })],
+        ['app_id', keyOf(t, 'writer', { app_id: other.ids.app })],
+        ['dataset_ids', keyOf(t, 'knowledge', { dataset_ids: [t.ids.dataset, other.ids.dataset] })],
+        ['dataset_ids', keyOf(t, 'app', { dataset_ids: [t.ids.dataset] })],
+        ['dataset_ids', keyOf(t, 'admin', { dataset_ids: [t.ids.dataset] })],
+      ];
+      const before = await exportText();
+      for (const [field, record] of bad) {
+        const { kind } = record as { kind: 'app' };
+        await refused(post({ ...record, secret: makeSecret(kind) }), new RegExp(`^line 1: api_key: ${field}`));
+      }
+      assert.equal(await exportText(), before);
+    });
+
+    it('dataset_ids restricts a knowledge key; an empty list reaches nothing, null everything', async () => {
+      const t = await tenant();
+      const second = { record: 'dataset', id: randomUUID(), workspace_id: t.ids.workspace, name: 'second' };
+      await accepted(post(second));
+      for (const [dataset_ids, expected] of [
+        [[t.ids.dataset.toUpperCase()], 200],
+        [[second.id], 404],
+        [[], 404],
+        [null, 200],
+      ] as const) {
+        const secret = makeSecret('knowledge');
+        await accepted(post(keyOf(t, 'knowledge', { secret, dataset_ids })));
+        const response = await service.request('GET', t.chunkPath, { key: secret });
+        assert.equal(response.status, expected, JSON.stringify(dataset_ids));
+      }
+    });
+
+    it('expires and is revoked', async () => {
+      const t = await tenant();
+      const secret = makeSecret('app');
+      await accepted(post(keyOf(t, 'app', { secret, expires_at: wholeSecond() + 100 })));
+      assert.equal(await status(secret, t), 200);
+      service.passTime(101);
+      assert.equal(await status(secret, t), 401);
+      service.passTime(-101);
+      assert.equal(await status(secret, t), 200);
+      await accepted(post(keyOf(t, 'app', { secret, revoked_at: wholeSecond() - 1 })));
+      assert.equal(await status(secret, t), 401);
+      await accepted(post(keyOf(t, 'app', { secret, expires_at: wholeSecond() - 1 })));
+      assert.equal(await status(secret, t), 401);
+      await accepted(post(keyOf(t, 'app', { secret })));
+      assert.equal(await status(secret, t), 200, 'defaults again: neither expired nor revoked');
+      const admin = makeSecret('admin');
+      await accepted(post(keyOf(t, 'admin', { secret: admin, expires_at: wholeSecond() + 50 })));
+      await accepted(send(''), 0);
+      assert.equal((await send('', admin)).status, 200);
+      service.passTime(51);
+      assert.equal((await send('', admin)).status, 401);
+      service.passTime(-51);
+    });
+  });
+
+  describe('a writer key', () => {
+    it('takes conversations and messages of its app', async () => {
+      const t = await tenant();
+      const id = randomUUID();
+      const records = [
+        { record: 'conversation', id, app_id: t.ids.app, user: 'u' },
+        message(id, 1),
+        message(t.ids.conversation, 1),
+      ];
+      await accepted(send(ndjson(records), t.keys.writer), 3);
+      assert.equal((await page(t, id)).length, 1);
+      assert.equal((await page(t)).length, 1);
+    });
+
+    it('no other kind of record, not even of its own app, and no export', async () => {
+      const t = await tenant();
+      const before = await exportText();
+      const { records } = t;
+      for (const record of records as Json[]) {
+        if (record.record === 'conversation') continue;
+        await refused(
+          send(ndjson([message(t.ids.conversation, 1), record]), t.keys.writer),
+          new RegExp(`^line 2: ${record.record}: `),
+        );
+      }
+      assert.equal(await exportText(), before);
+      assert.equal((await service.request('GET', '/admin/records', { key: t.keys.writer })).status, 401);
+      for (const key of [t.keys.app, t.keys.knowledge]) assert.equal((await send('', key)).status, 401);
+    });
+
+    it('a foreign conversation or app is exactly as one that does not exist', async () => {
+      const t = await tenant();
+      const other = await tenant();
+      const second = { record: 'app', id: randomUUID(), workspace_id: t.ids.workspace, name: 's', mode: 'chat' };
+      const inSecond = { record: 'conversation', id: randomUUID(), app_id: second.id };
+      await accepted(post(second, inSecond));
+      const before = await exportText();
+      const body = async (record: object) => {
+        const { headers: _, ...response } = await send(ndjson([record]), t.keys.writer);
+        return response;
+      };
+      const none = await body(message(randomUUID(), 1));
+      assert.equal(none.status, 400);
+      assert.match(none.body.message, /^line 1: message: conversation_id /);
+      assert.deepEqual(await body(message(other.ids.conversation, 1)), none);
+      assert.deepEqual(await body(message(inSecond.id, 1)), none, 'also in another app of the same workspace');
+      const id = randomUUID();
+      const noApp = await body({ record: 'conversation', id, app_id: randomUUID() });
+      assert.equal(noApp.status, 400);
+      assert.match(noApp.body.message, /^line 1: conversation: app_id /);
+      assert.deepEqual(await body({ record: 'conversation', id, app_id: other.ids.app }), noApp);
+      assert.deepEqual(await body({ record: 'conversation', id, app_id: second.id }), noApp);
+      assert.deepEqual(
+        await body({ record: 'conversation', id: other.ids.conversation, app_id: other.ids.app }),
+        noApp,
+      );
+      assert.equal(await exportText(), before);
+    });
+
+    it('cannot take over a foreign conversation', async () => {
+      const t = await tenant();
+      const other = await tenant();
+      const before = await exportText();
+      const { conversation } = other.ids;
+      await refused(
+        send(ndjson([{ record: 'conversation', id: conversation, app_id: t.ids.app }]), t.keys.writer),
+        /^line 1: conversation: /,
+      );
+      await refused(
+        send(
+          ndjson([{ record: 'conversation', id: conversation, app_id: t.ids.app }, message(conversation, 1)]),
+          t.keys.writer,
+        ),
+        /^line 1: conversation: /,
+      );
+      assert.equal(await exportText(), before);
+    });
+
+    it('twenty at once into one conversation land exactly once each', async () => {
+      const t = await tenant();
+      const batches = Array.from({ length: 20 }, (_, at) =>
+        Array.from({ length: 5 }, (_, n) => message(t.ids.conversation, 7, { query: `${at}.${n}` })),
+      );
+      const responses = await Promise.all(batches.map((batch) => send(ndjson(batch), t.keys.writer)));
+      for (const response of responses) await accepted(response, 5);
+      const got = (await page(t)).map(({ query }) => query as string).reverse();
+      assert.deepEqual(
+        [...got].sort(),
+        batches
+          .flat()
+          .map(({ query }) => query)
+          .sort(),
+      );
+      for (let at = 0; at < got.length; at += 5) {
+        const first = got[at]?.split('.')[0];
+        assert.deepEqual(
+          got.slice(at, at + 5),
+          [0, 1, 2, 3, 4].map((n) => `${first}.${n}`),
+          'in one piece, in order',
+        );
+      }
+      const again = await Promise.all(batches.map((batch) => send(ndjson(batch), t.keys.writer)));
+      for (const response of again) await accepted(response, 5);
+      assert.deepEqual((await page(t)).map(({ query }) => query).reverse(), got, 'sent again changes nothing');
+    });
+  });
+
+  describe('values', () => {
+    const line = (t: Tenant, inputs: string, more = '') =>
+      `{"record":"message","id":"${randomUUID()}","conversation_id":"${t.ids.conversation}","query":"","answer":"","inputs":${inputs}${more}}`;
+    const inputsOf = async (t: Tenant) => (await page(t))[0]?.inputs as Json;
+
+    it('numbers come back equal', async () => {
+      const t = await tenant();
+      const literals = [
+        '9007199254740991',
+        '-9007199254740991',
+        '0.1',
+        '1e-7',
+        '5e-324',
+        '1.7976931348623157e308',
+        '-1.7976931348623157e308',
+        '0.30000000000000004',
+        '1.5e300',
+        '123456789.12345678',
+        '2.2250738585072014e-308',
+        '1E2',
+        '0',
+        '-1',
+      ];
+      for (const literal of literals) {
+        await accepted(send(line(t, `{"v":[${literal}]}`, `,"provider_response_latency":${literal},"created_at":9`)));
+        const [out] = await page(t);
+        assert.deepEqual(out?.inputs, { v: [Number(literal)] }, literal);
+        assert.equal(out?.provider_response_latency, Number(literal), literal);
+      }
+    });
+
+    it('integers beyond ±(2^53 − 1) and numbers that are not finite are refused, wherever they are', async () => {
+      const t = await tenant();
+      const bad = [
+        '9007199254740992',
+        '-9007199254740992',
+        '9007199254740993',
+        '123456789012345678901234567890',
+        '1e400',
+        '-1e400',
+        `1${'0'.repeat(308)}`,
+        `1${'0'.repeat(400)}`,
+      ];
+      for (const literal of bad) {
+        for (const inputs of [`{"v":${literal}}`, `{"a":[{"b":[0,${literal}]}]}`]) {
+          await refused(send(line(t, inputs)), /^line 1: message: inputs/);
+        }
+        await refused(
+          send(line(t, '{}', `,"provider_response_latency":${literal}`)),
+          /^line 1: message: provider_response_latency/,
+        );
+        await refused(send(line(t, '{}', `,"created_at":${literal}`)), /^line 1: message: created_at/);
+      }
+      assert.deepEqual(await page(t), []);
+    });
+
+    it('token counts at the bound: the sum may not leave it', async () => {
+      const t = await tenant();
+      const max = Number.MAX_SAFE_INTEGER;
+      await accepted(post(message(t.ids.conversation, 1, { message_tokens: max, answer_tokens: 0 })));
+      assert.equal((await page(t))[0]?.total_tokens, max);
+      await refused(
+        post(message(t.ids.conversation, 1, { message_tokens: max, answer_tokens: 1 })),
+        /^line 1: message: /,
+      );
+    });
+
+    it('NUL and lone surrogates are refused in values and keys of open objects', async () => {
+      const t = await tenant();
+      const provider = (label: object, features: unknown, model_properties: object) => ({
+        record: 'model_provider',
+        workspace_id: t.ids.workspace,
+        provider: 'p',
+        label,
+        icon_small: {},
+        icon_small_dark: features,
+        status: 'active',
+        models: [
+          {
+            model: 'm',
+            label,
+            model_type: 'llm',
+            features,
+            fetch_from: 'x',
+            model_properties,
+            status: 'active',
+            deprecated: false,
+            load_balancing_enabled: false,
+            has_invalid_load_balancing_configs: false,
+          },
+        ],
+      });
+      const thought = (tool_labels: object) => ({
+        id: randomUUID(),
+        message_id: randomUUID(),
+        position: 1,
+        thought: '',
+        tool: '',
+        tool_labels,
+        tool_input: '',
+        observation: '',
+        files: [],
+        created_at: 1,
+      });
+      const before = await exportText();
+      for (const bad of ['\0', 'a\0b', '\ud83d', '\ude00\ud83d', 'x\udfff']) {
+        for (const inputs of [{ [bad]: 1 }, { a: bad }, { a: [[bad]] }, { a: { b: { [bad]: null } } }]) {
+          await refused(post(message(t.ids.conversation, 1, { inputs })), /^line 1: message: inputs/);
+          await refused(
+            post(message(t.ids.conversation, 1, { agent_thoughts: [thought(inputs)] })),
+            /^line 1: message: agent_thoughts.*tool_labels/,
+          );
+          await refused(post(provider({}, null, inputs)), /^line 1: model_provider: models.*model_properties/);
+          await refused(post(provider({}, inputs, {})), /^line 1: model_provider: (icon_small_dark|models.*features)/);
+        }
+        await refused(post(provider({ [bad]: 'x' }, null, {})), /^line 1: model_provider: .*label/);
+        await refused(post(provider({ en_US: bad }, null, {})), /^line 1: model_provider: .*label/);
+      }
+      assert.equal(await exportText(), before);
+    });
+
+    it('escapes are told by what they mean, not by how they are spelled', async () => {
+      const t = await tenant();
+      const bad = ['"\\u0000"', '"\\uD83D"', '"\\ud83d\\\\ude00"', '"\\uDE00\\uD83D"', '"😀\\udbff"'];
+      for (const value of bad) {
+        await refused(send(line(t, `{"a":${value}}`)), /^line 1: message: inputs\.a must /);
+        await refused(send(line(t, `{"b":{${value}:1}}`)), /^line 1: message: inputs\.b\..* must /);
+      }
+      const good = {
+        '"\\\\u0000"': '\\u0000',
+        '"\\\\ud83d"': '\\ud83d',
+        '"\\uD83D\\uDE00"': '😀',
+        '"\\ud83d\\uDE00 \\u00e9"': '😀 é',
+      };
+      for (const [spelled, value] of Object.entries(good)) {
+        await accepted(send(line(t, `{"a":${spelled}}`, ',"created_at":9')));
+        assert.deepEqual(await inputsOf(t), { a: value }, spelled);
+      }
+    });
+
+    it('key order of open objects is kept, odd keys too', async () => {
+      const t = await tenant();
+      const inputs =
+        '{"z":1,"a":{"y":[],"b":{}},"":null,"__proto__":{"x":1},"constructor":"c","toString":0,"\u2028":"\u2029","a.b":1,"é":2,"e\u0301":3}';
+      await accepted(send(line(t, inputs)));
+      const response = await service.request('GET', `/v1/messages?conversation_id=${t.ids.conversation}`, {
+        key: t.keys.app,
+      });
+      assert.ok(response.text.includes(`"inputs":${inputs}`), response.text);
+      assert.ok((await exportText()).includes(`"inputs":${inputs}`));
+      assert.ok(Object.hasOwn(await inputsOf(t), '__proto__'));
+    });
+
+    it('text comes back exactly: no trimming, no normalisation', async () => {
+      const t = await tenant();
+      const query = ' \t\r\n\u00a0é e\u0301 \ufb01 \u2028\u2029 \u202eabc \ufeff 👩‍👩‍👧 𝒳 "\\/\b\f\u007f\u0001 \uffff ';
+      await accepted(post(message(t.ids.conversation, 1, { query, total_price: '0.00100', inputs: { query } })));
+      const [out] = await page(t);
+      assert.deepEqual([out?.query, out?.inputs, out?.total_price], [query, { query }, '0.00100']);
+    });
+
+    it('ids inside nested objects come back as they went in', async () => {
+      const t = await tenant();
+      const file = { id: randomUUID().toUpperCase(), filename: 'f', type: 't', transfer_method: 'tool_file' };
+      await accepted(post(message(t.ids.conversation, 1, { message_files: [file] })));
+      const [out] = (await page(t)) as { message_files: Json[] }[];
+      assert.equal(out?.message_files[0]?.id, file.id);
+    });
+
+    const deep = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+    const deepObject = (depth: number) => '{"a":'.repeat(depth) + 1 + '}'.repeat(depth);
+    const nests: [string, (t: Tenant, nest: string) => string][] = [
+      ['in inputs', (t, nest) => line(t, `{"a":${nest}}`)],
+      ['in inputs after a large number', (t, nest) => line(t, `{"n":1e300,"a":${nest}}`)],
+      ['in inputs after a bad number', (t, nest) => line(t, `{"n":9007199254740993,"a":${nest}}`)],
+      ['in a field of another type', (t, nest) => line(t, '{}', `,"message_files":[${nest}]`)],
+      ['in a text', (t, nest) => line(t, '{}', `,"error":${nest}`)],
+      ['in a closed set', (t, nest) => line(t, '{}', `,"status":${nest}`)],
+      ['in total_tokens', (t, nest) => line(t, '{}', `,"total_tokens":${nest}`)],
+      ['in an unknown field', (t, nest) => line(t, '{}', `,"colour":${nest}`)],
+      ['as the kind', (_, nest) => `{"record":${nest}}`],
+      ['as the whole line', (_, nest) => nest],
+      [
+        'in features',
+        (t, nest) =>
+          `{"record":"model_provider","workspace_id":"${t.ids.workspace}","provider":"p","label":{},"icon_small":{},"icon_small_dark":${nest},"status":"active","models":[]}`,
+      ],
+    ];
+    for (const [name, make] of nests) {
+      it(`very deep nesting ${name} is refused, not a crash`, async () => {
+        const t = await tenant();
+        for (const nest of [deep(200_000), deepObject(100_000)]) {
+          if (name === 'as the whole line' && nest.startsWith('{')) continue;
+          await refused(send(make(t, nest)), /^line 1: /);
+        }
+        await accepted(send(''), 0);
+      });
+    }
+
+    it('reasonable nesting is taken', async () => {
+      const t = await tenant();
+      await accepted(send(line(t, `{"a":${deep(50)}}`)));
+      assert.equal(JSON.stringify((await inputsOf(t)).a), deep(50));
+    });
+
+    it('nesting ends at a hundred, in lists as in objects', async () => {
+      const t = await tenant();
+      for (const nest of [deep, deepObject]) {
+        await accepted(send(line(t, `{"a":${nest(99)}}`)));
+        await refused(
+          send(line(t, `{"a":${nest(100)}}`)),
+          /^line 1: message: inputs\.a.* is nested more than 100 deep/,
+        );
+      }
+    });
+
+    it('a message larger than 1 MiB is taken', async () => {
+      const t = await tenant();
+      const response = 'é😀"'.repeat(160_000);
+      await accepted(post(message(t.ids.conversation, 1, { answer: response })));
+      assert.equal((await page(t))[0]?.answer, response);
+    });
+  });
+
+  describe('over HTTP', () => {
+    it('415 for any other content type', async () => {
+      for (const type of ['application/json', 'text/plain', 'application/ndjson', 'application/x-ndjson2', 'x']) {
+        const response = await send('', world.admin, { 'content-type': type });
+        assert.deepEqual([response.status, response.body?.code], [415, 'unsupported_media_type'], type);
+      }
+      const none = await send(ndjson(makeTenant().records), world.admin, {});
+      assert.deepEqual([none.status, none.body?.code], [415, 'unsupported_media_type']);
+      await accepted(send('', world.admin, { 'content-type': 'Application/X-NDJSON; charset=utf-8' }), 0);
+    });
+
+    it('the key is checked first', async () => {
+      const response = await service.request('POST', '/admin/records', {
+        headers: { 'content-type': 'text/plain' },
+        body: 'not json',
+      });
+      assert.deepEqual([response.status, response.body.code], [401, 'unauthorized']);
+      assert.equal((await service.request('GET', '/admin/records')).status, 401);
+    });
+
+    it('an empty body is no records', async () => {
+      await accepted(send(''), 0);
+      await accepted(send('\n\n \r\n'), 0);
+    });
+
+    it('the export is NDJSON, and HEAD tells so', async () => {
+      const got = await service.request('GET', '/admin/records', { key: world.admin });
+      assert.match(got.headers['content-type'] ?? '', /^application\/x-ndjson/);
+      const head = await service.request('HEAD', '/admin/records', { key: world.admin });
+      assert.deepEqual([head.status, head.text], [200, '']);
+      assert.equal(head.headers['content-type'], got.headers['content-type']);
+    });
+
+    function upload(headers: http.OutgoingHttpHeaders = {}) {
+      const request = http.request(`${service.base}/admin/records`, {
+        method: 'POST',
+        agent: false,
+        headers: { ...ndjsonType, authorization: `Bearer ${world.admin}`, ...headers },
+      });
+      request.setNoDelay(true);
+      return request;
+    }
+
+    it('characters may be cut anywhere on the way', async () => {
+      const t = await tenant();
+      const query = '𝒳é漢👩‍👧';
+      const bytes = Buffer.from(ndjson([message(t.ids.conversation, 1, { query }), message(t.ids.conversation, 2)]));
+      const request = upload();
+      for (let at = 0; at < bytes.length; at += 3) {
+        request.write(bytes.subarray(at, at + 3));
+        if (at % 30 === 0) await new Promise(setImmediate);
+      }
+      request.end();
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+      response.resume();
+      assert.equal(response.statusCode, 200);
+      assert.deepEqual(
+        (await page(t)).map((m) => m.query),
+        ['q', query],
+      );
+    });
+
+    it('an aborted upload imports nothing', async () => {
+      const t = await tenant();
+      const before = await exportText();
+      const records = Buffer.from(ndjson(Array.from({ length: 500 }, (_, at) => message(t.ids.conversation, at))));
+      for (const headers of [{}, { 'content-length': records.length + 1000 }]) {
+        const request = upload(headers);
+        request.on('error', () => undefined);
+        request.write(records);
+        await sleep(50);
+        request.destroy();
+        await sleep(100);
+        assert.equal(await exportText(), before);
+      }
+      await accepted(post(message(t.ids.conversation, 1)), 1);
+    });
+
+    for (const connection of ['keep-alive', 'close']) {
+      it(`the answer to a bad line is seen although 4 MB are still to come (${connection})`, async () => {
+        const request = upload({ connection });
+        request.write('not json\n');
+        const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
+        const sending = (async () => {
+          for (let sent = 0; sent < 4e6; sent += 100_000) {
+            request.write(Buffer.alloc(100_000, 'x\n'));
+            await sleep(1);
+          }
+          request.end();
+        })();
+        const [[response]] = await Promise.all([answered, sending]);
+        let text = '';
+        for await (const chunk of response) text += chunk;
+        assert.equal(response.statusCode, 400);
+        assert.match(JSON.parse(text).message, /^line 1: /);
+        assert.ok(!request.errored, `${request.errored}`);
+        assert.ok(request.writableFinished, 'the whole body was taken off the client');
+        request.destroy();
+      });
+    }
+  });
+});
+
+onEveryEngine('records from one database to another', (engine) => {
+  it('the total order survives export and import', async () => {
+    const { one, admin, records } = makeWorld();
+    const first = await startService(engine);
+    const second = await startService(engine);
+    const conversation_id = one.ids.conversation;
+    try {
+      // Many in one second, taken in against the order of their ids and moved about.
+      const messages = Array.from({ length: 60 }, (_, at) => message(conversation_id, at % 3, { query: `${at}` }));
+      await first.load([...records, ...messages]);
+      await first.load(messages.slice(10, 20).map((m) => ({ ...m, created_at: 2 })));
+      const pages = async (service: Service) => {
+        const { body } = await service.request('GET', `/v1/messages?limit=100&conversation_id=${conversation_id}`, {
+          key: one.keys.app,
+        });
+        return body.data;
+      };
+      const out = await first.request('GET', '/admin/records', { key: admin });
+      await second.load(
+        out.text
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      );
+      const expected = messages
+        .map((m, at) => ({ ...m, created_at: at >= 10 && at < 20 ? 2 : m.created_at, at }))
+        .sort((a, b) => b.created_at - a.created_at || b.at - a.at)
+        .map(({ id }) => id);
+      assert.deepEqual(
+        (await pages(first)).map((m: Json) => m.id),
+        expected,
+      );
+      assert.deepEqual(await pages(second), await pages(first));
+      assert.equal((await second.request('GET', '/admin/records', { key: admin })).text, out.text);
+    } finally {
+      await first.close();
+      await second.close();
+    }
+  });
+});
+
+onEveryEngine('large imports', (engine) => {
+  let service: Service;
+  const { one, admin, records } = makeWorld();
+  const response = 'Lorem ipsum dolor sit amet. '.repeat(20);
+  const count = 60_000;
+
+  before(async () => {
+    service = await startService(engine);
+    await service.load([...records, message(one.ids.conversation, 1)]);
+  });
+  after(() => service.close());
+
+  const conversationOf = (at: number) =>
+    `00000000-0000-4000-8000-${(Math.floor(at / 50) + 1).toString(16).padStart(12, '0')}`;
+  const idOf = (at: number) => `11111111-1111-4111-8111-${at.toString(16).padStart(12, '0')}`;
+
+  /** Lines made as they are sent, a conversation before each fifty messages. */
+  function* body(messages: number, last = ''): Generator<string> {
+    for (let at = 0; at < messages; at += 50) {
+      const conversation_id = conversationOf(at);
+      let piece = `${JSON.stringify({ record: 'conversation', id: conversation_id, app_id: one.ids.app })}\n`;
+      for (let n = at; n < at + 50; n += 1) {
+        piece += `{"record":"message","id":"${idOf(n)}","conversation_id":"${conversation_id}","query":"q ${n}","answer":"${response}","created_at":${n % 7}}\n`;
+      }
+      yield piece;
+    }
+    yield last;
+  }
+
+  async function stream(
+    pieces: Iterable<string>,
+  ): Promise<{ status: number | undefined; text: string; bytes: number }> {
+    const request = http.request(`${service.base}/admin/records`, {
+      method: 'POST',
+      agent: false,
+      headers: { ...ndjsonType, authorization: `Bearer ${admin}` },
+    });
+    const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
+    let bytes = 0;
+    for (const piece of pieces) {
+      bytes += piece.length;
+      if (!request.write(piece)) await once(request, 'drain');
+    }
+    request.end();
+    const [response] = await answered;
+    let text = '';
+    for await (const chunk of response) text += chunk;
+    return { status: response.statusCode, text, bytes };
+  }
+
+  const folder = async () => {
+    const { database_url } = service.config;
+    const spools = database_url.startsWith('sqlite:') ? dirname(database_url.replace('sqlite:', '')) : tmpdir();
+    return (await readdir(spools)).filter((name) => /^import-.*\.tmp$/.test(name));
+  };
+
+  it('a bad last line is named and leaves nothing, also of what was spooled', async () => {
+    const before = await service.request('GET', '/admin/records', { key: admin });
+    const files = await folder();
+    const { status, text } = await stream(body(20_000, '{"record":"workspace","id":"x"}\n'));
+    assert.equal(status, 400, text);
+    const line = 20_000 + 20_000 / 50 + 1;
+    assert.match(JSON.parse(text).message, new RegExp(`^line ${line}: workspace: name`));
+    assert.equal((await service.request('GET', '/admin/records', { key: admin })).text, before.text);
+    assert.deepEqual(await folder(), files);
+  });
+
+  it('memory stays flat, readers are answered meanwhile, and no file is left', async () => {
+    const files = await folder();
+    const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
+    const start = process.memoryUsage().rss;
+    let peak = start;
+    let isDone = false;
+    const reads: number[] = [];
+    const watching = (async () => {
+      while (!isDone) {
+        const asked = performance.now();
+        const { status, body } = await service.request('GET', path, { key: one.keys.app });
+        assert.equal(status, 200);
+        assert.equal(body.data.length, 1);
+        reads.push(performance.now() - asked);
+        peak = Math.max(peak, process.memoryUsage().rss);
+        await sleep(10);
+      }
+    })();
+    const { status, text, bytes } = await stream(body(count)).finally(() => {
+      isDone = true;
+    });
+    await watching;
+    assert.equal(status, 200, text);
+    assert.deepEqual(JSON.parse(text), { records: count + count / 50 });
+    assert.ok(bytes > 30e6, `${bytes}`);
+    const grown = (peak - start) / 1e6;
+    assert.ok(grown < 250, `grew by ${grown} MB`);
+    assert.ok(reads.length >= 10, `${reads.length} reads`);
+    assert.ok(Math.max(...reads) < 2000, `slowest read: ${Math.max(...reads)} ms`);
+    assert.deepEqual(await folder(), files);
+    for (const at of [0, 31_000, count - 50]) {
+      const { body } = await service.request('GET', `/v1/messages?limit=100&conversation_id=${conversationOf(at)}`, {
+        key: one.keys.app,
+      });
+      const expected = Array.from({ length: 50 }, (_, n) => at + n)
+        .sort((a, b) => (b % 7) - (a % 7) || b - a)
+        .map(idOf);
+      assert.deepEqual(
+        body.data.map(({ id }: Json) => id),
+        expected,
+      );
+    }
+  });
+});

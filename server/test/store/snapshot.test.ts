@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import { it } from 'node:test';
+import { makeWorld, message, ndjson, onEveryEngine, startService } from '../support/harness.ts';
+
+const exportsTaken = 4;
+const writesDuringEach = 5;
+
+onEveryEngine('an export while it is written to', (engine) => {
+  it('is of one moment: what one import wrote together is there together, or not at all', async (t) => {
+    const service = await startService(engine);
+    t.after(() => service.close());
+    const { one, other, admin, records } = makeWorld();
+    // In the middle of an export, and more than a socket holds, so that one which is not read does not run ahead.
+    const filler = Array.from({ length: 400 }, (_, position) => ({
+      record: 'segment',
+      id: randomUUID(),
+      document_id: one.ids.document,
+      position,
+      content: 'x'.repeat(40_000),
+    }));
+    await service.load([...records, ...filler]);
+
+    // Each import writes its number into the first table of an export, one in the middle, and two conversations.
+    let written = 0;
+    let isWriting = true;
+    const write = async () => {
+      for (; isWriting; written += 1) {
+        const number = written + 1;
+        const { workspace, document, segment } = one.ids;
+        const body = ndjson([
+          { record: 'workspace', id: workspace, name: `${number}` },
+          { record: 'segment', id: segment, document_id: document, position: 1, content: `${number}` },
+          ...[one, other].map(({ ids }) => message(ids.conversation, 1_000_000 + number, { query: 'numbered' })),
+        ]);
+        const headers = { 'content-type': 'application/x-ndjson' };
+        assert.equal((await service.request('POST', '/admin/records', { key: admin, headers, body })).status, 200);
+      }
+    };
+    const writing = write();
+    const untilWritten = async (number: number) => {
+      while (written < number) await Promise.race([writing, new Promise(setImmediate)]);
+    };
+    await untilWritten(1);
+
+    for (let taken = 0; taken < exportsTaken; taken += 1) {
+      const before = written;
+      const headers = { authorization: `Bearer ${admin}` };
+      const request = http.get(`${service.base}/admin/records`, { headers });
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+      const chunks: Buffer[] = [];
+      let begun = 0;
+      for await (const chunk of response) {
+        if (chunks.push(chunk) > 1) continue;
+        begun = written;
+        await untilWritten(begun + writesDuringEach);
+      }
+      const lines = Buffer.concat(chunks).toString().trimEnd().split('\n');
+      const exported = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      const find = (id: string) => exported.find((record) => record.id === id);
+      const number = Number(find(one.ids.workspace)?.name);
+      // One may be written and not answered yet.
+      assert.ok(number >= before && number <= begun + 1, `${before} <= ${number} <= ${begun + 1}`);
+      assert.equal(Number(find(one.ids.segment)?.content), number);
+      for (const { ids } of [one, other]) {
+        const times = exported
+          .filter(({ query, conversation_id }) => query === 'numbered' && conversation_id === ids.conversation)
+          .map(({ created_at }) => Number(created_at) - 1_000_000);
+        assert.deepEqual(
+          times,
+          Array.from({ length: number }, (_, at) => at + 1),
+        );
+      }
+    }
+    isWriting = false;
+    await writing;
+  });
+});

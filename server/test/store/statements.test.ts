@@ -1,0 +1,814 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import pg from 'pg';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { newVersion } from '../../src/domain/version.ts';
+import * as audit from '../../src/store/accounting/audit.ts';
+import { findPage, updateChildChunk } from '../../src/store/postgres/statements.ts';
+import { exportSteps } from '../../src/store/records/export.ts';
+import * as embedded from '../../src/store/sqlite/statements.ts';
+import * as sql from '../../src/store/statements.ts';
+import {
+  makeWorld,
+  message,
+  newDatabaseUrl,
+  type RequestOptions,
+  type Service,
+  startService,
+  type TestResponse,
+} from '../support/harness.ts';
+import {
+  describePlan,
+  explain,
+  isWasteful,
+  openPostgres,
+  openSqlite,
+  type Plan,
+  planOf,
+  rowsRead,
+  spell,
+  stepsOf,
+} from '../support/plans.ts';
+
+/** What a client was seen to send: every statement it had run, and how often it waited for an answer. */
+type Traffic = { statements: { name: string; text: string }[]; roundTrips: number };
+
+type Tap = { url: string; traffic: Traffic; startups: string[][]; close: () => Promise<void> };
+
+/** Stands between a client and PostgreSQL, passes everything on, and reads along what the client says. */
+async function tap(url: string): Promise<Tap> {
+  const { hostname, port } = new URL(url);
+  const traffic: Traffic = { statements: [], roundTrips: 0 };
+  const startups: string[][] = [];
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((client) => {
+    const database = net.connect(Number(port), hostname);
+    const read = reader(traffic, startups);
+    let isAnswered = true;
+    client.on('data', (bytes: Buffer) => {
+      if (read(bytes) && isAnswered) {
+        traffic.roundTrips += 1;
+        isAnswered = false;
+      }
+      database.write(bytes);
+    });
+    database.on('data', (bytes) => {
+      isAnswered = true;
+      client.write(bytes);
+    });
+    for (const [one, other] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => undefined);
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const tapped = new URL(url);
+  tapped.hostname = '127.0.0.1';
+  tapped.port = String((server.address() as AddressInfo).port);
+  const close = async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  };
+  return { url: tapped.href, traffic, startups, close };
+}
+
+/** Reads the frontend's side of the protocol. True where these bytes held a statement or a part of one. */
+function reader(traffic: Traffic, startups: string[][]): (bytes: Buffer) => boolean {
+  const prepared = new Map<string, string>();
+  let bound = '';
+  let started = false;
+  let rest: Buffer = Buffer.alloc(0);
+  const take = (type: string, body: Buffer): boolean => {
+    const words = body.toString().split('\0');
+    const [first = '', second = ''] = words;
+    if (type === 'P') prepared.set(first, second);
+    else if (type === 'B') bound = second;
+    else if (type === 'E') traffic.statements.push({ name: bound, text: prepared.get(bound) ?? '?' });
+    else if (type === 'Q') traffic.statements.push({ name: '', text: first });
+    else return false;
+    return true;
+  };
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    let spoke = false;
+    for (;;) {
+      const head = started ? 1 : 0;
+      if (rest.length < head + 4) return spoke;
+      const end = head + rest.readUInt32BE(head);
+      if (rest.length < end) return spoke;
+      const body = rest.subarray(head + 4, end);
+      if (started) spoke = take(String.fromCharCode(rest[0] ?? 0), body) || spoke;
+      else startups.push(body.subarray(4).toString().split('\0').filter(Boolean));
+      started = true;
+      rest = rest.subarray(end);
+    }
+  };
+}
+
+/** A statement in a few words: what it does first, and to which tables. */
+function gist(text: string): string {
+  const tables = [...text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE) (?:LATERAL )?([a-z_]+)/g)].map(([, table]) => table);
+  return [text.trim().split(/\s/, 1)[0], ...new Set(tables)].join(' ');
+}
+
+const keyQuestion = 'SELECT api_keys apps';
+const chunkQuestion = 'SELECT datasets documents segments child_chunks';
+const models = '/v1/workspaces/current/models/model-types/llm';
+
+for (const prepared of ['on', 'off'])
+  describe(`what is sent to PostgreSQL, DATABASE_PREPARED=${prepared}`, () => {
+    let wire: Tap;
+    let service: Service;
+    let remove: () => Promise<void>;
+    const { one, other, admin, records } = makeWorld();
+    const first = message(one.ids.conversation, 1);
+    const second = message(one.ids.conversation, 2);
+    const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+
+    before(async () => {
+      const database = await newDatabaseUrl('postgres');
+      remove = database.remove;
+      wire = await tap(database.url);
+      service = await startService('postgres', { DATABASE_PREPARED: prepared }, wire.url);
+      await service.load([...records, first, second]);
+    });
+    after(async () => {
+      await service?.close();
+      await wire?.close();
+      await remove?.();
+    });
+
+    type Sent = Traffic & { answer: TestResponse };
+    async function sent(method: string, path: string, asked: RequestOptions): Promise<Sent> {
+      wire.traffic.statements.length = 0;
+      wire.traffic.roundTrips = 0;
+      const response = await service.request(method, path, asked);
+      return { answer: response, statements: [...wire.traffic.statements], roundTrips: wire.traffic.roundTrips };
+    }
+    /** With the key in the cache, where a request of the same key has just put it. */
+    async function warm(method: string, path: string, asked: RequestOptions): Promise<Sent> {
+      await service.request('GET', models, { key: asked.key });
+      return sent(method, path, asked);
+    }
+    function assertOne({ answer: response, statements, roundTrips }: Sent, status: number, what: string): void {
+      assert.equal(response.status, status);
+      assert.deepEqual(
+        statements.map(({ text }) => gist(text)),
+        [what],
+      );
+      assert.equal(roundTrips, 1);
+    }
+
+    it('is read by the test: a statement, its text and its round trip', async () => {
+      wire.traffic.statements.length = 0;
+      wire.traffic.roundTrips = 0;
+      const client = new pg.Client(wire.url);
+      await client.connect();
+      await client.query('SELECT 1');
+      await client.query('SELECT $1::text', ['x']);
+      await client.end();
+      assert.deepEqual(
+        wire.traffic.statements.map(({ text }) => text),
+        ['SELECT 1', 'SELECT $1::text'],
+      );
+      assert.equal(wire.traffic.roundTrips, 2);
+    });
+
+    const key = one.keys.app;
+    it('GET /messages: one statement', async () => {
+      const seen = await warm('GET', page, { key });
+      assertOne(seen, 200, 'SELECT conversations messages');
+      assert.equal(seen.answer.body.data.length, 2);
+      assertOne(await warm('GET', `${page}&user=ann`, { key }), 200, 'SELECT conversations messages');
+    });
+
+    it('GET /messages with first_id: one statement', async () => {
+      const seen = await warm('GET', `${page}&first_id=${second.id}`, { key });
+      assertOne(seen, 200, 'SELECT conversations messages');
+      assert.deepEqual(
+        seen.answer.body.data.map(({ id }: { id: string }) => id),
+        [first.id],
+      );
+      assertOne(
+        await warm('GET', `${page}&user=ann&first_id=${second.id}`, { key }),
+        200,
+        'SELECT conversations messages',
+      );
+    });
+
+    it('GET /messages of what is not there: one statement', async () => {
+      const lost = one.ids.chunk;
+      for (const path of [`/v1/messages?conversation_id=${lost}`, `${page}&first_id=${lost}`, `${page}&user=bob`])
+        assertOne(await warm('GET', path, { key }), 404, 'SELECT conversations messages');
+    });
+
+    it('GET /messages, 304: one statement, which reads no page', async () => {
+      const etag = (await service.request('GET', page, { key })).headers.etag ?? '';
+      const held = { key, headers: { 'if-none-match': etag } };
+      assertOne(await warm('GET', page, held), 304, 'SELECT conversations messages');
+      const older = `${page}&first_id=${second.id}`;
+      const olderTag = (await service.request('GET', older, { key })).headers.etag ?? '';
+      const headers = { 'if-none-match': olderTag };
+      assertOne(await warm('GET', older, { key, headers }), 304, 'SELECT conversations messages');
+    });
+
+    it('GET /messages, If-None-Match that does not match: one statement all the same', async () => {
+      const etag = (await service.request('GET', page, { key })).headers.etag ?? '';
+      const outdated = etag.replace(/"[^.]*/, '"AAAAAAAAAAAAAAAAAAAAAA');
+      for (const path of [page, `${page}&first_id=${second.id}`]) {
+        for (const tag of ['"other"', outdated]) {
+          const seen = await warm('GET', path, { key, headers: { 'if-none-match': tag } });
+          assertOne(seen, 200, 'SELECT conversations messages');
+          assert.equal(seen.roundTrips, 1);
+        }
+      }
+    });
+
+    const knowledge = one.keys.knowledge;
+    const patch = (content: string, headers = {}): RequestOptions => ({ key: knowledge, headers, body: { content } });
+    const edit = gist(updateChildChunk);
+
+    it('PATCH: one statement, whatever comes of it', async () => {
+      assertOne(await warm('PATCH', one.chunkPath, patch('new text')), 200, edit);
+      const same = await warm('PATCH', one.chunkPath, patch('new text'));
+      assertOne(same, 200, edit);
+      const etag = same.answer.headers.etag ?? '';
+      assertOne(await warm('PATCH', one.chunkPath, patch('newer text', { 'if-match': etag })), 200, edit);
+      assertOne(await warm('PATCH', one.chunkPath, patch('other text', { 'if-match': etag })), 412, edit);
+      assertOne(await warm('PATCH', one.chunkPath, patch('newer text', { 'if-match': etag })), 200, edit);
+      assertOne(await warm('PATCH', one.chunkPath, patch('any text', { 'if-match': '*' })), 200, edit);
+      assertOne(await warm('PATCH', other.chunkPath, patch('new text')), 404, edit);
+      const lost = one.chunkPath.replace(one.ids.chunk, one.ids.app);
+      assertOne(await warm('PATCH', lost, patch('new text')), 404, edit);
+    });
+
+    it('GET of a chunk: one statement', async () => {
+      const seen = await warm('GET', one.chunkPath, { key: knowledge });
+      assertOne(seen, 200, chunkQuestion);
+      const headers = { 'if-none-match': seen.answer.headers.etag ?? '' };
+      assertOne(await warm('GET', one.chunkPath, { key: knowledge, headers }), 304, chunkQuestion);
+      assertOne(await warm('GET', other.chunkPath, { key: knowledge }), 404, chunkQuestion);
+    });
+
+    it('GET of a row that the console lists: one statement', async () => {
+      const { workspace, app, dataset, document, segment } = one.ids;
+      const inDataset = `datasets/${dataset}`;
+      const rows = {
+        [`workspaces/${workspace}`]: 'SELECT workspaces',
+        [`apps/${app}`]: 'SELECT apps workspaces',
+        [inDataset]: 'SELECT datasets workspaces',
+        [`${inDataset}/documents/${document}`]: 'SELECT documents',
+        [`${inDataset}/documents/${document}/segments/${segment}`]: 'SELECT child_chunks segments',
+      };
+      for (const [path, what] of Object.entries(rows))
+        assertOne(await warm('GET', `/admin/${path}`, { key: admin }), 200, what);
+    });
+
+    it('an append: opens its conversation, looks, writes and adds up; moves and new conversations are told apart', async () => {
+      const fresh = randomUUID();
+      const append = async (...lines: object[]) => {
+        const headers = { 'content-type': 'application/x-ndjson' };
+        const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+        const { answer: response, statements } = await warm('POST', '/admin/records', {
+          key: one.keys.writer,
+          headers,
+          body,
+        });
+        assert.equal(response.status, 200, response.text);
+        const steps = statements.map(({ text }) => gist(text));
+        assert.equal(steps.at(-1), 'COMMIT');
+        // What the check asked, before; then what is written, but for the audit.
+        return steps.slice(steps.indexOf('BEGIN') + 1, -1).filter((step) => step !== 'INSERT audit_entries unnest');
+      };
+      const [open, look, write] = [
+        'UPDATE conversations',
+        'SELECT unnest messages json_to_record',
+        'INSERT messages unnest',
+      ];
+      const add = 'INSERT conversation_days unnest';
+      const added = message(one.ids.conversation, 5, { message_tokens: 1 });
+      assert.deepEqual(await append(added), [open, look, write, add]);
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'b' }), [open, look, write, add]);
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'c' }), [open, look, write]);
+      assert.deepEqual(await append({ ...added, created_at: 6 }), [
+        open,
+        look,
+        write,
+        add,
+        'UPDATE conversations messages',
+      ]);
+      const conversation = { record: 'conversation', id: fresh, app_id: one.ids.app, user: 'ann' };
+      assert.deepEqual(await append(conversation, message(fresh, 5), message(fresh, 6)), [
+        'INSERT conversations unnest',
+        ...[open, write, add],
+      ]);
+    });
+
+    it('models: one statement', async () => {
+      assertOne(await warm('GET', models, { key: knowledge }), 200, 'SELECT model_entries');
+      assertOne(await warm('GET', models, { key }), 200, 'SELECT model_entries');
+    });
+
+    it('what is refused before the database: no statement', async () => {
+      const refused: [string, string, RequestOptions, number][] = [
+        ['GET', `${page}&limit=0`, { key }, 400],
+        ['PATCH', one.chunkPath, patch(' '), 400],
+        ['GET', `${models}x`, { key }, 400],
+        ['GET', page, {}, 401],
+      ];
+      for (const [method, path, asked, status] of refused) {
+        const seen = await warm(method, path, { ...asked });
+        assert.deepEqual([seen.answer.status, seen.statements], [status, []]);
+      }
+    });
+
+    it('one statement more where the key is not remembered, and none for a key known to be unknown', async () => {
+      const forget = () =>
+        service.load([{ record: 'api_key', kind: 'admin', name: 'another', secret: makeSecret('admin') }]);
+      const operations: [string, string, RequestOptions, string][] = [
+        ['GET', page, { key }, 'SELECT conversations messages'],
+        ['PATCH', one.chunkPath, patch('text of a key not remembered'), edit],
+        ['GET', one.chunkPath, { key: knowledge }, chunkQuestion],
+        ['GET', models, { key: knowledge }, 'SELECT model_entries'],
+      ];
+      for (const [method, path, asked, what] of operations) {
+        await forget();
+        const seen = await sent(method, path, asked);
+        assert.equal(seen.answer.status, 200);
+        assert.deepEqual(
+          seen.statements.map(({ text }) => gist(text)),
+          [keyQuestion, what],
+        );
+      }
+      const unknown = { key: makeSecret('app') };
+      assert.equal((await sent('GET', page, unknown)).statements.length, 1);
+      assert.equal((await sent('GET', page, unknown)).statements.length, 0);
+    });
+
+    it('no setting of the session, at the start of a connection or later', async () => {
+      const allowed = ['user', 'database', 'client_encoding', 'application_name'];
+      assert.ok(wire.startups.length > 0);
+      for (const startup of wire.startups)
+        assert.deepEqual(
+          startup.filter((_, at) => at % 2 === 0 && !allowed.includes(startup[at] ?? '')),
+          [],
+        );
+    });
+
+    it(
+      prepared === 'on' ? 'statements are prepared under a name' : 'no statement is prepared under a name',
+      async () => {
+        const asked: [string, string, RequestOptions][] = [
+          ['GET', page, { key }],
+          ['PATCH', one.chunkPath, patch('prepared text')],
+          ['GET', models, { key }],
+        ];
+        for (const [method, path, ask] of asked) {
+          const { statements } = await warm(method, path, ask);
+          assert.equal(statements.length, 1);
+          assert.equal(statements[0]?.name !== '', prepared === 'on');
+        }
+      },
+    );
+  });
+
+describe('what is run on SQLite', () => {
+  let service: Service;
+  const { one, other, records } = makeWorld();
+  const second = message(one.ids.conversation, 2);
+  const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+  const ran: string[] = [];
+  const methods = ['all', 'get', 'run', 'iterate'] as const;
+  const kept = new Map(methods.map((method) => [method, StatementSync.prototype[method]]));
+  const exec = DatabaseSync.prototype.exec;
+
+  before(async () => {
+    for (const method of methods) {
+      const original = StatementSync.prototype[method] as (...values: unknown[]) => unknown;
+      Object.assign(StatementSync.prototype, {
+        [method](this: StatementSync, ...values: unknown[]) {
+          ran.push(this.sourceSQL);
+          return original.apply(this, values);
+        },
+      });
+    }
+    DatabaseSync.prototype.exec = function (text) {
+      ran.push(text);
+      return exec.call(this, text);
+    };
+    service = await startService('sqlite');
+    await service.load([...records, message(one.ids.conversation, 1), second]);
+  });
+  after(async () => {
+    Object.assign(StatementSync.prototype, Object.fromEntries(kept));
+    DatabaseSync.prototype.exec = exec;
+    await service?.close();
+  });
+
+  async function run(method: string, path: string, asked: RequestOptions, status: number): Promise<string[]> {
+    ran.length = 0;
+    assert.equal((await service.request(method, path, asked)).status, status);
+    return ran.map(gist);
+  }
+  const key = one.keys.app;
+  const mark = gist('PRAGMA data_version');
+
+  const change = () => service.load([{ record: 'workspace', id: randomUUID(), name: 'a change' }]);
+  const readPage = ['BEGIN', 'SELECT conversations', 'SELECT messages', 'COMMIT'];
+  const readOlder = ['BEGIN', 'SELECT conversations messages', 'SELECT messages', 'COMMIT'];
+
+  it('GET /messages: the mark, the key, and the page in one snapshot', async () => {
+    await change();
+    assert.deepEqual(await run('GET', page, { key }, 200), [mark, keyQuestion, ...readPage]);
+    await change();
+    const older = `${page}&user=ann&first_id=${second.id}`;
+    assert.deepEqual(await run('GET', older, { key }, 200), [mark, keyQuestion, ...readOlder]);
+    await change();
+    const lost = await run('GET', `${page}&user=bob`, { key }, 404);
+    assert.deepEqual(lost, [mark, keyQuestion, 'BEGIN', 'SELECT conversations', 'COMMIT']);
+  });
+
+  it('GET /messages again: the mark alone where nothing has changed, else the version and no message', async () => {
+    for (const path of [page, `${page}&user=ann&first_id=${second.id}`]) {
+      const held = {
+        key,
+        headers: { 'if-none-match': (await service.request('GET', path, { key })).headers.etag ?? '' },
+      };
+      await run('GET', path, { key }, 200);
+      assert.deepEqual(await run('GET', path, { key }, 200), [mark]);
+      assert.deepEqual(await run('GET', path, held, 304), [mark]);
+      await change();
+      const version = (path === page ? readPage : readOlder).filter((text) => text !== 'SELECT messages');
+      assert.deepEqual(await run('GET', path, { key }, 200), [mark, keyQuestion, ...version]);
+      await change();
+      assert.deepEqual(await run('GET', path, held, 304), [mark, keyQuestion, ...version]);
+    }
+  });
+
+  it('models and GET of a chunk: one for the key, where something has changed, one for the answer', async () => {
+    await change();
+    assert.deepEqual(await run('GET', models, { key }, 200), [mark, keyQuestion, 'SELECT model_entries']);
+    assert.deepEqual(await run('GET', models, { key }, 200), [mark, 'SELECT model_entries']);
+    const knowledge = { key: one.keys.knowledge };
+    assert.deepEqual(await run('GET', one.chunkPath, knowledge, 200), [mark, keyQuestion, chunkQuestion]);
+    assert.deepEqual(await run('GET', other.chunkPath, knowledge, 404), [mark, chunkQuestion]);
+  });
+
+  it('PATCH: one for the key, on the thread that answers', async () => {
+    for (const content of ['new text', 'new text', 'newer text']) {
+      const asked = { key: one.keys.knowledge, body: { content } };
+      await change();
+      assert.deepEqual(await run('PATCH', one.chunkPath, asked, 200), [mark, keyQuestion]);
+    }
+  });
+
+  it('PATCH: the write on the thread that writes, in one transaction', async () => {
+    // The product's own writer, in a thread whose statements are told.
+    const code = `
+      const { parentPort } = require('node:worker_threads');
+      const { DatabaseSync, StatementSync } = require('node:sqlite');
+      const tell = (sql) => parentPort.postMessage({ sql });
+      for (const method of ['all', 'get', 'run']) {
+        const original = StatementSync.prototype[method];
+        StatementSync.prototype[method] = function (...values) {
+          tell(this.sourceSQL);
+          return original.apply(this, values);
+        };
+      }
+      const { exec } = DatabaseSync.prototype;
+      DatabaseSync.prototype.exec = function (text) {
+        tell(text);
+        return exec.call(this, text);
+      };
+      import(${JSON.stringify(new URL('../../src/store/sqlite/writer-thread.ts', import.meta.url).href)});`;
+    const path = service.config.database_url.replace('sqlite:', '');
+    const writer = new Worker(code, { eval: true, workerData: { path } });
+    const told: string[] = [];
+    const answered = new Promise<unknown>((resolve, reject) => {
+      writer.on('error', reject);
+      writer.on('message', (said) => ('sql' in said ? told.push(said.sql) : resolve(said)));
+    });
+    const { dataset, document, segment, chunk } = one.ids;
+    const place = { dataset_id: dataset, document_id: document, segment_id: segment, child_chunk_id: chunk };
+    const text = { content: 'text by the writer', word_count: 4, now: 2_000_000_000, key_id: one.keyIds.knowledge };
+    const workspace_id = one.ids.workspace;
+    const edit = { ...place, workspace_id, ...text, version: newVersion(), precondition: undefined };
+    writer.postMessage([{ name: 'updateChildChunk', edit }]);
+    const [result] = ((await answered) as { results: { value?: { version: string } }[] }).results;
+    writer.postMessage('close');
+    await once(writer, 'exit');
+    assert.equal(result?.value?.version, edit.version);
+    const steps = told.slice(told.indexOf('BEGIN IMMEDIATE')).map(gist);
+    assert.deepEqual(
+      steps.map((step) => step.trim()),
+      [
+        ...['BEGIN', 'SAVEPOINT', chunkQuestion, 'INSERT child_chunk_revisions child_chunks', 'UPDATE child_chunks'],
+        ...['INSERT audit_entries', 'RELEASE', 'COMMIT'],
+      ],
+    );
+  });
+});
+
+const length = 200_000;
+const ties = 100_000;
+const limit = 100;
+const tiedSecond = 5_000_000;
+
+/** Rows enough in every table that reading one whole would be the worse plan. */
+const filler = [
+  `INSERT INTO workspaces SELECT 'w' || i, 'w' FROM generate_series(1, 2000) i`,
+  `INSERT INTO apps SELECT 'a' || i, 'w' || i, 'a', 'chat' FROM generate_series(1, 2000) i`,
+  `INSERT INTO api_keys SELECT 'k' || i, 'app', 'w' || i, 'a' || i, NULL, 'k', md5(i::text), 1, NULL, NULL
+   FROM generate_series(1, 5000) i`,
+  `INSERT INTO conversations SELECT 'c' || i, 'a' || i % 2000, 'u', 1, 0, 'v', 1, i FROM generate_series(1, 10000) i`,
+  `INSERT INTO datasets SELECT 'd' || i, 'w' || i, 'd' FROM generate_series(1, 2000) i`,
+  `INSERT INTO documents SELECT 'd' || i % 2000, 'o' || i, 'o' FROM generate_series(1, 5000) i`,
+  `INSERT INTO segments SELECT 'd' || i % 2000, 's' || i, 'o' || i % 5000, i, 's' FROM generate_series(1, 10000) i`,
+  `INSERT INTO child_chunks SELECT 'd' || i % 2000, 'h' || i, 's' || i % 10000, 'text', i, 1, 'automatic', 1, 1, 'v'
+   FROM generate_series(1, 20000) i`,
+  `INSERT INTO child_chunk_revisions SELECT 'd' || i % 2000, 'h' || i, 1, 'text', 1, NULL
+   FROM generate_series(1, 10000) i`,
+  `INSERT INTO model_providers SELECT 'w' || i % 500, 'p' || i, i, '{}' FROM generate_series(1, 5000) i`,
+  `INSERT INTO model_entries SELECT 'w' || i % 500, 'llm', i, '{}' FROM generate_series(1, 5000) i`,
+  `INSERT INTO messages SELECT 'c1', i, i, 'm' || i, '{"answer":"short"}' FROM generate_series(1, ${length}) i`,
+  `INSERT INTO messages SELECT 'c2', ${tiedSecond}, i, 'm' || i, '{"answer":"short"}'
+   FROM generate_series(1, ${ties}) i`,
+  // Others, before, between and behind.
+  `INSERT INTO messages SELECT 'c' || i % 5000 + 3, i, i, 'm' || i, '{"answer":"short"}'
+   FROM generate_series(1, 20000) i`,
+];
+
+describe('plans on PostgreSQL', () => {
+  let client: pg.Client;
+  let close: () => Promise<void>;
+
+  before(async () => {
+    ({ client, close } = await openPostgres());
+    for (const statement of filler) await client.query(statement);
+    await client.query('VACUUM ANALYZE');
+  });
+  after(() => close?.());
+
+  const modes = ['force_custom_plan', 'force_generic_plan'] as const;
+  let made = 0;
+  /** The plan as a prepared statement gets it, and what came of it. */
+  async function explainAs(mode: (typeof modes)[number], text: string, values: (string | number | null)[]) {
+    await client.query(`SET plan_cache_mode = ${mode}`);
+    const name = `explained_${++made}`;
+    await client.query(`PREPARE ${name} AS ${spell(text)}`);
+    const given = values.map((value) => (typeof value === 'string' ? pg.escapeLiteral(value) : String(value)));
+    const executed = `EXECUTE ${name}${given.length > 0 ? `(${given.join(', ')})` : ''}`;
+    return explain(client, executed);
+  }
+  function assertIndexed(plan: Plan): void {
+    assert.ok(!stepsOf(plan).some((step) => step['Node Type'] === 'Seq Scan'), describePlan(plan));
+  }
+
+  /** The scan that reads the page, held to the primary key and to the rows of the page. */
+  function assertPage(plan: Plan, hasFirst: boolean, rows: number): void {
+    assertIndexed(plan);
+    const scan = stepsOf(plan).find((step) => step.Alias === 'messages');
+    assert.equal(scan?.['Node Type'], 'Index Scan', describePlan(plan));
+    assert.equal(scan['Index Name'], 'messages_pkey');
+    assert.equal(scan['Scan Direction'], 'Backward');
+    assert.match(scan['Index Cond'] ?? '', /conversation_id = /);
+    if (hasFirst)
+      assert.match(scan['Index Cond'] ?? '', /ROW\(created_at, sequence\) < ROW\(f\.created_at, f\.sequence\)/);
+    assert.equal(scan['Rows Removed by Filter'] ?? 0, 0);
+    assert.equal(scan['Actual Rows'], rows);
+    for (const step of stepsOf(plan))
+      if (/Sort/.test(step['Node Type'])) assert.ok((step['Actual Rows'] ?? 0) <= limit + 1, describePlan(plan));
+    assert.ok(rowsRead(plan) <= limit + 1 + 2, `${rowsRead(plan)} rows read`);
+    const blocks = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+    assert.ok(blocks < limit + 50, `${blocks} blocks read`);
+  }
+
+  for (const mode of modes) {
+    it(`a page at the start, in the middle and at the end of ${length} messages, ${mode}`, async (t) => {
+      const places = { newest: length, middle: length / 2, oldest: limit / 2 };
+      for (const hasUser of [false, true]) {
+        const user = hasUser ? ['u'] : [];
+        const latest = await explainAs(mode, findPage(false, hasUser), ['', 'c1', 'a1', ...user, limit + 1]);
+        assertPage(latest, false, limit + 1);
+        t.diagnostic(`no first_id: ${rowsRead(latest)} rows read: ${describePlan(latest)}`);
+        for (const [place, first] of Object.entries(places)) {
+          const values = [`m${first}`, '', 'c1', 'a1', ...user, limit + 1];
+          const plan = await explainAs(mode, findPage(true, hasUser), values);
+          assertPage(plan, true, Math.min(limit + 1, first - 1));
+          const blocks = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+          t.diagnostic(`${place}: ${rowsRead(plan)} rows, ${blocks} blocks read: ${describePlan(plan)}`);
+        }
+      }
+    });
+
+    it(`a page among ${ties} messages of one second, ${mode}`, async (t) => {
+      for (const first of [ties, ties / 2, 10]) {
+        const plan = await explainAs(mode, findPage(true, false), [`m${first}`, '', 'c2', 'a2', limit + 1]);
+        assertPage(plan, true, Math.min(limit + 1, first - 1));
+        t.diagnostic(`from ${first}: ${rowsRead(plan)} rows read`);
+      }
+    });
+
+    it(`a first_id that is not there reads no page, ${mode}`, async () => {
+      const plan = await explainAs(mode, findPage(true, false), ['none', '', 'c1', 'a1', limit + 1]);
+      assertPage(plan, true, 0);
+      assert.ok(rowsRead(plan) <= 2);
+    });
+
+    it(`every other statement of the operations reads its rows alone, by their keys, ${mode}`, async (t) => {
+      const place = ['d1', 'w1', 'o1', 's1', 'h1'];
+      const chunk = sql.childChunkValues({
+        dataset_id: 'd1',
+        workspace_id: 'w1',
+        document_id: 'o1',
+        segment_id: 's1',
+        child_chunk_id: 'h1',
+      });
+      const questions: [string, string, (string | number | null)[], number][] = [
+        ['key', sql.findKey, ['c4ca4238a0b923820dcc509a6f75849b', 0], 2],
+        ['held page', findPage(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
+        ['held page with first_id', findPage(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
+        ['models', sql.findModelEntries, ['w1', 'llm'], 10],
+        ['chunk', sql.findChildChunk, chunk, 4],
+        ['edit', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]'], 12],
+      ];
+      for (const [name, text, values, rows] of questions) {
+        const plan = await explainAs(mode, text, values);
+        assertIndexed(plan);
+        // A row that is written counts as read once more by the step that writes it.
+        assert.ok(rowsRead(plan) <= rows, `${name}: ${rowsRead(plan)} rows read: ${describePlan(plan)}`);
+        t.diagnostic(`${name}: ${rowsRead(plan)} rows read: ${describePlan(plan)}`);
+      }
+    });
+  }
+
+  it('an edit changes one row, keeps one revision and notes it in the audit', async () => {
+    const place = ['d1', 'w1', 'o1', 's1', 'h1'];
+    const plan = await explainAs('force_generic_plan', updateChildChunk, [
+      ...place,
+      ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]'],
+    ]);
+    const writes = stepsOf(plan).filter((step) => step['Node Type'] === 'ModifyTable');
+    const tables = ['audit_entries', 'child_chunk_revisions', 'child_chunks'];
+    assert.deepEqual(writes.map((step) => step['Relation Name']).sort(), tables);
+  });
+
+  it('an export walks the large tables by their keys, without sorting', async () => {
+    await client.query('SET plan_cache_mode = auto');
+    for (const { sql: text } of exportSteps) {
+      if (!/FROM (messages|conversations|documents|segments|child_chunks|child_chunk_revisions)\b/.test(text)) continue;
+      const { rows } = await client.query(`EXPLAIN (FORMAT JSON) DECLARE walk NO SCROLL CURSOR FOR ${text}`);
+      const plan = rows[0]['QUERY PLAN'][0].Plan as Plan;
+      assert.ok(!stepsOf(plan).some((step) => step['Node Type'].includes('Sort')), `${text}: ${describePlan(plan)}`);
+    }
+  });
+});
+
+describe('plans on SQLite', () => {
+  let db: DatabaseSync;
+  let close: () => Promise<void>;
+
+  before(async () => {
+    ({ db, close } = await openSqlite());
+    db.exec(`
+      INSERT INTO conversations VALUES ('c1', 'a1', 'u', 1, 0, 'v', 1, 1), ('c2', 'a2', 'u', 1, 0, 'v', 1, 1);
+      INSERT INTO messages WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${length})
+        SELECT 'c1', i, i, 'm' || i, '{"answer":"short"}' FROM n;
+      INSERT INTO messages WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ties})
+        SELECT 'c2', ${tiedSecond}, i, 'm' || i, '{"answer":"short"}' FROM n;`);
+  });
+  after(() => close?.());
+
+  /** Reads by a key alone; a list of parameters may be walked, and what was read already. */
+  function assertSearch(text: string, ...expected: RegExp[]): void {
+    const plan = planOf(db, text).filter((step) => !/^SCAN (json_each VIRTUAL TABLE|\(subquery)/.test(step));
+    const shown = `${text}\n${plan.join('\n')}`;
+    assert.ok(
+      plan.some((step) => step.startsWith('SEARCH ')),
+      shown,
+    );
+    assert.ok(!plan.some(isWasteful), shown);
+    for (const pattern of expected)
+      assert.ok(
+        plan.some((step) => pattern.test(step)),
+        `${pattern} in ${shown}`,
+      );
+  }
+
+  const byConversation = /^SEARCH c USING PRIMARY KEY \(conversation_id=\?\)/;
+  const byId = /^SEARCH f USING (COVERING )?INDEX messages_by_id \(conversation_id=\? AND id=\?\)/;
+
+  it('shows a scan, a sort and a wrong key where there is one', () => {
+    assert.throws(() => assertSearch('SELECT * FROM messages WHERE sequence = ?'));
+    assert.throws(() => assertSearch('SELECT * FROM messages WHERE conversation_id = ? ORDER BY sequence'));
+    assert.throws(() => assertSearch('SELECT * FROM messages WHERE conversation_id = ?', /sequence/));
+  });
+
+  it('pages: the conversation by its key, its messages by theirs', (t) => {
+    const { conversation, messages } = embedded.findPage;
+    for (const form of ['anybody', 'user'] as const) {
+      assertSearch(conversation.newest[form], byConversation);
+      assertSearch(conversation.older[form], byConversation, byId);
+    }
+    const latest = /^SEARCH messages USING PRIMARY KEY \(conversation_id=\?\)/;
+    const range = /^SEARCH messages USING PRIMARY KEY \(conversation_id=\? AND \(created_at,sequence\)<\(\?,\?\)\)/;
+    assertSearch(messages.newest.newest_first, latest);
+    assertSearch(messages.older.newest_first, range);
+    t.diagnostic(planOf(db, messages.older.newest_first).join(' / '));
+    // Turning a page around sorts the page, and nothing else.
+    for (const [from, pattern] of [
+      ['newest', latest],
+      ['older', range],
+    ] as const) {
+      const plan = planOf(db, messages[from].oldest_first);
+      assert.ok(
+        plan.some((step) => pattern.test(step)),
+        plan.join('\n'),
+      );
+      assert.deepEqual(
+        plan.filter((step) => step.includes('TEMP B-TREE')),
+        ['USE TEMP B-TREE FOR ORDER BY'],
+      );
+      t.diagnostic(plan.join(' / '));
+    }
+  });
+
+  it('is not planned anew for each page', () => {
+    // What is planned for a bound value is planned again with every binding.
+    for (const form of Object.values(embedded.findPage.messages).flatMap((forms) => Object.values(forms)))
+      assert.match(form, /LIMIT \+\?/);
+  });
+
+  it('a page costs the same at the start and at the end, also among ties', (t) => {
+    const statement = db.prepare(embedded.findPage.messages.older.newest_first);
+    const median = (...values: (string | number)[]): number => {
+      const times = Array.from({ length: 51 }, () => {
+        const began = performance.now();
+        assert.equal(statement.get(...values)?.count, limit + 1);
+        return performance.now() - began;
+      });
+      return times.sort((one, other) => one - other)[25] ?? 0;
+    };
+    const newest = median('c1', length, length, limit + 1);
+    const oldest = median('c1', limit + 2, limit + 2, limit + 1);
+    const tied = median('c2', tiedSecond, limit + 2, limit + 1);
+    for (const [place, millis] of Object.entries({ newest, oldest, tied }))
+      t.diagnostic(`${place}: ${(millis * 1000).toFixed(0)} µs`);
+    // Walking to a page instead of seeking it would take a thousand times as long.
+    assert.ok(Math.max(oldest, tied) < newest * 20 + 1);
+  });
+
+  it('every other statement that looks something up', () => {
+    assertSearch(sql.findKey, /^SEARCH k USING INDEX \w+ \(digest=\?\)/, /^SEARCH a USING PRIMARY KEY \(id=\?\)/);
+    assertSearch(sql.findModelEntries, /USING PRIMARY KEY \(workspace_id=\? AND model_type=\?\)/);
+    assertSearch(
+      sql.findChildChunk,
+      /^SEARCH d USING PRIMARY KEY \(id=\?\)/,
+      /^SEARCH o USING (PRIMARY KEY \(dataset_id=\? AND id=\?|COVERING INDEX documents_by_id \(id=\? AND dataset_id=\?)\)/,
+      /^SEARCH s USING PRIMARY KEY \(dataset_id=\? AND id=\?\)/,
+      /^SEARCH c USING PRIMARY KEY \(dataset_id=\? AND id=\?\)/,
+    );
+    assertSearch(
+      embedded.keepRevision,
+      /^SEARCH c USING PRIMARY KEY/,
+      /^SEARCH r USING .*dataset_id=\? AND child_chunk_id=\?/,
+    );
+    const { findMessage, replaceMessage, findSequence, advanceConversation, replaceChildChunk, findDatasetOf } =
+      embedded;
+    const { findProviderPosition, findLastPosition, clearModelEntries, findChunkText, findKeyOfDigest, revokeKey } =
+      sql;
+    const others = [findMessage, replaceMessage, findSequence, advanceConversation, findProviderPosition];
+    const more = [findLastPosition, clearModelEntries, findChunkText, findKeyOfDigest, revokeKey, replaceChildChunk];
+    const question = { before: 'e', since: 1, key_id: 'k', record_id: 'r', limit: 1 };
+    for (const text of [audit.findEntries(question)[0], audit.trimEntries, embedded.noteKeyUse]) assertSearch(text);
+    for (const text of [...others, ...more, ...Object.values(findDatasetOf)]) assertSearch(text);
+    for (const by of ['conversation', 'user'] as const)
+      for (const statement of Object.values(sql.purge)) assertSearch(statement(by));
+    const kinds = ['workspace', 'app', 'dataset', 'document', 'segment', 'child_chunk', 'conversation'] as const;
+    for (const kind of [...kinds, 'api_key', 'digest', 'key_digest'] as const)
+      assertSearch(sql.findKnown(kind, (column) => `${column} IN (SELECT value FROM json_each(?))`));
+  });
+
+  it('an export walks the large tables by their keys, without sorting', () => {
+    for (const { sql: text } of exportSteps) {
+      const plan = planOf(db, text);
+      // The providers of a workspace are few.
+      if (text.includes('FROM model_providers')) continue;
+      assert.ok(plan.length === 1 && plan[0]?.startsWith('SCAN'), `${text}: ${plan.join(' / ')}`);
+    }
+  });
+});

@@ -1,0 +1,223 @@
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import net, { type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const fromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+export const repository = fromHere('../../..');
+/** The command as an installation has it. */
+export const command = fromHere('../../../node_modules/.bin/backscroll');
+export const launcher = fromHere('../../bin/backscroll.js');
+export const starterRecords = fromHere('../../starter/records.ndjson');
+
+/** Shared by the children of one test file: starting the command again costs less. */
+const compileCache = mkdtempSync(join(tmpdir(), 'backscroll-cache-'));
+const children = new Set<ChildProcess>();
+const folders = [compileCache];
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+export type Settings = Record<string, string | undefined>;
+type Place = { cwd: string; env?: Settings | undefined; command?: string; before?: string[]; uid?: number | undefined };
+/** What a test, a hook or a suite offers for tidying up. */
+export type Scope = { after: (tidy: () => Promise<void>) => void };
+
+/** A scope for what a whole suite shares. */
+export function newScope(): Scope & { end: () => Promise<void> } {
+  const tidies: (() => Promise<void>)[] = [];
+  return {
+    after: (tidy) => void tidies.push(tidy),
+    end: async () => {
+      for (const tidy of tidies.reverse()) await tidy();
+    },
+  };
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+function start(args: readonly string[], place: Place): Child {
+  const { PATH, HOME } = process.env;
+  const child = spawn(place.command ?? command, [...(place.before ?? []), ...args], {
+    cwd: place.cwd,
+    env: { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...place.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...(place.uid !== undefined && { uid: place.uid, gid: place.uid }),
+  });
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+  child.stdin.on('error', () => undefined);
+  return child;
+}
+
+/** The command with no file, pipes aside, that may grow beyond so many blocks of 512 bytes: a small disk of its own. */
+export const withFilesUpTo = (blocks: number) => ({
+  command: '/bin/sh',
+  before: ['-c', `ulimit -S -f ${blocks}; exec "$0" "$@"`, command],
+});
+
+export type Ran = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
+
+/** Runs the command to its end. Without `stdin` its input ends at once. */
+export async function run(
+  args: readonly string[],
+  place: Place & { stdin?: string | Uint8Array; millisMax?: number },
+): Promise<Ran> {
+  const child = start(args, place);
+  const timer = setTimeout(() => child.kill('SIGKILL'), place.millisMax ?? 20_000);
+  child.stdin.end(place.stdin ?? '');
+  const [stdout, stderr, [code, signal]] = await Promise.all([
+    read(child.stdout),
+    read(child.stderr),
+    once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>,
+  ]);
+  clearTimeout(timer);
+  return { code, signal, stdout, stderr };
+}
+
+/** Runs the command's own entry point many times in one process, one after the other: for calls that end at once. */
+export async function runMany(calls: readonly { args: string[]; env?: Settings }[], place: Place): Promise<Ran[]> {
+  const script = `
+    import { main } from ${JSON.stringify(new URL('../../src/cli/main.ts', import.meta.url).href)};
+    const results = [];
+    const print = process.stdout.write.bind(process.stdout);
+    for (const { args, env } of ${JSON.stringify(calls)}) {
+      const ran = { code: null, signal: null, stdout: '', stderr: '' };
+      for (const name of ['stdout', 'stderr']) process[name].write = (text) => ((ran[name] += text), true);
+      const kept = { ...process.env };
+      Object.assign(process.env, env);
+      ran.code = await main(args);
+      process.env = kept;
+      results.push(ran);
+    }
+    print(JSON.stringify(results));`;
+  const file = join(compileCache, `${randomUUID()}.mjs`);
+  await writeFile(file, script);
+  const { code, stdout, stderr } = await run([file], { ...place, command: process.execPath });
+  if (code !== 0) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
+  return JSON.parse(stdout);
+}
+
+async function read(stream: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+export type Serving = {
+  base: string;
+  pid: number;
+  /** From the start of the process to its first ready answer. */
+  readyMillis: number;
+  output: () => string;
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  signal: (signal: NodeJS.Signals) => void;
+  /** Ends it, whatever state it is in. */
+  end: (signal?: NodeJS.Signals) => Promise<void>;
+};
+
+/** `serve` as a process of its own; resolves when it is ready. On PORT=0 unless a port is given. */
+export async function serve(scope: Scope, place: Place & { args?: string[] }): Promise<Serving> {
+  const began = performance.now();
+  const child = start(['serve', ...(place.args ?? [])], { ...place, env: { PORT: '0', ...place.env } });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += chunk;
+    });
+  const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+  const end = async (signal: NodeJS.Signals = 'SIGKILL') => {
+    child.kill(signal);
+    await ended;
+  };
+  scope.after(() => end());
+  const port = Number(place.env?.PORT ?? 0);
+  const base = port ? `http://127.0.0.1:${port}` : await until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0]);
+  await until(() =>
+    fetch(`${base}/health/ready`).then(
+      ({ status }) => status === 200 || undefined,
+      () => undefined,
+    ),
+  );
+  return {
+    base,
+    pid: child.pid ?? 0,
+    readyMillis: performance.now() - began,
+    output: () => output,
+    ended,
+    signal: (signal) => void child.kill(signal),
+    end,
+  };
+
+  async function until<T>(probe: () => T | undefined | Promise<T | undefined>): Promise<T> {
+    for (;;) {
+      const found = await probe();
+      if (found !== undefined) return found;
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`serve ended: ${output}`);
+      if (performance.now() - began > 15_000) throw new Error(`serve did not get ready: ${output}`);
+      await sleep(10);
+    }
+  }
+}
+
+/** A folder that is gone after the test. */
+export async function newFolder(scope: Scope): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'backscroll-cli-'));
+  folders.push(folder);
+  scope.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+export async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+export type Reply = {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+  body: any;
+};
+
+export async function ask(
+  base: string,
+  path: string,
+  key: string,
+  { method = 'GET', json, lines }: { method?: string; json?: unknown; lines?: string } = {},
+): Promise<Reply> {
+  const type = json !== undefined ? 'application/json' : lines !== undefined ? 'application/x-ndjson' : undefined;
+  const body = json !== undefined ? JSON.stringify(json) : lines;
+  const response = await fetch(`${base}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(type && { 'content-type': type }) },
+    ...(body !== undefined && { body }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json');
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+}
+
+export const oneLine = /^[^\n]+\n$/;
+
+/** Which of a database's files hold these bytes. */
+export function filesHolding(database: string, text: string): string[] {
+  return ['', '-wal', '-shm', '-journal'].filter((suffix) => {
+    const file = `${database}${suffix}`;
+    return existsSync(file) && readFileSync(file).includes(text);
+  });
+}

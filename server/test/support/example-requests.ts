@@ -1,0 +1,101 @@
+import type { KeyKind } from '../../src/contract/record.ts';
+
+/** A request that shows what an operation does, on the starter records. */
+export type ExampleRequest = {
+  /** The kind of key it is sent with; none where the operation takes none. */
+  key?: KeyKind;
+  parameters?: Record<string, string | number>;
+  /** An object is sent as JSON, a text as it is. */
+  body?: unknown;
+  /** Whether it comes from the console, with the cookie that signing in gave. */
+  isSignedIn?: boolean;
+  /** Seconds that pass before it is sent. */
+  after?: number;
+  /** What differs from run to run, written the same way each time; a long answer, cut. */
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
+  steady?: (response: any) => unknown;
+};
+
+const conversation_id = 'abde975c-1f8d-4221-9ba1-35bb1bcee975';
+const app_id = '3ccf2629-6bc4-4b26-9774-7084d2d1a2c9';
+const chunk = {
+  dataset_id: '99c3347d-f3ad-4d0e-8b28-833bdfae48c2',
+  document_id: '5472522e-dd15-42d1-b208-958d8ab250ed',
+  segment_id: '53d0cc2f-b5e4-4d62-93e3-09a263bd539b',
+  child_chunk_id: '7f25d0b8-1c2b-46cc-bbaf-08268ca9c5c0',
+};
+const { child_chunk_id: _, ...segment } = chunk;
+const { segment_id: __, ...document } = segment;
+const workspace_id = 'f2ea4643-6eeb-4dc8-8414-6734b1461808';
+const edit = { content: 'Grind a little finer when the shot runs too fast.' };
+const said = [
+  { record: 'conversation', id: '6f0c7a0e-54f0-4f4e-8a0f-0c1f6f6a2b61', app_id, user: 'visitor-1' },
+  {
+    record: 'message',
+    id: '0c5f1f43-2c8b-4f0b-9a35-7a3f0d0d5c62',
+    conversation_id: '6f0c7a0e-54f0-4f4e-8a0f-0c1f6f6a2b61',
+    query: 'Do you ship on Saturdays?',
+    answer: 'Yes, orders until noon leave the same day.',
+  },
+];
+
+/** Keys of the service that is asked. Their ids are chosen here, so that they are the same in every run. */
+export const exampleKeys: Record<KeyKind, string> = {
+  app: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e01',
+  knowledge: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e02',
+  writer: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e03',
+  admin: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e04',
+};
+
+/**
+ * By the operation's id, in the order they are sent: what an earlier one wrote, a later one shows. Every operation that
+ * answers with JSON is here; a test says which one is missing.
+ */
+export const exampleRequests: Record<string, ExampleRequest> = {
+  getConversationHistory: { key: 'app', parameters: { conversation_id, limit: 1 } },
+  getChildChunk: { key: 'knowledge', parameters: chunk },
+  updateChildChunk: { key: 'knowledge', parameters: chunk, body: edit },
+  getAvailableModels: { key: 'app', parameters: { model_type: 'text-embedding' } },
+  live: {},
+  ready: {},
+  listWorkspaces: { key: 'admin' },
+  getWorkspace: { key: 'admin', parameters: { workspace_id } },
+  listApps: { key: 'admin' },
+  getApp: { key: 'admin', parameters: { app_id } },
+  listConversations: { key: 'admin', parameters: { app_id } },
+  getConversation: { key: 'admin', parameters: { app_id, conversation_id } },
+  getTranscript: { key: 'admin', parameters: { app_id, conversation_id, limit: 1 } },
+  listDatasets: { key: 'admin' },
+  getDataset: { key: 'admin', parameters: { dataset_id: chunk.dataset_id } },
+  listDocuments: { key: 'admin', parameters: { dataset_id: chunk.dataset_id, limit: 1 } },
+  getDocument: { key: 'admin', parameters: document },
+  listSegments: { key: 'admin', parameters: { ...document, limit: 1 } },
+  getSegment: { key: 'admin', parameters: segment },
+  listChildChunks: { key: 'admin', parameters: { ...segment, limit: 1 } },
+  getChildChunkAsAdmin: { key: 'admin', parameters: chunk },
+  listRevisions: { key: 'admin', parameters: chunk },
+  updateChildChunkAsAdmin: {
+    key: 'admin',
+    parameters: chunk,
+    body: { content: 'Grind a little finer when the shot takes less than 25 seconds.' },
+  },
+  listModelProviders: { key: 'admin', parameters: { workspace_id, limit: 1 } },
+  listUsage: { key: 'admin', parameters: { since: '2026-11-01', limit: 2 } },
+  getTraffic: { key: 'admin', after: 10, steady: traffic },
+  signIn: { body: { key: 'admin-…' } },
+  getSession: { isSignedIn: true },
+  importRecords: { key: 'writer', body: said.map((record) => `${JSON.stringify(record)}\n`).join('') },
+  listKeys: { key: 'admin', parameters: { limit: 2 } },
+  createKey: {
+    key: 'admin',
+    body: { kind: 'app', name: 'website', app_id },
+    steady: () => ({ id: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e05', secret: 'app-…' }),
+  },
+  revokeKey: { key: 'admin', parameters: { key_id: exampleKeys.writer } },
+};
+
+/** The last two of 360 intervals; how long a request took is another thing each time. */
+function traffic({ data, ...rest }: { data: { p50: number | null }[] }): object {
+  const times = { p50: 1.01, p90: 2.4, p99: 4.03 };
+  return { ...rest, data: data.slice(-2).map((one) => (one.p50 === null ? one : { ...one, ...times })) };
+}

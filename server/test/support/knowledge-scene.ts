@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import type { Browser, BrowserContextOptions, Dialog, Page } from 'playwright-core';
+import { closeTabs, openBrowser, openTab, signIn } from './browser.ts';
+import { makeWorld, type Service, startService } from './harness.ts';
+
+const world = makeWorld();
+const { keys, chunkPath } = world.one;
+export const { ids } = world.one;
+export const { admin } = world;
+export const segmentAddress = `/console#/knowledge/${ids.dataset}/${ids.document}/${ids.segment}`;
+export const hostile = '<img src=x onerror="document.title=1"> **not bold**';
+
+/** More segments than a page shows, and a dozen chunks to edit, so that each test has its own. */
+const chunkIds = Array.from({ length: 12 }, () => randomUUID());
+const records = [
+  ...world.records,
+  ...Array.from({ length: 23 }, (_, at) => ({
+    record: 'segment',
+    id: randomUUID(),
+    document_id: ids.document,
+    position: at + 2,
+    content: at === 0 ? hostile : `text of segment ${at + 2}`,
+  })),
+  ...chunkIds.map((id, at) => ({
+    record: 'child_chunk',
+    id,
+    segment_id: ids.segment,
+    position: at + 2,
+    content: `The kettle of chunk ${at + 2} boils at ninety degrees.`,
+    created_at: 1000,
+  })),
+];
+/** The path of the chunk at a position; 1 is the one of `makeWorld`. */
+const pathOf = (position: number): string => chunkPath.replace(ids.chunk, chunkIds[position - 2] ?? ids.chunk);
+
+/** A knowledge base, a browser to look at it, and another client that reads and writes it too. */
+export class KnowledgeScene {
+  readonly service: Service;
+  readonly browser: Browser;
+
+  private constructor(service: Service, browser: Browser) {
+    this.service = service;
+    this.browser = browser;
+  }
+
+  static async open(): Promise<KnowledgeScene> {
+    const [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    await service.load(records);
+    return new KnowledgeScene(service, browser);
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await this.service.close();
+  }
+
+  async read(position: number): Promise<{ content: string; word_count: number; type: string }> {
+    return (await this.service.request('GET', pathOf(position), { key: keys.knowledge })).body.data;
+  }
+
+  async editElsewhere(position: number, content: string): Promise<void> {
+    await this.service.request('PATCH', pathOf(position), { key: keys.knowledge, body: { content } });
+  }
+
+  /** The only tab, signed in, at the chunks; `answers` says what to reply where the page asks, one question after the other. */
+  async atChunks(responses: boolean[] = [], options: BrowserContextOptions = {}) {
+    await closeTabs(this.browser);
+    const { page, complaints } = await openTab(this.browser, this.service.base, options);
+    const asked: string[] = [];
+    page.on('dialog', (dialog: Dialog) => {
+      asked.push(dialog.type() === 'confirm' ? dialog.message() : dialog.type());
+      void (responses.shift() ? dialog.accept() : dialog.dismiss());
+    });
+    await signIn(page, admin);
+    await page.goto(segmentAddress);
+    await page.getByRole('heading', { name: 'Chunk 1', exact: true }).waitFor();
+    return { page, complaints, asked };
+  }
+}
+
+export const chunkAt = (page: Page, position: number) =>
+  page.locator('.chunk', { has: page.getByRole('heading', { name: `Chunk ${position}`, exact: true }) });
+
+/** Opens the editor of a chunk. */
+export async function startEdit(page: Page, position: number) {
+  const entry = chunkAt(page, position);
+  await entry.getByRole('button', { name: 'Edit' }).click();
+  const field = entry.getByLabel('Text', { exact: true });
+  await field.waitFor();
+  const button = (name: string) => entry.getByRole('button', { name, exact: true });
+  return { entry, field, button };
+}

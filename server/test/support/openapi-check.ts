@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Compile, type Validator } from 'typebox/compile';
+import type { TestResponse } from './harness.ts';
+
+export const openapiFile = new URL('../../../openapi.json', import.meta.url);
+
+type Schema = { [name: string]: unknown };
+type Described = { headers?: object; content?: Record<string, { schema: Schema }> };
+type Operation = { responses: Record<string, Described> };
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; headers: Record<string, { schema: Schema }> };
+};
+
+const document = JSON.parse(readFileSync(openapiFile, 'utf8')) as Document;
+
+function resolve(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(resolve);
+  if (typeof node !== 'object' || node === null) return node;
+  const { $ref } = node as { $ref?: string };
+  if ($ref !== undefined) return resolve(document.components.schemas[$ref.split('/').pop() ?? '']);
+  return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, resolve(value)]));
+}
+
+const paths = Object.entries(document.paths).map(([path, methods]) => ({
+  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  methods,
+}));
+
+const errorBody = Compile(resolve({ $ref: '#/components/schemas/Error' }) as never);
+const validators = new WeakMap<object, Validator>();
+
+/** Checks values by a schema of the document. */
+export function validatorOf(schema: Schema): Validator {
+  let validator = validators.get(schema);
+  if (validator === undefined) {
+    validator = Compile(resolve(schema) as never) as Validator;
+    validators.set(schema, validator);
+  }
+  return validator;
+}
+
+/** Fails where an answer is not one that the OpenAPI document tells of. */
+export function checkResponse(method: string, url: string, response: TestResponse): void {
+  const { status, headers, body } = response;
+  assert.ok(headers['x-request-id'], 'every answer carries X-Request-Id');
+  if (status >= 400) {
+    if (method !== 'HEAD') assert.ok(errorBody.Check(body), `not the error envelope: ${response.text}`);
+    assert.equal(method === 'HEAD' ? status : body.status, status);
+    assert.equal(
+      status === 401,
+      headers['www-authenticate'] === 'Bearer realm="api"',
+      'WWW-Authenticate goes with 401',
+    );
+    assert.equal(status === 405, headers.allow !== undefined, 'Allow goes with 405');
+    assert.equal(status === 429 || status === 503, headers['retry-after'] !== undefined, 'Retry-After');
+  }
+  const path = url.split('?', 1)[0] ?? '';
+  const operation = paths.find(({ pattern }) => pattern.test(path))?.methods[
+    method === 'HEAD' ? 'get' : method.toLowerCase()
+  ];
+  if (operation === undefined) return;
+  const described = operation.responses[status];
+  // Any path can meet bad percent-encoding, which is refused before there is a route.
+  if (described === undefined) {
+    const isBadRequest = method === 'HEAD' ? status === 400 : body?.code === 'bad_request';
+    return assert.ok(isBadRequest, `${method} ${path}: ${status} is not described`);
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^(?:ratelimit|retry-after)/.test(name)) continue;
+    const known: string | undefined = Object.keys(described.headers ?? {}).find((one) => one.toLowerCase() === name);
+    assert.ok(known, `${method} ${path}: ${status}: ${name} is not described`);
+    const { type } = document.components.headers[known]?.schema ?? {};
+    assert.match(String(value), type === 'integer' ? /^\d+$/ : /^"/, name);
+  }
+  const schema = described.content?.['application/json']?.schema;
+  if (schema === undefined || method === 'HEAD' || status === 304) return;
+  const validator = validatorOf(schema);
+  assert.ok(validator.Check(body), `${method} ${path}: ${status}: ${JSON.stringify(validator.Errors(body)[0])}`);
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { makeTenant, message, type Tenant } from '../../test/support/harness.ts';
+
+export type HostileTenant = Tenant & { messages: string[] };
+
+/**
+ * Two workspaces. The calm one is read, and written to only in ways that must be refused: it must come out as it went in.
+ * The busy one takes whatever is taken.
+ */
+export type HostileWorld = {
+  calm: HostileTenant;
+  busy: HostileTenant;
+  admin: string;
+  /** Keys that open nothing: expired and revoked ones of every kind. */
+  dead: string[];
+  records: object[];
+};
+
+export function makeHostileWorld(): HostileWorld {
+  const calm = makeHostileTenant();
+  const busy = makeHostileTenant();
+  const admin = makeSecret('admin');
+  const { workspace, app } = busy.ids;
+  const dead = [{ expires_at: 1 }, { revoked_at: 1 }].flatMap((end) => [
+    { record: 'api_key', kind: 'app', workspace_id: workspace, app_id: app, name: 'dead', ...end },
+    { record: 'api_key', kind: 'writer', workspace_id: workspace, app_id: app, name: 'dead', ...end },
+    { record: 'api_key', kind: 'knowledge', workspace_id: workspace, name: 'dead', ...end },
+    { record: 'api_key', kind: 'admin', name: 'dead', ...end },
+  ]);
+  const deadKeys = dead.map((key) => ({ ...key, secret: makeSecret(key.kind as 'app') }));
+  return {
+    calm,
+    busy,
+    admin,
+    dead: deadKeys.map(({ secret }) => secret),
+    records: [
+      ...calm.records,
+      ...busy.records,
+      ...deadKeys,
+      { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
+    ],
+  };
+}
+
+function makeHostileTenant(): HostileTenant {
+  const tenant = makeTenant();
+  const { conversation, workspace } = tenant.ids;
+  const messages = Array.from({ length: 60 }, (_, index) => message(conversation, 1000 + (index >> 1)));
+  return {
+    ...tenant,
+    messages: messages.map(({ id }) => id),
+    records: [...tenant.records, ...messages, makeProvider(workspace, `provider/${randomUUID()}`)],
+  };
+}
+
+export function makeProvider(workspace_id: string, provider: string): { record: string; [field: string]: unknown } {
+  const model = {
+    model: 'm',
+    label: { en_US: 'M' },
+    model_type: 'llm',
+    fetch_from: 'predefined-model',
+    model_properties: { mode: 'chat' },
+    status: 'active',
+    deprecated: false,
+    load_balancing_enabled: false,
+    has_invalid_load_balancing_configs: false,
+  };
+  const entry = { provider, label: {}, icon_small: {}, status: 'active', models: [model] };
+  return { record: 'model_provider', workspace_id, ...entry };
+}
