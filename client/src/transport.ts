@@ -36,7 +36,7 @@ export type CallOptions = {
 
 /**
  * Every request of this API may be sent again: GET changes nothing, and a repeated PATCH of the same text leaves what
- * one would have left. docs/decisions has the reasoning for `If-Match`.
+ * one would have left. Decision 0021 gives the reasoning for `If-Match`.
  */
 export type ApiRequest = {
   method: 'GET' | 'PATCH';

@@ -268,7 +268,7 @@ describe('the repository', () => {
   });
 
   it('gives a reason for every dependency, and says how many an installation brings', () => {
-    const page = read(join(repository, 'docs', 'decisions', '2026-11-15-dependencies.md'));
+    const page = read(join(repository, 'docs', 'decisions', '0019-dependencies.md'));
     const paths = ['package.json', 'server/package.json', 'client/package.json'];
     const manifests = paths.map((path) => JSON.parse(read(join(repository, path))));
     const named = manifests.flatMap(({ dependencies, devDependencies }) =>
