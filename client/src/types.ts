@@ -79,7 +79,7 @@ export type App = {
   workspace_name: string;
   /** Name. */
   name: string;
-  /** App mode, for example `chat`. */
+  /** App mode. Messages are listed only for apps with a mode in `x-chat-modes`. */
   mode: string;
 };
 

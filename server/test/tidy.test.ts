@@ -282,6 +282,8 @@ describe('the repository', () => {
       JSON.parse(read(join(repository, 'package-lock.json'))).packages,
     ).filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link);
     assert.match(page, new RegExp(`\\b${locked.length} packages\\b`), `${locked.length} packages are installed`);
+    const counts = matches(/\b\d+ packages\b/, (path) => path.endsWith('.md') && !path.includes('-dependencies.md'));
+    assert.deepEqual(counts, [], 'the number of packages is stated once');
     assert.deepEqual(
       locked.filter(([, { hasInstallScript }]) => hasInstallScript),
       [],

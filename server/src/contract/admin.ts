@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { type KeyKind, keyKinds, keyKindTable, kindsWith } from './key-kinds.ts';
 import { limits } from './limits.ts';
+import { chatModes } from './message.ts';
 import { ModelProvider } from './model.ts';
 import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
 import { Type } from './type.ts';
@@ -54,8 +55,13 @@ export type WorkspaceListed = Static<typeof WorkspaceListed>;
 
 const inWorkspace = { workspace_id: id('Its workspace.'), workspace_name: text('Name of the workspace.') };
 
+const appMode = Type.String({
+  description: 'App mode. Messages are listed only for apps with a mode in `x-chat-modes`.',
+  'x-chat-modes': chatModes,
+});
+
 export const AppListed = shape(
-  { id: id('App ID.'), ...inWorkspace, name: text('Name.'), mode: text('App mode, for example `chat`.') },
+  { id: id('App ID.'), ...inWorkspace, name: text('Name.'), mode: appMode },
   { title: 'App', description: 'An app.' },
 );
 export type AppListed = Static<typeof AppListed>;
