@@ -79,7 +79,7 @@ export type App = {
   workspace_name: string;
   /** Name. */
   name: string;
-  /** App mode, for example `chat`. */
+  /** App mode. Messages are listed only for apps with a mode in `x-chat-modes`. */
   mode: string;
 };
 
@@ -259,15 +259,15 @@ export type HumanInputContent = {
 export type Key = {
   /** Key ID. */
   id: string;
-  /** What the key opens. */
+  /** Kind of key. */
   kind: 'app' | 'knowledge' | 'writer' | 'admin';
   /** Name. */
   name: string;
-  /** Workspace; not of kind admin. */
+  /** Workspace; null for kind admin. */
   workspace_id: string | null;
-  /** App; of kinds app and writer. */
+  /** App; only for kind app or writer. */
   app_id: string | null;
-  /** Restriction of a knowledge key; null: all. */
+  /** Only these datasets; null for all. Only for kind knowledge. */
   dataset_ids: string[] | null;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
@@ -399,6 +399,22 @@ export type ModelProvider = {
   models: Model[];
   /** Workspace identifier. */
   tenant_id: string;
+};
+
+/** A key to create. */
+export type NewKey = {
+  /** Kind of key. `x-key-kinds` gives what each kind allows and which fields it requires and accepts. */
+  kind: 'app' | 'knowledge' | 'writer' | 'admin';
+  /** Name. */
+  name?: string | undefined;
+  /** App; only for kind app or writer. */
+  app_id?: string | null | undefined;
+  /** Workspace; only for kind knowledge. */
+  workspace_id?: string | null | undefined;
+  /** Only these datasets; null for all. Only for kind knowledge. */
+  dataset_ids?: string[] | null | undefined;
+  /** From then on the key is refused. Unix epoch seconds, in the future. */
+  expires_at?: number | null | undefined;
 };
 
 export type RetrieverResource = {

@@ -1,93 +1,139 @@
 import { pageOrders } from './contract/message.ts';
 
-/** The settings of the service, read once from the environment. */
-export type Config = {
-  readonly host: string;
-  readonly port: number;
-  readonly database_url: string;
-  /** Connections to PostgreSQL at most. */
-  readonly database_pool: number;
-  /** Milliseconds after which a statement is given up. */
-  readonly database_timeout: number;
-  /** Seconds to wait at the start for a database that does not answer. */
-  readonly database_wait: number;
-  /** Named prepared statements. */
-  readonly database_prepared: boolean;
-  readonly page_order: (typeof pageOrders)[number];
-  readonly log_level: (typeof logLevels)[number];
-  readonly rate_limit: number;
-  /** Requests in flight at most. */
-  readonly in_flight_max: number;
-  /** Days that entries of the audit are kept. */
-  readonly audit_days: number;
-  readonly write_limit: number;
-  readonly metrics_token: string | undefined;
+/** One setting. In `help`, values and routes are in backticks, as Markdown has them. */
+type Setting<T> = {
+  /** The default, spelled as in the environment; undefined: none. */
+  fallback: string | undefined;
+  /** Completes the error message: `PORT=abc: must be …`. */
+  allowed: string;
+  help: string;
+  /** Undefined for a value that is not allowed. */
+  parse: (text: string) => T | undefined;
+  /** What an error message may repeat of a value that can contain a secret. */
+  withoutSecret?: (text: string) => string;
 };
 
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const integer = (fallback: number, min: number, max: number, help: string): Setting<number> => ({
+  fallback: `${fallback}`,
+  allowed: `a whole number from ${min} to ${max}`,
+  help,
+  parse: (text) => (/^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined),
+});
 
-/** Says which setting is wrong, with which value, and what is allowed. */
+const choice = <const T extends string>(fallback: NoInfer<T>, values: readonly T[], help: string): Setting<T> => ({
+  fallback,
+  allowed: `one of ${values.join(', ')}`,
+  help: `${help}: ${listed(values)}`,
+  parse: (text) => values.find((value) => value === text),
+});
+
+const onOff = (fallback: 'on' | 'off', help: string): Setting<boolean> => ({
+  fallback,
+  allowed: 'on or off',
+  help,
+  parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
+});
+
+/**
+ * Every setting, by its name in lower case. The configuration, `backscroll --help`, the table in README.md and
+ * .env.example follow from these rows: `npm run settings` writes the two files, and a test compares them.
+ */
+export const settings = {
+  host: {
+    fallback: '127.0.0.1',
+    allowed: 'an address or host name',
+    help: 'address to listen on',
+    parse: (text) => (/^[\w.:%-]+$/.test(text) ? text : undefined),
+  } satisfies Setting<string>,
+  port: integer(5001, 0, 65_535, 'port to listen on; 0 for any free port'),
+  database_url: {
+    fallback: 'sqlite:data/backscroll.db',
+    allowed: 'sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+    help: 'the database: `sqlite:PATH` (embedded) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`',
+    parse: (text) => (isDatabaseUrl(text) ? text : undefined),
+    withoutSecret: withoutPassword,
+  } satisfies Setting<string>,
+  database_pool: integer(10, 1, 1_000, 'PostgreSQL: maximum number of connections per instance'),
+  database_timeout: integer(
+    5_000,
+    100,
+    600_000,
+    'PostgreSQL: milliseconds until a statement, or waiting for a connection, is cancelled',
+  ),
+  database_wait: integer(30, 0, 3_600, 'PostgreSQL: seconds to wait at the start until the server accepts connections'),
+  database_prepared: onOff(
+    'on',
+    'PostgreSQL: named prepared statements, `on` or `off`; use `off` behind pgbouncer in transaction mode',
+  ),
+  page_order: choice('newest_first', pageOrders, 'order of messages in a page when the request gives none'),
+  log_level: choice('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'log level'),
+  rate_limit: integer(0, 0, 1_000_000, 'requests per second for one key; 0 for no limit'),
+  write_limit: integer(0, 0, 1_000_000, 'writes (PATCH, POST) per second for one key; 0 for no separate limit'),
+  in_flight_max: integer(
+    500,
+    1,
+    1_000_000,
+    'maximum number of requests in flight; more are rejected with 503 and `Retry-After`',
+  ),
+  audit_days: integer(365, 1, 36_500, 'days until entries of the audit log are deleted'),
+  metrics_token: {
+    fallback: undefined,
+    allowed: 'visible ASCII without spaces',
+    help: 'a bearer token that allows `/metrics` and nothing else; without it only an admin key does',
+    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
+    withoutSecret: () => '…',
+  } satisfies Setting<string | undefined>,
+};
+
+type Settings = typeof settings;
+
+/** The settings of the service, read once from the environment. */
+export type Config = {
+  readonly [K in keyof Settings]: Settings[K] extends { fallback: undefined }
+    ? ReturnType<Settings[K]['parse']>
+    : NonNullable<ReturnType<Settings[K]['parse']>>;
+};
+
+/** The message names the setting, its value and what is allowed. */
 export class BadSetting extends Error {}
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-export function readConfig(environment: Environment): Config {
-  const setting = <T>(name: string, fallback: T, allowed: string, parse: (value: string) => T | undefined): T => {
-    const value = environment[name];
-    if (value === undefined || value === '') return fallback;
-    const parsed = parse(value);
-    if (parsed === undefined) throw new BadSetting(`${name}=${shown(name, value)}: ${allowed}`);
-    return parsed;
-  };
-  const integer = (name: string, fallback: number, min: number, max: number) =>
-    setting(name, fallback, `must be a whole number from ${min} to ${max}`, (value) =>
-      /^\d{1,10}$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
-    );
-  const choice = <const T extends string>(name: string, fallback: T, values: readonly T[]) =>
-    setting(name, fallback, `must be one of ${values.join(', ')}`, (value) => values.find((one) => one === value));
-
-  return Object.freeze({
-    host: setting('HOST', '127.0.0.1', 'must be an address or host name', (value) =>
-      /^[\w.:%-]+$/.test(value) ? value : undefined,
-    ),
-    port: integer('PORT', 5001, 0, 65_535),
-    database_url: setting(
-      'DATABASE_URL',
-      'sqlite:data/backscroll.db',
-      'must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
-      (value) => (isDatabaseUrl(value) ? value : undefined),
-    ),
-    database_pool: integer('DATABASE_POOL', 10, 1, 1_000),
-    database_timeout: integer('DATABASE_TIMEOUT', 5_000, 100, 600_000),
-    database_wait: integer('DATABASE_WAIT', 30, 0, 3_600),
-    database_prepared: choice('DATABASE_PREPARED', 'on', ['on', 'off']) === 'on',
-    page_order: choice('PAGE_ORDER', 'newest_first', pageOrders),
-    log_level: choice('LOG_LEVEL', 'info', logLevels),
-    rate_limit: integer('RATE_LIMIT', 0, 0, 1_000_000),
-    in_flight_max: integer('IN_FLIGHT_MAX', 500, 1, 1_000_000),
-    audit_days: integer('AUDIT_DAYS', 365, 1, 36_500),
-    write_limit: integer('WRITE_LIMIT', 0, 0, 1_000_000),
-    metrics_token: setting<string | undefined>(
-      'METRICS_TOKEN',
-      undefined,
-      'must be visible ASCII without spaces',
-      (value) => (/^[\x21-\x7e]+$/.test(value) ? value : undefined),
-    ),
+/** An empty value counts as none. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const values = Object.entries<Setting<unknown>>(settings).map(([key, setting]) => {
+    const name = key.toUpperCase();
+    const text = environment[name] || setting.fallback;
+    const value = text === undefined ? undefined : setting.parse(text);
+    if (text !== undefined && value === undefined) {
+      throw new BadSetting(`${name}=${setting.withoutSecret?.(text) ?? text}: must be ${setting.allowed}`);
+    }
+    return [key, value];
   });
+  return Object.freeze(Object.fromEntries(values));
 }
 
-function isDatabaseUrl(value: string): boolean {
-  if (value.startsWith('sqlite:')) return !/^sqlite:(\/\/)?(:memory:)?$/.test(value);
-  return /^postgres(ql)?:\/\//.test(value) && URL.canParse(value);
+/** The settings as `backscroll --help` shows them. */
+export function settingsHelp(): string {
+  const rows = Object.entries<Setting<unknown>>(settings);
+  const width = Math.max(...rows.map(([key]) => key.length));
+  return rows
+    .map(([key, { fallback, help }]) => {
+      return `  ${key.toUpperCase().padEnd(width)}  ${help.replaceAll('`', '')} (default: ${fallback ?? 'none'})`;
+    })
+    .join('\n');
 }
 
-/** Of a value that may hold a secret only its beginning is repeated. */
-function shown(name: string, value: string): string {
-  if (name === 'METRICS_TOKEN') return '…';
-  return name === 'DATABASE_URL' ? withoutPassword(value) : value;
+function isDatabaseUrl(text: string): boolean {
+  if (text.startsWith('sqlite:')) return !/^sqlite:(\/\/)?(:memory:)?$/.test(text);
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
 }
 
-function withoutPassword(value: string): string {
-  const { protocol, host, pathname } = URL.canParse(value) ? new URL(value) : { protocol: '', host: '', pathname: '' };
-  return host === '' ? value.replace(/:.*/s, ':…') : `${protocol}//${host}${pathname}`;
+function withoutPassword(text: string): string {
+  const { protocol, host, pathname } = URL.canParse(text) ? new URL(text) : { protocol: '', host: '', pathname: '' };
+  return host === '' ? text.replace(/:.*/s, ':…') : `${protocol}//${host}${pathname}`;
+}
+
+/** `a`, `b` or `c` */
+function listed(values: readonly string[]): string {
+  const quoted = values.map((value) => `\`${value}\``);
+  return `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
 }

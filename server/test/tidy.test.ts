@@ -282,42 +282,10 @@ describe('the repository', () => {
       JSON.parse(read(join(repository, 'package-lock.json'))).packages,
     ).filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link);
     assert.match(page, new RegExp(`\\b${locked.length} packages\\b`), `${locked.length} packages are installed`);
+    const counts = matches(/\b\d+ packages\b/, (path) => path.endsWith('.md') && !path.includes('-dependencies.md'));
+    assert.deepEqual(counts, [], 'the number of packages is stated once');
     assert.deepEqual(
       locked.filter(([, { hasInstallScript }]) => hasInstallScript),
-      [],
-    );
-  });
-});
-
-describe('every setting', () => {
-  const names = [...new Set(read(join(source, 'config.ts')).match(/(?<=')[A-Z][A-Z\d]*(?:_[A-Z\d]+)*(?=')/g))];
-  const page = (name: string) => (existsSync(join(repository, name)) ? read(join(repository, name)) : '');
-
-  it('is found', () => {
-    const ofTheContract = ['HOST', 'PORT', 'DATABASE_URL', 'PAGE_ORDER', 'LOG_LEVEL', 'RATE_LIMIT', 'METRICS_TOKEN'];
-    assert.deepEqual(
-      ofTheContract.filter((name) => !names.includes(name)),
-      [],
-    );
-  });
-
-  it('stands in the table of README.md', () => {
-    const rows = page('README.md')
-      .split('\n')
-      .filter((line) => line.startsWith('|'));
-    const missing = names.filter((name) => !rows.some((row) => row.split('|')[1]?.includes(`\`${name}\``)));
-    assert.deepEqual(missing, []);
-  });
-
-  it('stands in .env.example, and nothing else does', () => {
-    const given = [...page('.env.example').matchAll(/^#?\s*([A-Z][A-Z_\d]*)=/gm)].map(([, name]) => name);
-    assert.deepEqual([...new Set(given)].sort(), names.toSorted());
-  });
-
-  it('stands in --help', () => {
-    const help = read(join(source, 'cli', 'main.ts'));
-    assert.deepEqual(
-      names.filter((name) => !help.includes(`\n  ${name} `)),
       [],
     );
   });

@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts';
-import type { ListedKey } from '../contract/admin.ts';
+import type { ListedKey, NewKey } from '../contract/admin.ts';
+import { findReachProblem, type KeyKind, keyKinds, keyKindTable } from '../contract/key-kinds.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
-import { type KeyKind, keyKinds } from '../contract/record.ts';
-import { createKey, type KeyWanted } from '../domain/create-key.ts';
+import { createKey } from '../domain/create-key.ts';
 import {
   type Command,
   epochSeconds,
@@ -17,24 +17,23 @@ import {
   withStore,
 } from './command.ts';
 
+const options = { workspace_id: '--workspace', app_id: '--app', dataset_ids: '--dataset' } as const;
+
 export const keysCommand: Command = {
   help: `Usage: backscroll keys create --kind KIND [--app ID] [--workspace ID] [--dataset ID...] [OPTIONS]
        backscroll keys list [--json]
        backscroll keys revoke ID
 
 Kinds of key:
-  app        --app ID                            reads the messages of one app, lists models
-  knowledge  --workspace ID [--dataset ID...]    edits child chunks of a workspace, or of some datasets; lists models
-  writer     --app ID                            writes conversations and messages of one app
-  admin                                          records, keys, metrics: the whole installation
+${keyKinds.map(describeKind).join('\n')}
 
 Options of create:
-  --name NAME      a name to know it by
-  --expires TIME   how long it lives: a number and s, m, h, d or w, such as 90d
+  --name NAME      a name for the key
+  --expires TIME   lifetime: a number and s, m, h, d or w, such as 90d (default: no expiry)
   --json           print one JSON object with id and secret
 
-The secret is shown once, when the key is made; only its digest is kept.
-When a key was last used is noted every ${limits.keyUseMillis / 1000} seconds.
+The secret is shown once, when the key is created; only its digest is stored.
+The time of last use is stored every ${limits.keyUseMillis / 1000} seconds.
 A revocation takes effect at once in a running service, on PostgreSQL within 5 seconds.`,
 
   run: async ([action, ...argv], config) => {
@@ -53,6 +52,14 @@ A revocation takes effect at once in a running service, on PostgreSQL within 5 s
   },
 };
 
+/** `knowledge  --workspace ID [--dataset ID...]` and, on the next line, what such a key allows. */
+function describeKind(kind: KeyKind): string {
+  const { requires, accepts, allows } = keyKindTable[kind];
+  const required = requires.map((field) => ` ${options[field]} ID`).join('');
+  const accepted = accepts.map((field) => ` [${options[field]} ID...]`).join('');
+  return `  --kind ${kind}${required}${accepted}\n      ${allows}`;
+}
+
 async function create(argv: string[], config: Config): Promise<number> {
   const { values, positionals } = parse(
     argv,
@@ -68,48 +75,38 @@ async function create(argv: string[], config: Config): Promise<number> {
     { max: Number.POSITIVE_INFINITY },
   );
   const now = epochSeconds();
-  const given = values as Given;
-  // `--dataset A B` names two, as `--dataset A --dataset B` does.
+  const given = values as CreateOptions;
+  // `--dataset A B` names two datasets, as `--dataset A --dataset B` does.
   if (positionals.length > 0 && !given.dataset) throw new Usage(`unexpected argument '${positionals[0]}'`);
   if (given.dataset) given.dataset.push(...positionals);
-  const wanted = wantedOf(given, now);
-  const { id, secret } = await withStore(config, wanted.kind === 'admin' ? 'create' : 'existing', (store) =>
-    createKey(store, wanted, null, now),
+  const key = newKeyOf(given, now);
+  const { id, secret } = await withStore(config, key.kind === 'admin' ? 'create' : 'existing', (store) =>
+    createKey(store, key, null, now),
   );
   if (values.json) print(JSON.stringify({ id, secret }));
-  else print(`id      ${id}\nkind    ${wanted.kind}\nsecret  ${secret}\n\nKeep the secret now: it is not shown again.`);
+  else print(`id      ${id}\nkind    ${key.kind}\nsecret  ${secret}\n\nStore the secret now: it is not shown again.`);
   return 0;
 }
 
-type Given = { kind?: string; app?: string; workspace?: string; dataset?: string[]; name?: string; expires?: string };
-
-/** Which options go with which kind. */
-const optionsOf: Record<KeyKind, { needs: (keyof Given)[]; takes: (keyof Given)[] }> = {
-  app: { needs: ['app'], takes: [] },
-  writer: { needs: ['app'], takes: [] },
-  knowledge: { needs: ['workspace'], takes: ['dataset'] },
-  admin: { needs: [], takes: [] },
+type CreateOptions = {
+  kind?: string;
+  app?: string;
+  workspace?: string;
+  dataset?: string[];
+  name?: string;
+  expires?: string;
 };
 
-function wantedOf(given: Given, now: number): KeyWanted {
+function newKeyOf(given: CreateOptions, now: number): NewKey {
   const kind = keyKinds.find((one) => one === given.kind);
   if (kind === undefined) throw new Usage(`--kind must be one of ${keyKinds.join(', ')}`);
-  const { needs, takes } = optionsOf[kind];
-  for (const option of ['app', 'workspace', 'dataset'] as const) {
-    if (needs.includes(option) && !given[option]) throw new Usage(`--kind ${kind} needs --${option}`);
-    if (given[option] !== undefined && !needs.includes(option) && !takes.includes(option)) {
-      throw new Usage(`--${option} does not go with --kind ${kind}`);
-    }
-  }
-  const common = {
-    name: given.name ?? '',
-    expires_at: given.expires === undefined ? null : now + secondsOf('--expires', given.expires),
-  };
-  if (kind === 'admin') return { ...common, kind };
-  if (kind === 'knowledge') {
-    return { ...common, kind, workspace_id: given.workspace ?? '', dataset_ids: given.dataset ?? null };
-  }
-  return { ...common, kind, app_id: given.app ?? '' };
+  const { app = null, workspace = null, dataset = null, name = '' } = given;
+  const reach = { workspace_id: workspace, app_id: app, dataset_ids: dataset };
+  const found = findReachProblem(kind, reach);
+  if (found?.problem === 'missing') throw new Usage(`--kind ${kind} needs ${options[found.field]}`);
+  if (found !== undefined) throw new Usage(`${options[found.field]} does not go with --kind ${kind}`);
+  const expires_at = given.expires === undefined ? null : now + secondsOf('--expires', given.expires);
+  return { kind, name, expires_at, ...reach };
 }
 
 async function list(argv: string[], config: Config): Promise<number> {
@@ -131,17 +128,17 @@ const rowOf = (key: ListedKey): string[] => [
   timeOf(key.last_used_at),
 ];
 
-function reachOf({ kind, app_id, workspace_id, dataset_ids }: ListedKey): string {
-  if (kind === 'admin') return 'everything';
-  if (kind !== 'knowledge') return `app ${app_id}`;
-  return dataset_ids === null ? `workspace ${workspace_id}` : `datasets ${dataset_ids.join(' ')}`;
+function reachOf({ app_id, workspace_id, dataset_ids }: ListedKey): string {
+  if (dataset_ids !== null) return `datasets ${dataset_ids.join(' ')}`;
+  if (app_id !== null) return `app ${app_id}`;
+  return workspace_id === null ? 'everything' : `workspace ${workspace_id}`;
 }
 
 async function revoke(argv: string[], config: Config): Promise<number> {
   const [id] = parse(argv, {}, { max: 1 }).positionals;
   if (id === undefined) throw new Usage('keys revoke needs the ID of a key, as shown by keys list');
-  const known = await withStore(config, 'existing', (store) => store.revokeKey(canonicalId(id), null, epochSeconds()));
-  if (!known) throw new Error(`there is no key ${id}`);
+  const exists = await withStore(config, 'existing', (store) => store.revokeKey(canonicalId(id), null, epochSeconds()));
+  if (!exists) throw new Error(`there is no key ${id}`);
   print(`revoked ${id}`);
   return 0;
 }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { BadSetting, readConfig } from '../config.ts';
+import { BadSetting, readConfig, settingsHelp } from '../config.ts';
 import { type Command, print, Usage, visible } from './command.ts';
 
 /** Loaded when called: a short command does not pay for the whole service. */
@@ -33,20 +33,7 @@ Options:
   --version  show the version
 
 Settings come from the environment, or from a file .env in the working directory:
-  HOST               where to listen (127.0.0.1)
-  PORT               port to listen on (5001)
-  DATABASE_URL       sqlite:PATH or postgres://... (sqlite:data/backscroll.db)
-  DATABASE_POOL      connections to PostgreSQL at most (10)
-  DATABASE_TIMEOUT   milliseconds after which a statement is given up (5000)
-  DATABASE_WAIT      seconds to wait at the start for PostgreSQL to answer (30)
-  DATABASE_PREPARED  on or off: named prepared statements; off behind pgbouncer (on)
-  PAGE_ORDER         newest_first or oldest_first (newest_first)
-  LOG_LEVEL          fatal, error, warn, info, debug, trace or silent (info)
-  RATE_LIMIT         requests a second for one key, 0 for no limit (0)
-  IN_FLIGHT_MAX      requests in flight at most; more are refused with 503 (500)
-  AUDIT_DAYS         days that entries of the audit are kept (365)
-  WRITE_LIMIT        writes among them, 0 for no limit of their own (0)
-  METRICS_TOKEN      a token that opens /metrics (none)`;
+${settingsHelp()}`;
 
 /** Runs one command and returns the exit code: 0 done, 1 failed, 2 wrongly called. */
 export async function main(argv: string[]): Promise<number> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type KeyKind, keyKinds } from '../contract/record.ts';
+import { type KeyKind, keyKinds, storedReachFields } from '../contract/key-kinds.ts';
 import { commandLine } from '../domain/check-references.ts';
 import { importRecords } from '../domain/import-records.ts';
 import { makeSecret } from '../domain/secret.ts';
@@ -17,6 +17,8 @@ const ids = {
     '/segments/53d0cc2f-b5e4-4d62-93e3-09a263bd539b/child_chunks/7f25d0b8-1c2b-46cc-bbaf-08268ca9c5c0',
 };
 
+const starterReach = { workspace_id: ids.workspace, app_id: ids.app, dataset_ids: null };
+
 export type Secrets = Record<KeyKind, string>;
 
 /** Loads the starter records and a key of each kind into an empty store, all in one import. */
@@ -26,8 +28,7 @@ export async function loadStarter(store: Store): Promise<Secrets> {
     record: 'api_key',
     id: randomUUID(),
     kind,
-    workspace_id: kind === 'admin' ? null : ids.workspace,
-    app_id: kind === 'app' || kind === 'writer' ? ids.app : null,
+    ...Object.fromEntries(storedReachFields(kind).map((field) => [field, starterReach[field]])),
     name: `starter ${kind}`,
     secret: secrets[kind],
   }));

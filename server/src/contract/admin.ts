@@ -1,8 +1,9 @@
 import type { Static, TSchema } from 'typebox';
+import { type KeyKind, keyKinds, keyKindTable, kindsWith } from './key-kinds.ts';
 import { limits } from './limits.ts';
+import { chatModes } from './message.ts';
 import { ModelProvider } from './model.ts';
 import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
-import { keyKinds } from './record.ts';
 import { Type } from './type.ts';
 
 export const rowsUpTo = (maximum: number) =>
@@ -54,8 +55,13 @@ export type WorkspaceListed = Static<typeof WorkspaceListed>;
 
 const inWorkspace = { workspace_id: id('Its workspace.'), workspace_name: text('Name of the workspace.') };
 
+const appMode = Type.String({
+  description: 'App mode. Messages are listed only for apps with a mode in `x-chat-modes`.',
+  'x-chat-modes': chatModes,
+});
+
 export const AppListed = shape(
-  { id: id('App ID.'), ...inWorkspace, name: text('Name.'), mode: text('App mode, for example `chat`.') },
+  { id: id('App ID.'), ...inWorkspace, name: text('Name.'), mode: appMode },
   { title: 'App', description: 'An app.' },
 );
 export type AppListed = Static<typeof AppListed>;
@@ -103,16 +109,18 @@ export const RevisionListed = shape(
 export type RevisionListed = Static<typeof RevisionListed>;
 
 const reach = {
-  workspace_id: nullable(id('Workspace; not of kind admin.')),
-  app_id: nullable(id('App; of kinds app and writer.')),
-  dataset_ids: nullable(list(uuid('Knowledge base ID.'), 'Restriction of a knowledge key; null: all.')),
+  workspace_id: nullable(id('Workspace; null for kind admin.')),
+  app_id: nullable(id(`App; only for kind ${kindsWith('app_id')}.`)),
+  dataset_ids: nullable(
+    list(uuid('Knowledge base ID.'), `Only these datasets; null for all. Only for kind ${kindsWith('dataset_ids')}.`),
+  ),
 };
 
 /** Everything but what could open something. */
 export const ListedKey = shape(
   {
     id: id('Key ID.'),
-    kind: choice(keyKinds, 'What the key opens.'),
+    kind: choice(keyKinds, 'Kind of key.'),
     name: text('Name.'),
     ...reach,
     created_at: epochSeconds('Creation time.'),
@@ -124,31 +132,39 @@ export const ListedKey = shape(
 );
 export type ListedKey = Static<typeof ListedKey>;
 
-/** Which of them go with which kind is the domain's to say. */
-export const NewKey = Type.Object({
-  kind: choice(keyKinds, 'What the key is to open.'),
-  name: Type.Optional(Type.String({ maxLength: limits.idUnitsMax, description: 'A name to know it by.' })),
-  app_id: Type.Optional(nullable(text('App; for kinds app and writer.'))),
-  workspace_id: Type.Optional(nullable(text('Workspace; for kind knowledge.'))),
-  dataset_ids: Type.Optional(
-    nullable(
-      Type.Array(Type.String(), {
-        minItems: 1,
-        maxItems: limits.keyDatasetsMax,
-        description: 'Restriction of a knowledge key to some of its knowledge bases; null: all.',
-      }),
+export const NewKey = Type.Object(
+  {
+    kind: Type.Unsafe<KeyKind>({
+      ...choice(
+        keyKinds,
+        'Kind of key. `x-key-kinds` gives what each kind allows and which fields it requires and accepts.',
+      ),
+      'x-key-kinds': keyKindTable,
+    }),
+    name: Type.Optional(Type.String({ maxLength: limits.idUnitsMax, description: 'Name.' })),
+    app_id: Type.Optional(nullable(text(`App; only for kind ${kindsWith('app_id')}.`))),
+    workspace_id: Type.Optional(nullable(text(`Workspace; only for kind ${kindsWith('workspace_id')}.`))),
+    dataset_ids: Type.Optional(
+      nullable(
+        Type.Array(Type.String(), {
+          minItems: 1,
+          maxItems: limits.keyDatasetsMax,
+          description: `Only these datasets; null for all. Only for kind ${kindsWith('dataset_ids')}.`,
+        }),
+      ),
     ),
-  ),
-  expires_at: Type.Optional(
-    nullable(
-      Type.Integer({
-        format: 'int64',
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: 'From then on the key is refused. Unix epoch seconds, in the future.',
-      }),
+    expires_at: Type.Optional(
+      nullable(
+        Type.Integer({
+          format: 'int64',
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'From then on the key is refused. Unix epoch seconds, in the future.',
+        }),
+      ),
     ),
-  ),
-});
+  },
+  { title: 'NewKey', description: 'A key to create.' },
+);
 export type NewKey = Static<typeof NewKey>;
 
 export const KeyMade = shape(

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { epochSeconds, integer, shape, text } from './primitives.ts';
+import { epochSeconds, integer, notBlank, shape, text } from './primitives.ts';
 import { Type } from './type.ts';
 
 export const ChildChunk = shape(
@@ -30,11 +30,12 @@ export const ChildChunkPath = Type.Object({
 
 export type ChildChunkPath = Static<typeof ChildChunkPath>;
 
-/** Blankness and well-formedness are not JSON Schema's to say; the domain checks them. */
+/** The domain checks in addition that the text is well-formed, which JSON Schema cannot express. */
 export const ChildChunkEdit = Type.Object({
   content: Type.String({
     minLength: 1,
     maxLength: limits.childChunkUnitsMax,
+    pattern: notBlank.source,
     description: 'The child chunk text: not blank, well-formed Unicode without NUL.',
   }),
 });

@@ -1,4 +1,5 @@
 import { limits } from './limits.ts';
+import { notBlank } from './primitives.ts';
 
 /** What a compiled schema says about a value that does not fit. */
 export type SchemaProblem = {
@@ -38,6 +39,8 @@ export function describeProblem(problems: readonly SchemaProblem[], whole = 'the
       return `${named} must be a ${params.format === 'uuid' ? 'UUID' : params.format}`;
     case 'type':
       return `${named} must be ${[params.type].flat().map(withArticle).join(' or ')}`;
+    case 'pattern':
+      return params.pattern === notBlank.source ? `${named} must not be blank` : `${named} ${message}`;
     case 'minLength':
       return `${named} must not be empty`;
     default:

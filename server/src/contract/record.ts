@@ -1,13 +1,13 @@
 import type { TProperties, TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
+import { type KeyKind, keyKinds, kindsWith } from './key-kinds.ts';
 import { limits } from './limits.ts';
 import { Message } from './message.ts';
 import { ModelProvider } from './model.ts';
 import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
 import { Type } from './type.ts';
 
-export const keyKinds = ['app', 'knowledge', 'writer', 'admin'] as const;
-export type KeyKind = (typeof keyKinds)[number];
+export { type KeyKind, keyKinds };
 
 type Node = TSchema & {
   type?: string | string[];
@@ -71,10 +71,12 @@ export const records = {
   }),
   api_key: record('api_key', {
     id: withDefault(id('Key ID; a new one where left out.'), null),
-    kind: choice(keyKinds, 'What the key opens.'),
-    workspace_id: nullable(id('Workspace; not for kind admin.')),
-    app_id: nullable(id('App; for kinds app and writer.')),
-    dataset_ids: nullable(list(uuid('Knowledge base ID.'), 'Restriction of a knowledge key; null: all.')),
+    kind: choice(keyKinds, 'Kind of key.'),
+    workspace_id: nullable(id('Workspace; null for kind admin.')),
+    app_id: nullable(id(`App; only for kind ${kindsWith('app_id')}.`)),
+    dataset_ids: nullable(
+      list(uuid('Knowledge base ID.'), `Only these datasets; null for all. Only for kind ${kindsWith('dataset_ids')}.`),
+    ),
     name: text('Name.'),
     secret: withDefault(text('The secret: taken in, never given out.'), null),
     digest: withDefault(

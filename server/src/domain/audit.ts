@@ -15,8 +15,8 @@ export type AuditEntry = {
   ids: readonly string[];
 };
 
-/** Who takes records in, and when, in seconds. */
-export type Author = { key_id: string | null; action: 'import' | 'create'; now: number };
+/** Who imports records, and when, in seconds. */
+export type Author = { key_id: string | null; now: number };
 
 /** Entries from the newest backwards: those older than the entry `before`, not older than `since` in seconds. */
 export type AuditQuery = {

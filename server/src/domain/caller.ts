@@ -1,11 +1,13 @@
-import type { KeyKind } from '../contract/record.ts';
-
-/** Who asks, complete in each case. */
-export type Caller =
-  | { kind: 'app'; key_id: string; workspace_id: string; app: App }
-  | { kind: 'writer'; key_id: string; workspace_id: string; app: App }
-  | { kind: 'knowledge'; key_id: string; workspace_id: string; dataset_ids: readonly string[] | null }
-  | { kind: 'admin'; key_id: string };
+import type { KeyKind, keyKindTable } from '../contract/key-kinds.ts';
 
 export type App = { id: string; mode: string };
-export type CallerOf<K extends KeyKind> = Extract<Caller, { kind: K }>;
+
+/** An authenticated caller: a key of some kind, with what that kind is limited to. */
+export type Caller = { [K in KeyKind]: CallerOf<K> }[KeyKind];
+export type CallerOf<K extends KeyKind> = { kind: K; key_id: string } & ReachOf<(typeof keyKindTable)[K]['requires']>;
+
+type ReachOf<Required> = Required extends readonly []
+  ? unknown
+  : Required extends readonly ['app_id']
+    ? { workspace_id: string; app: App }
+    : { workspace_id: string; dataset_ids: readonly string[] | null };

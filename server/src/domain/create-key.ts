@@ -1,79 +1,60 @@
 import { randomUUID } from 'node:crypto';
+import type { NewKey } from '../contract/admin.ts';
+import { describeReachProblem, findReachProblem, type Reach } from '../contract/key-kinds.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { invalidParam } from './errors.ts';
-import type { Prepared } from './prepared-record.ts';
 import { digestOf, makeSecret } from './secret.ts';
-import type { Intake, Referable, ReferenceTarget, Store } from './store.ts';
+import type { Referable, ReferenceTarget, Store } from './store.ts';
 
-/** What a new key is to open. */
-export type KeyWanted = { name: string; expires_at: number | null } & (
-  | { kind: 'app' | 'writer'; app_id: string }
-  | { kind: 'knowledge'; workspace_id: string; dataset_ids: readonly string[] | null }
-  | { kind: 'admin' }
-);
-
-/** Makes a key; `by`: a key, or null for the command line. The secret is in this answer and nowhere else, ever. */
+/** `createdBy`: a key, or null for the command line. The secret is returned here and is stored nowhere. */
 export async function createKey(
   store: Store,
-  wanted: KeyWanted,
-  by: string | null,
+  given: NewKey,
+  createdBy: string | null,
   now: number,
 ): Promise<{ id: string; secret: string }> {
-  const intake = await store.openIntake();
-  try {
-    const id = randomUUID();
-    const secret = makeSecret(wanted.kind);
-    const { name, expires_at, kind } = wanted;
-    const reach = await findReach(intake, wanted);
-    const key: Prepared<'api_key'> = {
-      record: 'api_key',
-      line: { number: 1 },
-      ...{
-        id,
-        is_unnamed: false,
-        kind,
-        ...reach,
-        name,
-        digest: digestOf(secret),
-        created_at: now,
-        expires_at,
-        revoked_at: null,
-      },
-    };
-    await intake.add({ records: [key], texts: new Uint8Array() });
-    await intake.apply({ key_id: by, action: 'create', now });
-    return { id, secret };
-  } finally {
-    await intake.discard();
-  }
+  const { kind, name, expires_at, ...reach } = validateNewKey(given, now);
+  const id = randomUUID();
+  const secret = makeSecret(kind);
+  const digest = digestOf(secret);
+  const key = { id, kind, ...(await resolveReach(store, reach)), name, digest, created_at: now, expires_at };
+  await store.createKey(key, createdBy);
+  return { id, secret };
 }
 
-async function findReach(intake: Intake, wanted: KeyWanted) {
-  // All of them at once: a question each would take every connection that the database has.
-  const findAll = async (kind: Referable, given: readonly string[]) => {
+/** Throws where a field does not fit the others. */
+function validateNewKey(given: NewKey, now: number): Required<NewKey> {
+  const { kind, name = '', app_id = null, workspace_id = null, dataset_ids = null, expires_at = null } = given;
+  if (!name.isWellFormed()) throw invalidParam('name must be well-formed Unicode');
+  if (name.includes('\0')) throw invalidParam('name must not contain NUL');
+  if (expires_at !== null && expires_at <= now) throw invalidParam('expires_at must be in the future');
+  const problem = findReachProblem(kind, { workspace_id, app_id, dataset_ids });
+  if (problem !== undefined) throw invalidParam(describeReachProblem(kind, problem));
+  return { kind, name, app_id, workspace_id, dataset_ids, expires_at };
+}
+
+/** What the ids refer to; throws where something does not exist, or not in the key's workspace. */
+async function resolveReach(store: Store, { workspace_id, app_id, dataset_ids }: Reach): Promise<Reach> {
+  const requireAll = async (kind: Referable, given: readonly string[]): Promise<ReferenceTarget[]> => {
     const ids = [...new Set(given.map(canonicalId))];
-    const known = await intake.lookup(kind, ids);
+    const stored = await store.lookup(kind, ids);
     return ids.map((id) => {
-      const found = known.get(id);
-      if (found === undefined) throw invalidParam(`${kind} ${id} does not exist`);
-      return found;
+      const target = stored.get(id);
+      if (target === undefined) throw invalidParam(`${kind} ${id} does not exist`);
+      return target;
     });
   };
-  const find = async (kind: Referable, given: string) => (await findAll(kind, [given]))[0] as ReferenceTarget;
-  switch (wanted.kind) {
-    case 'admin':
-      return { workspace_id: null, app_id: null, dataset_ids: null };
-    case 'knowledge': {
-      const workspace = await find('workspace', wanted.workspace_id);
-      if (wanted.dataset_ids === null) return { workspace_id: workspace.id, app_id: null, dataset_ids: null };
-      const datasets = await findAll('dataset', wanted.dataset_ids);
-      const foreign = datasets.find(({ parent }) => parent !== workspace.id);
-      if (foreign !== undefined) throw invalidParam(`dataset ${foreign.id} does not exist in that workspace`);
-      return { workspace_id: workspace.id, app_id: null, dataset_ids: datasets.map(({ id }) => id) };
-    }
-    default: {
-      const app = await find('app', wanted.app_id);
-      return { workspace_id: app.parent, app_id: app.id, dataset_ids: null };
-    }
-  }
+  const [workspace] = workspace_id === null ? [] : await requireAll('workspace', [workspace_id]);
+  const [app] = app_id === null ? [] : await requireAll('app', [app_id]);
+  const datasets = dataset_ids === null ? null : await requireAll('dataset', dataset_ids);
+  if (workspace === undefined) return { workspace_id: app?.parent ?? null, app_id: app?.id ?? null, dataset_ids: null };
+  const requireParent = (kind: Referable, target: ReferenceTarget) => {
+    if (target.parent === workspace.id) return target.id;
+    throw invalidParam(`${kind} ${target.id} does not exist in that workspace`);
+  };
+  return {
+    workspace_id: workspace.id,
+    app_id: app === undefined ? null : requireParent('app', app),
+    dataset_ids: datasets?.map((dataset) => requireParent('dataset', dataset)) ?? null,
+  };
 }

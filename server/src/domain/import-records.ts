@@ -25,7 +25,7 @@ export async function importRecords(
         progress?.('checked', count);
       }
     }
-    await intake.apply({ key_id: importer.key_id, action: 'import', now }, progress);
+    await intake.apply({ key_id: importer.key_id, now }, progress);
     return count;
   } finally {
     await intake.discard();

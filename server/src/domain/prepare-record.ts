@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { describeReachProblem, findReachProblem, keyKindTable, storedReachFields } from '../contract/key-kinds.ts';
 import { modelTypes } from '../contract/model.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { describeProblem, findBadValue } from '../contract/problem.ts';
@@ -7,7 +8,7 @@ import { compile, type Validator } from '../contract/validator.ts';
 import { countWords } from './count-words.ts';
 import { BadRecord } from './errors.ts';
 import type { Columns, Line, PreparedRecord } from './prepared-record.ts';
-import { digestOf, secretPrefix } from './secret.ts';
+import { digestOf } from './secret.ts';
 import { usageOf } from './usage.ts';
 
 /** Checks one line in itself and renders what is stored; the text of a message is added to `texts`. Throws BadRecord. */
@@ -61,7 +62,8 @@ const render: { [K in RecordKind]: Render<K> } = {
 
   api_key: (fields, _given, now, refuse) => {
     const kind: KeyKind = fields.kind;
-    requireReach(fields, refuse);
+    const problem = findReachProblem(kind, fields, storedReachFields(kind));
+    if (problem !== undefined) refuse(describeReachProblem(kind, problem));
     return {
       id: idOr(fields.id),
       is_unnamed: fields.id === null,
@@ -158,20 +160,9 @@ const render: { [K in RecordKind]: Render<K> } = {
   },
 };
 
-/** Which of workspace, app and datasets go with which kind of key. */
-function requireReach(fields: Fields, refuse: Refuse): void {
-  const kind: KeyKind = fields.kind;
-  const needs = { workspace_id: kind !== 'admin', app_id: kind === 'app' || kind === 'writer' };
-  for (const [field, needed] of Object.entries(needs)) {
-    if (needed && fields[field] === null) refuse(`${field} is required for kind ${kind}`);
-    if (!needed && fields[field] !== null) refuse(`${field} does not go with kind ${kind}`);
-  }
-  if (kind !== 'knowledge' && fields.dataset_ids !== null) refuse(`dataset_ids does not go with kind ${kind}`);
-}
-
 function requireDigest(kind: KeyKind, secret: string | null, digest: string | null, refuse: Refuse): string {
   if (secret === null) return digest ?? refuse('secret or digest is required');
-  const prefix = secretPrefix[kind];
+  const { prefix } = keyKindTable[kind];
   if (!secret.startsWith(prefix) || secret === prefix) refuse(`secret of kind ${kind} must start with ${prefix}`);
   if (!/^[\x21-\x7e]+$/.test(secret)) refuse('secret must be visible ASCII without spaces');
   if (digest !== null && digest !== digestOf(secret)) refuse('digest is not that of secret');

@@ -1,20 +1,13 @@
 import { hash, randomBytes } from 'node:crypto';
+import { type KeyKind, keyKindTable } from '../contract/key-kinds.ts';
 import { limits } from '../contract/limits.ts';
-import type { KeyKind } from '../contract/record.ts';
 
-export const secretPrefix: Record<KeyKind, string> = {
-  app: 'app-',
-  knowledge: 'dataset-',
-  writer: 'writer-',
-  admin: 'admin-',
-};
-
-/** A new secret. It is shown where it is made and nowhere else; the service keeps its digest. */
+/** A new secret. It is shown once, where it is created; the service stores only its digest. */
 export function makeSecret(kind: KeyKind): string {
-  return secretPrefix[kind] + randomBytes(limits.secretRandomBytes).toString('base64url');
+  return keyKindTable[kind].prefix + randomBytes(limits.secretRandomBytes).toString('base64url');
 }
 
-/** The same for a session of the console. */
+/** A new secret for a session of the console. */
 export function makeSessionSecret(): string {
   return `session-${randomBytes(limits.secretRandomBytes).toString('base64url')}`;
 }

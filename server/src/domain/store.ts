@@ -1,5 +1,6 @@
 import type { ListedKey } from '../contract/admin.ts';
 import type { ChildChunk } from '../contract/child-chunk.ts';
+import type { Reach } from '../contract/key-kinds.ts';
 import type { PageOrder } from '../contract/message.ts';
 import type { ModelType } from '../contract/model.ts';
 import type { KeyKind, RecordKind } from '../contract/record.ts';
@@ -18,6 +19,16 @@ export type StoredKey = {
   workspace_id: string | null;
   app: App | null;
   dataset_ids: readonly string[] | null;
+  expires_at: number | null;
+};
+
+/** A new key: neither revoked nor used yet. */
+export type CreatedKey = Reach & {
+  id: string;
+  kind: KeyKind;
+  name: string;
+  digest: string;
+  created_at: number;
   expires_at: number | null;
 };
 
@@ -139,6 +150,11 @@ export interface Store {
   /** Who is signed in to it. */
   readonly sessions: Sessions;
 
+  /** Those of these ids of one kind that exist. */
+  lookup(kind: Referable, ids: readonly string[]): Promise<Map<string, ReferenceTarget>>;
+
+  /** `createdBy`: a key, or null for the command line. */
+  createKey(key: CreatedKey, createdBy: string | null): Promise<void>;
   listKeys(): Promise<ListedKey[]>;
   /** False where no such key exists; a key that is revoked already stays as it is. `by`: a key, or null. */
   revokeKey(id: string, by: string | null, now: number): Promise<boolean>;

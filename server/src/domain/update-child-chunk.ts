@@ -1,6 +1,6 @@
 import type { ChildChunk, ChildChunkPath } from '../contract/child-chunk.ts';
 import { limits } from '../contract/limits.ts';
-import { canonicalId } from '../contract/primitives.ts';
+import { canonicalId, notBlank } from '../contract/primitives.ts';
 import type { CallerOf } from './caller.ts';
 import { invalidParam, notFound, ServiceError } from './errors.ts';
 import { missing } from './settle-edit.ts';
@@ -61,8 +61,7 @@ function requireText(content: string): void {
   if (content.length > limits.childChunkUnitsMax) {
     throw invalidParam(`content must not have more than ${limits.childChunkUnitsMax} characters`);
   }
-  // NEL is white space to Unicode, though not to JavaScript.
-  if (/^[\s\u0085]*$/.test(content)) throw invalidParam('content must not be blank');
+  if (!notBlank.test(content)) throw invalidParam('content must not be blank');
   if (!content.isWellFormed()) throw invalidParam('content must be well-formed Unicode');
   if (content.includes('\0')) throw invalidParam('content must not contain NUL');
 }

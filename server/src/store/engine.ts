@@ -1,5 +1,13 @@
 import type { Author } from '../domain/audit.ts';
-import type { CachedVersion, ChildChunkEdit, FoundPage, MessagePlace, PageShape, Purge } from '../domain/store.ts';
+import type {
+  CachedVersion,
+  ChildChunkEdit,
+  CreatedKey,
+  FoundPage,
+  MessagePlace,
+  PageShape,
+  Purge,
+} from '../domain/store.ts';
 import type { SessionChange } from './console/session-statements.ts';
 import type { Spooled } from './records/spool.ts';
 
@@ -10,6 +18,7 @@ export type Value = string | number | null | Uint8Array | readonly string[];
 export type Write =
   | { name: 'updateChildChunk'; edit: ChildChunkEdit }
   | { name: 'applyRecords'; spooled: Spooled; author: Author }
+  | { name: 'createKey'; key: CreatedKey; createdBy: string | null }
   | { name: 'revokeKey'; id: string; by: string | null; now: number }
   | { name: 'changeSession'; change: SessionChange }
   | { name: 'purge'; selection: Purge; now: number }

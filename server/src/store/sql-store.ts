@@ -7,6 +7,7 @@ import type {
   ChildChunkEdit,
   ChildChunkOutcome,
   ChildChunkPlace,
+  CreatedKey,
   FoundChunkPath,
   FoundPage,
   ImportProgress,
@@ -119,6 +120,15 @@ export class SqlStore implements Store {
       const line = exportSteps[statement]?.line;
       if (line !== undefined) yield Buffer.from(rows.map((row) => `${line(row)}\n`).join(''));
     }
+  }
+
+  async lookup(kind: Referable, ids: readonly string[]): Promise<Map<string, ReferenceTarget>> {
+    return new Map((await findKnown(this.#engine, kind, ids)).map((target) => [target.id, target]));
+  }
+
+  async createKey(key: CreatedKey, createdBy: string | null): Promise<void> {
+    await this.#engine.write({ name: 'createKey', key, createdBy }, { waitForever: true });
+    this.#keys.clear();
   }
 
   async listKeys(): Promise<ListedKey[]> {

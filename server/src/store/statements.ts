@@ -1,6 +1,6 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
-import type { ChildChunkPlace, FoundChunkPath, Purge, Referable } from '../domain/store.ts';
+import type { ChildChunkPlace, CreatedKey, FoundChunkPath, Purge, Referable } from '../domain/store.ts';
 import { keys, sorted } from './console/admin-statements.ts';
 import type { Row } from './engine.ts';
 
@@ -67,6 +67,16 @@ export const clearModelEntries = 'DELETE FROM model_entries WHERE workspace_id =
 export const parentField = { document: 'dataset_id', segment: 'document_id', child_chunk: 'segment_id' } as const;
 export const findChunkText = 'SELECT content FROM child_chunks WHERE dataset_id = ? AND id = ?';
 export const findKeyOfDigest = 'SELECT id FROM api_keys WHERE digest = ?';
+export const createKey = `
+  INSERT INTO api_keys (id, kind, workspace_id, app_id, dataset_ids, name, digest, created_at, expires_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export function createKeyValues(key: CreatedKey): (string | number | null)[] {
+  const { id, kind, workspace_id, app_id, name, digest, created_at, expires_at } = key;
+  const dataset_ids = key.dataset_ids && JSON.stringify(key.dataset_ids);
+  return [id, kind, workspace_id, app_id, dataset_ids, name, digest, created_at, expires_at];
+}
+
 export const revokeKey = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?';
 
 /** Parameters: the number it makes way for, who, when and what was kept; see `moveRevisionValues`. */

@@ -489,6 +489,7 @@ onEveryEngine('child chunks', (engine) => {
       ['em, thin, figure and narrow no-break spaces', '{"content":"\\u2003\\u2009\\u2007\\u202f"}'],
       ['Ogham and mathematical spaces', '{"content":"\\u1680\\u205f"}'],
       ['line and paragraph separators', '{"content":"\\u2028\\u2029"}'],
+      ['next line', '{"content":" \\u0085"}'],
       ['raw ideographic space', '{"content":"\u3000"}'],
       ['100,001 spaces', `{"content":"${' '.repeat(100_001)}"}`],
       ['NUL', '{"content":"\\u0000"}'],
@@ -509,6 +510,19 @@ onEveryEngine('child chunks', (engine) => {
         assertError(await patchRaw(tenant, body), 400, 'invalid_param', /\bcontent\b/);
       });
     }
+
+    it('400: the rule for blank texts is the pattern in the OpenAPI document', async () => {
+      const { paths } = (await service.request('GET', '/openapi.json')).body;
+      const path =
+        '/v1/datasets/{dataset_id}/documents/{document_id}/segments/{segment_id}/child_chunks/{child_chunk_id}';
+      const { content } = paths[path].patch.requestBody.content['application/json'].schema.properties;
+      for (const text of [' ', '\u0085\t', '\u200b', 'x']) {
+        const isBlank = !new RegExp(content.pattern, 'u').test(text);
+        const response = await patch(await fresh(), text);
+        if (isBlank) assertError(response, 400, 'invalid_param', /^content must not be blank$/);
+        else assert.equal(response.status, 200);
+      }
+    });
   });
 
   describe('large bodies', () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Secrets } from '../../src/cli/starter.ts';
-import { keyKinds } from '../../src/contract/record.ts';
+import { keyKinds, storedReachFields } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import type { Example, Examples } from '../../src/http/openapi/examples.ts';
 import { starterRecords } from './cli-helpers.ts';
@@ -22,14 +22,14 @@ export async function startStarter(): Promise<Starter> {
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  const [workspace_id, app_id] = ['workspace', 'app'].map((kind) => records.find(({ record }) => record === kind)?.id);
+  const idOf = (kind: string) => records.find(({ record }) => record === kind)?.id;
+  const reach = { workspace_id: idOf('workspace'), app_id: idOf('app'), dataset_ids: null };
   const secrets = Object.fromEntries(keyKinds.map((kind) => [kind, makeSecret(kind)])) as Secrets;
   const keys = keyKinds.map((kind) => ({
     record: 'api_key',
     id: exampleKeys[kind],
     kind,
-    ...(kind !== 'admin' && { workspace_id }),
-    ...((kind === 'app' || kind === 'writer') && { app_id }),
+    ...Object.fromEntries(storedReachFields(kind).map((field) => [field, reach[field]])),
     name: `starter ${kind}`,
     secret: secrets[kind],
   }));

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../../contract/error.ts';
+import { keyKindTable } from '../../contract/key-kinds.ts';
 import { Type } from '../../contract/type.ts';
 import { sessionCookie } from '../auth/session-cookie.ts';
 import { madeOnce, packFile } from '../pages/page-files.ts';
@@ -50,12 +51,13 @@ export function responses(
   return all;
 }
 
-const bearerOf = (kind: string, prefix: string, opens: string) => ({
-  type: 'http' as const,
-  scheme: 'bearer',
-  bearerFormat: 'API_KEY',
-  description: `Key of kind ${kind}, \`${prefix}…\`: ${opens}.`,
-});
+/** `appKey` for keys of kind app, and so on. */
+const keySchemes = Object.fromEntries(
+  Object.entries(keyKindTable).map(([kind, { prefix, allows }]) => {
+    const description = `Key of kind ${kind}, \`${prefix}…\`: ${allows}.`;
+    return [`${kind}Key`, { type: 'http' as const, scheme: 'bearer', bearerFormat: 'API_KEY', description }];
+  }),
+);
 
 /** What holds for everything that the console stands on. */
 export const aboutAdmin = { tags: ['Admin'], security: [{ adminKey: [] }, { consoleSession: [] }] };
@@ -71,10 +73,7 @@ const about = {
   components: {
     headers: commonHeaders,
     securitySchemes: {
-      appKey: bearerOf('app', 'app-', 'the messages of its app and the models of its workspace'),
-      knowledgeKey: bearerOf('knowledge', 'dataset-', 'the child chunks and models of its workspace'),
-      writerKey: bearerOf('writer', 'writer-', 'records of conversations and messages of its app'),
-      adminKey: bearerOf('admin', 'admin-', 'the whole installation'),
+      ...keySchemes,
       consoleSession: {
         type: 'apiKey' as const,
         in: 'cookie' as const,

@@ -15,9 +15,9 @@ export class AuditTally {
     if (kind.ids.length < limits.auditIdsMax) kind.ids.push(nameOf(record));
   }
 
-  entries({ key_id, action, now }: Author): AuditEntry[] {
+  entries({ key_id, now }: Author): AuditEntry[] {
     return [...this.#kinds].map(([record, { count, ids }]) => {
-      return { id: newEntryId(), at: now, key_id, action, record, count, ids };
+      return { id: newEntryId(), at: now, key_id, action: 'import', record, count, ids };
     });
   }
 }

@@ -17,8 +17,8 @@ export function editEntry({ now, key_id, child_chunk_id }: ChildChunkEdit): Audi
   return { id: newEntryId(), at: now, key_id, action: 'update', record: 'child_chunk', count: 1, ids };
 }
 
-export function revokeEntry(id: string, key_id: string | null, now: number): AuditEntry {
-  return { id: newEntryId(), at: now, key_id, action: 'revoke', record: 'api_key', count: 1, ids: [id] };
+export function keyEntry(action: 'create' | 'revoke', id: string, key_id: string | null, now: number): AuditEntry {
+  return { id: newEntryId(), at: now, key_id, action, record: 'api_key', count: 1, ids: [id] };
 }
 
 export function purgeEntries(conversations: readonly string[], messages: number, now: number): AuditEntry[] {

@@ -8,6 +8,7 @@ import type {
   CachedVersion,
   ChildChunkEdit,
   ChildChunkOutcome,
+  CreatedKey,
   FoundPage,
   MessagePlace,
   Messages,
@@ -100,6 +101,8 @@ export class PostgresEngine implements Engine {
         return this.#updateChildChunk(write.edit);
       case 'applyRecords':
         return this.#applyRecords(write.spooled, write.author, options);
+      case 'createKey':
+        return this.#createKey(write.key, write.createdBy);
       case 'revokeKey':
         return this.#revokeKey(write.id, write.by, write.now);
       case 'changeSession':
@@ -165,10 +168,17 @@ export class PostgresEngine implements Engine {
     }, patientMillis);
   }
 
+  #createKey(key: CreatedKey, createdBy: string | null): Promise<void> {
+    return this.#pool.transaction(async (transaction) => {
+      await transaction.query(sql.createKey, ...sql.createKeyValues(key));
+      await note(transaction, [audit.keyEntry('create', key.id, createdBy, key.created_at)]);
+    });
+  }
+
   #revokeKey(id: string, by: string | null, now: number): Promise<boolean> {
     return this.#pool.transaction(async (transaction) => {
       const known = (await transaction.query(`${sql.revokeKey} RETURNING id`, now, id)).length > 0;
-      if (known) await note(transaction, [audit.revokeEntry(id, by, now)]);
+      if (known) await note(transaction, [audit.keyEntry('revoke', id, by, now)]);
       return known;
     });
   }

@@ -4,7 +4,7 @@ import type { AuditEntry, Author } from '../../domain/audit.ts';
 import { countWords } from '../../domain/count-words.ts';
 import { BadRecord, ServiceError } from '../../domain/errors.ts';
 import { decideEdit } from '../../domain/settle-edit.ts';
-import type { ChildChunkEdit, ChildChunkOutcome, Purge } from '../../domain/store.ts';
+import type { ChildChunkEdit, ChildChunkOutcome, CreatedKey, Purge } from '../../domain/store.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import { subtractFromApps } from '../accounting/usage-statements.ts';
@@ -136,6 +136,8 @@ function perform(write: Write): unknown {
       return updateChildChunk(write.edit);
     case 'applyRecords':
       return applyRecords(write.spooled, write.author);
+    case 'createKey':
+      return createKey(write.key, write.createdBy);
     case 'revokeKey':
       return revokeKey(write.id, write.by, write.now);
     case 'changeSession':
@@ -185,9 +187,14 @@ function applyRecords(spooled: Spooled, author: Author): number {
   return applied;
 }
 
+function createKey(key: CreatedKey, createdBy: string | null): void {
+  db.run(sql.createKey, ...sql.createKeyValues(key));
+  note(audit.keyEntry('create', key.id, createdBy, key.created_at));
+}
+
 function revokeKey(id: string, by: string | null, now: number): boolean {
   if (db.run(sql.revokeKey, now, id) === 0) return false;
-  note(audit.revokeEntry(id, by, now));
+  note(audit.keyEntry('revoke', id, by, now));
   return true;
 }
 

@@ -1,0 +1,78 @@
+/** The fields of a key that say what it is limited to. */
+const reachFields = ['workspace_id', 'app_id', 'dataset_ids'] as const;
+type ReachField = (typeof reachFields)[number];
+
+/**
+ * The kinds of key. `requires` and `accepts` say which fields a new key of the kind has. A key that requires an app
+ * belongs to the app's workspace, which a new key does not name. The CLI, the HTTP API, records and, through the OpenAPI
+ * document, the console follow this table.
+ */
+export const keyKindTable = {
+  app: {
+    prefix: 'app-',
+    requires: ['app_id'],
+    accepts: [],
+    allows: 'reads the messages of one app and lists the models of its workspace',
+  },
+  knowledge: {
+    prefix: 'dataset-',
+    requires: ['workspace_id'],
+    accepts: ['dataset_ids'],
+    allows: 'reads and edits child chunks of one workspace, or of some of its datasets, and lists its models',
+  },
+  writer: {
+    prefix: 'writer-',
+    requires: ['app_id'],
+    accepts: [],
+    allows: 'writes conversations and messages of one app',
+  },
+  admin: {
+    prefix: 'admin-',
+    requires: [],
+    accepts: [],
+    allows: 'reads and writes all records and keys, reads metrics and signs in to the console',
+  },
+} as const satisfies Record<string, KeyKindRow>;
+
+type KeyKindRow = {
+  /** Each secret starts with it. */
+  prefix: string;
+  requires: readonly ReachField[];
+  accepts: readonly ReachField[];
+  allows: string;
+};
+
+export type KeyKind = keyof typeof keyKindTable;
+export const keyKinds = Object.keys(keyKindTable) as KeyKind[];
+const rowOf = (kind: KeyKind): KeyKindRow => keyKindTable[kind];
+
+/** The fields that a stored key of a kind must have: the workspace of its app is among them. */
+export function storedReachFields(kind: KeyKind): readonly ReachField[] {
+  const { requires } = rowOf(kind);
+  return requires.includes('app_id') ? ['workspace_id', 'app_id'] : requires;
+}
+
+export type Reach = { workspace_id: string | null; app_id: string | null; dataset_ids: readonly string[] | null };
+export type ReachProblem = { field: ReachField; problem: 'missing' | 'not allowed' };
+
+/** The first field that a key of a kind must not have, or else lacks. `required` differs for new and stored keys. */
+export function findReachProblem(
+  kind: KeyKind,
+  reach: Reach,
+  required: readonly ReachField[] = rowOf(kind).requires,
+): ReachProblem | undefined {
+  const allowed = [...required, ...rowOf(kind).accepts];
+  const unwanted = reachFields.find((field) => reach[field] !== null && !allowed.includes(field));
+  if (unwanted !== undefined) return { field: unwanted, problem: 'not allowed' };
+  const missing = required.find((field) => !reach[field]);
+  return missing && { field: missing, problem: 'missing' };
+}
+
+export function describeReachProblem(kind: KeyKind, { field, problem }: ReachProblem): string {
+  return problem === 'missing' ? `${field} is required for kind ${kind}` : `${field} does not go with kind ${kind}`;
+}
+
+/** The kinds whose new keys may have a field, for descriptions: `app or writer`. */
+export function kindsWith(field: ReachField): string {
+  return keyKinds.filter((kind) => [...rowOf(kind).requires, ...rowOf(kind).accepts].includes(field)).join(' or ');
+}
