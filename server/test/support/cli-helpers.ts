@@ -7,8 +7,8 @@ import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { until } from './until.ts';
 
 const fromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -67,13 +67,16 @@ export const withFilesUpTo = (blocks: number) => ({
 
 export type Ran = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 
+/** Far more than a command needs on a busy machine. */
+const commandMillisMax = 120_000;
+
 /** Runs the command to its end. Without `stdin` its input ends at once. */
 export async function run(
   args: readonly string[],
   place: Place & { stdin?: string | Uint8Array; millisMax?: number },
 ): Promise<Ran> {
   const child = start(args, place);
-  const timer = setTimeout(() => child.kill('SIGKILL'), place.millisMax ?? 20_000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), place.millisMax ?? commandMillisMax);
   child.stdin.end(place.stdin ?? '');
   const [stdout, stderr, [code, signal]] = await Promise.all([
     read(child.stdout),
@@ -141,11 +144,21 @@ export async function serve(scope: Scope, place: Place & { args?: string[] }): P
   };
   scope.after(() => end());
   const port = Number(place.env?.PORT ?? 0);
-  const base = port ? `http://127.0.0.1:${port}` : await until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0]);
-  await until(() =>
+  const untilServed = <T>(probe: () => T | Promise<T>) =>
+    until(
+      () => {
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`serve ended: ${output}`);
+        return probe();
+      },
+      () => `serve is ready: ${output}`,
+    );
+  const base = port
+    ? `http://127.0.0.1:${port}`
+    : await untilServed(() => /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0]);
+  await untilServed(() =>
     fetch(`${base}/health/ready`).then(
-      ({ status }) => status === 200 || undefined,
-      () => undefined,
+      ({ status }) => status === 200,
+      () => false,
     ),
   );
   return {
@@ -157,16 +170,6 @@ export async function serve(scope: Scope, place: Place & { args?: string[] }): P
     signal: (signal) => void child.kill(signal),
     end,
   };
-
-  async function until<T>(probe: () => T | undefined | Promise<T | undefined>): Promise<T> {
-    for (;;) {
-      const found = await probe();
-      if (found !== undefined) return found;
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`serve ended: ${output}`);
-      if (performance.now() - began > 15_000) throw new Error(`serve did not get ready: ${output}`);
-      await sleep(10);
-    }
-  }
 }
 
 /** A folder that is gone after the test. */

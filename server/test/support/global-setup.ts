@@ -1,17 +1,21 @@
-import chromiumFiles from '@sparticuz/chromium';
+import type { BrowserServer } from 'playwright-core';
+import { startBrowser } from './browser.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
 
-/** One PostgreSQL for the whole run, unless TEST_DATABASE_URL names one (without a database in its path). */
-let started: PostgresServer | undefined;
+/** One PostgreSQL for all test files, unless TEST_DATABASE_URL names one (without a database in its path). */
+let postgres: PostgresServer | undefined;
+/** One browser for all test files; each connection to it has its own contexts. */
+let browser: BrowserServer | undefined;
 
 export async function globalSetup(): Promise<void> {
-  // Unpacked once, before several test files ask for it at the same time.
-  await chromiumFiles.executablePath();
+  browser = await startBrowser();
+  process.env.TEST_BROWSER_URL = browser.wsEndpoint();
   if (process.env.TEST_DATABASE_URL) return;
-  started = await startPostgres();
-  process.env.TEST_DATABASE_URL = started.url;
+  postgres = await startPostgres();
+  process.env.TEST_DATABASE_URL = postgres.url;
 }
 
 export async function globalTeardown(): Promise<void> {
-  await started?.stop();
+  await browser?.close();
+  await postgres?.stop();
 }
