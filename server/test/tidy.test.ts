@@ -17,16 +17,16 @@ function walk(folder: string): string[] {
   });
 }
 
-/** Files of the repository, with what is about to be added; relative to it. */
+/** Files of the repository, including untracked ones; relative to it. */
 function listFiles(): string[] {
   try {
     const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
-    const listed = execFileSync('git', args, {
+    const output = execFileSync('git', args, {
       cwd: repository,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    return listed.split('\0').filter((path) => path !== '' && existsSync(join(repository, path)));
+    return output.split('\0').filter((path) => path !== '' && existsSync(join(repository, path)));
   } catch {
     return walk(repository).map((path) => relative(repository, path));
   }
@@ -42,14 +42,14 @@ function modulesIn(folder: string): Modules {
       .filter((path) => path.endsWith('.ts'))
       .map((path) => {
         const text = read(join(folder, path));
-        const found = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from '([^']+)'|(?<!')\bimport\(?\s*'([^']+)'/gm);
-        // The word may also stand in a text.
-        const specifiers = [...found]
+        const imports = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from '([^']+)'|(?<!')\bimport\(?\s*'([^']+)'/gm);
+        // The pattern may also match inside a string.
+        const specifiers = [...imports]
           .map(([, from, bare]) => from ?? bare ?? '')
-          .filter((one) => /^[\w@./:-]+$/.test(one));
-        const isFile = (one: string) => one.startsWith('.');
-        const files = specifiers.filter(isFile).map((one) => posix.join(posix.dirname(path), one));
-        return [path, { text, files, packages: specifiers.filter((one) => !isFile(one)) }] as const;
+          .filter((specifier) => /^[\w@./:-]+$/.test(specifier));
+        const isFile = (specifier: string) => specifier.startsWith('.');
+        const files = specifiers.filter(isFile).map((specifier) => posix.join(posix.dirname(path), specifier));
+        return [path, { text, files, packages: specifiers.filter((specifier) => !isFile(specifier)) }] as const;
       }),
   );
 }
@@ -65,8 +65,8 @@ function requireNoCycle(modules: Modules): void {
   for (const path of modules.keys()) visit(path, []);
 }
 
-/** Files that none of the roots leads to. */
-function unreached(modules: Modules, roots: readonly string[]): string[] {
+/** Files that no root imports, directly or indirectly. */
+function unreachable(modules: Modules, roots: readonly string[]): string[] {
   const reached = new Set<string>();
   const visit = (path: string): void => {
     if (reached.has(path)) return;
@@ -84,8 +84,8 @@ const modules = modulesIn(source);
 const filesOf = (path: string): string[] => modules.get(path)?.files ?? [];
 const layerOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : path.replace('.ts', ''));
 
-/** What each layer may import: what lies below it, never what lies beside it. */
-const below: Record<string, readonly string[]> = {
+/** What each layer may import: layers below it, never layers beside it. */
+const allowedImports: Record<string, readonly string[]> = {
   cli: ['cli', 'store', 'http', 'config', 'domain', 'contract'],
   store: ['store', 'domain', 'contract'],
   http: ['http', 'domain', 'contract'],
@@ -95,30 +95,32 @@ const below: Record<string, readonly string[]> = {
 };
 
 describe('the source', () => {
-  it('is found', () => {
+  it('is not empty', () => {
     assert.ok(modules.size > 30);
     assert.ok(filesOf('cli/main.ts').includes('config.ts'));
   });
 
-  it('lies in known layers, and imports only go down', () => {
+  it('has known layers, and imports only go down', () => {
     const wrong = [...modules].flatMap(([path, { files }]) =>
-      files.filter((file) => !below[layerOf(path)]?.includes(layerOf(file))).map((file) => `${path} -> ${file}`),
+      files
+        .filter((file) => !allowedImports[layerOf(path)]?.includes(layerOf(file)))
+        .map((file) => `${path} -> ${file}`),
     );
     assert.deepEqual(wrong, []);
     assert.deepEqual(
-      [...modules.keys()].filter((path) => !(layerOf(path) in below)),
+      [...modules.keys()].filter((path) => !(layerOf(path) in allowedImports)),
       [],
     );
   });
 
-  it('imports files that exist, by their names', () => {
-    const lost = [...modules].flatMap(([path, { files }]) =>
+  it('imports only files that exist', () => {
+    const missing = [...modules].flatMap(([path, { files }]) =>
       files.filter((file) => !modules.has(file) && !existsSync(join(source, file))).map((file) => `${path} -> ${file}`),
     );
-    assert.deepEqual(lost, []);
+    assert.deepEqual(missing, []);
   });
 
-  it('keeps the domain free of databases, HTTP and other packages', () => {
+  it('has a domain without databases, HTTP and other packages', () => {
     const wrong = [...modules].flatMap(([path, { packages }]) =>
       layerOf(path) === 'domain' || layerOf(path) === 'contract'
         ? packages
@@ -139,12 +141,12 @@ describe('the source', () => {
 
   it('has no import cycle', () => requireNoCycle(modules));
 
-  it('has no dead file', () => {
-    // Threads are started by the names of their files.
+  it('has no unused file', () => {
+    // Threads are started by file name.
     const threads = ['sqlite/writer-thread', 'records/validation-thread', 'sqlite/backup-thread'].map(
       (name) => `store/${name}.ts`,
     );
-    assert.deepEqual(unreached(modules, ['cli/main.ts', ...threads]), []);
+    assert.deepEqual(unreachable(modules, ['cli/main.ts', ...threads]), []);
   });
 
   it('has no file over 300 lines', () => assert.deepEqual(longFiles(modules), []));
@@ -160,12 +162,12 @@ describe('the pages', () => {
   const pages = modulesIn(web);
   const folders = [...new Set([...pages.keys()].map(layerOf))].filter((folder) => folder !== 'shared');
 
-  it('are found', () => {
+  it('are not empty', () => {
     assert.ok(folders.includes('console'));
     assert.ok(pages.size > 10);
   });
 
-  it('share what is shared, and nothing else but types that openapi.json gives', () => {
+  it('import only from their own folder, from shared/ and types generated from openapi.json', () => {
     const types = '../client/src/types.ts';
     const wrong = [...pages].flatMap(([path, { files }]) =>
       files
@@ -173,25 +175,25 @@ describe('the pages', () => {
         .map((file) => `${path} -> ${file}`),
     );
     assert.deepEqual(wrong, []);
-    const takers = [...pages].filter(([, { files }]) => files.includes(types));
+    const importers = [...pages].filter(([, { files }]) => files.includes(types));
     assert.deepEqual(
-      takers.map(([path]) => path),
+      importers.map(([path]) => path),
       ['console/parts/types.ts'],
     );
-    // Types are gone before a browser sees the file.
-    for (const [path, { text }] of takers) assert.doesNotMatch(browserModule(text), /\bfrom\b/, path);
+    // Type imports are removed from the file that the browser gets.
+    for (const [path, { text }] of importers) assert.doesNotMatch(browserModule(text), /\bfrom\b/, path);
   });
 
-  it('take nothing from outside but Preact', () => {
+  it('import no package except Preact', () => {
     const packages = [...pages.values()].flatMap((one) => one.packages);
     assert.deepEqual([...new Set(packages)].sort(), ['preact', 'preact/hooks']);
   });
 
   it('have no import cycle', () => requireNoCycle(pages));
 
-  it('have no dead file', () => {
+  it('have no unused file', () => {
     const roots = folders.map((folder) => `${folder}/main.ts`);
-    assert.deepEqual(unreached(pages, roots), []);
+    assert.deepEqual(unreachable(pages, roots), []);
   });
 
   it('have no file over 300 lines', () => assert.deepEqual(longFiles(pages), []));
@@ -203,15 +205,15 @@ const textFiles = listFiles()
   .filter(({ bytes }) => !bytes.includes(0))
   .map(({ path, bytes }) => ({ path, text: bytes.toString() }));
 
-/** `path: matched text` of every match in the files chosen. Patterns are spelled so that they do not match this file. */
-function matches(pattern: RegExp, choose: (path: string) => boolean = () => true): string[] {
+/** `path: matched text` of every match in the chosen files. Patterns are written so that they do not match this file. */
+function matches(pattern: RegExp, isChosen: (path: string) => boolean = () => true): string[] {
   return textFiles
-    .filter(({ path }) => choose(path))
+    .filter(({ path }) => isChosen(path))
     .flatMap(({ path, text }) => [...text.matchAll(new RegExp(pattern, 'g'))].map(([match]) => `${path}: ${match}`));
 }
 
 describe('the repository', () => {
-  it('is found', () => {
+  it('is not empty', () => {
     for (const path of ['package.json', 'package-lock.json', 'server/package.json', 'server/test/tidy.test.ts'])
       assert.ok(
         textFiles.some((file) => file.path === path),
@@ -219,7 +221,7 @@ describe('the repository', () => {
       );
   });
 
-  it('leaves nothing to be done later', () => {
+  it('has no comment that postpones work', () => {
     assert.deepEqual(
       matches(/\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b/, (path) => /\.(ts|js|md|yml|yaml)$/.test(path)),
       [],
@@ -232,7 +234,7 @@ describe('the repository', () => {
     assert.deepEqual(matches(/\b(?:ski[p]|onl[y]|tod[o]):(?! string| boolean)/, isTest), []);
   });
 
-  it('has a lock file without addresses', () => {
+  it('has a lock file without registry addresses', () => {
     const lock = JSON.parse(read(join(repository, 'package-lock.json')));
     const resolved = Object.values(lock.packages as Record<string, { resolved?: string; integrity?: string }>);
     assert.ok(resolved.length > 50);
@@ -246,7 +248,7 @@ describe('the repository', () => {
     );
   });
 
-  it('names no machine and no registry', () => {
+  it('contains no local path and no registry address', () => {
     assert.deepEqual(matches(/(?<![\w.~}-])\/(?:hom[e]|roo[t]|User[s]|wor[k]|mn[t])\/[\w.-]+/), []);
     assert.deepEqual(matches(/\b[A-Z]:\\{1,2}Users\b/), []);
     assert.deepEqual(
@@ -258,24 +260,26 @@ describe('the repository', () => {
   it('pins every dependency exactly', () => {
     const manifests = textFiles.filter(({ path }) => /(^|\/)package\.json$/.test(path));
     assert.ok(manifests.length >= 2);
-    const loose = manifests.flatMap(({ path, text }) => {
+    const unpinned = manifests.flatMap(({ path, text }) => {
       const { dependencies, devDependencies, optionalDependencies } = JSON.parse(text);
       return Object.entries<string>({ ...dependencies, ...devDependencies, ...optionalDependencies })
         .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
         .map(([name, version]) => `${dirname(path)}: ${name}@${version}`);
     });
-    assert.deepEqual(loose, []);
+    assert.deepEqual(unpinned, []);
   });
 
-  it('gives a reason for every dependency, and says how many an installation brings', () => {
+  it('documents the reason for every dependency and the number of installed packages', () => {
     const page = read(join(repository, 'docs', 'decisions', '0019-dependencies.md'));
     const paths = ['package.json', 'server/package.json', 'client/package.json'];
     const manifests = paths.map((path) => JSON.parse(read(join(repository, path))));
-    const named = manifests.flatMap(({ dependencies, devDependencies }) =>
+    const dependencyNames = manifests.flatMap(({ dependencies, devDependencies }) =>
       Object.keys({ ...dependencies, ...devDependencies }),
     );
     assert.deepEqual(
-      named.filter((name) => !page.split('\n').some((line) => line.startsWith('|') && line.includes(`\`${name}\``))),
+      dependencyNames.filter(
+        (name) => !page.split('\n').some((line) => line.startsWith('|') && line.includes(`\`${name}\``)),
+      ),
       [],
     );
     const locked = Object.entries<{ dev?: boolean; link?: boolean; hasInstallScript?: boolean }>(

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { onEveryEngine, type Service, startService } from '../support/harness.ts';
-import { provider } from '../support/isolation-scene.ts';
+import { provider } from '../support/isolation-fixture.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of any list
 type Row = any;

@@ -5,12 +5,12 @@ import fc from 'fast-check';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
-/** What is counted where messages are written, held against what an export says, counted in the plainest way. */
+/** Compares the counts that are updated when messages are written with counts computed from an export. */
 
 const conversations = 4;
 const slots = 5;
 
-/** Prices as they come in, and what each must add, in billionths. */
+/** Imported prices, and what each adds to the sum, in billionths. */
 const prices: Record<string, number> = {
   '0.0012890': 1_289_000,
   '0.1': 100_000_000,
@@ -35,10 +35,10 @@ type Write = {
   currency: string | null;
 };
 type Step =
-  | { do: 'import'; writes: Write[] }
-  | { do: 'append'; batches: Write[][] }
-  | { do: 'conversation'; conversation: number; user: string; deleted: boolean }
-  | { do: 'purge'; conversation: number };
+  | { kind: 'import'; writes: Write[] }
+  | { kind: 'append'; batches: Write[][] }
+  | { kind: 'conversation'; conversation: number; user: string; deleted: boolean }
+  | { kind: 'purge'; conversation: number };
 
 const day = 86_400;
 const time = fc.oneof(
@@ -56,24 +56,24 @@ const write: fc.Arbitrary<Write> = fc.record({
 });
 const writes = fc.array(write, { minLength: 1, maxLength: 12 });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('import' as const), writes }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('import' as const), writes }) },
   {
     weight: 3,
     arbitrary: fc.record({
-      do: fc.constant('append' as const),
+      kind: fc.constant('append' as const),
       batches: fc.array(writes, { minLength: 1, maxLength: 3 }),
     }),
   },
   fc.record({
-    do: fc.constant('conversation' as const),
+    kind: fc.constant('conversation' as const),
     conversation: fc.nat(conversations - 1),
     user: fc.constantFrom('ann', 'bob'),
     deleted: fc.boolean(),
   }),
-  fc.record({ do: fc.constant('purge' as const), conversation: fc.nat(conversations - 1) }),
+  fc.record({ kind: fc.constant('purge' as const), conversation: fc.nat(conversations - 1) }),
 );
 
-/** Ids that a failing seed brings back. */
+/** Ids that are reproducible from a failing seed. */
 function idOf(...parts: (string | number)[]): string {
   const hex = createHash('sha256').update(parts.join(' ')).digest('hex');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
@@ -82,7 +82,7 @@ function idOf(...parts: (string | number)[]): string {
 // biome-ignore lint/suspicious/noExplicitAny: lines of an export
 type Line = any;
 
-onEveryEngine('what is counted', (engine) => {
+onEveryEngine('message counts and usage', (engine) => {
   let service: Service;
   const admin = makeSecret('admin');
   const workspace_id = idOf('workspace');
@@ -119,16 +119,16 @@ onEveryEngine('what is counted', (engine) => {
     }
   }
 
-  async function exported(app_id: string): Promise<{ conversations: Line[]; messages: Line[] }> {
+  async function exportApp(app_id: string): Promise<{ conversations: Line[]; messages: Line[] }> {
     const { text } = await service.request('GET', '/admin/records', { key: admin });
     const lines: Line[] = text
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-    const own = lines.filter((line) => line.record === 'conversation' && line.app_id === app_id);
-    const ids = new Set(own.map(({ id }) => id));
+    const appConversations = lines.filter((line) => line.record === 'conversation' && line.app_id === app_id);
+    const ids = new Set(appConversations.map(({ id }) => id));
     const messages = lines.filter((line) => line.record === 'message' && ids.has(line.conversation_id));
-    return { conversations: own, messages };
+    return { conversations: appConversations, messages };
   }
 
   function expectedRows(lines: { conversations: Line[]; messages: Line[] }): Line[] {
@@ -144,11 +144,11 @@ onEveryEngine('what is counted', (engine) => {
 
   function expectedUsage(app_id: string, messages: Line[]): Line[] {
     const sums = new Map<string, Line>();
-    for (const { created_at, total_tokens, total_price, currency: named } of messages) {
+    for (const { created_at, total_tokens, total_price, currency: messageCurrency } of messages) {
       const at = Math.min(Math.max(created_at, -62_167_219_200), 253_402_300_799);
       const date = new Date(at * 1000).toISOString().slice(0, 10);
-      const isPriced = total_price !== null && named !== null && /^(USD|EUR|€uro)$/.test(named);
-      const currency = isPriced ? named : null;
+      const isPriced = total_price !== null && messageCurrency !== null && /^(USD|EUR|€uro)$/.test(messageCurrency);
+      const currency = isPriced ? messageCurrency : null;
       const key = `${9_999 - Number(date.slice(0, 4))} ${date} ${currency}`;
       const sum = sums.get(key) ?? { day: date, app_id, app_name: 'app', currency, messages: 0, tokens: 0, price: 0 };
       sum.messages += 1;
@@ -162,14 +162,14 @@ onEveryEngine('what is counted', (engine) => {
       .sort((a, b) => byBytes(b.day, a.day) || byBytes(a.currency ?? '', b.currency ?? ''));
   }
 
-  it('is what the messages of an export add up to, after any writes, moves and erasures', async () => {
-    let runs = 0;
+  it('equal the sums over an export, after any writes, moves and purges', async () => {
+    let runCount = 0;
     const property = fc.asyncProperty(
       fc.array(step, { minLength: 1, maxLength: 6 }),
       fc.integer({ min: 1, max: 7 }),
       async (steps, limit) => {
-        runs += 1;
-        const app_id = idOf('app', runs);
+        runCount += 1;
+        const app_id = idOf('app', runCount);
         const conversation = (at: number, more = {}) => ({
           ...{ record: 'conversation', id: idOf(app_id, at), app_id, user: 'ann', created_at: 1, ...more },
         });
@@ -177,22 +177,22 @@ onEveryEngine('what is counted', (engine) => {
           ...{ record: 'message', id: idOf(app_id, at, slot), conversation_id: idOf(app_id, at) },
           ...{ query: 'q', answer: 'a', ...fields },
         });
-        const open = Array.from({ length: conversations }, (_, at) => conversation(at));
-        await post([{ record: 'app', id: app_id, workspace_id, name: 'app', mode: 'chat' }, ...open]);
-        for (const one of steps) {
-          if (one.do === 'import') {
-            const needed = [...new Set(one.writes.map((write) => write.conversation))].map((at) => conversation(at));
-            await post([{ record: 'workspace', id: workspace_id, name: 'w' }, ...needed, ...one.writes.map(message)]);
-          } else if (one.do === 'append') {
-            // One that names an erased conversation is refused, whole.
-            await Promise.all(one.batches.map((batch) => post(batch.map(message), [200, 400])));
-          } else if (one.do === 'conversation') {
-            await post([conversation(one.conversation, { user: one.user, deleted: one.deleted })]);
+        const allConversations = Array.from({ length: conversations }, (_, at) => conversation(at));
+        await post([{ record: 'app', id: app_id, workspace_id, name: 'app', mode: 'chat' }, ...allConversations]);
+        for (const step of steps) {
+          if (step.kind === 'import') {
+            const needed = [...new Set(step.writes.map((write) => write.conversation))].map((at) => conversation(at));
+            await post([{ record: 'workspace', id: workspace_id, name: 'w' }, ...needed, ...step.writes.map(message)]);
+          } else if (step.kind === 'append') {
+            // A batch that names a purged conversation is rejected as a whole.
+            await Promise.all(step.batches.map((batch) => post(batch.map(message), [200, 400])));
+          } else if (step.kind === 'conversation') {
+            await post([conversation(step.conversation, { user: step.user, deleted: step.deleted })]);
           } else {
-            await service.store.purge({ conversation_id: idOf(app_id, one.conversation) }, 1);
+            await service.store.purge({ conversation_id: idOf(app_id, step.conversation) }, 1);
           }
         }
-        const lines = await exported(app_id);
+        const lines = await exportApp(app_id);
         const rows = await walk(`/admin/apps/${app_id}/conversations?`, limit);
         assert.deepEqual(rows, expectedRows(lines));
         const usage = await walk(`/admin/usage?since=0000-01-01&app_id=${app_id}`, limit);

@@ -4,25 +4,25 @@ import fc from 'fast-check';
 import { countWords } from '../../src/domain/count-words.ts';
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
-const segmented = (text: string): number =>
+const countSegments = (text: string): number =>
   [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike === true).length;
 
-/** Letters, digits and what may stand between them, each often enough that they meet. */
+/** Letters, digits and separators, drawn from a small set so that they often occur next to each other. */
 const tricky = fc.string({ unit: fc.constantFrom(...'aZ09_\'".,:;-/ \n\t\r'), maxLength: 12 });
 const ascii = fc.string({ unit: 'binary-ascii', maxLength: 40 });
 
 describe('word counts', () => {
   for (const [name, texts] of Object.entries({ tricky, ascii, any: fc.string({ unit: 'binary' }) }))
-    it(`are those of Unicode segmentation: ${name} texts`, () => {
+    it(`match Unicode word segmentation: ${name} texts`, () => {
       fc.assert(
-        fc.property(texts, (text) => assert.equal(countWords(text), segmented(text))),
+        fc.property(texts, (text) => assert.equal(countWords(text), countSegments(text))),
         { numRuns: 20_000 },
       );
     });
 
-  it('an underline by itself, two of them, a decimal number, an abbreviation, a colon between letters', () => {
+  it('match Unicode word segmentation for underscores, decimal numbers, abbreviations and colons between letters', () => {
     for (const text of ['_', '__', 'a _ b', '3.141,5', 'e.g. it', "don't", 'a:b', 'x_1', '1_000', '']) {
-      assert.equal(countWords(text), segmented(text), text);
+      assert.equal(countWords(text), countSegments(text), text);
     }
   });
 });

@@ -13,11 +13,11 @@ import {
   type TestResponse,
 } from '../support/harness.ts';
 
-/** Spelled otherwise than plain clients do, which means the same and leads to the route. */
-const toTheRoute = { connection: 'Keep-Alive' };
-const toTheLane = { connection: 'keep-alive' };
+/** An unusual spelling with the same meaning, which sends the request to the route. */
+const routeHeaders = { connection: 'Keep-Alive' };
+const laneHeaders = { connection: 'keep-alive' };
 
-const compared = [
+const comparedHeaders = [
   'etag',
   'link',
   'cache-control',
@@ -32,13 +32,13 @@ const compared = [
   'ratelimit-reset',
   'x-request-id',
 ];
-const gist = ({ status, headers, text }: TestResponse) => ({
+const comparedParts = ({ status, headers, text }: TestResponse) => ({
   status,
   text,
-  headers: compared.map((name) => [name, headers[name]]),
+  headers: comparedHeaders.map((name) => [name, headers[name]]),
 });
 
-onEveryEngine('a page ahead of the framework and one by its route', (engine) => {
+onEveryEngine('the fast lane and the route', (engine) => {
   let service: Service;
   const { one, other, admin, records } = makeWorld();
   const completion = makeTenant('completion');
@@ -51,7 +51,7 @@ onEveryEngine('a page ahead of the framework and one by its route', (engine) => 
 
   before(async () => {
     service = await startService(engine, { RATE_LIMIT: '3', WRITE_LIMIT: '1' });
-    // Answers tell what is left of a window of time.
+    // Responses contain what is left of a time window.
     service.stopTime();
     await service.load([
       ...records,
@@ -99,52 +99,52 @@ onEveryEngine('a page ahead of the framework and one by its route', (engine) => 
     one.keys.app,
     fc.constantFrom(...keys, expired, revoked, makeSecret('app'), 'x', undefined),
   );
-  const held = fc.constantFrom('none', 'the same', 'weak', 'among others', 'another', '*', 'no tag');
-  const asked = fc.record({
+  const etagCase = fc.constantFrom('none', 'current', 'weak', 'among others', 'another', '*', 'no tag');
+  const request = fc.record({
     query,
     key,
-    held,
+    etagCase,
     change: fc.nat(9),
     id: fc.constantFrom('one', 'a/b', 'no good', ''),
-    // Requests of the key just before; the third is the last that passes.
+    // Requests with the key just before; the third is the last that is allowed.
     before: likely(0, fc.constantFrom(1, 2, 3, 4)),
   });
 
-  it('give the same answer', async () => {
-    const seen = new Map<number, number>();
+  it('return the same response', async () => {
+    const statusCounts = new Map<number, number>();
     await fc.assert(
-      fc.asyncProperty(asked, async ({ query, key, held, change, id, before }) => {
+      fc.asyncProperty(request, async ({ query, key, etagCase, change, id, before }) => {
         if (change === 0) await service.load([message(one.ids.conversation, 100 + Math.floor(Math.random() * 50))]);
         const path = `/v1/messages?${query}`;
         const send = (headers: object) =>
           service.request('GET', path, { key, headers: { 'x-request-id': 'same', ...headers } });
-        const ask = async (headers: object, before = 0) => {
-          // Failed keys are counted by the minute, requests by the second.
+        const sendAfter = async (headers: object, before = 0) => {
+          // Failed keys are counted per minute, requests per second.
           service.passTime(61);
           for (let times = 0; times < before; times += 1) await send(headers);
           return send(headers);
         };
-        const first = await ask(toTheRoute);
+        const first = await sendAfter(routeHeaders);
         const tag = first.headers.etag;
         const tags: Record<string, object> = {
           none: {},
-          'the same': tag ? { 'if-none-match': tag } : {},
+          current: tag ? { 'if-none-match': tag } : {},
           weak: tag ? { 'if-none-match': `W/${tag}` } : {},
           'among others': tag ? { 'if-none-match': `"x", ${tag},"y"` } : {},
           another: { 'if-none-match': tag?.replace(/"./, '"_') ?? '"x"' },
           '*': { 'if-none-match': '*' },
           'no tag': { 'if-none-match': 'x' },
         };
-        const headers = { ...tags[held], ...(['one', 'a/b'].includes(id) && { 'x-request-id': id }) };
-        const byRoute = gist(await ask({ ...headers, ...toTheRoute }, before));
-        // Twice: a page that is soon asked for again comes out of the cache.
-        assert.deepEqual(gist(await ask({ ...headers, ...toTheLane }, before)), byRoute);
-        assert.deepEqual(gist(await ask({ ...headers, ...toTheLane }, before)), byRoute);
-        seen.set(byRoute.status, (seen.get(byRoute.status) ?? 0) + 1);
+        const headers = { ...tags[etagCase], ...(['one', 'a/b'].includes(id) && { 'x-request-id': id }) };
+        const byRoute = comparedParts(await sendAfter({ ...headers, ...routeHeaders }, before));
+        // Twice: a page that is requested again soon comes from the cache.
+        assert.deepEqual(comparedParts(await sendAfter({ ...headers, ...laneHeaders }, before)), byRoute);
+        assert.deepEqual(comparedParts(await sendAfter({ ...headers, ...laneHeaders }, before)), byRoute);
+        statusCounts.set(byRoute.status, (statusCounts.get(byRoute.status) ?? 0) + 1);
       }),
       { numRuns: 1_500, interruptAfterTimeLimit: 15_000 },
     );
     for (const status of [200, 304, 400, 401, 404, 429])
-      assert.ok((seen.get(status) ?? 0) > 5, `${status}: ${seen.get(status)}`);
+      assert.ok((statusCounts.get(status) ?? 0) > 5, `${status}: ${statusCounts.get(status)}`);
   });
 });

@@ -8,7 +8,7 @@ type PageOrder = 'newest_first' | 'oldest_first';
 type Write = { slot: number; created_at: number | undefined };
 type Page = { ids: string[]; has_more: boolean; link: string | undefined };
 
-/** What the contract says, in the plainest way: by `created_at`, then by the order of first intake. */
+/** A simple model of the contract: messages ordered by `created_at`, then by the order of their first import. */
 class Model {
   readonly #messages = new Map<string, { created_at: number; sequence: number }>();
 
@@ -27,7 +27,7 @@ class Model {
       .map(([id]) => id);
   }
 
-  /** The page that must be answered, in newest first order. */
+  /** The expected page, newest first. */
   page(first_id: string | undefined, limit: number): { ids: string[]; has_more: boolean } {
     const all = this.newestFirst();
     const older = first_id === undefined ? all : all.slice(all.indexOf(first_id) + 1);
@@ -35,7 +35,7 @@ class Model {
   }
 }
 
-/** Ids that a failing seed brings back, in no order that has to do with time. */
+/** Ids that are reproducible from a failing seed and unrelated to the order in time. */
 function idOf(seed: number, slot: number): string {
   const hex = createHash('sha256').update(`${seed} ${slot}`).digest('hex');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
@@ -52,7 +52,7 @@ const history = fc.array(fc.array(write, { maxLength: 40 }), { minLength: 1, max
 const limit = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constantFrom(10, 20, 39, 40, 99, 100));
 const order = fc.constantFrom<PageOrder>('newest_first', 'oldest_first');
 const seed = fc.nat();
-/** Times of messages that come in between two pages. */
+/** Times of messages that are added between two pages. */
 const arrivals = fc.array(fc.array(second, { maxLength: 3 }), { maxLength: 8 });
 
 const runs = (numRuns: number) => ({ numRuns, interruptAfterTimeLimit: 2_000 });
@@ -66,7 +66,7 @@ onEveryEngine('paging', (engine) => {
   });
   after(() => service.close());
 
-  /** A conversation of its own, with the model of what must be in it. */
+  /** Creates a conversation and the model of its expected content. */
   async function start(idSeed: number) {
     const id = randomUUID();
     const model = new Model();
@@ -75,7 +75,7 @@ onEveryEngine('paging', (engine) => {
     return {
       id,
       model,
-      /** Writes, and writes again: only a message that is there already may leave out its time. */
+      /** Writes new and existing messages; only an existing message may omit its time. */
       async write(writes: readonly Write[]): Promise<void> {
         const records = writes.map(({ slot, created_at }) => {
           const messageId = idOf(idSeed, slot);
@@ -87,7 +87,7 @@ onEveryEngine('paging', (engine) => {
         });
         await service.load(records);
       },
-      /** New messages only. */
+      /** Writes new messages only. */
       async add(times: readonly number[]): Promise<void> {
         if (times.length === 0) return;
         await this.write(
@@ -100,14 +100,14 @@ onEveryEngine('paging', (engine) => {
     };
   }
 
-  /** One page as the caller sees it, put into newest first order. */
+  /** One page as the client receives it, sorted newest first. */
   async function get(path: string, pageOrder: PageOrder): Promise<Page> {
     const response = await service.request('GET', path, { key: tenant.keys.app });
     assert.equal(response.status, 200, response.text);
     const ids: string[] = response.body.data.map(({ id }: { id: string }) => id);
     if (pageOrder === 'oldest_first') ids.reverse();
     const { link } = response.headers;
-    assert.equal(link !== undefined, response.body.has_more, 'a Link goes with has_more');
+    assert.equal(link !== undefined, response.body.has_more, 'Link exactly with has_more');
     return { ids, has_more: response.body.has_more, link: link && /^<([^>]+)>; rel="next"$/.exec(`${link}`)?.[1] };
   }
 
@@ -117,17 +117,17 @@ onEveryEngine('paging', (engine) => {
     return `/v1/messages?${query}`;
   }
 
-  /** Everything held at the start was met exactly once and in order; what came meanwhile at most once. */
+  /** Messages that existed at the start were visited exactly once and in order; later ones at most once. */
   function assertVisited(visited: readonly string[], atStart: readonly string[]): void {
-    assert.equal(new Set(visited).size, visited.length, 'a message came twice');
-    const known = new Set(atStart);
+    assert.equal(new Set(visited).size, visited.length, 'a message was visited twice');
+    const initialIds = new Set(atStart);
     assert.deepEqual(
-      visited.filter((id) => known.has(id)),
+      visited.filter((id) => initialIds.has(id)),
       atStart,
     );
   }
 
-  it('200: walking back by the id of the oldest message held visits every message once, in order', async () => {
+  it('200: paging back by the id of the oldest message visits every message once, in order', async () => {
     await fc.assert(
       fc.asyncProperty(
         seed,
@@ -140,17 +140,17 @@ onEveryEngine('paging', (engine) => {
           for (const batch of batches) await conversation.write(batch);
           const atStart = conversation.model.newestFirst();
           const visited: string[] = [];
-          for (let turn = 0, more = true; more; turn += 1) {
-            // The caller may change the size and the order of its pages on the way.
-            const size = limits[turn % limits.length] ?? 1;
-            const pageOrder = orders[turn % orders.length] ?? 'newest_first';
-            const held = visited.at(-1);
-            const expected = conversation.model.page(held, size);
-            const page = await get(pathOf(conversation.id, held, size, pageOrder), pageOrder);
+          for (let pageCount = 0, more = true; more; pageCount += 1) {
+            // The client may change the size and the order of its pages between requests.
+            const size = limits[pageCount % limits.length] ?? 1;
+            const pageOrder = orders[pageCount % orders.length] ?? 'newest_first';
+            const oldestId = visited.at(-1);
+            const expected = conversation.model.page(oldestId, size);
+            const page = await get(pathOf(conversation.id, oldestId, size, pageOrder), pageOrder);
             assert.deepEqual({ ids: page.ids, has_more: page.has_more }, expected);
             visited.push(...page.ids);
             more = page.has_more;
-            await conversation.add(added[turn] ?? []);
+            await conversation.add(added[pageCount] ?? []);
           }
           assertVisited(visited, atStart);
         },
@@ -159,7 +159,7 @@ onEveryEngine('paging', (engine) => {
     );
   });
 
-  it('200: following Link visits every message once, in order, whichever way pages run', async () => {
+  it('200: following Link visits every message once, in order, for both page orders', async () => {
     await fc.assert(
       fc.asyncProperty(seed, history, limit, order, arrivals, async (idSeed, batches, size, pageOrder, added) => {
         const conversation = await start(idSeed);
@@ -167,13 +167,13 @@ onEveryEngine('paging', (engine) => {
         const atStart = conversation.model.newestFirst();
         const visited: string[] = [];
         let path: string | undefined = pathOf(conversation.id, undefined, size, pageOrder);
-        for (let turn = 0; path !== undefined; turn += 1) {
+        for (let pageCount = 0; path !== undefined; pageCount += 1) {
           const expected = conversation.model.page(visited.at(-1), size);
           const page: Page = await get(path, pageOrder);
           assert.deepEqual({ ids: page.ids, has_more: page.has_more }, expected);
           visited.push(...page.ids);
           path = page.link;
-          await conversation.add(added[turn] ?? []);
+          await conversation.add(added[pageCount] ?? []);
         }
         assertVisited(visited, atStart);
       }),
@@ -181,7 +181,7 @@ onEveryEngine('paging', (engine) => {
     );
   });
 
-  it('200: any page of any history is the one the order says, also after messages moved in time', async () => {
+  it('200: every page of any history follows the total order, also after messages changed their time', async () => {
     const step = fc.record({
       writes: fc.array(write, { maxLength: 12 }),
       from: fc.option(fc.nat(slots - 1), { nil: undefined }),
@@ -208,7 +208,7 @@ onEveryEngine('paging', (engine) => {
     );
   });
 
-  it('200: both page orders hold the same messages and the same has_more', async () => {
+  it('200: both page orders contain the same messages and the same has_more', async () => {
     await fc.assert(
       fc.asyncProperty(seed, history, limit, async (idSeed, batches, size) => {
         const conversation = await start(idSeed);
@@ -222,7 +222,7 @@ onEveryEngine('paging', (engine) => {
     );
   });
 
-  it('200: pages deep inside 50,000 messages of one second are right', async () => {
+  it('200: pages deep inside 50,000 messages of one second are correct', async () => {
     const count = 50_000;
     const conversation_id = randomUUID();
     const ids = Array.from({ length: count }, () => randomUUID());
@@ -230,7 +230,7 @@ onEveryEngine('paging', (engine) => {
       { record: 'conversation', id: conversation_id, app_id: tenant.ids.app, created_at: 1 },
       ...ids.map((id) => message(conversation_id, 1000, { id })),
     ]);
-    // ids[0] came in first, so it is the oldest.
+    // ids[0] was imported first, so it is the oldest.
     for (const at of [0, 1, 2, 99, 100, 101, 7_777, 25_000, 49_899, 49_998, 49_999]) {
       const page = await get(pathOf(conversation_id, ids[at], 100, 'newest_first'), 'newest_first');
       assert.deepEqual(page.ids, ids.slice(Math.max(0, at - 100), at).reverse(), `before ${at}`);
@@ -243,6 +243,6 @@ onEveryEngine('paging', (engine) => {
       visited.push(...page.ids);
       path = page.link;
     }
-    assert.ok(visited.join() === ids.toReversed().join(), 'the whole walk visits each once, in order');
+    assert.ok(visited.join() === ids.toReversed().join(), 'all pages together contain each message once, in order');
   });
 });

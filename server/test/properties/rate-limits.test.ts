@@ -11,10 +11,10 @@ import {
   type TestResponse,
 } from '../support/harness.ts';
 
-const lines = { 'content-type': 'application/x-ndjson' };
+const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
 const windowMillis = 1000;
 
-/** What the documents promise, told in the plainest way: at most so many in a window that starts with the first. */
+/** A simple model of the limit: at most `max` requests in a window that starts with the first one. */
 class Window {
   #until = Number.NEGATIVE_INFINITY;
   #count = 0;
@@ -28,8 +28,8 @@ class Window {
     return now >= this.#until ? this.max : Math.max(0, this.max - this.#count);
   }
 
-  /** Whether one more may pass; it counts where it may. */
-  take(now: number): boolean {
+  /** Whether one more request is allowed; counts it if so. */
+  tryCount(now: number): boolean {
     if (this.left(now) === 0) return false;
     if (now >= this.#until) {
       this.#until = now + windowMillis;
@@ -40,7 +40,7 @@ class Window {
   }
 }
 
-onEveryEngine('limits of keys, in any order of requests', (engine) => {
+onEveryEngine('limits per key, in any order of requests', (engine) => {
   const requestsMax = 5;
   const writesMax = 3;
   const { one, other, admin, records } = makeWorld();
@@ -52,7 +52,7 @@ onEveryEngine('limits of keys, in any order of requests', (engine) => {
     service.stopTime();
   });
   after(() => service.close());
-  const pass = (millis: number) => {
+  const advance = (millis: number) => {
     now += millis;
     service.passTime(millis / 1000);
   };
@@ -67,10 +67,10 @@ onEveryEngine('limits of keys, in any order of requests', (engine) => {
   const post = (key: string) => () =>
     service.request('POST', '/admin/records', {
       key,
-      headers: lines,
+      headers: ndjsonHeaders,
       body: ndjson([message(one.ids.conversation, 2)]),
     });
-  /** Each key with what it can ask, reads and writes. */
+  /** Each key with its read and write requests. */
   const keys: Record<string, { reads: (() => Promise<TestResponse>)[]; writes: (() => Promise<TestResponse>)[] }> = {
     app: { reads: [readPage('keep-alive'), readPage('Keep-Alive')], writes: [] },
     one: { reads: [readChunk(one)], writes: [edit(one)] },
@@ -78,61 +78,63 @@ onEveryEngine('limits of keys, in any order of requests', (engine) => {
     writer: { reads: [], writes: [post(one.keys.writer)] },
     admin: { reads: [() => service.request('HEAD', '/admin/records', { key: admin })], writes: [post(admin)] },
   };
-  const asks = Object.entries(keys).flatMap(([key, { reads, writes }]) => [
+  const allRequests = Object.entries(keys).flatMap(([key, { reads, writes }]) => [
     ...reads.map((send) => ({ key, isWrite: false, send })),
     ...writes.map((send) => ({ key, isWrite: true, send })),
   ]);
-  const ask = fc.constantFrom(...asks);
+  const request = fc.constantFrom(...allRequests);
   const newModel = () =>
     new Map(
       Object.keys(keys).map((key) => [key, { requests: new Window(requestsMax), writes: new Window(writesMax) }]),
     );
   const windowsOf = (model: ReturnType<typeof newModel>, key: string) => model.get(key) ?? assert.fail(key);
 
-  it('200 and 429: each answer is the one that the windows allow, and says what is left of them', async () => {
+  it('200 and 429: each response follows from the windows and reports what is left of them', async () => {
     let limited = 0;
     const pause = fc.oneof(
       { weight: 12, arbitrary: fc.constant(0) },
       { weight: 1, arbitrary: fc.constantFrom(1, 250, 499, 999, 1000, 1001) },
     );
-    const steps = fc.array(fc.record({ millis: pause, ask }), { minLength: 10, maxLength: 60 });
+    const steps = fc.array(fc.record({ millis: pause, request }), { minLength: 10, maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(steps, async (steps) => {
-        pass(2 * windowMillis);
+        advance(2 * windowMillis);
         const model = newModel();
-        for (const { millis, ask } of steps) {
-          pass(millis);
-          const { requests, writes } = windowsOf(model, ask.key);
-          const isAllowed = requests.take(now) && (!ask.isWrite || writes.take(now));
-          const { status, headers } = await ask.send();
+        for (const { millis, request } of steps) {
+          advance(millis);
+          const { requests, writes } = windowsOf(model, request.key);
+          const isAllowed = requests.tryCount(now) && (!request.isWrite || writes.tryCount(now));
+          const { status, headers } = await request.send();
           assert.equal(status, isAllowed ? 200 : 429);
           if (!isAllowed) limited += 1;
           const left = [`"requests";r=${requests.left(now)};t=1`, `"writes";r=${writes.left(now)};t=1`];
-          assert.equal(headers.ratelimit, left.slice(0, ask.isWrite ? 2 : 1).join(', '));
-          const least = ask.isWrite ? Math.min(requests.left(now), writes.left(now)) : requests.left(now);
+          assert.equal(headers.ratelimit, left.slice(0, request.isWrite ? 2 : 1).join(', '));
+          const least = request.isWrite ? Math.min(requests.left(now), writes.left(now)) : requests.left(now);
           assert.equal(headers['ratelimit-remaining'], `${least}`);
         }
       }),
       { numRuns: 60, interruptAfterTimeLimit: 15_000 },
     );
-    assert.ok(limited > 20, `${limited} were refused`);
+    assert.ok(limited > 20, `${limited} were rejected`);
   });
 
-  it('200 and 429: of a crowd at one moment exactly so many pass', async () => {
+  it('200 and 429: of a burst of concurrent requests, exactly as many as the limit are allowed', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(ask, { minLength: 20, maxLength: 60 }), async (crowd) => {
-        pass(2 * windowMillis);
-        const responses = await Promise.all(crowd.map(async (ask) => ({ ...ask, ...(await ask.send()) })));
+      fc.asyncProperty(fc.array(request, { minLength: 20, maxLength: 60 }), async (burst) => {
+        advance(2 * windowMillis);
+        const responses = await Promise.all(burst.map(async (request) => ({ ...request, ...(await request.send()) })));
         for (const key of Object.keys(keys)) {
-          const mine = responses.filter((response) => response.key === key);
-          assert.ok(mine.every(({ status }) => status === 200 || status === 429));
-          const taken = mine.filter(({ body }) => body?.message !== `more than ${requestsMax} requests a second`);
-          // HEAD has no body to say why.
-          const admitted = taken.filter(({ status, text }) => status === 200 || text !== '');
-          assert.equal(admitted.length, Math.min(requestsMax, mine.length), `requests of ${key}`);
-          const writes = admitted.filter(({ isWrite }) => isWrite);
-          const written = writes.filter(({ status }) => status === 200);
-          assert.equal(written.length, Math.min(writesMax, writes.length), `writes of ${key}`);
+          const ofKey = responses.filter((response) => response.key === key);
+          assert.ok(ofKey.every(({ status }) => status === 200 || status === 429));
+          const withinRequestLimit = ofKey.filter(
+            ({ body }) => body?.message !== `more than ${requestsMax} requests a second`,
+          );
+          // A rejected HEAD has no body with a message.
+          const allowed = withinRequestLimit.filter(({ status, text }) => status === 200 || text !== '');
+          assert.equal(allowed.length, Math.min(requestsMax, ofKey.length), `requests of ${key}`);
+          const writes = allowed.filter(({ isWrite }) => isWrite);
+          const allowedWrites = writes.filter(({ status }) => status === 200);
+          assert.equal(allowedWrites.length, Math.min(writesMax, writes.length), `writes of ${key}`);
         }
       }),
       { numRuns: 20, interruptAfterTimeLimit: 15_000 },

@@ -9,7 +9,7 @@ import { type Engine, messageDefaults, ndjson, onEveryEngine, type Service, star
 
 type Json = Record<string, unknown>;
 
-// Everything that is allowed and odd. What JSON cannot say (-0, undefined) is not asked for.
+// Valid but unusual values. Values that JSON cannot represent (-0, undefined) are not generated.
 
 const oddText = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
@@ -41,7 +41,7 @@ const safeInteger = fc.oneof(
   fc.maxSafeInteger(),
   fc.constantFrom(Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0, 1, -1, 2 ** 31, -(2 ** 31) - 1, 2 ** 32),
 );
-/** A double; the integers that are refused are left out. */
+/** A double; integers that are rejected are left out. */
 const double = fc
   .oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -174,20 +174,20 @@ const optional = fc.record(
 );
 const { total_tokens: _sum, ...defaults } = messageDefaults;
 
-/** Times that often meet, and some from the ends. */
+/** Times that are often equal, and some extreme ones. */
 const time = fc.oneof(
   { weight: 5, arbitrary: fc.integer({ min: 1, max: 3 }) },
   { weight: 1, arbitrary: fc.constantFrom(0, -1, 1_700_000_000, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER) },
 );
 
-const messageWriting = fc.record({
-  /** Which of a few messages of which conversation; the same one again is written again. */
+const messageWrite = fc.record({
+  /** Which of a few messages of which conversation; one that is drawn twice is written twice. */
   conversation: fc.nat(2),
   slot: fc.nat(5),
   query: text,
   answer: text,
   created_at: time,
-  isTimeless: fc.boolean(),
+  omitsTime: fc.boolean(),
   optional,
 });
 
@@ -198,7 +198,7 @@ const installation = fc.record({
     minLength: 3,
     maxLength: 3,
   }),
-  writings: fc.array(messageWriting, { maxLength: 14 }),
+  messageWrites: fc.array(messageWrite, { maxLength: 14 }),
   chunkTexts: fc.array(text, { minLength: 1, maxLength: 4 }),
   chunkType: text,
   keyTimes: fc.array(fc.tuple(time, orNull(time), orNull(time)), { minLength: 3, maxLength: 3 }),
@@ -229,16 +229,16 @@ const installation = fc.record({
 });
 type Installation = typeof installation extends fc.Arbitrary<infer T> ? T : never;
 
-/** The records of an installation, in the order in which they are taken in, and what must be read back. */
-function build(made: Installation) {
+/** The records of an installation, in the order of import, and the pages that must be read back. */
+function build(drawn: Installation) {
   const [workspace_id, other, app_id, dataset_id, document_id, segment_id, chunk_id] = Array.from({ length: 7 }, () =>
     randomUUID(),
   );
   const appSecret = makeSecret('app');
-  const [one, two, three, four] = made.names;
+  const [one, two, three, four] = drawn.names;
   const key = (at: number) => {
-    const [created_at, expires_at, revoked_at] = made.keyTimes[at] ?? [];
-    return { record: 'api_key', id: randomUUID(), name: made.names[at], created_at, expires_at, revoked_at };
+    const [created_at, expires_at, revoked_at] = drawn.keyTimes[at] ?? [];
+    return { record: 'api_key', id: randomUUID(), name: drawn.names[at], created_at, expires_at, revoked_at };
   };
   const digest = (secret: string) => createHash('sha256').update(secret).digest('hex');
   const knowledgeKey = {
@@ -248,11 +248,11 @@ function build(made: Installation) {
     dataset_ids: [dataset_id],
     digest: digest(`dataset-${workspace_id}`),
   };
-  const conversations = made.conversations.map((c) => ({ record: 'conversation', id: randomUUID(), app_id, ...c }));
+  const conversations = drawn.conversations.map((c) => ({ record: 'conversation', id: randomUUID(), app_id, ...c }));
   const records: object[] = [
     { record: 'workspace', id: workspace_id, name: one },
     { record: 'workspace', id: other, name: two },
-    { record: 'app', id: app_id, workspace_id, name: three, mode: made.mode },
+    { record: 'app', id: app_id, workspace_id, name: three, mode: drawn.mode },
     { record: 'app', id: randomUUID(), workspace_id: other, name: four, mode: two },
     { record: 'dataset', id: dataset_id, workspace_id, name: one },
     { record: 'dataset', id: randomUUID(), workspace_id, name: two },
@@ -260,21 +260,21 @@ function build(made: Installation) {
     { ...key(1), kind: 'writer', workspace_id, app_id, digest: digest(`writer-${app_id}`) },
     { ...key(2), kind: 'admin', digest: digest(`admin-${app_id}`) },
     { record: 'api_key', id: randomUUID(), kind: 'app', workspace_id, app_id, name: 'app', secret: appSecret },
-    ...made.providers.map((provider, at) => ({
+    ...drawn.providers.map((provider, at) => ({
       record: 'model_provider',
       workspace_id: at === 2 ? other : workspace_id,
       ...provider,
     })),
     { record: 'document', id: document_id, dataset_id, name: one },
     { record: 'segment', id: segment_id, document_id, position: 1, content: two },
-    // Written several times: each text but the last becomes a revision.
-    ...made.chunkTexts.map((content, at) => ({
+    // Written several times: each text except the last becomes a revision.
+    ...drawn.chunkTexts.map((content, at) => ({
       record: 'child_chunk',
       id: chunk_id,
       segment_id,
       position: at,
       content,
-      type: made.chunkType,
+      type: drawn.chunkType,
     })),
     {
       record: 'child_chunk_revision',
@@ -287,31 +287,31 @@ function build(made: Installation) {
     ...conversations,
   ];
 
-  const held = new Map<string, { value: Json; sequence: number; conversation: number }>();
+  const expectedMessages = new Map<string, { value: Json; sequence: number; conversation: number }>();
   const messageIds = Array.from({ length: 18 }, () => randomUUID());
-  for (const { conversation, slot, query, answer: response, created_at, isTimeless, optional } of made.writings) {
+  for (const { conversation, slot, query, answer, created_at, omitsTime, optional } of drawn.messageWrites) {
     const message_id = messageIds[conversation * 6 + slot] as string;
-    const stored = held.get(message_id);
-    const keeps = isTimeless && stored !== undefined;
+    const stored = expectedMessages.get(message_id);
+    const keepsTime = omitsTime && stored !== undefined;
     const conversation_id = (conversations[conversation] as { id: string }).id;
-    const given = {
+    const fields = {
       id: message_id,
       conversation_id,
       query,
-      answer: response,
-      ...(!keeps && { created_at }),
+      answer,
+      ...(!keepsTime && { created_at }),
       ...optional,
     };
-    records.push({ record: 'message', ...given });
-    const value: Json = { ...defaults, ...(keeps && { created_at: stored.value.created_at }), ...given };
+    records.push({ record: 'message', ...fields });
+    const value: Json = { ...defaults, ...(keepsTime && { created_at: stored.value.created_at }), ...fields };
     value.total_tokens = (value.message_tokens as number) + (value.answer_tokens as number);
-    held.set(message_id, { value, sequence: stored?.sequence ?? held.size, conversation });
+    expectedMessages.set(message_id, { value, sequence: stored?.sequence ?? expectedMessages.size, conversation });
   }
   const expected = conversations.map(({ id, deleted }, at) => ({
     id,
     deleted,
     messages: asRead(
-      [...held.values()]
+      [...expectedMessages.values()]
         .filter(({ conversation }) => conversation === at)
         .sort((a, b) => (b.value.created_at as number) - (a.value.created_at as number) || b.sequence - a.sequence)
         .map(({ value }) => value),
@@ -320,10 +320,10 @@ function build(made: Installation) {
   return { records, expected, appSecret };
 }
 
-/** Plain objects, as they come out of JSON. */
+/** Plain objects, as JSON.parse returns them. */
 const asRead = (messages: Json[]): Json[] => JSON.parse(JSON.stringify(messages));
 
-/** Fields in one order at the top; inside, in the order they have. */
+/** Top-level fields in a fixed order; nested fields in their own order. */
 const inOrder = (value: Json) => JSON.stringify(Object.keys(defaults).map((name) => value[name]));
 
 async function withServices(engine: Engine, use: (first: Service, second: Service) => Promise<void>): Promise<void> {
@@ -337,7 +337,7 @@ async function withServices(engine: Engine, use: (first: Service, second: Servic
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
-  // In pieces that cut lines and characters.
+  // In chunks that split lines and characters.
   for (let at = 0; at < bytes.length; at += 997) yield bytes.subarray(at, at + 997);
 }
 
@@ -347,20 +347,20 @@ const exportOf = async (service: Service, key: string) => {
   return response.text;
 };
 
-onEveryEngine('any installation', (engine) => {
-  it('is read back as it went in, and export, import, export gives the same bytes', async () => {
-    // Many tenants at once: a database costs more than what is put into it.
+onEveryEngine('an arbitrary installation', (engine) => {
+  it('is read back as it was imported, and export, import, export returns the same bytes', async () => {
+    // Many tenants at once: creating a database costs more than filling it.
     const tenants = fc.array(installation, { minLength: 1, maxLength: 25, size: 'max' });
     await fc.assert(
-      fc.asyncProperty(tenants, fc.nat(), async (made, cut) => {
-        const built = made.map(build);
+      fc.asyncProperty(tenants, fc.nat(), async (drawn, cut) => {
+        const built = drawn.map(build);
         const admin = makeSecret('admin');
         const records = [
           { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
           ...built.flatMap((tenant) => tenant.records),
         ];
         await withServices(engine, async (first, second) => {
-          // In two inputs, cut anywhere: the result is the same.
+          // The import may be split into two at any record.
           const at = cut % records.length;
           await first.load(records.slice(0, at));
           await first.load(records.slice(at));
@@ -368,16 +368,21 @@ onEveryEngine('any installation', (engine) => {
           const out = await exportOf(first, admin);
           const lines = out.trimEnd().split('\n');
           assert.ok(![admin, ...built.map(({ appSecret }) => appSecret)].some((secret) => out.includes(secret)));
-          assert.equal(ndjson(lines.map((line) => JSON.parse(line))), out, 'plain JSON, one record a line');
-          const taken = await importRecords(second.store, commandLine, [{ bytes: bytesOf(out) }], 4_000_000_000);
-          assert.equal(taken, lines.length);
+          assert.equal(ndjson(lines.map((line) => JSON.parse(line))), out, 'plain JSON, one record per line');
+          const importedCount = await importRecords(
+            second.store,
+            commandLine,
+            [{ bytes: bytesOf(out) }],
+            4_000_000_000,
+          );
+          assert.equal(importedCount, lines.length);
           assert.equal(await exportOf(second, admin), out);
 
           for (const service of [first, second]) {
             for (const { expected, appSecret } of built) await readBack(service, appSecret, expected);
           }
 
-          // Its own export changes nothing either.
+          // Importing its own export changes nothing either.
           const again = await second.request('POST', '/admin/records', {
             key: admin,
             headers: { 'content-type': 'application/x-ndjson' },

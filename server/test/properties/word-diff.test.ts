@@ -3,25 +3,25 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { countWords, problemOf, readFromField, shownInField } from '../../../web/console/knowledge/chunk-text.ts';
 import { diffWords, type Part } from '../../../web/console/knowledge/word-diff.ts';
-import { countWords as countedByTheService } from '../../src/domain/count-words.ts';
+import { countWords as countWordsOnServer } from '../../src/domain/count-words.ts';
 
 const textOf = (parts: readonly Part[], without: Part['kind']): string =>
   parts.map(({ kind, text }) => (kind === without ? '' : text)).join('');
 
-/** `the [quick]{slow} fox`: what is gone, what is new. */
+/** `the [quick]{slow} fox`: removed text in brackets, added text in braces. */
 const marked = (before: string, after: string): string =>
   diffWords(before, after)
     .map(({ kind, text }) => (kind === 'same' ? text : kind === 'gone' ? `[${text}]` : `{${text}}`))
     .join('');
 
-/** Few words, so that texts have much in common. */
+/** A small vocabulary, so that texts have much in common. */
 const words = fc.array(fc.constantFrom('a', 'b', 'tea', ' ', '\n', '\r\n', '.', '茶', 'é', '😀', 'e\u0301', '\ud800'), {
   maxLength: 40,
 });
 const alike = words.map((parts) => parts.join(''));
 const any = fc.string({ unit: 'binary', maxLength: 60 });
 
-function holds(before: string, after: string): void {
+function assertReversible(before: string, after: string): void {
   const parts = diffWords(before, after);
   assert.equal(textOf(parts, 'new'), before);
   assert.equal(textOf(parts, 'gone'), after);
@@ -30,26 +30,26 @@ function holds(before: string, after: string): void {
 
 describe('a word diff', () => {
   for (const [name, texts] of Object.entries({ alike, any }))
-    it(`gives both texts back: ${name}`, () => {
-      fc.assert(fc.property(texts, texts, holds), { numRuns: 5_000 });
+    it(`contains both texts: ${name}`, () => {
+      fc.assert(fc.property(texts, texts, assertReversible), { numRuns: 5_000 });
     });
 
   it('has no difference between a text and itself', () => {
     fc.assert(fc.property(alike, (text) => diffWords(text, text).every(({ kind }) => kind === 'same')));
   });
 
-  it('keeps as many words as any way would', () => {
+  it('finds a longest common subsequence', () => {
     const letters = fc.array(fc.constantFrom('甲', '乙', '丙'), { maxLength: 12 });
     fc.assert(
       fc.property(letters, letters, (a, b) => {
-        const kept = diffWords(a.join(''), b.join('')).filter(({ kind }) => kind === 'same');
-        assert.equal(kept.map(({ text }) => text).join('').length, longestCommon(a, b));
+        const commonParts = diffWords(a.join(''), b.join('')).filter(({ kind }) => kind === 'same');
+        assert.equal(commonParts.map(({ text }) => text).join('').length, longestCommon(a, b));
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('shows words, not letters, and changes side by side as one', () => {
+  it('compares words, not letters, and joins adjacent changes', () => {
     assert.equal(marked('the quick brown fox', 'the slow brown dog'), 'the [quick]{slow} brown [fox]{dog}');
     assert.equal(marked('one two three', 'uno dos three'), '[one two]{uno dos} three');
     assert.equal(marked('我们在厨房里', '我们在花园里'), '我们在[厨房]{花园}里');
@@ -57,7 +57,7 @@ describe('a word diff', () => {
     assert.equal(marked('', ''), '');
   });
 
-  it('gives up where it would take long: then lines are compared, or one block stands for the other', () => {
+  it('compares lines, or replaces one block by the other, where comparing words would take too long', () => {
     const letters = (seed: number, joint: string) =>
       Array.from({ length: 50_000 }, (_, at) => ((at * at * seed) % 7 < 3 ? 'a' : 'b')).join(joint);
     const pairs = [
@@ -67,8 +67,8 @@ describe('a word diff', () => {
       ['word '.repeat(20_000), ''],
     ] as const;
     for (const [before, after] of pairs) {
-      holds(before, after);
-      // To look on for words in common would take minutes: it gave up.
+      assertReversible(before, after);
+      // A full comparison of words would take minutes.
       assert.ok(diffWords(before, after).length <= 2);
     }
     const line = (at: number) => `${at} ${'so many words that were changed '.repeat(3)}`;
@@ -76,25 +76,25 @@ describe('a word diff', () => {
     const changed = old.replaceAll(/(\d+)([^\n]*)/g, (whole, at) =>
       Number(at) % 2 === 0 ? whole : whole.replaceAll(' ', ' x'),
     );
-    holds(old, changed);
+    assertReversible(old, changed);
     assert.ok(diffWords(old, changed).some(({ kind, text }) => kind === 'same' && text.startsWith('100 ')));
   });
 });
 
 describe('the text of a chunk in the console', () => {
-  it('has as many words as the service counts', () => {
+  it('has the word count that the server computes', () => {
     fc.assert(
-      fc.property(fc.oneof(alike, any), (text) => assert.equal(countWords(text), countedByTheService(text))),
+      fc.property(fc.oneof(alike, any), (text) => assert.equal(countWords(text), countWordsOnServer(text))),
       { numRuns: 5_000 },
     );
   });
 
-  it('is refused as the service would refuse it', () => {
+  it('is rejected where the server would reject it', () => {
     for (const text of ['', ' \n\t', 'x'.repeat(100_001), 'a\0b', 'a\ud800b']) assert.ok(problemOf(text), text);
     for (const text of ['x', 'x'.repeat(100_000), '😀']) assert.equal(problemOf(text), undefined);
   });
 
-  it('keeps its line ends through a text field', () => {
+  it('keeps its line endings through a text field', () => {
     for (const text of ['a\nb\n', 'a\r\nb\r\n', 'a', '\r\n'])
       assert.equal(readFromField(shownInField(text), text), text);
     assert.equal(readFromField('a\nb\nc', 'a\r\nb'), 'a\r\nb\r\nc');
@@ -102,7 +102,7 @@ describe('the text of a chunk in the console', () => {
   });
 });
 
-/** How many words two texts can have in common, in their order. */
+/** The length of the longest common subsequence. */
 function longestCommon(a: readonly string[], b: readonly string[]): number {
   let row = new Array<number>(b.length + 1).fill(0);
   for (const one of a) {

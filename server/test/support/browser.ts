@@ -11,13 +11,13 @@ import {
   type Page,
 } from 'playwright-core';
 
-/** In one process, tabs share their cookies, and closing one ends all; and the web's security is what is tested here. */
-const unwanted = ['--single-process', '--disable-web-security', '--allow-running-insecure-content'];
+/** A single process would share cookies between tabs and end with any of them. Web security is under test. */
+const excludedArguments = ['--single-process', '--disable-web-security', '--allow-running-insecure-content'];
 
 /** A real browser from the npm registry: Chromium as packaged by `@sparticuz/chromium`. */
 async function launchOptions(): Promise<LaunchOptions> {
   const executablePath = await chromiumFiles.executablePath();
-  const args = chromiumFiles.args.filter((one) => !unwanted.includes(one));
+  const args = chromiumFiles.args.filter((one) => !excludedArguments.includes(one));
   return { executablePath, args, headless: true };
 }
 
@@ -38,11 +38,11 @@ export const desk = { width: 1280, height: 800 };
 
 export type Tab = {
   page: Page;
-  /** What went wrong in the page: errors, refused requests of its own, violations of its policy. */
+  /** Uncaught exceptions and console errors of the page, such as violations of its content security policy. */
   complaints: string[];
 };
 
-/** A tab that remembers nothing of others. Whatever a page complains about fails the test that asks for `complaints`. */
+/** A tab with its own cookies and storage. Tests assert that `complaints` is empty. */
 export async function openTab(browser: Browser, base: string, options: BrowserContextOptions = {}): Promise<Tab> {
   const context = await browser.newContext({
     baseURL: base,
@@ -55,18 +55,18 @@ export async function openTab(browser: Browser, base: string, options: BrowserCo
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(`${error.message}\n${error.stack}`));
   page.on('console', (message) => {
-    // A 401 or 412 that a test provokes is logged by the browser as well; it is no fault of the page.
+    // A 401 or 412 that a test provokes is logged by the browser as well; it is not an error of the page.
     if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
   });
   return { page, complaints };
 }
 
-/** Tabs that are left open go on asking and drawing, and take the time of the next one. */
+/** Open tabs keep polling and rendering, which slows down the next test. */
 export async function closeTabs(browser: Browser): Promise<void> {
   for (const context of browser.contexts()) await context.close();
 }
 
-/** Signs in the way a person does. */
+/** Signs in through the form, as a user does. */
 export async function signIn(page: Page, key: string): Promise<void> {
   await page.goto('/console');
   await page.getByLabel('Admin key').fill(key);
@@ -74,37 +74,37 @@ export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Views' }).waitFor();
 }
 
-/** Throws where axe finds anything serious or critical in what the page shows now; tells how many rules it held to. */
+/** Fails if axe reports a serious or critical violation on the page; returns the number of passed rules. */
 export async function checkAccess(page: Page): Promise<{ passes: number; minor: string[] }> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) {
-    // Not as a script of the page, which its policy would refuse.
+    // Evaluated, not added as a script element, which the page's content security policy would block.
     await page.evaluate(await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
   }
   const { violations, passes } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: { run(): Promise<Found> } }).axe.run(),
+    (globalThis as unknown as { axe: { run(): Promise<AxeReport> } }).axe.run(),
   );
-  const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  const severe = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   assert.deepEqual(
-    grave.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`),
+    severe.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`),
     [],
   );
   return { passes: passes.length, minor: violations.map(({ id }) => id) };
 }
 
-/** Clicks a copy button and sees it say so. It does for two seconds: whoever begins to look after the click may miss it. */
+/** Clicks a copy button and waits for `Copied`, from before the click, because it shows for two seconds only. */
 export async function copies(part: Locator, name: string): Promise<void> {
-  const said = part.getByRole('button', { name: 'Copied' }).waitFor();
-  await Promise.all([said, part.getByRole('button', { name }).first().click()]);
+  const confirmation = part.getByRole('button', { name: 'Copied' }).waitFor();
+  await Promise.all([confirmation, part.getByRole('button', { name }).first().click()]);
 }
 
-/** Whether the page, or a dialog on it, is wider than the window lets one see. */
+/** Whether the page, or a dialog on it, scrolls horizontally. */
 export function scrollsSideways(page: Page): Promise<boolean> {
   return page.evaluate<boolean>(
     "[document.documentElement, ...document.querySelectorAll('dialog')].some((box) => box.scrollWidth > box.clientWidth)",
   );
 }
 
-type Found = {
+type AxeReport = {
   passes: unknown[];
   violations: { id: string; impact: string; help: string; nodes: { html: string }[] }[];
 };

@@ -13,12 +13,12 @@ import { until } from './until.ts';
 const fromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export const repository = fromHere('../../..');
-/** The command as an installation has it. */
+/** The command as `npm ci` installs it. */
 export const command = fromHere('../../../node_modules/.bin/backscroll');
 export const launcher = fromHere('../../bin/backscroll.js');
 export const starterRecords = fromHere('../../starter/records.ndjson');
 
-/** Shared by the children of one test file: starting the command again costs less. */
+/** Shared by the child processes of one test file, so that later starts are faster. */
 const compileCache = mkdtempSync(join(tmpdir(), 'backscroll-cache-'));
 const children = new Set<ChildProcess>();
 const folders = [compileCache];
@@ -28,30 +28,36 @@ process.once('exit', () => {
 });
 
 export type Settings = Record<string, string | undefined>;
-type Place = { cwd: string; env?: Settings | undefined; command?: string; before?: string[]; uid?: number | undefined };
-/** What a test, a hook or a suite offers for tidying up. */
-export type Scope = { after: (tidy: () => Promise<void>) => void };
+type RunOptions = {
+  cwd: string;
+  env?: Settings | undefined;
+  command?: string;
+  before?: string[];
+  uid?: number | undefined;
+};
+/** Where cleanup is registered: a test, a hook or a suite. */
+export type Scope = { after: (cleanup: () => Promise<void>) => void };
 
-/** A scope for what a whole suite shares. */
+/** A scope for resources that a whole suite shares. */
 export function newScope(): Scope & { end: () => Promise<void> } {
-  const tidies: (() => Promise<void>)[] = [];
+  const cleanups: (() => Promise<void>)[] = [];
   return {
-    after: (tidy) => void tidies.push(tidy),
+    after: (cleanup) => void cleanups.push(cleanup),
     end: async () => {
-      for (const tidy of tidies.reverse()) await tidy();
+      for (const cleanup of cleanups.reverse()) await cleanup();
     },
   };
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-function start(args: readonly string[], place: Place): Child {
+function start(args: readonly string[], options: RunOptions): Child {
   const { PATH, HOME } = process.env;
-  const child = spawn(place.command ?? command, [...(place.before ?? []), ...args], {
-    cwd: place.cwd,
-    env: { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...place.env },
+  const child = spawn(options.command ?? command, [...(options.before ?? []), ...args], {
+    cwd: options.cwd,
+    env: { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
-    ...(place.uid !== undefined && { uid: place.uid, gid: place.uid }),
+    ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
   });
   children.add(child);
   child.once('exit', () => children.delete(child));
@@ -59,7 +65,7 @@ function start(args: readonly string[], place: Place): Child {
   return child;
 }
 
-/** The command with no file, pipes aside, that may grow beyond so many blocks of 512 bytes: a small disk of its own. */
+/** Runs the command with a limit on the size of each file it writes, in blocks of 512 bytes: imitates a full disk. */
 export const withFilesUpTo = (blocks: number) => ({
   command: '/bin/sh',
   before: ['-c', `ulimit -S -f ${blocks}; exec "$0" "$@"`, command],
@@ -73,11 +79,11 @@ const commandMillisMax = 120_000;
 /** Runs the command to its end. Without `stdin` its input ends at once. */
 export async function run(
   args: readonly string[],
-  place: Place & { stdin?: string | Uint8Array; millisMax?: number },
+  options: RunOptions & { stdin?: string | Uint8Array; millisMax?: number },
 ): Promise<Ran> {
-  const child = start(args, place);
-  const timer = setTimeout(() => child.kill('SIGKILL'), place.millisMax ?? commandMillisMax);
-  child.stdin.end(place.stdin ?? '');
+  const child = start(args, options);
+  const timer = setTimeout(() => child.kill('SIGKILL'), options.millisMax ?? commandMillisMax);
+  child.stdin.end(options.stdin ?? '');
   const [stdout, stderr, [code, signal]] = await Promise.all([
     read(child.stdout),
     read(child.stderr),
@@ -87,8 +93,11 @@ export async function run(
   return { code, signal, stdout, stderr };
 }
 
-/** Runs the command's own entry point many times in one process, one after the other: for calls that end at once. */
-export async function runMany(calls: readonly { args: string[]; env?: Settings }[], place: Place): Promise<Ran[]> {
+/** Calls the command's entry point many times in one process, in sequence: for calls that finish immediately. */
+export async function runMany(
+  calls: readonly { args: string[]; env?: Settings }[],
+  options: RunOptions,
+): Promise<Ran[]> {
   const script = `
     import { main } from ${JSON.stringify(new URL('../../src/cli/main.ts', import.meta.url).href)};
     const results = [];
@@ -96,16 +105,16 @@ export async function runMany(calls: readonly { args: string[]; env?: Settings }
     for (const { args, env } of ${JSON.stringify(calls)}) {
       const ran = { code: null, signal: null, stdout: '', stderr: '' };
       for (const name of ['stdout', 'stderr']) process[name].write = (text) => ((ran[name] += text), true);
-      const kept = { ...process.env };
+      const savedEnv = { ...process.env };
       Object.assign(process.env, env);
       ran.code = await main(args);
-      process.env = kept;
+      process.env = savedEnv;
       results.push(ran);
     }
     print(JSON.stringify(results));`;
   const file = join(compileCache, `${randomUUID()}.mjs`);
   await writeFile(file, script);
-  const { code, stdout, stderr } = await run([file], { ...place, command: process.execPath });
+  const { code, stdout, stderr } = await run([file], { ...options, command: process.execPath });
   if (code !== 0) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
   return JSON.parse(stdout);
 }
@@ -119,19 +128,19 @@ async function read(stream: Readable): Promise<string> {
 export type Serving = {
   base: string;
   pid: number;
-  /** From the start of the process to its first ready answer. */
+  /** Time from the start of the process to its first ready response. */
   readyMillis: number;
   output: () => string;
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   signal: (signal: NodeJS.Signals) => void;
-  /** Ends it, whatever state it is in. */
+  /** Ends the process, whatever state it is in. */
   end: (signal?: NodeJS.Signals) => Promise<void>;
 };
 
 /** `serve` as a process of its own; resolves when it is ready. On PORT=0 unless a port is given. */
-export async function serve(scope: Scope, place: Place & { args?: string[] }): Promise<Serving> {
-  const began = performance.now();
-  const child = start(['serve', ...(place.args ?? [])], { ...place, env: { PORT: '0', ...place.env } });
+export async function serve(scope: Scope, options: RunOptions & { args?: string[] }): Promise<Serving> {
+  const startedAt = performance.now();
+  const child = start(['serve', ...(options.args ?? [])], { ...options, env: { PORT: '0', ...options.env } });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk) => {
@@ -143,7 +152,7 @@ export async function serve(scope: Scope, place: Place & { args?: string[] }): P
     await ended;
   };
   scope.after(() => end());
-  const port = Number(place.env?.PORT ?? 0);
+  const port = Number(options.env?.PORT ?? 0);
   const untilServed = <T>(probe: () => T | Promise<T>) =>
     until(
       () => {
@@ -164,7 +173,7 @@ export async function serve(scope: Scope, place: Place & { args?: string[] }): P
   return {
     base,
     pid: child.pid ?? 0,
-    readyMillis: performance.now() - began,
+    readyMillis: performance.now() - startedAt,
     output: () => output,
     ended,
     signal: (signal) => void child.kill(signal),
@@ -172,7 +181,7 @@ export async function serve(scope: Scope, place: Place & { args?: string[] }): P
   };
 }
 
-/** A folder that is gone after the test. */
+/** A folder that is removed after the test. */
 export async function newFolder(scope: Scope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'backscroll-cli-'));
   folders.push(folder);
@@ -193,7 +202,7 @@ export type Reply = {
   status: number;
   headers: Headers;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses freely
   body: any;
 };
 
@@ -217,7 +226,7 @@ export async function ask(
 
 export const oneLine = /^[^\n]+\n$/;
 
-/** Which of a database's files hold these bytes. */
+/** The suffixes of those database files that contain this text. */
 export function filesHolding(database: string, text: string): string[] {
   return ['', '-wal', '-shm', '-journal'].filter((suffix) => {
     const file = `${database}${suffix}`;

@@ -1,4 +1,4 @@
-/** A small Dify: the tables and columns that docs/from-dify/records.sql reads, and a few rows with their oddities. */
+/** A small Dify: the tables and columns that docs/from-dify/records.sql reads, and a few rows with edge cases. */
 
 const id = (nth: number): string => `2b1c7a0e-54b5-4e0c-9d6c-0d5a3f6f1b${nth.toString().padStart(2, '0')}`;
 
@@ -63,7 +63,7 @@ const citations = JSON.stringify({
 
 const at = (seconds: number) => `to_timestamp(${seconds}) AT TIME ZONE 'UTC'`;
 
-/** One message, in columns that its table has. */
+/** The INSERT statement of one message. */
 function message(nth: number, seconds: number, query: string, more: Record<string, string> = {}): string {
   const columns: Record<string, string> = {
     id: `'${id(nth)}'`,
@@ -82,7 +82,7 @@ function message(nth: number, seconds: number, query: string, more: Record<strin
   return `INSERT INTO messages (${Object.keys(columns)}) VALUES (${Object.values(columns)});`;
 }
 
-// Said in an order that is neither that of their ids nor that of their rows.
+// The order in time differs from the order of the ids and of the rows.
 const [first, second, third] = [23, 22, 21];
 
 export const difyRows = `

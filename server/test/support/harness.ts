@@ -23,7 +23,7 @@ import { checkResponse } from './openapi-check.ts';
 export const engines = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof engines)[number];
 
-/** The same tests on every engine. */
+/** Runs the same tests on every engine. */
 export function onEveryEngine(name: string, tests: (engine: Engine) => void): void {
   for (const engine of engines) describe(`${name} [${engine}]`, () => tests(engine));
 }
@@ -32,16 +32,16 @@ export type TestResponse = {
   status: number;
   headers: http.IncomingHttpHeaders;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses freely
   body: any;
 };
 
 export type RequestOptions = {
   key?: string | undefined;
   headers?: http.OutgoingHttpHeaders;
-  /** An object is sent as JSON with its content type; a string or bytes as they are. */
+  /** An object is sent as JSON with its content type; a string or bytes are sent unchanged. */
   body?: unknown;
-  /** Loopback address to come from (127.0.0.x), for what is counted per address. */
+  /** Loopback address of the client (127.0.0.x), for limits per address. */
   from?: string;
 };
 
@@ -52,19 +52,19 @@ export type Service = {
   config: Config;
   /** Log lines so far. */
   logs: string[];
-  /** Moves the service's clock, in seconds. */
+  /** Advances the service's clock, in seconds. */
   passTime(seconds: number): void;
-  /** From now on the service's clock only moves by `passTime`. It stands at `millis`, or where it is. */
+  /** Freezes the service's clock at `millis`, by default at the current time. Then only `passTime` moves it. */
   stopTime(millis?: number): void;
-  /** Every route that the framework knows, hidden ones too, its path as a pattern. */
+  /** Every route registered with the framework, hidden ones included, with its path as a pattern. */
   routes(): { method: string; url: string }[];
-  request(method: string, path: string, ask?: RequestOptions): Promise<TestResponse>;
-  /** Takes records in as the command line does. */
+  request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>;
+  /** Imports records as the command line does. */
   load(records: readonly object[]): Promise<number>;
   close(): Promise<void>;
 };
 
-/** A new, empty database of its own. */
+/** Creates an empty database. */
 export async function newDatabaseUrl(engine: Engine): Promise<{ url: string; remove: () => Promise<void> }> {
   if (engine === 'sqlite') {
     const folder = await mkdtemp(join(tmpdir(), 'backscroll-test-'));
@@ -73,26 +73,26 @@ export async function newDatabaseUrl(engine: Engine): Promise<{ url: string; rem
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('no PostgreSQL: run the tests with npm test, or set TEST_DATABASE_URL');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await onServer(server, `CREATE DATABASE ${name}`);
-  const remove = () => onServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  await runOnServer(server, `CREATE DATABASE ${name}`);
+  const remove = () => runOnServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   return { url: `${server}/${name}`, remove };
 }
 
-async function onServer(url: string, statement: string): Promise<void> {
+async function runOnServer(url: string, statement: string): Promise<void> {
   const client = new pg.Client(`${url}/postgres`);
   await client.connect();
   await client.query(statement);
   await client.end();
 }
 
-/** A service on a database of its own, listening on a free port of 127.0.0.1. */
+/** Starts a service on its own database, listening on a free port of 127.0.0.1. */
 export async function startService(
   engine: Engine,
   settings: Record<string, string> = {},
   databaseUrl?: string,
 ): Promise<Service> {
-  const fresh = databaseUrl === undefined ? await newDatabaseUrl(engine) : undefined;
-  const config = readConfig({ DATABASE_URL: databaseUrl ?? fresh?.url, PORT: '0', ...settings });
+  const ownDatabase = databaseUrl === undefined ? await newDatabaseUrl(engine) : undefined;
+  const config = readConfig({ DATABASE_URL: databaseUrl ?? ownDatabase?.url, PORT: '0', ...settings });
   const logs: string[] = [];
   const sink = new Writable({
     write(line, _encoding, done) {
@@ -101,8 +101,8 @@ export async function startService(
     },
   });
   let offset = 0;
-  let stopped: number | undefined;
-  const clock = () => (stopped ?? Date.now()) + Math.round(offset * 1000);
+  let frozenAt: number | undefined;
+  const clock = () => (frozenAt ?? Date.now()) + Math.round(offset * 1000);
   const database = databaseOf(config);
   await database.migrate(Math.floor(clock() / 1000));
   const store = await database.open();
@@ -123,21 +123,21 @@ export async function startService(
       offset += seconds;
     },
     stopTime: (millis = Date.now()) => {
-      stopped = millis;
+      frozenAt = millis;
     },
     routes: () => routesIn(app.printRoutes({ commonPrefix: false })),
-    request: (method, path, ask = {}) => send(agent, base, method, path, ask),
+    request: (method, path, options = {}) => send(agent, base, method, path, options),
     load: (records) => importRecords(store, commandLine, [{ bytes: linesOf(records) }], Math.floor(clock() / 1000)),
     close: async () => {
       agent.destroy();
       await app.close();
       await store.close();
-      await fresh?.remove();
+      await ownDatabase?.remove();
     },
   };
 }
 
-/** Reads the tree that the framework's router prints: four characters a level, then a part of the path. */
+/** Parses the tree that the framework's router prints: four characters per level, then a part of the path. */
 function routesIn(tree: string): { method: string; url: string }[] {
   const parts: string[] = [];
   return tree.split('\n').flatMap((line) => {
@@ -154,29 +154,29 @@ async function* linesOf(records: readonly object[]): AsyncGenerator<Uint8Array> 
 export const ndjson = (records: readonly object[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-/** One request. Every answer is held against the OpenAPI document. */
+/** Sends one request. Every response is checked against the OpenAPI document. */
 async function send(
   agent: http.Agent,
   base: string,
   method: string,
   path: string,
-  ask: RequestOptions,
+  options: RequestOptions,
 ): Promise<TestResponse> {
-  const isObject = typeof ask.body === 'object' && ask.body !== null && !(ask.body instanceof Uint8Array);
-  const payload = isObject ? JSON.stringify(ask.body) : (ask.body as string | Uint8Array | undefined);
+  const isObject = typeof options.body === 'object' && options.body !== null && !(options.body instanceof Uint8Array);
+  const payload = isObject ? JSON.stringify(options.body) : (options.body as string | Uint8Array | undefined);
   const headers: http.OutgoingHttpHeaders = {
-    ...(ask.key !== undefined && { authorization: `Bearer ${ask.key}` }),
+    ...(options.key !== undefined && { authorization: `Bearer ${options.key}` }),
     ...(isObject && { 'content-type': 'application/json' }),
     ...(payload !== undefined && { 'content-length': Buffer.byteLength(payload) }),
-    ...ask.headers,
+    ...options.headers,
   };
-  const options = {
+  const httpOptions = {
     method,
     headers,
-    agent: ask.from ? new http.Agent() : agent,
-    ...(ask.from && { localAddress: ask.from }),
+    agent: options.from ? new http.Agent() : agent,
+    ...(options.from && { localAddress: options.from }),
   };
-  const request = http.request(`${base}${path}`, options);
+  const request = http.request(`${base}${path}`, httpOptions);
   request.end(payload);
   const [message] = (await once(request, 'response')) as [http.IncomingMessage];
   const chunks: Buffer[] = [];
@@ -193,7 +193,7 @@ async function send(
   return response;
 }
 
-/** Two workspaces with an app, keys and a knowledge base each, all with new ids. */
+/** Two workspaces, each with an app, keys and a knowledge base, all with new ids; and an admin key. */
 export function makeWorld() {
   const one = makeTenant();
   const other = makeTenant();
@@ -208,7 +208,7 @@ export function makeWorld() {
 
 export type Tenant = ReturnType<typeof makeTenant>;
 
-/** One workspace: a chat app with app and writer keys, a dataset with one chunk path and a knowledge key. */
+/** One workspace: a chat app with an app key and a writer key, a dataset with one child chunk, and a knowledge key. */
 export function makeTenant(mode = 'chat') {
   const ids = {
     workspace: randomUUID(),
@@ -259,12 +259,12 @@ export function chunkPath({ dataset, document, segment, chunk }: ChunkIds): stri
   return `/v1/datasets/${dataset}/documents/${document}/segments/${segment}/child_chunks/${chunk}`;
 }
 
-/** A message record with only what must be given. */
+/** A message record with only the required fields and its time. */
 export function message(conversation_id: string, created_at: number, more: object = {}) {
   return { record: 'message', id: randomUUID(), conversation_id, query: 'q', answer: 'a', created_at, ...more };
 }
 
-/** What a message record may leave out, but for its time, and what it then holds. */
+/** The defaults of a message record's optional fields, except its time. */
 export const messageDefaults = {
   parent_message_id: null,
   inputs: {},

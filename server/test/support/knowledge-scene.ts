@@ -10,7 +10,7 @@ export const { admin } = world;
 export const segmentAddress = `/console#/knowledge/${ids.dataset}/${ids.document}/${ids.segment}`;
 export const hostile = '<img src=x onerror="document.title=1"> **not bold**';
 
-/** More segments than a page shows, and a dozen chunks to edit, so that each test has its own. */
+/** More segments than one page shows, and twelve more chunks, so that each test edits its own. */
 const chunkIds = Array.from({ length: 12 }, () => randomUUID());
 const records = [
   ...world.records,
@@ -30,10 +30,10 @@ const records = [
     created_at: 1000,
   })),
 ];
-/** The path of the chunk at a position; 1 is the one of `makeWorld`. */
+/** The path of the chunk at a position; position 1 is the chunk of `makeWorld`. */
 const pathOf = (position: number): string => chunkPath.replace(ids.chunk, chunkIds[position - 2] ?? ids.chunk);
 
-/** A knowledge base, a browser to look at it, and another client that reads and writes it too. */
+/** A knowledge base, a browser that shows it, and another client that reads and edits it. */
 export class KnowledgeScene {
   readonly service: Service;
   readonly browser: Browser;
@@ -62,14 +62,14 @@ export class KnowledgeScene {
     await this.service.request('PATCH', pathOf(position), { key: keys.knowledge, body: { content } });
   }
 
-  /** The only tab, signed in, at the chunks; `answers` says what to reply where the page asks, one question after the other. */
-  async atChunks(responses: boolean[] = [], options: BrowserContextOptions = {}) {
+  /** Opens the only tab, signed in, at the chunks. `choices`: whether to accept each dialog in turn; else dismissed. */
+  async atChunks(choices: boolean[] = [], options: BrowserContextOptions = {}) {
     await closeTabs(this.browser);
     const { page, complaints } = await openTab(this.browser, this.service.base, options);
     const asked: string[] = [];
     page.on('dialog', (dialog: Dialog) => {
       asked.push(dialog.type() === 'confirm' ? dialog.message() : dialog.type());
-      void (responses.shift() ? dialog.accept() : dialog.dismiss());
+      void (choices.shift() ? dialog.accept() : dialog.dismiss());
     });
     await signIn(page, admin);
     await page.goto(segmentAddress);

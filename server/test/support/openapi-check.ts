@@ -6,8 +6,8 @@ import type { TestResponse } from './harness.ts';
 export const openapiFile = new URL('../../../openapi.json', import.meta.url);
 
 type Schema = { [name: string]: unknown };
-type Described = { headers?: object; content?: Record<string, { schema: Schema }> };
-type Operation = { responses: Record<string, Described> };
+type DescribedResponse = { headers?: object; content?: Record<string, { schema: Schema }> };
+type Operation = { responses: Record<string, DescribedResponse> };
 type Document = {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema>; headers: Record<string, { schema: Schema }> };
@@ -31,7 +31,7 @@ const paths = Object.entries(document.paths).map(([path, methods]) => ({
 const errorBody = Compile(resolve({ $ref: '#/components/schemas/Error' }) as never);
 const validators = new WeakMap<object, Validator>();
 
-/** Checks values by a schema of the document. */
+/** The validator of a schema of the document, compiled once. */
 export function validatorOf(schema: Schema): Validator {
   let validator = validators.get(schema);
   if (validator === undefined) {
@@ -41,40 +41,46 @@ export function validatorOf(schema: Schema): Validator {
   return validator;
 }
 
-/** Fails where an answer is not one that the OpenAPI document tells of. */
+/** Fails if a response is not described by the OpenAPI document. */
 export function checkResponse(method: string, url: string, response: TestResponse): void {
   const { status, headers, body } = response;
-  assert.ok(headers['x-request-id'], 'every answer carries X-Request-Id');
+  assert.ok(headers['x-request-id'], 'every response has X-Request-Id');
   if (status >= 400) {
     if (method !== 'HEAD') assert.ok(errorBody.Check(body), `not the error envelope: ${response.text}`);
     assert.equal(method === 'HEAD' ? status : body.status, status);
     assert.equal(
       status === 401,
       headers['www-authenticate'] === 'Bearer realm="api"',
-      'WWW-Authenticate goes with 401',
+      'WWW-Authenticate exactly with 401',
     );
-    assert.equal(status === 405, headers.allow !== undefined, 'Allow goes with 405');
-    assert.equal(status === 429 || status === 503, headers['retry-after'] !== undefined, 'Retry-After');
+    assert.equal(status === 405, headers.allow !== undefined, 'Allow exactly with 405');
+    assert.equal(
+      status === 429 || status === 503,
+      headers['retry-after'] !== undefined,
+      'Retry-After exactly with 429 and 503',
+    );
   }
   const path = url.split('?', 1)[0] ?? '';
   const operation = paths.find(({ pattern }) => pattern.test(path))?.methods[
     method === 'HEAD' ? 'get' : method.toLowerCase()
   ];
   if (operation === undefined) return;
-  const described = operation.responses[status];
-  // Any path can meet bad percent-encoding, which is refused before there is a route.
-  if (described === undefined) {
+  const describedResponse = operation.responses[status];
+  // Invalid percent-encoding is rejected before routing, so it can happen on any path.
+  if (describedResponse === undefined) {
     const isBadRequest = method === 'HEAD' ? status === 400 : body?.code === 'bad_request';
     return assert.ok(isBadRequest, `${method} ${path}: ${status} is not described`);
   }
   for (const [name, value] of Object.entries(headers)) {
     if (!/^(?:ratelimit|retry-after)/.test(name)) continue;
-    const known: string | undefined = Object.keys(described.headers ?? {}).find((one) => one.toLowerCase() === name);
-    assert.ok(known, `${method} ${path}: ${status}: ${name} is not described`);
-    const { type } = document.components.headers[known]?.schema ?? {};
+    const headerName: string | undefined = Object.keys(describedResponse.headers ?? {}).find(
+      (header) => header.toLowerCase() === name,
+    );
+    assert.ok(headerName, `${method} ${path}: ${status}: ${name} is not described`);
+    const { type } = document.components.headers[headerName]?.schema ?? {};
     assert.match(String(value), type === 'integer' ? /^\d+$/ : /^"/, name);
   }
-  const schema = described.content?.['application/json']?.schema;
+  const schema = describedResponse.content?.['application/json']?.schema;
   if (schema === undefined || method === 'HEAD' || status === 304) return;
   const validator = validatorOf(schema);
   assert.ok(validator.Check(body), `${method} ${path}: ${status}: ${JSON.stringify(validator.Errors(body)[0])}`);

@@ -4,11 +4,11 @@ import { readConfig } from '../../src/config.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import { newDatabaseUrl } from './harness.ts';
 
-/** How engines go about a statement, for tests that hold it to its indexes. */
+/** Query plans, for tests that check which indexes a statement uses. */
 
-/** A migrated database, to be filled and asked past the service. */
+/** A migrated database that tests fill and query directly, without the service. */
 export async function openPostgres(): Promise<{ client: pg.Client; close: () => Promise<void> }> {
-  const { url, remove } = await migrated('postgres');
+  const { url, remove } = await createMigrated('postgres');
   const client = new pg.Client(url);
   await client.connect();
   const close = async () => {
@@ -19,7 +19,7 @@ export async function openPostgres(): Promise<{ client: pg.Client; close: () => 
 }
 
 export async function openSqlite(): Promise<{ db: DatabaseSync; close: () => Promise<void> }> {
-  const { url, remove } = await migrated('sqlite');
+  const { url, remove } = await createMigrated('sqlite');
   const db = new DatabaseSync(url.replace('sqlite:', ''));
   db.exec('PRAGMA synchronous = OFF');
   const close = async () => {
@@ -29,23 +29,23 @@ export async function openSqlite(): Promise<{ db: DatabaseSync; close: () => Pro
   return { db, close };
 }
 
-async function migrated(engine: 'sqlite' | 'postgres') {
+async function createMigrated(engine: 'sqlite' | 'postgres') {
   const database = await newDatabaseUrl(engine);
   await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
   return database;
 }
 
-/** The steps that SQLite takes. */
+/** The steps of SQLite's query plan. */
 export const planOf = (db: DatabaseSync, text: string): string[] =>
   db
     .prepare(`EXPLAIN QUERY PLAN ${text}`)
     .all(...Array(text.split('?').length - 1).fill(null))
     .map(({ detail }) => String(detail));
 
-/** Whether a step of SQLite's reads a whole table, sorts, or makes an index that should be there. */
+/** Whether a step of SQLite's plan scans a whole table, sorts, or builds a temporary index. */
 export const isWasteful = (step: string): boolean => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(step);
 
-/** What the planner of PostgreSQL says of one step: only what is asked for here. */
+/** One step of PostgreSQL's query plan: only the fields used here. */
 export type Plan = {
   'Node Type': string;
   'Relation Name'?: string;
@@ -69,24 +69,24 @@ export const describePlan = (plan: Plan): string =>
     .map((step) => [step['Node Type'], step.Alias, step['Index Name'], step['Index Cond']].filter(Boolean).join(' '))
     .join(' / ');
 
-/** Rows that scans have touched, also those they threw away. */
-export function rowsRead(plan: Plan, counts: (step: Plan) => boolean = () => true): number {
+/** Number of rows read by scans, including those filtered out. */
+export function rowsRead(plan: Plan, isCounted: (step: Plan) => boolean = () => true): number {
   return stepsOf(plan)
-    .filter((step) => step['Relation Name'] !== undefined && counts(step))
+    .filter((step) => step['Relation Name'] !== undefined && isCounted(step))
     .map((step) => {
-      const dropped = (step['Rows Removed by Filter'] ?? 0) + (step['Rows Removed by Index Recheck'] ?? 0);
-      return ((step['Actual Rows'] ?? 0) + dropped) * (step['Actual Loops'] ?? 1);
+      const removed = (step['Rows Removed by Filter'] ?? 0) + (step['Rows Removed by Index Recheck'] ?? 0);
+      return ((step['Actual Rows'] ?? 0) + removed) * (step['Actual Loops'] ?? 1);
     })
     .reduce((sum, rows) => sum + rows, 0);
 }
 
-/** A statement with its parameters as PostgreSQL spells them. */
+/** Replaces `?` by PostgreSQL's numbered parameters. */
 export function spell(text: string): string {
   let at = 0;
   return text.replaceAll('?', () => `$${++at}`);
 }
 
-/** How a statement was carried out; whatever it wrote is undone. */
+/** Runs a statement and returns its plan; its writes are rolled back. */
 export async function explain(client: pg.Client, text: string, values: unknown[] = []): Promise<Plan> {
   await client.query('BEGIN');
   const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values);

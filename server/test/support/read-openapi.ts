@@ -4,7 +4,7 @@ import { LastUsed } from '../../src/domain/last-used.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { buildApp } from '../../src/http/app.ts';
 
-/** The document as the service gives it; no route that it describes is called, so no store is needed. */
+/** The OpenAPI document as the service returns it. No store is needed, because no other route is called. */
 export async function readOpenapi(): Promise<string> {
   const options = {
     store: {} as Store,

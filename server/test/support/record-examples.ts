@@ -14,7 +14,7 @@ export type Starter = { service: Service; secrets: Secrets };
 /** The evening of the last starter message. */
 const starterTime = 1_793_822_400;
 
-/** A service with the starter records and a key of each kind. Its clock stands, so that it answers the same each time. */
+/** A service with the starter records and a key of each kind. Its frozen clock makes responses reproducible. */
 export async function startStarter(): Promise<Starter> {
   const service = await startService('sqlite');
   service.stopTime(starterTime * 1000);
@@ -37,7 +37,7 @@ export async function startStarter(): Promise<Starter> {
   return { service, secrets };
 }
 
-/** Asks a fresh starter service for every example, and gives what it answered. */
+/** Sends every example request to a new starter service and returns the responses. */
 export async function recordExamples(document: Document): Promise<Examples> {
   const starter = await startStarter();
   try {
@@ -45,7 +45,7 @@ export async function recordExamples(document: Document): Promise<Examples> {
     let cookie: string | undefined;
     for (const [id, request] of Object.entries(exampleRequests)) {
       const operation = findOperation(document, id);
-      // An operation that is gone is said by the tests.
+      // The tests report an operation that no longer exists.
       if (operation === undefined) continue;
       const { example, setCookie } = await record(starter, operation, request, cookie);
       examples[id] = example;
@@ -57,9 +57,9 @@ export async function recordExamples(document: Document): Promise<Examples> {
   }
 }
 
-type Located = { path: string; method: string; operation: Operation };
+type LocatedOperation = { path: string; method: string; operation: Operation };
 
-function findOperation({ paths }: Document, id: string): Located | undefined {
+function findOperation({ paths }: Document, id: string): LocatedOperation | undefined {
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods))
       if (operation.operationId === id) return { path, method: method.toUpperCase(), operation };
@@ -69,16 +69,16 @@ function findOperation({ paths }: Document, id: string): Located | undefined {
 
 async function record(
   { service, secrets }: Starter,
-  { path, method, operation }: Located,
+  { path, method, operation }: LocatedOperation,
   request: ExampleRequest,
   cookie: string | undefined,
 ): Promise<{ example: Example; setCookie: string | undefined }> {
-  const { key, parameters = {}, body, isSignedIn, after = 0, steady = (response) => response } = request;
+  const { key, parameters = {}, body, isSignedIn, after = 0, normalize = (response) => response } = request;
   service.passTime(after);
   const [type = ''] = Object.keys(operation.requestBody?.content ?? {});
   const payload = typeof body === 'string' ? body : JSON.stringify(body)?.replace('"admin-…"', `"${secrets.admin}"`);
-  // Not by `service.ask`, which holds answers against the very document that is being written.
-  const response = await fetch(`${service.base}${fill(path, parameters)}`, {
+  // Not with `service.request`, which checks responses against the document that is being written.
+  const response = await fetch(`${service.base}${fillPath(path, parameters)}`, {
     method,
     headers: {
       ...(key !== undefined && { authorization: `Bearer ${secrets[key]}` }),
@@ -89,13 +89,13 @@ async function record(
   });
   const { status } = response;
   const text = await response.text();
-  if (!response.ok) throw new Error(`the example of ${operation.operationId} is answered ${status}: ${text}`);
-  const example = { parameters, ...(body !== undefined && { body }), status, answer: steady(JSON.parse(text)) };
+  if (!response.ok) throw new Error(`the example of ${operation.operationId} fails with ${status}: ${text}`);
+  const example = { parameters, ...(body !== undefined && { body }), status, answer: normalize(JSON.parse(text)) };
   return { example, setCookie: response.headers.getSetCookie()[0]?.split(';', 1)[0] };
 }
 
-function fill(path: string, parameters: Record<string, string | number>): string {
+function fillPath(path: string, parameters: Record<string, string | number>): string {
   const query = Object.entries(parameters).filter(([name]) => !path.includes(`{${name}}`));
-  const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''));
-  return `${filled}?${new URLSearchParams(query.map(([name, value]) => [name, String(value)]))}`;
+  const filledPath = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''));
+  return `${filledPath}?${new URLSearchParams(query.map(([name, value]) => [name, String(value)]))}`;
 }

@@ -36,7 +36,7 @@ const hostileText = [
   '![x](javascript:alert(4)) <javascript:alert(5)> [odd](java\tscript:alert(6)) [rel](//\u0000) [](vbscript:x)',
 ].join('\n\n');
 
-/** Messages that show every part of a message between them, and some that nobody should trust. */
+/** Messages that together show every part of a message, and one with hostile content. */
 export function richMessages(conversation: string) {
   const id = randomUUID();
   const full = {
@@ -66,7 +66,7 @@ export function richMessages(conversation: string) {
     error: 'The model did not answer.',
     feedback: { rating: 'dislike' },
   });
-  const forms = message(conversation, 2_002, { extra_contents: [waiting(), submitted()] });
+  const forms = message(conversation, 2_002, { extra_contents: [waiting(), submittedForm()] });
   const formatted = message(conversation, 2_003, { answer: formattedText });
   const hostile = message(conversation, 2_004, { query: hostileText, answer: hostileText.replaceAll('\u0000', '') });
   hostile.query = hostile.query.replaceAll('\u0000', '');
@@ -105,14 +105,14 @@ function citation(message_id: string) {
 function thought(
   message_id: string,
   position: number,
-  said: string,
+  text: string,
   tool: string,
   tool_input: string,
   observation: string,
 ) {
   const tool_labels = tool === '' ? null : { [tool]: { en_US: 'Knowledge search' } };
-  const what = { thought: said, tool, tool_labels, tool_input, observation };
-  return { id: randomUUID(), chain_id: null, message_id, position, ...what, files: [], created_at: 2_000 };
+  const fields = { thought: text, tool, tool_labels, tool_input, observation };
+  return { id: randomUUID(), chain_id: null, message_id, position, ...fields, files: [], created_at: 2_000 };
 }
 
 export function waiting() {
@@ -145,7 +145,7 @@ export function waiting() {
   };
 }
 
-function submitted() {
+function submittedForm() {
   return {
     workflow_run_id: 'run',
     submitted: true,

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { closeTabs, openTab, signIn, type Tab } from './browser.ts';
 
-/** The only tab, signed in, at a conversation of an app, once its newest message is seen. */
+/** Opens the only tab, signed in, at a conversation of an app. Resolves when its newest message is shown. */
 export async function openConversation(
   browser: Browser,
   base: string,
@@ -18,8 +18,8 @@ export async function openConversation(
 }
 
 /*
- * What tests and the bench do inside of the page with the transcript, as text: these lines know the browser's names,
- * which the rest of this folder does not.
+ * Scripts that tests and the bench run inside the page. They are strings because they use browser globals, which are not
+ * typed in this folder.
  */
 const shared = `
   const scroller = document.querySelector('.scroller');
@@ -33,12 +33,12 @@ const shared = `
 `;
 const script = (lines: string): string => `(async () => {${shared}${lines}})()`;
 
-/** Scrolls up many times; gives how far a message in the window moved by itself after each. */
+/** Scrolls up many times; returns how far a visible message moved by itself after each scroll. */
 export const ownMoves = script(`
   const moves = [];
-  for (let turn = 0; turn < 40; turn += 1) {
+  for (let scrolls = 0; scrolls < 40; scrolls += 1) {
     scroller.scrollTop -= 700;
-    const item = articles().find((one) => one.getBoundingClientRect().top >= top);
+    const item = articles().find((article) => article.getBoundingClientRect().top >= top);
     const before = item.getBoundingClientRect().top;
     for (let frames = 0; frames < 6; frames += 1) await frame();
     moves.push(item.isConnected ? item.getBoundingClientRect().top - before : NaN);
@@ -46,14 +46,14 @@ export const ownMoves = script(`
   return moves;
 `);
 
-/** Unfolds a message in the window, then scrolls down past it; gives how far others moved by themselves meanwhile. */
+/** Expands a visible message, then scrolls down past it; returns how far other messages moved by themselves. */
 export const unfoldAndGoOn = script(`
   scroller.scrollTop -= 3000;
   for (let frames = 0; frames < 6; frames += 1) await frame();
-  articles().find((one) => one.getBoundingClientRect().top >= top).querySelector('summary').click();
+  articles().find((article) => article.getBoundingClientRect().top >= top).querySelector('summary').click();
   for (let frames = 0; frames < 6; frames += 1) await frame();
   const moves = [];
-  for (let turn = 0; turn < 12; turn += 1) {
+  for (let scrolls = 0; scrolls < 12; scrolls += 1) {
     scroller.scrollTop += 250;
     const item = articles().findLast(isInWindow);
     const before = item.getBoundingClientRect().top;
@@ -63,7 +63,7 @@ export const unfoldAndGoOn = script(`
   return moves;
 `);
 
-/** Scrolls to the beginning by less than the window each time; gives the queries in the order they came into sight. */
+/** Scrolls to the beginning in steps smaller than the window; returns the queries in the order they became visible. */
 export const walkBack = script(`
   const seen = [];
   let nodesMax = 0;
@@ -75,25 +75,25 @@ export const walkBack = script(`
     }
     nodesMax = Math.max(nodesMax, scroller.querySelectorAll('*').length);
     if (scroller.scrollTop === 0) return { seen, nodesMax };
-    // Nobody looks further than what is there.
+    // A user does not scroll on while nothing is shown.
     if (inWindow.length > 0) scroller.scrollTop -= scroller.clientHeight * 0.8;
     await frame();
   }
 `);
 
-/** Leaps to the beginning; says whether it came there in time. */
+/** Scrolls to the beginning in large steps; returns whether it got there in time. */
 export const leapBack = (pixels: number, millisMax = 60_000): string =>
   script(`
-  const isThere = () => document.querySelector('.beginning') !== null && scroller.scrollTop === 0;
+  const isAtBeginning = () => document.querySelector('.beginning') !== null && scroller.scrollTop === 0;
   const end = performance.now() + ${millisMax};
-  while (!isThere() && performance.now() < end) {
+  while (!isAtBeginning() && performance.now() < end) {
     scroller.scrollTop -= ${pixels};
     await frame();
   }
-  return isThere();
+  return isAtBeginning();
 `);
 
-/** Leaps forward until a query is drawn. */
+/** Scrolls forward in large steps until a query is rendered. */
 export const leapTo = (query: string, pixels: number): string =>
   script(`
   while (articles().at(-1)?.querySelector('.query').textContent !== ${JSON.stringify(query)}) {
@@ -104,31 +104,31 @@ export const leapTo = (query: string, pixels: number): string =>
 
 export const isAtEnd = script('return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 2;');
 
-/** Whether nothing in the transcript has to be looked for sideways. */
+/** Whether the transcript does not scroll horizontally. */
 export const isNarrow = script('return scroller.scrollWidth <= scroller.clientWidth;');
 
-/** Asks for news now, as when somebody comes back to the tab. */
+/** Triggers a refresh, as when the user returns to the tab. */
 export const refreshNow = "document.dispatchEvent(new Event('visibilitychange'))";
 
-/** Draws long runs of every mark; gives those that lost what stands around them. */
-export const drawRuns = (runs: readonly string[], units: number): string => `(async () => {
+/** Renders long repetitions of each Markdown mark; returns the marks that lost the text around them. */
+export const drawRuns = (marks: readonly string[], units: number): string => `(async () => {
   const { Markdown } = await import(location.origin + '/console/markdown.js');
   const textOf = (node) =>
     Array.isArray(node) ? node.map(textOf).join('')
     : typeof node === 'object' && node !== null ? textOf(node.props.children)
     : typeof node === 'string' ? node : '';
-  return ${JSON.stringify(runs)}.filter((run) => {
-    const drawn = textOf(Markdown({ text: 'start ' + run.repeat(Math.ceil(${units} / run.length)) + 'x end' }));
-    return !drawn.includes('start') || !drawn.includes('end');
+  return ${JSON.stringify(marks)}.filter((mark) => {
+    const rendered = textOf(Markdown({ text: 'start ' + mark.repeat(Math.ceil(${units} / mark.length)) + 'x end' }));
+    return !rendered.includes('start') || !rendered.includes('end');
   });
 })()`;
 
-/** Goes to the keys when the apps are there, just before the page acts on that: its effects wait for a timer. */
+/** Navigates to the keys after the apps have loaded, just before the page's effects run, which wait for a timer. */
 export const leaveInTheMoment = `
-  const later = setTimeout;
+  const originalSetTimeout = setTimeout;
   let hasLeft = false;
   window.setTimeout = (call, ...rest) =>
-    later(() => {
+    originalSetTimeout(() => {
       if (!hasLeft && document.querySelector('.app-choice select')) {
         hasLeft = true;
         location.hash = '#/keys';

@@ -5,8 +5,8 @@ import { makeTenant, message, type TestResponse } from './harness.ts';
 
 export const kinds = ['app', 'knowledge', 'writer', 'admin'] as const satisfies readonly KeyKind[];
 
-/** What a caller can tell two answers apart by. */
-export function visible({ status, headers, text }: TestResponse): object {
+/** The parts of a response by which a caller could distinguish it from another one. */
+export function visibleParts({ status, headers, text }: TestResponse): object {
   const { date: _, 'x-request-id': __, ...rest } = headers;
   return { status, headers: rest, text };
 }
@@ -42,10 +42,10 @@ export function provider(workspace_id: string, name: string, status = 'active') 
 }
 
 /**
- * Two workspaces. The first has a second app, a deleted conversation, a second dataset, a knowledge key restricted to
- * the first dataset, and an app that is no chat app.
+ * Two workspaces. The first one also has a second app, a deleted conversation, a second dataset, a knowledge key
+ * restricted to the first dataset, and a completion app.
  */
-export function makeScene() {
+export function makeIsolationFixture() {
   const one = makeTenant();
   const other = makeTenant();
   const workspace_id = one.ids.workspace;
@@ -54,16 +54,16 @@ export function makeScene() {
     conversation: randomUUID(),
     keys: { app: makeSecret('app'), writer: makeSecret('writer') },
   };
-  const batch = { app: randomUUID(), conversation: randomUUID(), key: makeSecret('app') };
-  const mine = { bob: randomUUID(), nobody: randomUUID(), deleted: randomUUID() };
+  const completion = { app: randomUUID(), conversation: randomUUID(), key: makeSecret('app') };
+  const ownConversations = { bob: randomUUID(), withoutUser: randomUUID(), deleted: randomUUID() };
   const outside = makeDataset(workspace_id);
   const sibling = makeDataset(workspace_id);
   const restricted = makeSecret('knowledge');
   const admin = makeSecret('admin');
   const messages = {
     one: [message(one.ids.conversation, 1), message(one.ids.conversation, 2), message(one.ids.conversation, 3)],
-    bob: message(mine.bob, 2),
-    deleted: message(mine.deleted, 2),
+    bob: message(ownConversations.bob, 2),
+    deleted: message(ownConversations.deleted, 2),
     second: message(second.conversation, 2),
     other: message(other.ids.conversation, 2),
   };
@@ -75,12 +75,12 @@ export function makeScene() {
     { ...key, kind: 'app', app_id: second.app, name: 'second', secret: second.keys.app },
     { ...key, kind: 'writer', app_id: second.app, name: 'second', secret: second.keys.writer },
     { record: 'conversation', id: second.conversation, app_id: second.app, user: 'ann' },
-    { record: 'app', id: batch.app, workspace_id, name: 'batch', mode: 'completion' },
-    { ...key, kind: 'app', app_id: batch.app, name: 'batch', secret: batch.key },
-    { record: 'conversation', id: batch.conversation, app_id: batch.app, user: 'ann' },
-    { record: 'conversation', id: mine.bob, app_id: one.ids.app, user: 'bob' },
-    { record: 'conversation', id: mine.nobody, app_id: one.ids.app, user: null },
-    { record: 'conversation', id: mine.deleted, app_id: one.ids.app, user: 'ann', deleted: true },
+    { record: 'app', id: completion.app, workspace_id, name: 'completion', mode: 'completion' },
+    { ...key, kind: 'app', app_id: completion.app, name: 'completion', secret: completion.key },
+    { record: 'conversation', id: completion.conversation, app_id: completion.app, user: 'ann' },
+    { record: 'conversation', id: ownConversations.bob, app_id: one.ids.app, user: 'bob' },
+    { record: 'conversation', id: ownConversations.withoutUser, app_id: one.ids.app, user: null },
+    { record: 'conversation', id: ownConversations.deleted, app_id: one.ids.app, user: 'ann', deleted: true },
     ...messages.one,
     messages.bob,
     messages.deleted,
@@ -94,55 +94,57 @@ export function makeScene() {
     provider(workspace_id, 'of one'),
     provider(other.ids.workspace, 'of other'),
   ];
-  const dead = makeDeadKeys(workspace_id, one.ids.app);
-  const spare = randomUUID();
-  const ended = {
+  const inactiveKeys = makeInactiveKeys(workspace_id, one.ids.app);
+  const revokedKeyId = randomUUID();
+  const revokedKey = {
     record: 'api_key',
-    id: spare,
+    id: revokedKeyId,
     kind: 'admin',
-    name: 'spare',
+    name: 'revoked admin',
     secret: makeSecret('admin'),
     revoked_at: 1,
   };
-  const lines = [...all, ...dead, ended];
+  const lines = [...all, ...inactiveKeys, revokedKey];
   return {
-    spare,
+    revokedKeyId,
     one,
     other,
     second,
-    batch,
-    mine,
+    completion,
+    ownConversations,
     outside,
     sibling,
     restricted,
     admin,
     messages,
-    dead,
+    inactiveKeys,
     records: lines,
   };
 }
 
-export type Scene = ReturnType<typeof makeScene>;
+export type IsolationFixture = ReturnType<typeof makeIsolationFixture>;
 
-/** Keys of every kind that once opened what the first tenant's keys open. */
-function makeDeadKeys(workspace_id: string, app_id: string) {
-  const ends = { revoked: { revoked_at: 1 }, expired: { expires_at: 1 }, both: { expires_at: 1, revoked_at: 1 } };
-  return Object.entries(ends).flatMap(([name, end]) =>
+/** Revoked and expired keys of every kind, with the same scope as the first tenant's keys. */
+function makeInactiveKeys(workspace_id: string, app_id: string) {
+  const endings = { revoked: { revoked_at: 1 }, expired: { expires_at: 1 }, both: { expires_at: 1, revoked_at: 1 } };
+  return Object.entries(endings).flatMap(([name, ending]) =>
     kinds.map((kind) => {
-      const reach = kind === 'admin' ? {} : { workspace_id };
+      const workspace = kind === 'admin' ? {} : { workspace_id };
       const app = kind === 'app' || kind === 'writer' ? { app_id } : {};
-      return { record: 'api_key', kind, ...reach, ...app, name, secret: makeSecret(kind), ...end };
+      return { record: 'api_key', kind, ...workspace, ...app, name, secret: makeSecret(kind), ...ending };
     }),
   );
 }
 
-/** Everybody who may ask, by name. `kind` is what their key opens; dead and unknown keys open nothing. */
-export function callersOf(scene: Scene): Record<string, { key: string | undefined; kind: KeyKind | undefined }> {
-  const { one, second, batch, other, restricted, admin, dead } = scene;
+/** All callers, by name. `kind` is undefined for keys that allow nothing: missing, unknown, revoked or expired ones. */
+export function makeCallers(
+  fixture: IsolationFixture,
+): Record<string, { key: string | undefined; kind: KeyKind | undefined }> {
+  const { one, second, completion, other, restricted, admin, inactiveKeys } = fixture;
   return {
     'one app': { key: one.keys.app, kind: 'app' },
     'second app': { key: second.keys.app, kind: 'app' },
-    'batch app': { key: batch.key, kind: 'app' },
+    'completion app': { key: completion.key, kind: 'app' },
     'other app': { key: other.keys.app, kind: 'app' },
     'one knowledge': { key: one.keys.knowledge, kind: 'knowledge' },
     'restricted knowledge': { key: restricted, kind: 'knowledge' },
@@ -151,8 +153,10 @@ export function callersOf(scene: Scene): Record<string, { key: string | undefine
     'second writer': { key: second.keys.writer, kind: 'writer' },
     'other writer': { key: other.keys.writer, kind: 'writer' },
     admin: { key: admin, kind: 'admin' },
-    ...Object.fromEntries(dead.map(({ name, kind, secret }) => [`${name} ${kind}`, { key: secret, kind: undefined }])),
+    ...Object.fromEntries(
+      inactiveKeys.map(({ name, kind, secret }) => [`${name} ${kind}`, { key: secret, kind: undefined }]),
+    ),
     ...Object.fromEntries(kinds.map((kind) => [`unknown ${kind}`, { key: makeSecret(kind), kind: undefined }])),
-    nobody: { key: undefined, kind: undefined },
+    'no key': { key: undefined, kind: undefined },
   };
 }
