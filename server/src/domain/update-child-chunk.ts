@@ -3,8 +3,7 @@ import { limits } from '../contract/limits.ts';
 import { canonicalId, notBlank } from '../contract/primitives.ts';
 import type { CallerOf } from './caller.ts';
 import { invalidParam, notFound, ServiceError } from './errors.ts';
-import { missing } from './settle-edit.ts';
-import type { ChildChunkOutcome, Precondition, Store, Versioned } from './store.ts';
+import type { ChildChunkEdit, ChildChunkOutcome, FoundChunkPath, Precondition, Store, Versioned } from './store.ts';
 import { newVersion } from './version.ts';
 
 export async function findChildChunk(
@@ -12,10 +11,10 @@ export async function findChildChunk(
   caller: CallerOf<'knowledge'>,
   path: ChildChunkPath,
 ): Promise<Versioned<ChildChunk>> {
-  return requireChunk(missing(await store.findChildChunk(reachable(caller, path))));
+  return requireChunk(chunkOrMissing(await store.findChildChunk(placeOf(caller, path))));
 }
 
-/** Replaces the text and keeps the old one as a revision. Returns once the change is on disk. */
+/** Replaces the text and stores the old one as a revision. Returns once the change is on disk. */
 export async function updateChildChunk(
   store: Store,
   caller: CallerOf<'knowledge'>,
@@ -26,7 +25,7 @@ export async function updateChildChunk(
 ): Promise<Versioned<ChildChunk>> {
   requireText(content);
   const outcome = await store.updateChildChunk({
-    ...reachable(caller, path),
+    ...placeOf(caller, path),
     content,
     now,
     key_id: caller.key_id,
@@ -34,6 +33,28 @@ export async function updateChildChunk(
     precondition,
   });
   return requireChunk(outcome);
+}
+
+/**
+ * The outcome of an edit, given the stored chunk: undefined means that the edit is to be written. A text equal to the
+ * stored one counts as written, whatever the tag, so that a replayed request succeeds.
+ */
+export function decideEdit(foundPath: FoundChunkPath, edit: ChildChunkEdit): ChildChunkOutcome | undefined {
+  const stored = chunkOrMissing(foundPath);
+  if ('missing' in stored) return stored;
+  const { chunk, version } = stored;
+  if (chunk.content === edit.content && chunk.type === 'customized') return stored;
+  const { precondition } = edit;
+  if (precondition === undefined || precondition === 'any' || precondition.includes(version)) return undefined;
+  return { stale: true };
+}
+
+/** The chunk, or the first part of its path that does not exist. */
+function chunkOrMissing(foundPath: FoundChunkPath): Versioned<ChildChunk> | { missing: string } {
+  if (!foundPath.dataset) return { missing: 'dataset not found' };
+  if (!foundPath.document) return { missing: 'document not found' };
+  if (!foundPath.segment) return { missing: 'segment not found' };
+  return foundPath.child_chunk ?? { missing: 'child chunk not found' };
 }
 
 function requireChunk(outcome: ChildChunkOutcome): Versioned<ChildChunk> {
@@ -44,13 +65,13 @@ function requireChunk(outcome: ChildChunkOutcome): Versioned<ChildChunk> {
   return outcome;
 }
 
-/** A dataset outside the key's restriction is looked up nowhere, as if it did not exist. */
-function reachable(caller: CallerOf<'knowledge'>, path: ChildChunkPath) {
+/** A dataset that the key is not restricted to becomes the empty id, which names nothing. */
+function placeOf(caller: CallerOf<'knowledge'>, path: ChildChunkPath) {
   const dataset_id = canonicalId(path.dataset_id);
-  const allowed = caller.dataset_ids === null || caller.dataset_ids.includes(dataset_id);
+  const isAllowed = caller.dataset_ids === null || caller.dataset_ids.includes(dataset_id);
   return {
     workspace_id: caller.workspace_id,
-    dataset_id: allowed ? dataset_id : '',
+    dataset_id: isAllowed ? dataset_id : '',
     document_id: canonicalId(path.document_id),
     segment_id: canonicalId(path.segment_id),
     child_chunk_id: canonicalId(path.child_chunk_id),

@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../domain/store.ts';
-import { explainDiskError } from './plain-words.ts';
+import { explainDiskError, sqliteCode } from './disk-errors.ts';
 import type { PostgresPool } from './postgres/pool.ts';
 import type { Migration, SchemaStatus } from './schema/schema.ts';
 import { SqlStore } from './sql-store.ts';
 import { backupSqlite } from './sqlite/backup.ts';
 import { SqliteEngine } from './sqlite/engine.ts';
 import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
-import { sqliteCode } from './sqlite-codes.ts';
 
 /** What a DATABASE_URL names, before it is opened. */
 export interface Database {

@@ -3,7 +3,6 @@ import { limits } from '../../contract/limits.ts';
 import type { AuditEntry, Author } from '../../domain/audit.ts';
 import { countWords } from '../../domain/count-words.ts';
 import { unavailable } from '../../domain/errors.ts';
-import { decideEdit } from '../../domain/settle-edit.ts';
 import type {
   CachedVersion,
   ChildChunkEdit,
@@ -15,6 +14,7 @@ import type {
   PageShape,
   Purge,
 } from '../../domain/store.ts';
+import { decideEdit } from '../../domain/update-child-chunk.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import { changeSession } from '../console/session-statements.ts';

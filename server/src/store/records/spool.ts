@@ -6,7 +6,7 @@ import type { RecordKind } from '../../contract/record.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type { Batch } from '../../domain/prepare-lines.ts';
 import type { Prepared } from '../../domain/prepared-record.ts';
-import { explainDiskError } from '../plain-words.ts';
+import { explainDiskError } from '../disk-errors.ts';
 
 /** Checked records on their way to the writer: in memory while few, in a file of ours once many. */
 export type Spooled = { kinds: ReadonlySet<RecordKind> } & ({ parts: Uint8Array[] } | { fd: number; bytes: number });

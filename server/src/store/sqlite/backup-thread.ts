@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { explainDiskError } from '../plain-words.ts';
+import { explainDiskError } from '../disk-errors.ts';
 import type { BackupAnswer } from './backup.ts';
 import { sqliteSchemaStatus } from './migrate.ts';
 

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
 import { unavailable } from '../../domain/errors.ts';
-import { decideEdit } from '../../domain/settle-edit.ts';
 import type { CachedVersion, FoundPage, MessagePlace, PageShape } from '../../domain/store.ts';
+import { decideEdit } from '../../domain/update-child-chunk.ts';
+import { isClosed, sqliteCode, transientSqliteCodes } from '../disk-errors.ts';
 import { type Dialect, type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from '../engine.ts';
-import { isClosed, sqliteCode, transientSqliteCodes } from '../sqlite-codes.ts';
 import * as sql from '../statements.ts';
 import { Connection } from './connection.ts';
 import { findPage } from './page.ts';

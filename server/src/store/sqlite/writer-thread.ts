@@ -3,16 +3,17 @@ import { limits } from '../../contract/limits.ts';
 import type { AuditEntry, Author } from '../../domain/audit.ts';
 import { countWords } from '../../domain/count-words.ts';
 import { BadRecord, ServiceError } from '../../domain/errors.ts';
-import { decideEdit } from '../../domain/settle-edit.ts';
+
 import type { ChildChunkEdit, ChildChunkOutcome, CreatedKey, Purge } from '../../domain/store.ts';
+import { decideEdit } from '../../domain/update-child-chunk.ts';
+
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import { subtractFromApps } from '../accounting/usage-statements.ts';
 import { changeSession } from '../console/session-statements.ts';
+import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
 import type { Write } from '../engine.ts';
-import { explainDiskError } from '../plain-words.ts';
 import { readSpool, type Spooled } from '../records/spool.ts';
-import { sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../sqlite-codes.ts';
 import * as sql from '../statements.ts';
 import { Connection } from './connection.ts';
 import { RecordWriter } from './record-writer.ts';
