@@ -1,8 +1,8 @@
-// Records of the model providers of a workspace. Dify keeps no list of models in its database: its API is asked.
+// Records of the model providers of a workspace. Dify has no list of models in its database, so they are read from its API.
 //   node models.js https://dify.example.com/v1 KEY > models.ndjson      (an app key or a knowledge key)
 const [baseUrl, key] = process.argv.slice(2);
-const end = (words) => {
-  console.error(words);
+const end = (message) => {
+  console.error(message);
   process.exit(1);
 };
 if (key === undefined) end('usage: node models.js BASE_URL KEY > models.ndjson      (BASE_URL ends in /v1)');
@@ -16,7 +16,7 @@ for (const type of types) {
   const response = await fetch(url, { headers }).catch((error) =>
     end(`${url}: ${error.cause?.message ?? error.message}`),
   );
-  if (response.status !== 200) end(`${url}: answered ${response.status}; usage: node models.js BASE_URL KEY`);
+  if (response.status !== 200) end(`${url}: status ${response.status}; usage: node models.js BASE_URL KEY`);
   for (const entry of (await response.json()).data) {
     const record = records.get(entry.provider) ?? {
       record: 'model_provider',
@@ -29,18 +29,18 @@ for (const type of types) {
       models: [],
     };
     records.set(entry.provider, record);
-    for (const one of entry.models) {
+    for (const model of entry.models) {
       record.models.push({
-        model: one.model,
-        label: one.label,
-        model_type: one.model_type,
-        features: one.features ?? null,
-        fetch_from: one.fetch_from,
-        model_properties: one.model_properties,
-        status: one.status,
-        deprecated: one.deprecated ?? false,
-        load_balancing_enabled: one.load_balancing_enabled ?? false,
-        has_invalid_load_balancing_configs: one.has_invalid_load_balancing_configs ?? false,
+        model: model.model,
+        label: model.label,
+        model_type: model.model_type,
+        features: model.features ?? null,
+        fetch_from: model.fetch_from,
+        model_properties: model.model_properties,
+        status: model.status,
+        deprecated: model.deprecated ?? false,
+        load_balancing_enabled: model.load_balancing_enabled ?? false,
+        has_invalid_load_balancing_configs: model.has_invalid_load_balancing_configs ?? false,
       });
     }
   }

@@ -1,4 +1,4 @@
--- Records out of a Dify database, parents first. It only reads, and all from one moment:
+-- Exports records from a Dify database, parents first. It only reads, from one snapshot:
 --   psql -qAtX -v ON_ERROR_STOP=1 -f records.sql "$DIFY_DATABASE_URL" > dify.ndjson
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
@@ -8,7 +8,7 @@ FROM tenants;
 SELECT jsonb_build_object('record', 'app', 'id', id, 'workspace_id', tenant_id, 'name', name, 'mode', mode)
 FROM apps;
 
--- Keys keep working; only their digests leave the database.
+-- Keys stay valid; only their digests are exported.
 SELECT jsonb_build_object(
   'record', 'api_key',
   'id', k.id,
@@ -22,7 +22,7 @@ FROM api_tokens k
 LEFT JOIN apps a ON a.id = k.app_id AND k.type = 'app'
 WHERE a.id IS NOT NULL OR k.type = 'dataset' AND k.tenant_id IS NOT NULL;
 
--- Conversations that accounts had in the console have no end user.
+-- Conversations of accounts in Dify's console have no end user.
 SELECT jsonb_build_object(
   'record', 'conversation',
   'id', c.id,
@@ -34,7 +34,7 @@ FROM conversations c
 JOIN apps a ON a.id = c.app_id
 LEFT JOIN end_users u ON u.id = c.from_end_user_id;
 
--- In the order they were said: it decides between messages of the same second.
+-- Sorted: the order of import decides between messages of the same second.
 SELECT jsonb_build_object(
   'record', 'message',
   'id', m.id,
@@ -56,7 +56,7 @@ SELECT jsonb_build_object(
     FROM message_feedbacks f
     WHERE f.message_id = m.id AND f.from_source = 'user' AND f.rating IN ('like', 'dislike')
     ORDER BY f.created_at DESC LIMIT 1),
-  -- Files stay where they are. Dify signs the addresses of uploads anew for each reader: they are left out.
+  -- Files are not exported. Dify signs the addresses of uploads for each reader, so they are left out.
   'message_files', coalesce((
     SELECT jsonb_agg(jsonb_build_object(
       'id', f.id,
@@ -86,7 +86,7 @@ SELECT jsonb_build_object(
       'created_at', floor(extract(epoch FROM t.created_at))) ORDER BY t.position)
     FROM message_agent_thoughts t
     WHERE t.message_id = m.id), '[]'),
-  -- Dify gives a citation another id on each read. Here it gets one that stays.
+  -- Dify generates the id of a citation on each read. Here it gets a stable one.
   'retriever_resources', coalesce((
     SELECT jsonb_agg(jsonb_build_object(
       'id', md5(m.id::text || r.nth)::uuid,
@@ -131,7 +131,7 @@ FROM document_segments g
 JOIN documents d ON d.id = g.document_id
 JOIN datasets s ON s.id = d.dataset_id;
 
--- Without word_count: here it counts words, in Dify characters.
+-- Without word_count: Backscroll counts words, Dify characters.
 SELECT jsonb_build_object(
   'record', 'child_chunk',
   'id', h.id,

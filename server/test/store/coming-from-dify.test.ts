@@ -124,8 +124,8 @@ describe('docs/from-dify/models.js', () => {
       for (const [args, words] of [
         [[], /^usage: .*BASE_URL KEY.*\n$/],
         [[service.base], /^usage: .*\n$/],
-        [[service.base, 'k'], /^http.*: answered 404; usage: .*\n$/],
-        [[`${service.base}/v1`, 'k'], /^http.*: answered 401; usage: .*\n$/],
+        [[service.base, 'k'], /^http.*: status 404; usage: .*\n$/],
+        [[`${service.base}/v1`, 'k'], /^http.*: status 401; usage: .*\n$/],
         [['nowhere', 'k'], /^nowhere.*\n$/],
       ] as const)
         await assert.rejects(promisify(execFile)(process.execPath, [script, ...args]), { code: 1, stderr: words });
