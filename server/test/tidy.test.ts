@@ -294,3 +294,78 @@ describe('the repository', () => {
     );
   });
 });
+
+describe('the documentation', () => {
+  const pages = textFiles.filter(({ path }) => path.endsWith('.md'));
+  const exists = (path: string): boolean => existsSync(join(repository, path));
+  /** The anchors that GitHub gives to the headings of a page. */
+  const anchorsOf = (text: string): string[] =>
+    [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    );
+
+  it('has only relative links that resolve, anchors included', () => {
+    const links = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(([, file = '', anchor]) => ({
+        from: path,
+        target: file === '' ? path : posix.join(posix.dirname(path), file),
+        anchor,
+      })),
+    );
+    assert.ok(links.length > 30);
+    const broken = links.filter(({ target, anchor }) => {
+      if (!exists(target)) return true;
+      return anchor !== undefined && !anchorsOf(read(join(repository, target))).includes(anchor);
+    });
+    assert.deepEqual(broken, []);
+  });
+
+  it('names only files that exist', () => {
+    const roots = ['', 'server', 'server/src'];
+    const missing = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(/`((?:[\w.-]+\/)+(?:[\w-]+\.(?:ts|js|md|json|sql))?)`/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => !roots.some((root) => exists(posix.join(root, name))))
+        .map((name) => `${path}: ${name}`),
+    );
+    assert.deepEqual(missing, []);
+  });
+
+  it('names only npm scripts that exist', () => {
+    const { scripts } = JSON.parse(read(join(repository, 'package.json')));
+    const missing = matches(/\bnpm run [\w:]+/, (path) => path.endsWith('.md')).filter(
+      (match) => !((match.split(' ').at(-1) ?? '') in scripts),
+    );
+    assert.deepEqual(missing, []);
+  });
+
+  it('numbers the decisions without gaps, and the numbers that are cited exist', () => {
+    const folder = join(repository, 'docs', 'decisions');
+    const numbers = readdirSync(folder)
+      .filter((name) => name !== 'README.md')
+      .map((name) => name.slice(0, 4));
+    assert.deepEqual(
+      numbers.sort(),
+      numbers.map((_, index) => `${index + 1}`.padStart(4, '0')),
+    );
+    const index = read(join(folder, 'README.md'));
+    assert.deepEqual(
+      numbers.filter((number) => !index.includes(`| [${number}](`)),
+      [],
+    );
+    const cited = matches(/\b[Dd]ecision \d{4}\b/);
+    assert.deepEqual(
+      cited.filter((match) => !numbers.includes(match.slice(-4))),
+      [],
+    );
+  });
+
+  it('has one version, which the changelog describes first', () => {
+    const release = /^## (\S+)/m.exec(read(join(repository, 'CHANGELOG.md')))?.[1];
+    for (const path of ['server/package.json', 'client/package.json'])
+      assert.equal(JSON.parse(read(join(repository, path))).version, release, path);
+  });
+});
