@@ -40,6 +40,7 @@ export const limits = {
   /** A page holds a hundred messages at most, so this bounds a page too. */
   recordBytesMax: 4_194_304,
   jsonDepthMax: 100,
+  decimalCharsMax: 200,
   idUnitsMax: 255,
   /** Checked records beyond this wait on disk, not in memory, until they are applied. */
   spoolBytesMin: 4_194_304,

@@ -5,7 +5,8 @@ import { Type } from './type.ts';
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Finds a character that is not white space. U+0085 is white space in Unicode, but not for `\s`. */
 export const notBlank = /[^\s\u0085]/;
-export const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+/** A decimal number that can be counted: within the range of a double, whatever its digits. */
+export const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/;
 
 /**
  * Ids compare without regard to letter case: a UUID is kept and looked up in lower case. No id holds NUL, which
@@ -21,7 +22,8 @@ type Notes = { description?: string; default?: unknown; examples?: unknown[] };
 export const text = (description: string, notes: Notes = {}) => Type.String({ description, ...notes });
 export const uuid = (description: string) => Type.String({ format: 'uuid', description });
 export const id = (description: string) => Type.String({ minLength: 1, maxLength: limits.idUnitsMax, description });
-export const decimal = (description: string) => Type.String({ format: 'decimal', description });
+export const decimal = (description: string) =>
+  Type.String({ format: 'decimal', maxLength: limits.decimalCharsMax, description });
 export const integer = (description: string) => Type.Integer({ description });
 export const number = (format: 'float' | 'double', description: string) => Type.Number({ format, description });
 export const flag = (description: string) => Type.Boolean({ description });

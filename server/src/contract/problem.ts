@@ -9,6 +9,11 @@ export type SchemaProblem = {
   message: string;
 };
 
+const formats: Record<string, string> = {
+  uuid: 'a UUID',
+  decimal: 'a decimal number with an exponent of at most two digits',
+};
+
 /** `/message_files/0/id` as a person writes it: `message_files[0].id`. */
 function fieldName(instancePath: string): string {
   return instancePath
@@ -36,7 +41,7 @@ export function describeProblem(problems: readonly SchemaProblem[], whole = 'the
     case 'enum':
       return `${named} must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`;
     case 'format':
-      return `${named} must be a ${params.format === 'uuid' ? 'UUID' : params.format}`;
+      return `${named} must be ${formats[`${params.format}`] ?? `a ${params.format}`}`;
     case 'type':
       return `${named} must be ${[params.type].flat().map(withArticle).join(' or ')}`;
     case 'pattern':
@@ -51,26 +56,21 @@ export function describeProblem(problems: readonly SchemaProblem[], whole = 'the
 const withArticle = (type: unknown): string =>
   type === 'null' ? 'null' : `${/^[aeio]/.test(`${type}`) ? 'an' : 'a'} ${type}`;
 
-const integerLiteral = /^-?\d+$/;
-
 /**
- * The first value that could not come back as it went in, as a sentence. `json` is what `value` was parsed from, and
- * well-formed itself: only an escape can bring a lone surrogate or NUL.
+ * The first value that could not come back as it went in, as a sentence. `json` is the text that `value` was parsed from.
+ * The text itself is well-formed Unicode, so only an escape can produce a lone surrogate or NUL.
  */
 export function findBadValue(value: unknown, json: string): string | undefined {
-  if (!isSuspect(value, 0, json.includes('\\u'))) return undefined;
-  const large: LargeInteger[] = [];
-  const bad = findBad(value, '', 0, large);
-  if (bad !== undefined || large.length === 0) return bad;
-  const spelled = integerLiterals(json);
-  const refused = large.find(({ value }) => integerLiteral.test(`${value}`) || spelled.has(value));
-  return refused && `${refused.path} must be an integer within ±${Number.MAX_SAFE_INTEGER}`;
+  return isSuspect(value, 0, json.includes('\\u')) ? findBad(value, '', 0) : undefined;
 }
 
-/** Whether to look for what is bad, and name it: almost always not, so this walk builds nothing. */
+/** Doubles cannot tell integers of magnitude 2^53 or more from their neighbours. */
+const isTooLarge = (value: number): boolean => !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
+
+/** Whether there may be a bad value. Almost always there is none, so this walk builds no paths. */
 function isSuspect(value: unknown, depth: number, hasEscapes: boolean): boolean {
   if (typeof value === 'string') return hasEscapes && isBadText(value);
-  if (typeof value === 'number') return !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
+  if (typeof value === 'number') return isTooLarge(value);
   if (typeof value !== 'object' || value === null) return false;
   if (depth > limits.jsonDepthMax) return true;
   if (Array.isArray(value)) return value.some((inner) => isSuspect(inner, depth + 1, hasEscapes));
@@ -83,27 +83,23 @@ function isSuspect(value: unknown, depth: number, hasEscapes: boolean): boolean 
 
 const isBadText = (text: string): boolean => !text.isWellFormed() || text.includes('\0');
 
-type LargeInteger = { path: string; value: number };
-
-function findBad(value: unknown, path: string, depth: number, large: LargeInteger[]): string | undefined {
+function findBad(value: unknown, path: string, depth: number): string | undefined {
   if (typeof value === 'string') return badText(value, path);
   if (typeof value === 'number') {
-    if (!Number.isFinite(value)) return `${path} is too large for a number`;
-    if (Number.isInteger(value) && !Number.isSafeInteger(value)) large.push({ path, value });
-    return undefined;
+    return isTooLarge(value) ? `${path} must be a number within ±${Number.MAX_SAFE_INTEGER}` : undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > limits.jsonDepthMax) return `${path.slice(0, 80)} is nested more than ${limits.jsonDepthMax} deep`;
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at += 1) {
-      const bad = findBad(value[at], `${path}[${at}]`, depth + 1, large);
+      const bad = findBad(value[at], `${path}[${at}]`, depth + 1);
       if (bad !== undefined) return bad;
     }
     return undefined;
   }
   for (const name of Object.keys(value)) {
     const inner = join(path, name);
-    const bad = badText(name, inner) ?? findBad((value as never)[name], inner, depth + 1, large);
+    const bad = badText(name, inner) ?? findBad((value as never)[name], inner, depth + 1);
     if (bad !== undefined) return bad;
   }
   return undefined;
@@ -113,18 +109,4 @@ function badText(value: string, path: string): string | undefined {
   if (!value.isWellFormed()) return `${path.toWellFormed()} must be well-formed Unicode`;
   if (value.includes('\0')) return `${path.replaceAll('\0', '')} must not contain NUL`;
   return undefined;
-}
-
-/**
- * Numbers that the text spells as plain integers. An integer that a double cannot hold for certain is refused, and so is
- * one that would be written back as such; asked for only when a large one was met.
- */
-function integerLiterals(json: string): Set<number> {
-  const spelled = new Set<number>();
-  JSON.parse(json, (_name, value, context?: { source?: string }) => {
-    const source = context?.source;
-    if (typeof value === 'number' && source !== undefined && integerLiteral.test(source)) spelled.add(value);
-    return value;
-  });
-  return spelled;
 }

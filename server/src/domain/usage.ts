@@ -1,3 +1,6 @@
+import { limits } from '../contract/limits.ts';
+import { decimalPattern } from '../contract/primitives.ts';
+
 /** What one message used. The price is in billionths, so that sums of prices are sums of integers; '' is no currency. */
 export type Usage = { tokens: number; price_nanos: number; currency: string };
 
@@ -10,14 +13,12 @@ export const days = { first: -719_528, last: 2_932_896, seconds: daySeconds } as
 
 /** The rules by which a price counts. The step that counted older messages has them in SQL. */
 export const priceRules = {
-  /** Of its text. A longer one, and one whose exponent takes more than two characters, counts as nothing. */
-  charsMax: 40,
+  /** Of its text. Longer texts, and exponents of more than two digits, are rejected; stored ones count as nothing. */
+  charsMax: limits.decimalCharsMax,
   /** A greater one counts as this: no single message may spoil a sum. */
   nanosMax: 1_000_000 * 1_000_000_000,
   currencyBytesMax: 16,
 } as const;
-
-const longExponent = /e.{3}/i;
 
 /** A price without a currency, or in one that is none, adds up to nothing: such a message has no price. */
 export function usageOf({ total_tokens, total_price, currency }: UsageFields): Usage {
@@ -31,7 +32,7 @@ function isCurrency(currency: string | null): currency is string {
 }
 
 function nanosOf(price: string): number {
-  if (price.length > priceRules.charsMax || longExponent.test(price)) return 0;
+  if (price.length > priceRules.charsMax || !decimalPattern.test(price)) return 0;
   const nanos = Math.floor(Number(price) * 1e9 + 0.5);
   return Math.min(Math.max(nanos, -priceRules.nanosMax), priceRules.nanosMax);
 }

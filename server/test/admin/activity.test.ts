@@ -348,8 +348,10 @@ onEveryEngine('a database from before anything was counted', (engine) => {
       '-0.2',
       '1E-7',
       '1.5e2',
-      '1e999999',
-      '1e-999999',
+      '2.5e-10',
+      '123456e-12',
+      '1e+99',
+      '-1e99',
       '12345678901234567890',
       '-7e9',
     ];

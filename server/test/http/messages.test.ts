@@ -356,7 +356,7 @@ onEveryEngine('GET /messages', (engine) => {
       const given = [
         { total_price: '0', currency: 'EUR', provider_response_latency: 0.1, feedback: { rating: 'like' } },
         { total_price: '0.0000100', currency: '', provider_response_latency: 1e-7, feedback: { rating: 'dislike' } },
-        { total_price: '12345678901234567890.123456789000', currency: 'JPY', provider_response_latency: 1e21 },
+        { total_price: '12345678901234567890.123456789000', currency: 'JPY', provider_response_latency: 9e15 },
       ].map((more) => message(tenant.ids.conversation, 1, more));
       await service.load(given);
       const { data } = (await tenant.get({ page_order: 'oldest_first' })).body;

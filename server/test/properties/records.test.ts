@@ -9,7 +9,7 @@ import { type Engine, messageDefaults, ndjson, onEveryEngine, type Service, star
 
 type Json = Record<string, unknown>;
 
-// Valid but unusual values. Values that JSON cannot represent (-0, undefined) are not generated.
+// Everything that is allowed and odd. -0 and undefined are left out: they do not come back.
 
 const oddText = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
@@ -41,14 +41,14 @@ const safeInteger = fc.oneof(
   fc.maxSafeInteger(),
   fc.constantFrom(Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0, 1, -1, 2 ** 31, -(2 ** 31) - 1, 2 ** 32),
 );
-/** A double; integers that are rejected are left out. */
+/** A double within the bounds of records, without -0. */
 const double = fc
   .oneof(
-    fc.double({ noNaN: true, noDefaultInfinity: true }),
-    fc.constantFrom(0.1, 1e-7, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE, 1e21, 2.5e-10, 0.1 + 0.2, 1.5e300),
+    fc.double({ noNaN: true, min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }),
+    fc.constantFrom(0.1, 1e-7, 5e-324, 2.5e-10, 0.1 + 0.2, 123456789.12345678),
     safeInteger,
   )
-  .map((value) => (value === 0 || (Math.abs(value) > Number.MAX_SAFE_INTEGER && Math.abs(value) < 1e21) ? 0 : value));
+  .map((value) => (value === 0 ? 0 : value));
 
 const oddKey = fc.oneof(
   text,

@@ -589,8 +589,16 @@ onEveryEngine('fields of records', (engine) => {
           });
         }
         if (field.type === 'integer' || field.type === 'number') {
-          it(`${name}: integers stay within ±(2^53 − 1)`, async () => {
-            for (const literal of ['9007199254740992', '-9007199254740992', '1e400', '-1e400', '1e20']) {
+          it(`${name}: numbers stay within ±(2^53 − 1)`, async () => {
+            for (const literal of [
+              '9007199254740992',
+              '-9007199254740992',
+              '1e400',
+              '-1e400',
+              '1e20',
+              '1e21',
+              '-1.5e300',
+            ]) {
               const line = JSON.stringify(altered(record(kind), [name], 'here')).replace('"here"', literal);
               const response = await service.request('POST', '/admin/records', {
                 key: world.admin,

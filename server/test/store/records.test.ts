@@ -884,10 +884,9 @@ onEveryEngine('records', (engine) => {
         '0.1',
         '1e-7',
         '5e-324',
-        '1.7976931348623157e308',
-        '-1.7976931348623157e308',
+        '9007199254740991.4',
+        '9.007199254740991e15',
         '0.30000000000000004',
-        '1.5e300',
         '123456789.12345678',
         '2.2250738585072014e-308',
         '1E2',
@@ -902,13 +901,20 @@ onEveryEngine('records', (engine) => {
       }
     });
 
-    it('integers beyond ±(2^53 − 1) and numbers that are not finite are refused, wherever they are', async () => {
+    it('numbers of magnitude 2^53 or more are rejected, wherever they are and however they are spelled', async () => {
       const t = await tenant();
       const bad = [
         '9007199254740992',
         '-9007199254740992',
         '9007199254740993',
         '123456789012345678901234567890',
+        '1e16',
+        '1e20',
+        '1e21',
+        '-1e21',
+        '9007199254740991.9',
+        '1.5e300',
+        '-1.7976931348623157e308',
         '1e400',
         '-1e400',
         `1${'0'.repeat(308)}`,
@@ -916,7 +922,10 @@ onEveryEngine('records', (engine) => {
       ];
       for (const literal of bad) {
         for (const inputs of [`{"v":${literal}}`, `{"a":[{"b":[0,${literal}]}]}`]) {
-          await refused(send(line(t, inputs)), /^line 1: message: inputs/);
+          await refused(
+            send(line(t, inputs)),
+            /^line 1: message: inputs\S* must be a number within ±9007199254740991$/,
+          );
         }
         await refused(
           send(line(t, '{}', `,"provider_response_latency":${literal}`)),
@@ -925,6 +934,28 @@ onEveryEngine('records', (engine) => {
         await refused(send(line(t, '{}', `,"created_at":${literal}`)), /^line 1: message: created_at/);
       }
       assert.deepEqual(await page(t), []);
+    });
+
+    it('a number comes back with its value in the shortest spelling: -0 as 0, 1.0 as 1', async () => {
+      const t = await tenant();
+      await accepted(send(line(t, '{"v":[-0,-0.0,1.0,1E2,0.10]}', ',"provider_response_latency":-0')));
+      const { text } = await service.request('GET', `/v1/messages?conversation_id=${t.ids.conversation}`, {
+        key: t.keys.app,
+      });
+      assert.ok(text.includes('"inputs":{"v":[0,0,1,100,0.1]}'), text);
+      assert.ok(text.includes('"provider_response_latency":0,'), text);
+    });
+
+    it('a price comes back as it went in; one that usage cannot count is rejected', async () => {
+      const t = await tenant();
+      const good = ['0E-7', '0E-10', '1e-99', '-1.50E+99', '0.0013120', '12345678901234567890.123456789000', '00.10'];
+      for (const total_price of [...good, `0.${'3'.repeat(198)}`]) {
+        await accepted(post(message(t.ids.conversation, 9, { total_price, currency: 'USD' })));
+        assert.equal((await page(t)).find((one) => one.total_price === total_price)?.total_price, total_price);
+      }
+      for (const total_price of ['1e400', '-1E+400', '1e-400', '1e100', `0.${'3'.repeat(199)}`, '9'.repeat(400)]) {
+        await refused(post(message(t.ids.conversation, 9, { total_price })), /^line 1: message: total_price /);
+      }
     });
 
     it('token counts at the bound: the sum may not leave it', async () => {

@@ -25,7 +25,9 @@ const dayOfMessage = `
 
 const isPriced = `total_price IS NOT NULL AND currency IS NOT NULL
   AND octet_length(currency) BETWEEN 1 AND ${priceRules.currencyBytesMax}`;
-const isPlain = `length(total_price) <= ${priceRules.charsMax} AND lower(total_price) NOT LIKE '%e___%'`;
+const price = 'lower(total_price)';
+const isPlain = `length(total_price) <= ${priceRules.charsMax}
+  AND (${price} NOT LIKE '%e___%' OR ${price} LIKE '%e-__' OR ${price} LIKE '%e+__')`;
 
 /** `fields` gives total_tokens, total_price and currency of each message `m`. */
 const fillDays = (fields: string, from: string) => `
