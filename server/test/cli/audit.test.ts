@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { firstEntryId } from '../../src/domain/audit.ts';
 import { ask, newFolder, newScope, run, type Serving, type Settings, serve } from '../support/cli-helpers.ts';
 import { type Engine, makeWorld, message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 
 type Entry = { at: number; key_id: string | null; action: string; record: string; count: number; ids: string[] };
 
@@ -270,7 +270,7 @@ onEveryEngine('the audit', (engine) => {
     await it_.restart();
     assert.deepEqual(await days(), [29, 31, 40]);
     await it_.restart({ AUDIT_DAYS: '30' });
-    for (let waits = 0; (await days()).length > 1 && waits < 50; waits += 1) await sleep(20);
+    await until(async () => (await days()).length <= 1);
     assert.deepEqual(await days(), [29]);
     assert.equal((await it_.audit('--limit', '100000')).length, others + 1);
   });

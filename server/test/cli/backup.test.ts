@@ -6,7 +6,6 @@ import { copyFile, link, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sqliteMigrations } from '../../src/store/schema/schema.ts';
 import { backUpUnderLoad } from '../../torture/backup.ts';
 import {
@@ -22,6 +21,7 @@ import {
   withFilesUpTo,
 } from '../support/cli-helpers.ts';
 import { makeWorld, message, ndjson } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 
 const database = 'data/backscroll.db';
 
@@ -117,7 +117,7 @@ describe('backup', { concurrency: 3 }, () => {
     const child: ChildProcess = spawn(command, ['backup', 'out.db'], { cwd, stdio: 'ignore' });
     const ended = once(child, 'exit');
     const partial = () => readdirSync(cwd).some((name) => name.endsWith('.partial'));
-    while (!partial() && child.exitCode === null) await sleep(10);
+    await until(() => partial() || child.exitCode !== null);
     child.kill('SIGINT');
     assert.deepEqual(await ended, [null, 'SIGINT']);
     assert.deepEqual(readdirSync(cwd), ['data']);

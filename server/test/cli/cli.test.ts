@@ -9,7 +9,6 @@ import { delimiter, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../src/config.ts';
 import { commandLine } from '../../src/domain/check-references.ts';
 import { importRecords } from '../../src/domain/import-records.ts';
@@ -35,6 +34,7 @@ import {
   starterRecords,
 } from '../support/cli-helpers.ts';
 import { makeTenant, makeWorld, message, ndjson } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 
 const together = { concurrency: 4 };
 
@@ -582,8 +582,7 @@ describe('while serve runs on the same file', together, () => {
   it('a key stops when it expires', async () => {
     const call = ['keys', 'create', '--kind', 'admin', '--expires', '2s', '--json'];
     const { secret } = JSON.parse(assertDone(await run(call, { cwd })));
-    await sleep(3_000);
-    assert.equal((await ask(serving.base, '/metrics', secret)).status, 401);
+    await until(async () => (await ask(serving.base, '/metrics', secret)).status === 401);
   });
 
   it('a restricted key opens its datasets only', async () => {
@@ -739,9 +738,9 @@ describe('purge', together, () => {
     const looker = new DatabaseSync(databaseIn(cwd));
     t.after(async () => looker.close());
     const rows = looker.prepare('SELECT 1 FROM messages WHERE conversation_id = ?');
-    const began = performance.now();
-    while (rows.get(ann.conversations[0] ?? '') && performance.now() - began < 10_000) await sleep(50);
-    if ((await Promise.race([pending, sleep(2_000)])) === undefined) reader.exec('COMMIT');
+    await until(() => rows.get(ann.conversations[0] ?? '') === undefined);
+    assert.notDeepEqual(filesHolding(databaseIn(cwd), ann.mark), []);
+    reader.exec('COMMIT');
     const { code } = await pending;
     // It waits for the reader, or it says that it could not; it never claims what is not so.
     const left = filesHolding(databaseIn(cwd), ann.mark);
@@ -839,16 +838,20 @@ describe('stopping', together, () => {
       const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/x-ndjson' };
       const request = http.request(`${serving.base}/admin/records`, { method: 'POST', headers, agent });
       request.write(line.slice(0, 20));
-      await sleep(300);
+      await until(async () => {
+        const { text } = await ask(serving.base, '/metrics', admin);
+        // This request is in flight too.
+        return text.includes('backscroll_http_requests_in_flight 2\n');
+      });
       serving.signal(signal);
-      await sleep(300);
+      await until(() => serving.output().includes('shutting down'));
       request.end(line.slice(20));
       const [response] = (await once(request, 'response')) as [http.IncomingMessage];
       const chunks: Buffer[] = [];
       for await (const chunk of response) chunks.push(chunk);
       assert.deepEqual([response.statusCode, Buffer.concat(chunks).toString()], [200, '{"records":1}']);
-      const ended = await Promise.race([serving.ended, sleep(4_000, 'still there 4 seconds later')]);
-      assert.deepEqual(ended, { code: 0, signal: null });
+      assert.deepEqual(await serving.ended, { code: 0, signal: null });
+      assert.doesNotMatch(serving.output(), /stopped before everything was finished/);
       assert.ok((await contents(cwd)).includes(`sent during ${signal}`));
       await assert.rejects(fetch(`${serving.base}/health/live`));
     });

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Connections } from '../../src/http/front/connections.ts';
 import { Gate } from '../../src/http/front/gate.ts';
 import { Metrics } from '../../src/http/observe/metrics.ts';
 import { makeWorld, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 
 /** A request of which the last byte is kept back, so that it is worked on until that is sent. */
 async function hold(
@@ -44,14 +44,12 @@ onEveryEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
   after(async () => service?.close());
 
   /** Until the service has taken up what was sent. */
-  const inFlight = async (count: number) => {
-    for (;;) {
+  const inFlight = (count: number) =>
+    until(async () => {
       const { text } = await service.request('GET', '/metrics', { key: admin });
       // The one that asks is in flight too.
-      if (text.includes(`backscroll_http_requests_in_flight ${count + 1}\n`)) return;
-      await sleep(5);
-    }
-  };
+      return text.includes(`backscroll_http_requests_in_flight ${count + 1}\n`);
+    });
 
   it('503 with Retry-After for any route, known or not; 200 again once there is room', async () => {
     const held = [await hold(service.port, one.chunkPath, one.keys.knowledge, body)];
@@ -93,7 +91,7 @@ onEveryEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
   it('is told in one line a second, and counted', async () => {
     const told = () => service.logs.filter((line) => line.includes('overloaded: requests were refused'));
     const refused = () => told().reduce((sum, line) => sum + JSON.parse(line).refused, 0);
-    for (let waits = 0; refused() < 7 && waits < 200; waits += 1) await sleep(20);
+    await until(() => refused() >= 7);
     assert.equal(refused(), 7);
     assert.ok(told().length <= 2, told().join(''));
     const { text } = await service.request('GET', '/metrics', { key: admin });
@@ -125,7 +123,7 @@ describe('a turn of the event loop', () => {
       text = '';
       socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n'.repeat(count));
       const statuses = () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? '');
-      while (statuses().length < count) await sleep(5);
+      await until(() => statuses().length >= count);
       return statuses();
     };
     // Four at once, 24 ms; then in line for as long as lineMillisMax: 42 times 6 ms.
@@ -159,7 +157,7 @@ describe('requests that a client sends without waiting for answers', () => {
     const paths = ['/1', '/2', '/3', '/health/live', '/4'];
     socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`).join(''));
     const answered = () => [...text.matchAll(/(?<=\r\n)\/[\w/]+/g)].map(([path]) => path);
-    for (let waits = 0; answered().length < paths.length && waits < 400; waits += 1) await sleep(5);
+    await until(() => answered().length >= paths.length);
     assert.deepEqual(answered(), paths);
   });
 });
@@ -185,7 +183,7 @@ describe('readers that take nothing', () => {
     const small = await service.request('GET', `${page}&limit=1`, { key: one.keys.app });
     assert.equal(small.status, 200);
     const aborted = () => service.logs.filter((line) => line.includes('"aborted":true')).length;
-    for (let waits = 0; aborted() < 4 && waits < 500; waits += 1) await sleep(10);
+    await until(() => aborted() >= 4);
     assert.equal(aborted(), 4);
     // Those that came last still get all of it.
     const last = readers.at(-1) as Socket;
@@ -194,8 +192,10 @@ describe('readers that take nothing', () => {
       bytes += chunk.length;
     });
     last.resume();
-    for (let waits = 0; bytes < 46_000_000 && waits < 500; waits += 1) await sleep(10);
-    assert.ok(bytes > 46_000_000, String(bytes));
+    await until(
+      () => bytes > 46_000_000,
+      () => `${bytes} bytes`,
+    );
     for (const socket of readers) socket.destroy();
   });
 });

@@ -1397,9 +1397,8 @@ onEveryEngine('GET /messages', (engine) => {
       const writer = new DatabaseSync(service.config.database_url.slice('sqlite:'.length));
       try {
         writer.exec('BEGIN IMMEDIATE');
-        const from = performance.now();
+        // What waits for the writer gets 503 in the end.
         assert.deepEqual(await everyKindOfGet(tenant), statuses);
-        assert.ok(performance.now() - from < 2000, 'without waiting');
       } finally {
         writer.close();
       }

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { Outages } from '../../src/http/observe/outages.ts';
 import {
@@ -16,6 +15,7 @@ import {
   type Service,
   startService,
 } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 
 type Line = Record<string, unknown>;
 type Sample = { name: string; labels: Record<string, string>; value: number };
@@ -34,13 +34,11 @@ const linesOf = (service: Service): Line[] =>
 
 /** The line about one request; it is written when the answer has gone out. */
 async function lineOf(service: Service, id: string): Promise<Line> {
-  for (let tries = 0; tries < 100; tries += 1) {
+  return until(() => {
     const found = linesOf(service).filter(({ req_id, msg }) => req_id === id && msg === 'request');
     assert.ok(found.length < 2, 'one line a request');
-    if (found[0] !== undefined) return found[0];
-    await wait(10);
-  }
-  return assert.fail(`no log line for request ${id}`);
+    return found[0];
+  });
 }
 
 /** Asks, waits for the log line, gives both. */
@@ -241,7 +239,7 @@ onEveryEngine('logs and metrics', (engine) => {
     it('no secret that was sent as a request id', async () => {
       const key = makeSecret('knowledge');
       const { headers } = await service.request('GET', modelPath, { key, headers: { 'x-request-id': key } });
-      await wait(50);
+      await lineOf(service, String(headers['x-request-id']));
       assert.ok(!service.logs.join('').includes(key), 'a secret is in the logs');
       assert.notEqual(headers['x-request-id'], key);
     });
@@ -320,11 +318,10 @@ onEveryEngine('logs and metrics', (engine) => {
     async function rises(wanted: Record<string, string>, by: number, ask: () => Promise<unknown>) {
       const before = (await scrape()).samples;
       for (let times = 0; times < by; times += 1) await ask();
-      let after = (await scrape()).samples;
-      for (let tries = 0; tries < 50 && sum(after, requests, wanted) < sum(before, requests, wanted) + by; tries += 1) {
-        await wait(20);
-        after = (await scrape()).samples;
-      }
+      const after = await until(async () => {
+        const { samples } = await scrape();
+        return sum(samples, requests, wanted) >= sum(before, requests, wanted) + by && samples;
+      });
       for (const name of [requests, `${seconds}_count`]) {
         assert.equal(sum(after, name, wanted) - sum(before, name, wanted), by, `${name} ${JSON.stringify(wanted)}`);
       }
@@ -377,8 +374,7 @@ onEveryEngine('logs and metrics', (engine) => {
 
     it('200: durations fall into buckets that add up', async () => {
       const wanted = { route: '/v1/messages', status: '200', method: 'GET' };
-      await service.request('GET', page, { key: one.keys.app });
-      await wait(100);
+      await observed(service, 'GET', page, { key: one.keys.app });
       const { samples } = await scrape();
       const buckets = samples.filter(
         ({ name, labels }) =>
@@ -397,13 +393,12 @@ onEveryEngine('logs and metrics', (engine) => {
 
     it('200: unknown paths and parameters make no new label values', async () => {
       await Promise.all([
-        service.request('GET', '/nowhere'),
-        service.request('PUT', '/v1/messages'),
-        service.request('GET', `${modelPath}x`),
-        service.request('GET', one.chunkPath.replace(one.ids.chunk, 'x')),
-        service.request('GET', '/%zz'),
+        observed(service, 'GET', '/nowhere'),
+        observed(service, 'PUT', '/v1/messages'),
+        observed(service, 'GET', `${modelPath}x`),
+        observed(service, 'GET', one.chunkPath.replace(one.ids.chunk, 'x')),
+        observed(service, 'GET', '/%zz'),
       ]);
-      await wait(100);
       const valuesOf = (samples: Sample[]) =>
         new Set(samples.filter(({ name }) => name === requests).map(({ labels }) => JSON.stringify(labels)));
       const before = (await scrape()).samples;
@@ -414,9 +409,8 @@ onEveryEngine('logs and metrics', (engine) => {
         await service.request('GET', `/nowhere/${id}?${id}`);
         await service.request('PUT', `/v1/messages?${id}`);
         await service.request('GET', `${modelPath}${id}`);
-        await service.request('GET', one.chunkPath.replace(one.ids.chunk, id));
+        await observed(service, 'GET', one.chunkPath.replace(one.ids.chunk, id));
       }
-      await wait(100);
       const after = (await scrape()).samples;
       assert.deepEqual(valuesOf(after), valuesOf(before));
       const routes = new Set(after.map(({ labels }) => labels.route).filter((route) => route !== undefined));
@@ -457,11 +451,10 @@ onEveryEngine('logs of faults', (engine) => {
     try {
       await service.request('GET', '/health/live');
       await service.request('GET', '/nowhere');
-      await wait(50);
-      assert.deepEqual(service.logs, []);
     } finally {
       await service.close();
     }
+    assert.deepEqual(service.logs, []);
   });
 });
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type Engine,
@@ -13,6 +12,7 @@ import {
   startService,
   type TestResponse,
 } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 
 const lines = { 'content-type': 'application/x-ndjson' };
 /** Spelled so that it leads past the fast lane, to the route. */
@@ -192,7 +192,7 @@ onEveryEngine('rate limits', (engine) => {
       }
       // A line is written when its answer has ended.
       const told = () => service.logs.flatMap((text) => text.match(/.*"limited".*"status":429.*/g) ?? []);
-      for (let tries = 0; tries < 100 && told().length < 2; tries += 1) await wait(10);
+      await until(() => told().length >= 2);
       assert.equal(told().length, 2);
       for (const line of told()) assert.equal(JSON.parse(line).key_id, world.one.keyIds.app);
     });

@@ -26,6 +26,7 @@ import {
   serve,
 } from '../support/cli-helpers.ts';
 import { makeWorld, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 
 /** How long what one instance knows of a key may be out of date. */
 const keyMillisMax = 5_000;
@@ -104,7 +105,7 @@ const patch = ({ base }: Serving, path: string, key: string, content: string): P
 const pageOf = (conversation: string, more = ''): string => `/v1/messages?conversation_id=${conversation}${more}`;
 const models = '/v1/workspaces/current/models/model-types/llm';
 
-describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_000 }, () => {
+describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
   describe('starting', { concurrency: 1 }, () => {
     it('4 at once on an empty database: all get ready, one migrates', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
@@ -169,11 +170,9 @@ describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_0
         return { expires, readyAt: Date.now() / 1000, serving };
       };
       const [expired, pending] = await Promise.all([leased(-10), leased(3)]);
-      assert.ok(expired.serving.readyMillis < 5_000, `${expired.serving.readyMillis} ms`);
       const late = pending.readyAt - pending.expires;
       t.diagnostic(`ready ${late.toFixed(1)} s after the lease ran out`);
       assert.ok(late >= 0, 'the lease was not waited for');
-      assert.ok(late < 4, `ready ${late} s after the lease ran out`);
       const ended = await Promise.all([expired, pending].map(({ serving }) => serving.end('SIGTERM')));
       assert.equal(ended.length, 2);
     });
@@ -190,11 +189,10 @@ describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_0
       }
       const pending = run(['migrate'], { cwd, env: { DATABASE_URL: url } });
       const waiting = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-      let found = await query(url, waiting);
-      for (const until = performance.now() + 15_000; found.length === 0 && performance.now() < until; ) {
-        await sleep(20);
-        found = await query(url, waiting);
-      }
+      const found = await until(async () => {
+        const rows = await query(url, waiting);
+        return rows.length > 0 && rows;
+      });
       await other.query('COMMIT');
       await other.end();
       const { code, stdout, stderr } = await pending;
@@ -211,13 +209,16 @@ describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_0
       const expires = Math.floor(Date.now() / 1000) + 600;
       await query(url, `UPDATE leases SET holder = 'other', expires_at = $1 WHERE name = 'migrate'`, [expires]);
       const pending = serve(t, { cwd, env: { DATABASE_URL: url } });
-      const early = await Promise.race([pending.catch(String), sleep(2_500, 'waits' as const)]);
-      assert.equal(early, 'waits');
+      // Each attempt to take the lease locks its row, also where it fails.
+      const attempts = new Set<unknown>();
+      const attempted = until(async () => {
+        const [lease] = await query(url, `SELECT xmax::text FROM leases WHERE name = 'migrate'`);
+        return attempts.add(lease?.xmax).size > 3;
+      });
+      assert.equal(await Promise.race([pending, attempted]), true);
       for (const { version, name, applied_at } of applied)
         await query(url, 'INSERT INTO schema_migrations VALUES ($1, $2, $3)', [version, name, applied_at]);
-      const began = performance.now();
       const { output } = await pending;
-      assert.ok(performance.now() - began < 2_000);
       assert.ok(!output().includes('"migrated"'));
     });
   });
@@ -255,25 +256,27 @@ describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_0
       t.after(stop);
 
       // What a newer program does: its step in one transaction, table by table, while the older one is busy.
-      await sleep(300);
+      const answered = (more: number) => {
+        const from = responses;
+        return until(() => responses >= from + more);
+      };
+      await answered(12);
       const tables = await query(
         url,
         `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_migrations'`,
       );
       assert.ok(tables.length >= 12);
       for (const { tablename } of tables) {
-        const before = responses;
         await query(
           url,
           `ALTER TABLE ${tablename} ADD COLUMN added TEXT NOT NULL DEFAULT 'x', ADD COLUMN later BIGINT`,
         );
-        for (const until = performance.now() + 2_000; responses < before + 12 && performance.now() < until; )
-          await sleep(10);
+        await answered(12);
       }
       await query(url, 'CREATE TABLE additions (id TEXT NOT NULL PRIMARY KEY)');
       await query(url, 'CREATE INDEX additions_by_user ON conversations ("user")');
       await query(url, `INSERT INTO schema_migrations VALUES ($1, 'additions', 1)`, [latestVersion + 1]);
-      await sleep(300);
+      await answered(12);
 
       // The same program, started anew, is the older one now.
       const refused = await Promise.all([
@@ -321,15 +324,17 @@ describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_0
       return id;
     }
 
-    /** Asks until the status is this one. Returns after how many milliseconds it was. */
+    /** Asks until the status is this one. Returns after how many milliseconds the last request with another was sent. */
     async function millisUntil(status: number, probe: () => Promise<Reply>): Promise<number> {
       const began = performance.now();
-      while ((await probe()).status !== status) {
-        if (performance.now() - began > keyMillisMax + 2_000) return Number.POSITIVE_INFINITY;
+      for (let last = 0; ; ) {
+        const sent = performance.now() - began;
+        if ((await probe()).status === status) return last;
+        last = sent;
+        if (last > keyMillisMax) return Number.POSITIVE_INFINITY;
         // Failed keys are counted per address: not too often.
         await sleep(100);
       }
-      return performance.now() - began;
     }
 
     const newKey = (more: object = {}) => ({
@@ -408,10 +413,9 @@ describe('several instances on one PostgreSQL', { concurrency: 2, timeout: 120_0
       do {
         const asked = Date.now() / 1000;
         last = await use(b, key.secret);
-        if (last.status === 200) assert.ok(asked < expires_at + 0.1, 'it is taken after its end');
+        if (last.status === 200) assert.ok(asked < expires_at, 'it is taken after its end');
         else assert.ok(Date.now() / 1000 >= expires_at, 'it is refused before its end');
-        await sleep(50);
-      } while (last.status === 200 && Date.now() / 1000 < expires_at + 3);
+      } while (last.status === 200);
       assert.equal(last.status, 401);
     });
 
