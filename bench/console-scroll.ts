@@ -65,24 +65,33 @@ const watch = `(() => {
     for (const { duration } of list.getEntries()) watched.tasks.push(duration);
   }).observe({ type: 'longtask' });
   const scroller = document.querySelector('.scroller');
-  const known = new Set();
+  const elements = document.getElementsByTagName('*');
+  const numbers = new WeakMap();
+  const seen = new Set();
+  // Each item is read once, and its box only until one in the window is found: the figures are of the page, not of this.
+  const numberOf = (item) => {
+    if (!numbers.has(item)) numbers.set(item, Number(/\\d+/.exec(item.querySelector('.query').textContent)[0]));
+    return numbers.get(item);
+  };
   const look = (now) => {
     watched.frames.push(now);
     const { top, bottom } = scroller.getBoundingClientRect();
     let last;
     let isBlank = true;
-    for (const item of scroller.querySelectorAll('article')) {
-      const at = Number(/\\d+/.exec(item.querySelector('.query').textContent)[0]);
+    for (const item of scroller.querySelectorAll('.item')) {
+      const at = numberOf(item);
       if (last !== undefined && at !== last + 1) watched.gaps += 1;
       last = at;
-      const box = item.getBoundingClientRect();
-      isBlank &&= box.bottom < top || box.top > bottom;
-      if (known.has(at)) continue;
-      known.add(at);
+      if (isBlank) {
+        const box = item.getBoundingClientRect();
+        isBlank = box.bottom < top || box.top > bottom;
+      }
+      if (seen.has(at)) continue;
+      seen.add(at);
       watched.drawn.push(at);
     }
     if (isBlank) watched.blank += 1;
-    watched.nodesMax = Math.max(watched.nodesMax, document.querySelectorAll('*').length);
+    watched.nodesMax = Math.max(watched.nodesMax, elements.length);
     requestAnimationFrame(look);
   };
   requestAnimationFrame(look);

@@ -184,9 +184,9 @@ describe('the pages', () => {
     for (const [path, { text }] of importers) assert.doesNotMatch(browserModule(text), /\bfrom\b/, path);
   });
 
-  it('import no package except Preact', () => {
+  it('import no package except Preact and marked', () => {
     const packages = [...pages.values()].flatMap((one) => one.packages);
-    assert.deepEqual([...new Set(packages)].sort(), ['preact', 'preact/hooks']);
+    assert.deepEqual([...new Set(packages)].sort(), ['marked', 'preact', 'preact/hooks']);
   });
 
   it('have no import cycle', () => requireNoCycle(pages));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { inline } from '../../../web/console/conversations/markdown-inline.ts';
+import { Markdown } from '../../../web/console/conversations/markdown.ts';
 import { openBrowser, openTab, signIn } from '../support/browser.ts';
 import { makeWorld, type Service, startService } from '../support/harness.ts';
 import { richMessages } from '../support/rich-messages.ts';
@@ -71,11 +71,6 @@ describe('messages in the console', () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('takes what looks like an address and is none for text as a whole, so that it is looked at once', () => {
-    const text = 'http://%http://example.com/a';
-    assert.deepEqual(inline(`${text} b`), [`${text} b`]);
-  });
-
   it('takes time in proportion to a text, whatever is in it, and loses nothing', { timeout: 120_000 }, async () => {
     const { page } = await openTab(browser, service.base);
     await page.goto('/console');
@@ -113,7 +108,96 @@ describe('messages in the console', () => {
       '*a*_b_',
       '[a](()',
     ];
-    // A moment's work in proportion; the square of it would not end today.
-    assert.deepEqual(await page.evaluate(drawRuns([...marks, ...mixed], 150_000)), []);
+    const blocks = [
+      '**a* ',
+      '- [ ] a\n',
+      '> a\nb\n',
+      'a|b\n-|-\n',
+      '[a]: b\n',
+      '    ',
+      '<?',
+      'a.b-c_',
+      `${'*'.repeat(999)}\n\n`,
+    ];
+    // Seconds in proportion to the length. In the square of it, this would take hours.
+    assert.deepEqual(await page.evaluate(drawRuns([...marks, ...mixed, ...blocks], 150_000)), []);
+  });
+});
+
+/** Elements as a text that a test can compare: `ul(li("a"))`, without what only styles need. */
+function outline(node: unknown): string {
+  if (Array.isArray(node)) return node.map(outline).filter(Boolean).join(' ');
+  if (typeof node === 'string') return JSON.stringify(node);
+  if (typeof node !== 'object' || node === null) return '';
+  const { type, props } = node as { type: string; props: Record<string, unknown> };
+  const shown = ['class', 'start', 'checked', 'href', 'title', 'aria-label']
+    .filter((name) => (props[name] ?? undefined) !== undefined)
+    .map((name) => `${name}=${props[name]}`);
+  return `${[type, ...shown].join(' ')}(${outline(props.children)})`;
+}
+
+/** The elements of a text, without the box around them. */
+const drawn = (text: string): string => outline(Markdown({ text }).props.children);
+
+describe('Markdown', () => {
+  for (const [what, text, expected] of [
+    [
+      'task lists',
+      '- [ ] open\n- [x] done',
+      'ul(li class=task(input checked=false aria-label=Done() span("open")) li class=task(input checked=true aria-label=Done() span("done")))',
+    ],
+    [
+      'centred columns',
+      '|a|b|c|d|\n|:-:|--:|:--|---|\n|1|2|3|4|',
+      'div class=scroll-x aria-label=Table(table(' +
+        'thead(tr(th class=align-center("a") th class=align-right("b") th class=align-left("c") th("d"))) ' +
+        'tbody(tr(td class=align-center("1") td class=align-right("2") td class=align-left("3") td("4")))))',
+    ],
+    ['underlined headings', 'One\n===\nTwo\n---', 'h3 class=level-1("One") h4 class=level-2("Two")'],
+    ['lists that begin at a number', '3. a\n4. b', 'ol start=3(li(span("a")) li(span("b")))'],
+    ['lines as they are', 'a\nb', 'p("a" br() "b")'],
+    ['code with its language', '~~~ts\na < b\n~~~', 'pre aria-label=Code: ts(code("a < b"))'],
+    [
+      'links by reference, and where they lead',
+      '[a][1]\n\n[1]: https://example.com/a',
+      'p(a href=https://example.com/a("a")) p class=said("[1]: https://example.com/a")',
+    ],
+    ['HTML as text', '<b>a</b>\n\n<div>\n*a*\n</div>', 'p("<b>" "a" "</b>") p class=said("<div>\\n*a*\\n</div>")'],
+    ['comments as text', 'a <!-- b -->', 'p("a " "<!-- b -->")'],
+    ['an unsafe link as it is written', '[a](javascript:b) ![c](data:d)', 'p("[a](javascript:b)" " " "![c](data:d)")'],
+    ['a link without an address as it is written', '[a](//) [b](x/y)', 'p("[a](//)" " " "[b](x/y)")'],
+    [
+      'pictures as links',
+      '![](https://example.com/a.png)',
+      'p(a class=picture href=https://example.com/a.png("Picture: " "https://example.com/a.png"))',
+    ],
+  ] as const)
+    it(`draws ${what}`, () => assert.equal(drawn(text), expected));
+
+  it('draws what is nested deeper than people write as text', () => {
+    for (const mark of ['> ', '- ', '1. ', '> - ']) {
+      const text = drawn(`${mark.repeat(20_000)}end`);
+      assert.ok(text.includes('end') && text.split('(').length < 60, mark);
+    }
+    const emphasis = drawn(`${'*a _b '.repeat(5_000)}end`);
+    assert.ok(emphasis.includes('end'));
+  });
+
+  it('draws every paragraph of a text of 4 MB, and goes on with code where it was read in parts', () => {
+    const paragraphs = Array.from({ length: 40_000 }, (_, n) => `**${n}** ${'word '.repeat(20)}`);
+    const numbers = [...drawn(paragraphs.join('\n\n')).matchAll(/strong\("(\d+)"\)/g)].map(([, n]) => Number(n));
+    assert.deepEqual(numbers, [...paragraphs.keys()]);
+    const code = Array.from({ length: 30_000 }, (_, n) => `* line ${n}`);
+    const { props } = Markdown({ text: ['a', '```', ...code, '```', 'b'].join('\n') });
+    const [first, ...parts] = [props.children].flat() as {
+      type: string;
+      props: { children: { props: { children: string } } };
+    }[];
+    assert.equal(first?.type, 'p');
+    assert.equal(parts.at(-1)?.type, 'p');
+    assert.deepEqual(new Set(parts.slice(0, -1).map(({ type }) => type)), new Set(['pre']));
+    const text = parts.slice(0, -1).map(({ props }) => props.children.props.children);
+    assert.ok(text.length > 5);
+    assert.equal(text.join('\n'), code.join('\n'));
   });
 });

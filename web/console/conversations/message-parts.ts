@@ -2,7 +2,7 @@ import { h } from '../../shared/dom.ts';
 import { locale } from '../parts/locale.ts';
 import type { AgentThought, MessageFile, RetrieverResource } from '../parts/types.ts';
 import { Fold } from './collapsible.ts';
-import { safeAddress } from './markdown-inline.ts';
+import { safeAddress } from './markdown.ts';
 
 const sizes = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
 

@@ -14,9 +14,12 @@ export function browserModule(source: string): string {
 }
 
 function fileNameOf(specifier: string): string | undefined {
-  if (/^preact(?:\/hooks)?$/.test(specifier)) return `${specifier.replace('/', '-')}.js`;
+  if (/^(?:preact(?:\/hooks)?|marked)$/.test(specifier)) return libraryFileName(specifier);
   return /^\.{1,2}\/(?:[\w.-]+\/)*([\w-]+)\.[jt]s$/.exec(specifier)?.[1]?.concat('.js');
 }
+
+/** A package is served as one file beside the page's own. */
+export const libraryFileName = (specifier: string): string => `${specifier.replace('/', '-')}.js`;
 
 /** Node.js warns once that this is new to it; that is no news to whoever looks at a page. */
 function withoutTypes(source: string): string {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { browserModule } from './browser-module.ts';
+import { browserModule, libraryFileName } from './browser-module.ts';
 
 /** A file as it is sent. */
 export type PageFile = { type: string; bytes: Buffer; gzipped: Buffer; tag: string };
@@ -18,17 +18,19 @@ const types: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
   json: 'application/json; charset=utf-8',
 };
-const libraries = { 'preact.js': 'preact', 'preact-hooks.js': 'preact/hooks' };
+/** Packages that the modules of a folder of `web/` import. */
+const libraries: Record<string, readonly string[]> = { shared: ['preact', 'preact/hooks'], console: ['marked'] };
 
 /** The files of one page and those that all pages share, by their names, which are unique among them. */
 export async function readPageFiles(page: string): Promise<PageFiles> {
   const root = existsSync(packed) ? packed : written;
   const files = new Map<string, PageFile>();
-  for (const [name, library] of Object.entries(libraries)) {
-    const text = await readFile(new URL(import.meta.resolve(library)), 'utf8');
-    files.set(name, await packFile(name, browserModule(text)));
-  }
   for (const folder of ['shared', page]) {
+    for (const library of libraries[folder] ?? []) {
+      const name = libraryFileName(library);
+      const text = await readFile(new URL(import.meta.resolve(library)), 'utf8');
+      files.set(name, await packFile(name, browserModule(text)));
+    }
     const entries = await readdir(new URL(`${folder}/`, root), { recursive: true, withFileTypes: true });
     for (const { name: entry, parentPath } of entries.filter((one) => one.isFile()).sort(byName)) {
       const text = await readFile(join(parentPath, entry), 'utf8');
