@@ -1,6 +1,6 @@
 import type { KeyKind } from '../contract/record.ts';
 
-/** Who asks, complete in each case. */
+/** Who sends a request, with everything that its kind of key has. */
 export type Caller =
   | { kind: 'app'; key_id: string; workspace_id: string; app: App }
   | { kind: 'writer'; key_id: string; workspace_id: string; app: App }

@@ -90,7 +90,7 @@ async function record(
   const { status } = response;
   const text = await response.text();
   if (!response.ok) throw new Error(`the example of ${operation.operationId} is answered ${status}: ${text}`);
-  const example = { parameters, ...(body !== undefined && { body }), status, answer: steady(JSON.parse(text)) };
+  const example = { parameters, ...(body !== undefined && { body }), status, response: steady(JSON.parse(text)) };
   return { example, setCookie: response.headers.getSetCookie()[0]?.split(';', 1)[0] };
 }
 
