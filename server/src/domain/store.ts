@@ -31,6 +31,7 @@ export type CreatedKey = Reach & {
   created_at: number;
   expires_at: number | null;
 };
+export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
 
 /** A place in an app's conversation; `user` undefined is anybody's, `first_id` undefined the newest end. */
 export type MessagePlace = {
@@ -120,8 +121,11 @@ export interface Intake {
 
 /** Where it is kept. Absence is a value here; what it means is the domain's to say. */
 export interface Store {
-  /** A key that opens something: neither revoked nor expired. It may have been so up to a few seconds ago. */
-  findKey(digest: string, now: number): Promise<StoredKey | undefined>;
+  /**
+   * A key that is neither revoked nor expired. Not a promise if it is cached. Without a data version, a change by another
+   * instance may take a few seconds to show; a cached key may have expired.
+   */
+  findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup;
 
   /**
    * Changes whenever anything in the database does; what was read under a mark holds while the mark stands. Undefined
