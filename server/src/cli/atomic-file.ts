@@ -3,38 +3,38 @@ import { closeSync, openSync, rmSync } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The path that `given` leads to, links followed; undefined where something else than a file is there, a pipe say. */
+/** The path behind `given`, with links resolved; undefined where it is not a regular file, for example a pipe. */
 export async function regularFile(given: string): Promise<string | undefined> {
   const path = await realpath(given).catch(() => given);
-  const there = await stat(path).catch(() => undefined);
-  return there === undefined || there.isFile() ? path : undefined;
+  const stats = await stat(path).catch(() => undefined);
+  return stats === undefined || stats.isFile() ? path : undefined;
 }
 
 /**
- * The file appears, for its owner alone, when it is whole and on disk; what was there before stays until then. `write` is
- * given the path of an empty file to fill. If it fails, or a signal ends the process, nothing is left of that.
+ * `write` fills an empty file whose path it is given. That file replaces `file` only when it is complete and on disk, and
+ * only its owner may read it. If `write` fails or a signal ends the process, the partial file is removed.
  */
-export async function writeWhole(file: string, write: (path: string) => Promise<void>): Promise<void> {
+export async function writeAtomically(file: string, write: (path: string) => Promise<void>): Promise<void> {
   const partial = `${file}.${randomUUID()}.partial`;
   const stop = (signal: NodeJS.Signals) => {
     rmSync(partial, { force: true });
     process.kill(process.pid, signal);
   };
-  for (const signal of endings) process.once(signal, stop);
+  for (const signal of stopSignals) process.once(signal, stop);
   try {
     closeSync(openSync(partial, 'wx', 0o600));
     await write(partial);
     await sync(partial, 'r+');
     await rename(partial, file);
-    // The name as well. Not every system lets a folder be opened.
+    // Makes the new name durable. Not every system can open a folder.
     await sync(dirname(file), 'r').catch(() => undefined);
   } catch (error) {
     await rm(partial, { force: true });
     throw error;
   } finally {
-    for (const signal of endings) process.off(signal, stop);
+    for (const signal of stopSignals) process.off(signal, stop);
   }
 }
 
@@ -47,18 +47,18 @@ async function sync(path: string, flags: string): Promise<void> {
   }
 }
 
-/** Throws where writing to `file` would destroy one of these, under whatever name or link. */
-export async function requireOther(file: string, precious: readonly string[]): Promise<void> {
-  const place = await placeOf(file);
-  for (const path of precious) {
-    const other = await placeOf(path);
-    const isSame = place.inode !== undefined && place.inode === other.inode;
-    if (isSame || place.path === other.path) throw new Error(`${file} is the database itself`);
+/** Throws if `file` is one of the database's files, also under another name or through a link. */
+export async function requireNotDatabase(file: string, databaseFiles: readonly string[]): Promise<void> {
+  const target = await identify(file);
+  for (const databaseFile of databaseFiles) {
+    const { path, inode } = await identify(databaseFile);
+    const isSameInode = target.inode !== undefined && target.inode === inode;
+    if (isSameInode || target.path === path) throw new Error(`${file} is the database itself`);
   }
 }
 
-async function placeOf(file: string): Promise<{ path: string; inode: string | undefined }> {
+async function identify(file: string): Promise<{ path: string; inode: string | undefined }> {
   const folder = await realpath(dirname(file)).catch(() => dirname(file));
-  const there = await stat(file, { bigint: true }).catch(() => undefined);
-  return { path: join(folder, basename(file)), inode: there && `${there.dev}:${there.ino}` };
+  const stats = await stat(file, { bigint: true }).catch(() => undefined);
+  return { path: join(folder, basename(file)), inode: stats && `${stats.dev}:${stats.ino}` };
 }

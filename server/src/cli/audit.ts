@@ -20,17 +20,17 @@ const shownIds = 3;
 export const auditCommand: Command = {
   help: `Usage: backscroll audit [--limit N] [--since TIME] [--key ID] [--id ID] [--json]
 
-Shows who did what to which records, newest first: edits, imports, keys, erasures.
+Shows the audit log, newest first: edits, imports, created and revoked keys, purges.
 
 Options:
-  --limit N     so many entries at most (100)
-  --since TIME  not older than this: a number and s, m, h, d or w, such as 7d
-  --key ID      only what was done with this key
-  --id ID       only what was done to the record with this id, or inside the conversation with it
-  --json        one JSON object a line, with all ids that the entry holds
+  --limit N     maximum number of entries (default: 100)
+  --since TIME  maximum age: a number and s, m, h, d or w, such as 7d
+  --key ID      only writes with this key
+  --id ID       only writes to the record with this id, or to messages of the conversation with this id
+  --json        one JSON object per line, with all ids of the entry
 
-An entry names the first ${limits.auditIdsMax} records of a kind that one import wrote, and counts them all. Texts and secrets are never in it.
-Entries are kept for AUDIT_DAYS days.`,
+An entry has the number of records of a kind that one import wrote, and the ids of the first ${limits.auditIdsMax}. It never contains
+texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
 
   run: async (argv, config) => {
     const { values } = parse(
@@ -45,7 +45,7 @@ Entries are kept for AUDIT_DAYS days.`,
       { max: 0 },
     );
     const given = values as { limit?: string; since?: string; key?: string; id?: string; json?: boolean };
-    const wanted = {
+    const query = {
       limit: limitOf(given.limit ?? '100'),
       since: given.since === undefined ? 0 : epochSeconds() - secondsOf('--since', given.since),
       key_id: given.key && canonicalId(given.key),
@@ -53,31 +53,31 @@ Entries are kept for AUDIT_DAYS days.`,
     };
     await withStore(config, 'existing', async (store) => {
       if (given.json) {
-        for await (const batch of entries(store, wanted))
+        for await (const batch of entries(store, query))
           for (const { id, ...entry } of batch) print(JSON.stringify(entry));
       } else {
         const rows: string[][] = [];
-        for await (const batch of entries(store, wanted)) rows.push(...batch.map(rowOf));
-        printTable([['time', 'by', 'did', 'to'], ...rows]);
+        for await (const batch of entries(store, query)) rows.push(...batch.map(rowOf));
+        printTable([['time', 'key', 'action', 'records'], ...rows]);
       }
     });
     return 0;
   },
 };
 
-type Wanted = { limit: number; since: number; key_id: string | undefined; record_id: string | undefined };
+type Query = { limit: number; since: number; key_id: string | undefined; record_id: string | undefined };
 
 function limitOf(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new Usage(`--limit ${text}: must be a whole number from 1`);
   return Number(text);
 }
 
-async function* entries(store: Store, { limit, ...wanted }: Wanted): AsyncGenerator<AuditEntry[]> {
+async function* entries(store: Store, { limit, ...query }: Query): AsyncGenerator<AuditEntry[]> {
   for (let left = limit, before: string | undefined; left > 0; ) {
-    const asked = Math.min(left, limits.auditBatchMax);
-    const batch = await store.listAudit({ ...wanted, before, limit: asked });
+    const count = Math.min(left, limits.auditBatchMax);
+    const batch = await store.listAudit({ ...query, before, limit: count });
     if (batch.length > 0) yield batch;
-    if (batch.length < asked) return;
+    if (batch.length < count) return;
     left -= batch.length;
     before = batch.at(-1)?.id;
   }

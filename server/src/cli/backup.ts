@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { databaseOf } from '../store/open.ts';
-import { regularFile, requireOther, writeWhole } from './atomic-file.ts';
+import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
 import { type Command, parse, print, showLine, Usage } from './command.ts';
 
 const progressMillis = 200;
@@ -8,10 +8,10 @@ const progressMillis = 200;
 export const backupCommand: Command = {
   help: `Usage: backscroll backup FILE
 
-Copies the embedded database to FILE, all from one moment, while the service runs and is written to.
-FILE appears when it is whole and on disk; an older backup of that name stays until then.
-To restore: stop the service, remove what lies beside the database with the endings -wal and -shm, put FILE in its
-place, and start. For PostgreSQL use pg_dump.`,
+Copies the embedded database to FILE, as of one moment, while the service reads and writes it.
+FILE appears when the copy is complete and on disk; an older backup of that name stays until then.
+To restore: stop the service, delete the files beside the database that end in -wal and -shm, replace the database by
+FILE, and start. For PostgreSQL use pg_dump.`,
 
   run: async (argv, config) => {
     const [given] = parse(argv, {}, { max: 1 }).positionals;
@@ -20,17 +20,17 @@ place, and start. For PostgreSQL use pg_dump.`,
     if (!database.exists()) throw new Error(`there is no database at ${database.place}`);
     const file = await regularFile(given);
     if (file === undefined) throw new Error(`${given} is not a file`);
-    await requireOther(file, database.files);
+    await requireNotDatabase(file, database.files);
     const started = performance.now();
-    await writeWhole(file, (path) => whileShown(path, database.backup(path)));
+    await writeAtomically(file, (path) => withProgress(path, database.backup(path)));
     const { size } = await stat(file);
     print(`backed up ${megabytes(size)} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`);
     return 0;
   },
 };
 
-/** On a terminal the file is seen to grow. */
-async function whileShown(path: string, copying: Promise<void>): Promise<void> {
+/** Shows the growing size of the file on a terminal. */
+async function withProgress(path: string, copying: Promise<void>): Promise<void> {
   if (!process.stderr.isTTY) return copying;
   const show = async () => showLine(`copied ${megabytes((await stat(path)).size)} MB`);
   const timer = setInterval(() => void show().catch(() => undefined), progressMillis);

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Store } from '../domain/store.ts';
 import { databaseOf } from '../store/open.ts';
 
-/** A command that was called in a way it does not understand. */
+/** A command line with wrong arguments. */
 export class Usage extends Error {}
 
 /** Returns the exit code. */
@@ -13,7 +13,7 @@ export const epochSeconds = (): number => Math.floor(Date.now() / 1000);
 
 type Parsed = { values: Record<string, string | boolean | (string | boolean)[] | undefined>; positionals: string[] };
 
-/** Options and operands of a command; anything else is wrong usage. */
+/** Options and operands of a command; throws Usage for anything else. */
 export function parse(argv: string[], options: ParseArgsOptionsConfig, operands: { max: number }): Parsed {
   let parsed: Parsed;
   try {
@@ -26,7 +26,7 @@ export function parse(argv: string[], options: ParseArgsOptionsConfig, operands:
   return parsed;
 }
 
-/** Opens the configured database, brought up to date. A command that only looks does not make a new one. */
+/** Opens the configured database and migrates it. A command that only reads does not create a new one. */
 export async function withStore<T>(
   config: Config,
   mode: 'create' | 'existing',
@@ -48,13 +48,13 @@ export const print = (text: string): void => void process.stdout.write(`${text}\
 /** One line on the terminal, rewritten in place. */
 export const showLine = (text: string): void => void process.stderr.write(`\r\x1b[K${text}`);
 
-/** Text that somebody else wrote, without what a terminal would obey. */
+/** Text from outside, with control characters escaped so that a terminal does not interpret them. */
 export const visible = (text: string): string =>
   text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
 
-/** A span of time as options spell it, in seconds. */
+/** The seconds of a duration such as `90d`. */
 export function secondsOf(option: string, text: string): number {
   const [, count, unit] = /^([1-9]\d{0,5})([smhdw])$/.exec(text) ?? [];
   if (count === undefined || unit === undefined) {

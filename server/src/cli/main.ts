@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { BadSetting, readConfig, settingsHelp } from '../config.ts';
 import { type Command, print, Usage, visible } from './command.ts';
 
-/** Loaded when called: a short command does not pay for the whole service. */
+/** Each is loaded when it is called: a short command does not load the whole service. */
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./serve.ts')).serveCommand,
   import: async () => (await import('./records.ts')).importCommand,
@@ -14,32 +14,32 @@ const commands: Record<string, () => Promise<Command>> = {
   purge: async () => (await import('./purge.ts')).purgeCommand,
 };
 
-const help = `backscroll: chat message history, knowledge chunks and model listings, served from your own machine
+const help = `backscroll: a self-hosted server for chat message history, knowledge chunks and model listings
 
-Usage: backscroll COMMAND [OPTIONS]
+Usage: backscroll COMMAND [OPTIONS]       (in a checkout: npx backscroll …)
 
 Commands:
   serve      serve the HTTP API
-  import     take records in
-  export     write all records out
-  backup     copy the embedded database while it serves
+  import     import records
+  export     export all records
+  backup     copy the embedded database while the service runs
   keys       create, list and revoke API keys
   migrate    bring the database schema up to date
-  audit      show who did what to which records
-  purge      erase conversations for good
+  audit      show the audit log
+  purge      erase conversations permanently
 
 Options:
-  --help     show this, or the help of a command: backscroll COMMAND --help
+  --help     show this text, or the help of a command: backscroll COMMAND --help
   --version  show the version
 
 Settings come from the environment, or from a file .env in the working directory:
 ${settingsHelp()}`;
 
-/** Runs one command and returns the exit code: 0 done, 1 failed, 2 wrongly called. */
+/** Runs one command and returns the exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function main(argv: string[]): Promise<number> {
   const [name, ...rest] = argv;
-  let known = '';
-  // Whoever reads our output may stop early, as `head` does.
+  let commandName = '';
+  // A program that reads our output may stop early, as `head` does.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
@@ -56,7 +56,7 @@ export async function main(argv: string[]): Promise<number> {
     if (name === undefined) throw new Usage('a command is needed');
     const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (load === undefined) throw new Usage(`unknown command '${name}'`);
-    known = `${name} `;
+    commandName = `${name} `;
     const command = await load();
     if (rest.includes('--help') || rest.includes('-h')) {
       print(command.help);
@@ -65,15 +65,15 @@ export async function main(argv: string[]): Promise<number> {
     if (existsSync('.env')) process.loadEnvFile('.env');
     return await command.run(rest, readConfig(process.env));
   } catch (error) {
-    return explain(error as Error, known);
+    return explain(error as Error, commandName);
   }
 }
 
-/** One line on standard error. `known` is the command whose help there is. */
-function explain(error: Error, known: string): number {
+/** Writes one line to standard error. `commandName` is empty where the command does not exist. */
+function explain(error: Error, commandName: string): number {
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0;
   const wrongUsage = error instanceof Usage;
-  const hint = wrongUsage ? ` (see backscroll ${known}--help)` : '';
+  const hint = wrongUsage ? ` (see npx backscroll ${commandName}--help)` : '';
   const start = error instanceof BadSetting || wrongUsage ? 'backscroll: ' : '';
   const cause = typeof error.cause === 'string' ? `: ${error.cause}` : '';
   process.stderr.write(`${start}${visible(`${error.message}${cause}`.replaceAll('\n', ' '))}${hint}\n`);

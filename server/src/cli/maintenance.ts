@@ -6,24 +6,24 @@ import { epochSeconds } from './command.ts';
 
 const secondsPerDay = 86_400;
 
-export type Upkeep = { store: Store; uses: LastUsed; audit_days: number; logger: FastifyBaseLogger };
+type Options = { store: Store; uses: LastUsed; audit_days: number; logger: FastifyBaseLogger };
 
-/** What the service does beside answering: notes which keys were used, and forgets what need not be kept. */
-export function startMaintenance({ store, uses, audit_days, logger }: Upkeep): { end: () => Promise<void> } {
-  const attempt = (what: string, work: Promise<unknown>) =>
-    work.catch((error: Error) => logger.debug({ cause: String(error.cause ?? error.message) }, `cannot ${what} now`));
-  const noteUses = () => attempt('note which keys were used', uses.note(store));
+/** Work besides serving requests: stores when keys were last used, and deletes old audit entries and sessions. */
+export function startMaintenance({ store, uses, audit_days, logger }: Options): { end: () => Promise<void> } {
+  const attempt = (task: string, work: Promise<unknown>) =>
+    work.catch((error: Error) => logger.debug({ cause: String(error.cause ?? error.message) }, `cannot ${task} now`));
+  const storeUses = () => attempt('store when keys were last used', uses.save(store));
   const trimAudit = () =>
-    attempt('forget old entries of the audit', store.trimAudit(epochSeconds() - audit_days * secondsPerDay));
-  const trimSessions = () => attempt('forget sessions of the console', store.sessions.trim(epochSeconds()));
+    attempt('delete old audit entries', store.trimAudit(epochSeconds() - audit_days * secondsPerDay));
+  const trimSessions = () => attempt('delete expired sessions', store.sessions.trim(epochSeconds()));
   const trim = () => Promise.all([trimAudit(), trimSessions()]);
-  const timers = [setInterval(noteUses, limits.keyUseMillis), setInterval(trim, limits.trimMillis)];
+  const timers = [setInterval(storeUses, limits.keyUseMillis), setInterval(trim, limits.trimMillis)];
   for (const timer of timers) timer.unref();
   void trim();
   return {
     end: async () => {
       for (const timer of timers) clearInterval(timer);
-      await noteUses();
+      await storeUses();
     },
   };
 }

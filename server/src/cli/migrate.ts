@@ -4,9 +4,12 @@ import { type Command, epochSeconds, parse, print } from './command.ts';
 export const migrateCommand: Command = {
   help: `Usage: backscroll migrate [--status | --citus]
 
-Brings the database schema up to date. serve does so by itself; this is for doing it beforehand.
-With --status it only tells, and changes nothing. With --citus it also distributes the tables over the nodes of a
-Citus cluster (done by itself where the extension is there when the tables are made).`,
+Brings the database schema up to date. serve does this at every start; use migrate to do it beforehand.
+
+Options:
+  --status  only show the schema version and the number of pending steps
+  --citus   also distribute the tables over the nodes of a Citus cluster
+            (automatic where the extension exists when the tables are created)`,
 
   run: async (argv, config) => {
     const { values } = parse(argv, { status: { type: 'boolean' }, citus: { type: 'boolean' } }, { max: 0 });

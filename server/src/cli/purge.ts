@@ -7,8 +7,8 @@ export const purgeCommand: Command = {
   help: `Usage: backscroll purge --conversation ID [--yes]
        backscroll purge --app ID --user USER [--yes]
 
-Erases conversations and their messages for good: one conversation, or all those of a person in an app.
-Asks first, unless --yes is given. There is no way back but a backup.`,
+Erases conversations and their messages permanently: one conversation, or all conversations of a user in an app.
+Asks for confirmation, unless --yes is given. Only a backup can restore them.`,
 
   run: async (argv, config) => {
     const { values } = parse(
@@ -23,11 +23,11 @@ Asks first, unless --yes is given. There is no way back but a backup.`,
     );
     const selection = selectionOf(values as { conversation?: string; app?: string; user?: string });
     return withStore(config, 'existing', async (store) => {
-      const found = await store.countConversations(selection);
-      if (found.conversations > 0 && !values.yes && !(await confirm(`erase ${said(found)} for good?`))) {
+      const counts = await store.countConversations(selection);
+      if (counts.conversations > 0 && !values.yes && !(await confirm(`erase ${describe(counts)} permanently?`))) {
         throw new Error('nothing was erased');
       }
-      print(`erased ${said(await store.purge(selection, epochSeconds()))}`);
+      print(`erased ${describe(await store.purge(selection, epochSeconds()))}`);
       return 0;
     });
   },
@@ -41,16 +41,16 @@ function selectionOf({ conversation, app, user }: { conversation?: string; app?:
   throw new Usage('purge needs --conversation ID, or --app ID and --user USER');
 }
 
-function said({ conversations, messages }: { conversations: number; messages: number }): string {
+function describe({ conversations, messages }: { conversations: number; messages: number }): string {
   const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
   return `${count(conversations, 'conversation')} with ${count(messages, 'message')}`;
 }
 
-async function confirm(question: string): Promise<boolean> {
+async function confirm(prompt: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // The end of the input is no answer.
+  // The end of the input counts as no.
   const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
-  const response = await Promise.race([terminal.question(`${question} [y/N] `), ended]);
+  const reply = await Promise.race([terminal.question(`${prompt} [y/N] `), ended]);
   terminal.close();
-  return /^y(es)?$/i.test(response.trim());
+  return /^y(es)?$/i.test(reply.trim());
 }

@@ -6,7 +6,7 @@ import { importRecords } from '../domain/import-records.ts';
 import type { RecordSource } from '../domain/read-lines.ts';
 import type { ImportProgress } from '../domain/store.ts';
 import { databaseOf } from '../store/open.ts';
-import { regularFile, requireOther, writeWhole } from './atomic-file.ts';
+import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
 import { type Command, epochSeconds, parse, print, showLine, Usage, withStore } from './command.ts';
 
 const readBytes = 524_288;
@@ -15,9 +15,9 @@ const progressMillis = 200;
 export const importCommand: Command = {
   help: `Usage: backscroll import FILE...
 
-Takes records in: lines of JSON, one record a line. "-" is standard input.
-All or nothing: the first bad line stops it, is named, and nothing of the import stays.
-Writing a record again replaces it. Works while the service runs on the same database.`,
+Imports records: lines of JSON, one record per line. "-" is standard input.
+All or nothing: the first bad line stops the import, the error names it, and nothing of the import is stored.
+A record replaces the stored record with the same id. Works while the service runs on the same database.`,
 
   run: async (argv, config) => {
     const { positionals } = parse(argv, {}, { max: Number.POSITIVE_INFINITY });
@@ -38,8 +38,8 @@ Writing a record again replaces it. Works while the service runs on the same dat
 export const exportCommand: Command = {
   help: `Usage: backscroll export [FILE]
 
-Writes everything the service holds as records, all from one moment, to FILE or to standard output.
-The same lines are a backup: backscroll import takes them back, into this database or another.
+Writes all records, as of one moment, to FILE or to standard output.
+backscroll import reads them back, into this database or another, also of the other engine.
 Keys are written as digests, never as secrets. Works while the service runs.`,
 
   run: async (argv, config) => {
@@ -53,15 +53,15 @@ Keys are written as digests, never as secrets. Works while the service runs.`,
   },
 };
 
-/** A pipe or device is written to as it is. */
-async function writeRecords(given: string, records: Readable, precious: readonly string[]): Promise<void> {
+/** Pipes and devices are written to directly. */
+async function writeRecords(given: string, records: Readable, databaseFiles: readonly string[]): Promise<void> {
   const file = await regularFile(given);
   if (file === undefined) return pipeline(records, createWriteStream(given));
-  await requireOther(file, precious);
-  await writeWhole(file, (path) => pipeline(records, createWriteStream(path)));
+  await requireNotDatabase(file, databaseFiles);
+  await writeAtomically(file, (path) => pipeline(records, createWriteStream(path)));
 }
 
-/** What goes wrong with a file is said with its name. */
+/** Errors name the file. */
 async function* readNamed(file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* file === '-' ? process.stdin : createReadStream(file, { highWaterMark: readBytes });

@@ -10,17 +10,17 @@ import { type Database, databaseOf } from '../store/open.ts';
 import { BufferedLog } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
 import { startMaintenance } from './maintenance.ts';
-import { loadStarter, type Secrets, welcome } from './starter.ts';
+import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
 
 export const serveCommand: Command = {
   help: `Usage: backscroll serve [--starter]
 
 Brings the database schema up to date and serves the HTTP API at HOST and PORT.
-On SIGTERM or SIGINT it finishes what is in flight, then exits.
+On SIGTERM or SIGINT it finishes requests in flight, then exits.
 
 Options:
-  --starter  where the embedded database is new and empty, first load starter records, make a key of each kind,
-             and print them with commands to try`,
+  --starter  if the embedded database is new and empty, first load starter records, create a key of each kind, and
+             print the keys with commands to try`,
 
   run: async (argv, config) => {
     const { values } = parse(argv, { starter: { type: 'boolean' } }, { max: 0 });
@@ -31,22 +31,23 @@ Options:
     const store = await database.open();
     logger.info({ database: database.place }, 'opened');
     try {
-      const secrets = values.starter ? await startFresh(database, store) : undefined;
+      const secrets = values.starter ? await startWithStarter(database, store) : undefined;
       const uses = new LastUsed();
       const app = await buildApp({ ...config, store, logger, lines, uses, clock: Date.now });
       const base = await listen(app, config);
-      const upkeep = startMaintenance({ ...config, store, uses, logger });
+      const maintenance = startMaintenance({ ...config, store, uses, logger });
       lines.flush();
-      if (values.starter) print(secrets ? welcome(base, secrets) : welcomeBack(base));
+      if (secrets !== undefined) print(welcome(base, secrets));
+      else if (values.starter || process.stdout.isTTY) print(addresses(base));
       const signal = await stopSignal();
       logger.info({ signal }, 'shutting down');
-      // Ends the threads as well: a large import that is still being applied is undone with its transaction.
-      const cutOff = () => {
-        logger.warn('stopped before everything was finished');
+      // The exit also ends the threads: a large import that is still being applied is rolled back.
+      const giveUp = () => {
+        logger.warn('stopped before all requests were finished');
         process.exit(0);
       };
-      await closeWithin(app, limits.shutdownMillisMax, cutOff);
-      await upkeep.end();
+      await closeWithin(app, limits.shutdownMillisMax, giveUp);
+      await maintenance.end();
       return 0;
     } finally {
       await store.close();
@@ -55,22 +56,21 @@ Options:
   },
 };
 
-async function startFresh(database: Database, store: Store): Promise<Secrets | undefined> {
+async function startWithStarter(database: Database, store: Store): Promise<Secrets | undefined> {
   return database.engine === 'sqlite' && (await store.isEmpty()) ? loadStarter(store) : undefined;
 }
 
-function welcomeBack(base: string): string {
+function addresses(base: string): string {
   return `
-Backscroll is running at ${base}/v1 with what its database holds. Starter records go only into a new, empty embedded one.
-Take records in: npx backscroll import --help
-Make a key:      npx backscroll keys --help
+Backscroll is running at ${base}/v1
 
-See and mend what it holds, signed in with an admin key: ${base}/console
-The API reference: ${base}/docs
+${pages(base)}
+Create an admin key: npx backscroll keys create --kind admin
+Import records:      npx backscroll import --help
 `;
 }
 
-/** The address it can be reached at from here. */
+/** The address under which this machine reaches the service. */
 async function listen(app: App, { host, port }: Config): Promise<string> {
   try {
     await app.listen({ host, port, listenTextResolver: (address) => `listening at ${address}` });
@@ -93,9 +93,9 @@ function stopSignal(): Promise<string> {
   });
 }
 
-/** Finishes what is in flight; what does not finish in time is cut off, and not written. */
-async function closeWithin(app: App, millis: number, cutOff: () => void): Promise<void> {
-  const timer = setTimeout(cutOff, millis).unref();
+/** Finishes requests in flight; calls `giveUp` if that takes longer than `millis`. */
+async function closeWithin(app: App, millis: number, giveUp: () => void): Promise<void> {
+  const timer = setTimeout(giveUp, millis).unref();
   await app.close();
   clearTimeout(timer);
 }

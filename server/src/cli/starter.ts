@@ -7,7 +7,7 @@ import { makeSecret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { epochSeconds } from './command.ts';
 
-/** What the starter records hold, for the commands that are printed. */
+/** Ids in the starter records, for the commands that are printed. */
 const ids = {
   workspace: 'f2ea4643-6eeb-4dc8-8414-6734b1461808',
   app: '3ccf2629-6bc4-4b26-9774-7084d2d1a2c9',
@@ -34,26 +34,23 @@ export async function loadStarter(store: Store): Promise<Secrets> {
   }));
   const lines = Buffer.from(keys.map((key) => `${JSON.stringify(key)}\n`).join(''));
   const records = createReadStream(new URL('../../starter/records.ndjson', import.meta.url));
-  await importRecords(store, commandLine, [{ bytes: records }, { bytes: one(lines) }], epochSeconds());
+  await importRecords(store, commandLine, [{ bytes: records }, { bytes: once(lines) }], epochSeconds());
   return secrets;
 }
 
-async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** What to try first, for this very instance. */
+/** Commands to try first, with the address and the keys of this instance. */
 export function welcome(base: string, secrets: Secrets): string {
   const bearer = (kind: KeyKind) => `-H 'Authorization: Bearer ${secrets[kind]}'`;
   const edit = `-H 'Content-Type: application/json' -d '{"content":"Grind a little finer when the shot runs too fast."}'`;
   return `
 Backscroll is running at ${base}/v1 with starter records.
 
-Its keys, shown this once (more: npx backscroll keys --help):
-  app        ${secrets.app}
-  knowledge  ${secrets.knowledge}
-  writer     ${secrets.writer}
-  admin      ${secrets.admin}
+Its keys, shown only once (more: npx backscroll keys --help):
+${keyKinds.map((kind) => `  ${kind.padEnd(9)}  ${secrets[kind]}`).join('\n')}
 
 The newest messages of a conversation:
 curl -s '${base}/v1/messages?conversation_id=${ids.conversation}&limit=3' ${bearer('app')}
@@ -64,7 +61,10 @@ curl -s -X PATCH '${base}/v1/${ids.chunkPath}' ${bearer('knowledge')} ${edit}
 The embedding models:
 curl -s '${base}/v1/workspaces/current/models/model-types/text-embedding' ${bearer('app')}
 
-See and mend what it holds, signed in with the admin key: ${base}/console
-The API reference: ${base}/docs
-`;
+${pages(base)}`;
 }
+
+export const pages = (base: string): string => `\
+Console:       ${base}/console (sign in with an admin key)
+API reference: ${base}/docs
+`;

@@ -1,16 +1,16 @@
 import type { Store } from './store.ts';
 
-/** Which keys were used, and when: remembered while requests come, noted in the store now and then, many at once. */
+/** When keys were last used. Collected in memory while requests come in, and written to the store in batches. */
 export class LastUsed {
-  /** Seconds by the key's id. */
+  /** Epoch seconds by key id. */
   #uses = new Map<string, number>();
 
   add(key_id: string, now: number): void {
     this.#uses.set(key_id, now);
   }
 
-  /** What cannot be noted now is noted next time. */
-  async note(store: Store): Promise<void> {
+  /** What cannot be stored now is stored with the next batch. */
+  async save(store: Store): Promise<void> {
     const uses = this.#uses;
     if (uses.size === 0) return;
     this.#uses = new Map();

@@ -222,7 +222,7 @@ onEveryEngine('the audit', (engine) => {
 
   it('is a table for people', async () => {
     const lines = (await it_.command('audit', '--limit', '500')).trimEnd().split('\n');
-    assert.match(lines[0] ?? '', /^time +by +did +to$/);
+    assert.match(lines[0] ?? '', /^time +key +action +records$/);
     assert.ok(lines.some((line) => /Z {2}command line +purge +1 conversation: [0-9a-f-]{36}$/.test(line)));
     assert.ok(lines.some((line) => /import +250 message: \S+ \S+ \S+ and 247 more$/.test(line)));
   });

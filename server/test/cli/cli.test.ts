@@ -115,7 +115,7 @@ describe('wrong usage: exit 2 and one line on standard error', together, () => {
   const id = randomUUID();
   const calls: [string[], RegExp][] = [
     [[], /./],
-    [['sevre'], /sevre.*\(see backscroll --help\)$/m],
+    [['sevre'], /sevre.*\(see npx backscroll --help\)$/m],
     [['--verbose'], /--verbose/],
     [['constructor'], /constructor/],
     [['serve', '--fast'], /--fast/],
@@ -127,7 +127,7 @@ describe('wrong usage: exit 2 and one line on standard error', together, () => {
     [['backup', 'one', 'two'], /two/],
     [['keys'], /keys/],
     [['keys', 'destroy'], /destroy/],
-    [['keys', 'revoke'], /ID.*\(see backscroll keys --help\)$/m],
+    [['keys', 'revoke'], /ID.*\(see npx backscroll keys --help\)$/m],
     [['keys', 'list', 'all'], /all/],
     [['migrate', '--back'], /--back/],
     [['purge'], /--conversation/],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { ask, newFolder, run, type Serving, serve } from '../support/cli-helpers.ts';
+import { ask, launcher, newFolder, run, type Serving, serve } from '../support/cli-helpers.ts';
 import { ndjson } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -183,6 +183,7 @@ describe('serve --starter', { concurrency: 3 }, () => {
     assert.doesNotMatch(second.output(), anySecret);
     assert.deepEqual(curlsOf(second.output()), []);
     for (const page of ['console', 'docs']) assert.ok(second.output().includes(`${second.base}/${page}`));
+    assert.match(second.output(), /: npx backscroll keys create --kind admin$/m);
   });
 
   it('adds nothing to a database that holds anything', async (t) => {
@@ -207,6 +208,17 @@ describe('serve --starter', { concurrency: 3 }, () => {
     assert.equal(await exported(cwd), '');
     await serving.end('SIGTERM');
     assert.doesNotMatch(serving.output(), anySecret);
-    assert.doesNotMatch(serving.output(), /curl/);
+    assert.doesNotMatch(serving.output(), /curl|\/console/);
+  });
+
+  it('is not needed for the addresses of console and reference: a plain serve prints them on a terminal', async (t) => {
+    const cwd = await newFolder(t);
+    const preload = join(cwd, 'terminal.cjs');
+    await writeFile(preload, 'process.stdout.isTTY = true;');
+    const serving = await serve(t, { cwd, command: process.execPath, before: ['-r', preload, launcher] });
+    await serving.end('SIGTERM');
+    for (const page of ['console', 'docs']) assert.match(serving.output(), new RegExp(`${serving.base}/${page}\\b`));
+    assert.match(serving.output(), /: npx backscroll keys create --kind admin$/m);
+    assert.equal(await exported(cwd), '');
   });
 });
