@@ -1,4 +1,5 @@
 import { ask, pathOf } from '../parts/api.ts';
+import { limits } from '../parts/server-rules.ts';
 import type { Message, MessagePage } from '../parts/types.ts';
 
 /** A message and the room it takes: measured once it was drawn, an estimate before. */
@@ -7,7 +8,7 @@ export type Row = { message: Message; height: number };
 /** A run of messages, read with one `first_id`. It is known by its ends, so that it can be let go and read again. */
 type Run = { first_id: string | null; newest: string; oldest: string; count: number };
 
-const pageMessages = 100;
+const pageMessages = limits.pageMessagesMax;
 /** Runs held at once. The rest of a long conversation stays in the service until somebody scrolls there. */
 const runsMax = 20;
 /** Pages read to find where new messages meet those we know; with more than that between, we begin anew. */

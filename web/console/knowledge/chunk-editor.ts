@@ -1,8 +1,9 @@
 import { h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
 import { type Draft, dropDraft } from '../parts/drafts.ts';
+import { countWords } from '../parts/server-rules.ts';
 import type { ChildChunk } from '../parts/types.ts';
 import { count, counted, ErrorNote } from '../parts/ui.ts';
-import { countWords, problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
+import { problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
 import { Conflict } from './conflict.ts';
 import { Diff } from './diff-view.ts';
 import { useChunkEdit } from './use-chunk-edit.ts';

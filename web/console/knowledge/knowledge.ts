@@ -1,6 +1,7 @@
 import { type ComponentChildren, h, useEffect, useRef } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
 import { hrefOf, type ViewProps } from '../parts/route.ts';
+import { limits } from '../parts/server-rules.ts';
 import type { ChildChunk, Dataset, Document, Segment } from '../parts/types.ts';
 import { counted, ListEnd } from '../parts/ui.ts';
 import { type List, useList } from '../parts/use-list.ts';
@@ -20,8 +21,8 @@ export function KnowledgeView({ rest }: ViewProps) {
   return h(Chunks, { key: segment, parts, rest });
 }
 
-/** Lists of names are short to read: more of them at once than of texts. */
-const namesAtOnce = 100;
+/** Names are short: a page has more of them than of texts. */
+const namesAtOnce = limits.listRowsMax;
 
 type LevelProps = { parts: readonly string[]; rest: readonly string[] };
 

@@ -18,6 +18,13 @@ const types: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
   json: 'application/json; charset=utf-8',
 };
+/** Modules of the service that the console imports, so that a rule is stated once. They import nothing. */
+const sharedRules: Record<string, readonly string[]> = {
+  console: ['contract/key-kinds', 'contract/limits', 'contract/rules', 'domain/count-words'],
+};
+const source = new URL('../../', import.meta.url);
+const ownExtension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+
 /** Packages that the modules of a folder of `web/` import. */
 const libraries: Record<string, readonly string[]> = { shared: ['preact', 'preact/hooks'], console: ['marked'] };
 
@@ -30,6 +37,13 @@ export async function readPageFiles(page: string): Promise<PageFiles> {
       const name = libraryFileName(library);
       const text = await readFile(new URL(import.meta.resolve(library)), 'utf8');
       files.set(name, await packFile(name, browserModule(text)));
+    }
+    for (const path of sharedRules[folder] ?? []) {
+      const name = `${path.split('/').at(-1)}.js`;
+      files.set(
+        name,
+        await packFile(name, browserModule(await readFile(new URL(path + ownExtension, source), 'utf8'))),
+      );
     }
     const entries = await readdir(new URL(`${folder}/`, root), { recursive: true, withFileTypes: true });
     for (const { name: entry, parentPath } of entries.filter((one) => one.isFile()).sort(byName)) {
