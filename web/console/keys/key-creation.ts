@@ -1,5 +1,5 @@
 import { h, useState } from '../../shared/dom.ts';
-import { type ApiError, ask, pathOf } from '../parts/api.ts';
+import { type ApiError, pathOf, request } from '../parts/api.ts';
 import { ManyPicker, Picker } from '../parts/picker.ts';
 import { chatModes, type KeyKind, keyKinds, keyKindTable, limits } from '../parts/server-rules.ts';
 import type { App, Conversation, Dataset, KeyMade, Workspace } from '../parts/types.ts';
@@ -45,7 +45,7 @@ function Form({ made, close }: { made: (key: NewKey) => void; close: () => void 
     try {
       const conversation_id =
         kind === 'app' ? await findConversation(apps.rows?.find(({ id }) => id === app_id)) : undefined;
-      const answer = await ask<KeyMade>('/admin/keys', { method: 'POST', body });
+      const answer = await request<KeyMade>('/admin/keys', { method: 'POST', body });
       made({ kind, secret: answer.body.secret, conversation_id });
     } catch (error) {
       setError(error as ApiError);
@@ -188,7 +188,7 @@ async function findConversation(app: App | undefined): Promise<string | undefine
   // Other kinds of app have no pages of messages.
   if (app === undefined || !chatModes.includes(app.mode)) return undefined;
   const path = pathOf(['admin', 'apps', app.id, 'conversations'], { limit: 1 });
-  return ask<Page<Conversation>>(path).then(
+  return request<Page<Conversation>>(path).then(
     ({ body }) => body.data[0]?.id,
     () => undefined,
   );

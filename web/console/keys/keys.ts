@@ -4,7 +4,7 @@ import { keyKinds, limits } from '../parts/server-rules.ts';
 import type { Key } from '../parts/types.ts';
 import { ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
-import { useRow } from '../parts/use-record.ts';
+import { useRecord } from '../parts/use-record.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyRevocation } from './key-revocation.ts';
 import { keyStates, reachOf, stateOf, titleOf } from './key-words.ts';
@@ -156,5 +156,5 @@ function Reach({ of: key }: { of: Key }) {
 
 /** Until the name is known, or where there is none, the id does. */
 function Name({ list, id }: { list: string; id: string }) {
-  return useRow<{ name: string }>(['admin', list, id])?.name || id;
+  return useRecord<{ name: string }>(['admin', list, id])?.name || id;
 }

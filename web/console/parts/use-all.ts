@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from '../../shared/dom.ts';
-import { type ApiError, ask } from './api.ts';
+import { type ApiError, request } from './api.ts';
 import { limits } from './server-rules.ts';
 import type { Page } from './use-list.ts';
 
@@ -31,7 +31,7 @@ async function walk<T>(path: string, limit: number, signal: AbortSignal): Promis
   do {
     const from: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
     const query = `${path.includes('?') ? '&' : '?'}limit=${limit}${from}`;
-    const { body }: { body: Page<T> } = await ask(`${path}${query}`, { signal });
+    const { body }: { body: Page<T> } = await request(`${path}${query}`, { signal });
     rows.push(...body.data);
     cursor = body.next_cursor;
   } while (cursor !== null);
