@@ -4,7 +4,7 @@ import { ErrorBody } from '../../contract/error.ts';
 import { keyKindTable } from '../../contract/key-kinds.ts';
 import { Type } from '../../contract/type.ts';
 import { sessionCookie } from '../auth/session-cookie.ts';
-import { madeOnce, packFile } from '../pages/page-files.ts';
+import { cachedResult, packFile } from '../pages/page-files.ts';
 import { sendFile } from '../pages/pages.ts';
 import { addExamples, readExamples } from './examples.ts';
 import { commonHeaders, referToHeaders } from './headers.ts';
@@ -89,7 +89,7 @@ const about = {
 /** The OpenAPI document: what the routes that are added from here on say of themselves, put together when first asked for. */
 export function documentRoute(app: FastifyInstance): void {
   const routes: RouteOptions[] = [];
-  const document = madeOnce(async () => packFile('openapi.json', await describe(routes)));
+  const document = cachedResult(async () => packFile('openapi.json', await describe(routes)));
   app.addHook('onRoute', (route) => void routes.push(route));
   app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
     return sendFile(request, reply, await document());
