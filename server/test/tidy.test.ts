@@ -167,14 +167,23 @@ describe('the pages', () => {
     assert.ok(pages.size > 10);
   });
 
-  it('import only from their own folder, from shared/ and types generated from openapi.json', () => {
+  it('import only from their own folder, from shared/, types generated from openapi.json and rules of the service', () => {
     const types = '../client/src/types.ts';
+    const rules = pages.get('console/parts/server-rules.ts')?.files ?? [];
+    assert.ok(rules.length > 0);
     const wrong = [...pages].flatMap(([path, { files }]) =>
       files
-        .filter((file) => file !== types && ![layerOf(path), 'shared'].includes(layerOf(file)))
+        .filter((file) => ![types, ...rules].includes(file) && ![layerOf(path), 'shared'].includes(layerOf(file)))
         .map((file) => `${path} -> ${file}`),
     );
     assert.deepEqual(wrong, []);
+    // Browsers load these files: they import nothing.
+    for (const file of rules) {
+      const { files, packages } = modules.get(file.replace('../server/src/', '')) ?? {};
+      assert.deepEqual([files, packages], [[], []], file);
+    }
+    const rulesImporters = [...pages].filter(([, { files }]) => files.some((file) => rules.includes(file)));
+    assert.equal(rulesImporters.length, 1);
     const importers = [...pages].filter(([, { files }]) => files.includes(types));
     assert.deepEqual(
       importers.map(([path]) => path),

@@ -1,6 +1,6 @@
 import { h, render, useEffect, useRef, useState } from '../shared/dom.ts';
 import { applyTheme } from '../shared/theme.ts';
-import { type ApiError, ask, whenSignedOut } from './parts/api.ts';
+import { type ApiError, request, whenSignedOut } from './parts/api.ts';
 import { mayLeave } from './parts/drafts.ts';
 import type { ConsoleSession } from './parts/types.ts';
 import { ErrorNote } from './parts/ui.ts';
@@ -17,7 +17,7 @@ function Console() {
 
   const look = () => {
     setFailed(undefined);
-    ask<ConsoleSession>('/console/session').then(
+    request<ConsoleSession>('/console/session').then(
       ({ body }) => setSession(body),
       (error: ApiError) =>
         error.status === 401
@@ -44,7 +44,7 @@ function Console() {
       setNote('You are signed out.');
       setSession(null);
     };
-    ask('/console/session', { method: 'DELETE' }).then(left, (error: ApiError) => {
+    request('/console/session', { method: 'DELETE' }).then(left, (error: ApiError) => {
       // The session had ended by itself.
       if (error.status === 401) return left();
       isLeaving.current = false;

@@ -1,5 +1,5 @@
 import { h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
-import { ApiError, ask } from './parts/api.ts';
+import { ApiError, request } from './parts/api.ts';
 import type { ConsoleSession } from './parts/types.ts';
 import { ErrorNote } from './parts/ui.ts';
 
@@ -16,7 +16,7 @@ export function SignIn({ enter, note }: { enter: (session: ConsoleSession) => vo
     const key = String(new FormData(form).get('key') ?? '').trim();
     setAsking(true);
     try {
-      const { body } = await ask<ConsoleSession>('/console/session', { method: 'POST', body: { key } });
+      const { body } = await request<ConsoleSession>('/console/session', { method: 'POST', body: { key } });
       form.reset();
       enter(body);
     } catch (error) {

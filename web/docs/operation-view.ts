@@ -2,7 +2,7 @@ import { h, useState } from '../shared/dom.ts';
 import { CodeBlock } from './code-block.ts';
 import { type Answer, type Document, exampleOf, nameIn, type Operation, type Parameter } from './document.ts';
 import { pathText, prose } from './prose.ts';
-import { Notes, SchemaView, typeText, Unfold } from './schema-view.ts';
+import { Collapsible, Notes, SchemaView, typeText } from './schema-view.ts';
 import type { Shared } from './shared-state.ts';
 import { SnippetView } from './snippet-view.ts';
 import { exampleRequest } from './snippets.ts';
@@ -53,7 +53,7 @@ export function OperationView({ document, operation, shared }: Props) {
       'div',
       { class: 'shown' },
       h(SnippetView, { operation, filled, shared }),
-      h(Unfold, { label: 'Try it', children: () => h(TryIt, { operation, filled, fill, shared }) }),
+      h(Collapsible, { label: 'Try it', children: () => h(TryIt, { operation, filled, fill, shared }) }),
       example !== undefined &&
         h(CodeBlock, {
           label: `Example answer ${example.status}`,
@@ -126,7 +126,7 @@ function Success({ document, status, answer }: { document: Document; status: str
     ),
     content?.[0] === 'application/json' && h(SchemaView, { document, schema: content[1].schema }),
     headers.length > 0 &&
-      h(Unfold, {
+      h(Collapsible, {
         label: 'Headers where a limit holds',
         children: () =>
           h(

@@ -36,7 +36,7 @@ function Field({ document, name, schema, isOptional }: FieldProps) {
     ),
     h(Notes, { schema: seen }),
     inner !== undefined &&
-      h(Unfold, { label: `Fields of ${name}`, children: () => h(SchemaView, { document, schema: inner }) }),
+      h(Collapsible, { label: `Fields of ${name}`, children: () => h(SchemaView, { document, schema: inner }) }),
   );
 }
 
@@ -66,7 +66,7 @@ export function Notes({ schema }: { schema: Schema }) {
 }
 
 /** A part that is made when it is first opened. */
-export function Unfold({ label, children }: { label: string; children: () => ComponentChildren }) {
+export function Collapsible({ label, children }: { label: string; children: () => ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   const toggle = (event: Event) => {
     if ((event.currentTarget as HTMLDetailsElement).open) setOpen(true);

@@ -10,7 +10,7 @@ export type Shown = {
   text: string;
   isJson: boolean;
   /** There was more than is shown. */
-  isCut: boolean;
+  isTruncated: boolean;
 };
 
 const telling = /^(?:x-request-id|etag|link|ratelimit.*|retry-after|location|allow)$/;
@@ -28,7 +28,7 @@ export async function send(operation: Operation, filled: Filled, key: string): P
     cache: 'no-store',
     ...(filled.body !== '' && { body: filled.body }),
   });
-  const { text, isCut } = await readSome(response);
+  const { text, isCut } = await readBeginning(response);
   const millis = performance.now() - begun;
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   return {
@@ -38,12 +38,12 @@ export async function send(operation: Operation, filled: Filled, key: string): P
     headers: [...response.headers].filter(([name]) => telling.test(name)),
     text: isJson ? pretty(text) : text,
     isJson,
-    isCut,
+    isTruncated: isCut,
   };
 }
 
 /** An export may be larger than a page can show: the rest is not fetched. */
-async function readSome(response: Response): Promise<{ text: string; isCut: boolean }> {
+async function readBeginning(response: Response): Promise<{ text: string; isCut: boolean }> {
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = '';

@@ -122,7 +122,7 @@ function ParameterField({ parameter, value, set }: FieldProps) {
 function Outcome({ state }: { state: State }) {
   if (state.at === 'failed') return h('p', { class: 'note bad' }, 'The service cannot be reached.');
   if (state.at !== 'answered') return null;
-  const { status, statusText, millis, headers, text, isJson, isCut } = state.shown;
+  const { status, statusText, millis, headers, text, isJson, isTruncated: isCut } = state.shown;
   return h(
     'div',
     { class: 'stack' },

@@ -1,9 +1,9 @@
 import type { Static, TSchema } from 'typebox';
 import { type KeyKind, keyKinds, keyKindTable, kindsWith } from './key-kinds.ts';
 import { limits } from './limits.ts';
-import { chatModes } from './message.ts';
 import { ModelProvider } from './model.ts';
 import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
+import { chatModes } from './rules.ts';
 import { Type } from './type.ts';
 
 export const rowsUpTo = (maximum: number) =>

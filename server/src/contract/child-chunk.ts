@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { epochSeconds, integer, notBlank, shape, text } from './primitives.ts';
+import { epochSeconds, integer, shape, text } from './primitives.ts';
+import { notBlank } from './rules.ts';
 import { Type } from './type.ts';
 
 export const ChildChunk = shape(

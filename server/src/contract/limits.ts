@@ -1,5 +1,3 @@
-import assert from 'node:assert/strict';
-
 /** Every bound the service knows, with its unit in its name. */
 export const limits = {
   pageMessagesDefault: 20,
@@ -87,6 +85,10 @@ export const limits = {
   shutdownMillisMax: 20_000,
 } as const;
 
+/** Not Node's own: the console loads this module in browsers. */
+function assert(isTrue: boolean, message?: string): void {
+  if (!isTrue) throw new Error(message);
+}
 assert(limits.childChunkUnitsMax * 6 < limits.bodyBytesMax, 'JSON may spell any unit in six bytes');
 assert(limits.secretRandomBytes * 8 >= 160, 'a secret holds at least 160 random bits');
 assert(limits.pageMessagesDefault <= limits.pageMessagesMax);

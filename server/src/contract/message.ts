@@ -16,7 +16,6 @@ import {
 } from './primitives.ts';
 import { Type } from './type.ts';
 
-export const chatModes: readonly string[] = ['advanced-chat', 'agent', 'chat', 'agent-chat'];
 export const pageOrders = ['newest_first', 'oldest_first'] as const;
 export type PageOrder = (typeof pageOrders)[number];
 

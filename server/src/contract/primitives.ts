@@ -3,8 +3,6 @@ import { limits } from './limits.ts';
 import { Type } from './type.ts';
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Finds a character that is not white space. U+0085 is white space in Unicode, but not for `\s`. */
-export const notBlank = /[^\s\u0085]/;
 /** A decimal number that can be counted: within the range of a double, whatever its digits. */
 export const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/;
 

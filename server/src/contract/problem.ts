@@ -1,5 +1,5 @@
 import { limits } from './limits.ts';
-import { notBlank } from './primitives.ts';
+import { notBlank } from './rules.ts';
 
 /** What a compiled schema says about a value that does not fit. */
 export type SchemaProblem = {

@@ -1,5 +1,6 @@
-import { chatModes, type PageOrder } from '../contract/message.ts';
+import type { PageOrder } from '../contract/message.ts';
 import { canonicalId } from '../contract/primitives.ts';
+import { chatModes } from '../contract/rules.ts';
 import type { App } from './caller.ts';
 import { notFound, ServiceError } from './errors.ts';
 import type { MessagePage, PageCache, PageTag } from './page-cache.ts';

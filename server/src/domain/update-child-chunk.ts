@@ -1,6 +1,7 @@
 import type { ChildChunk, ChildChunkPath } from '../contract/child-chunk.ts';
 import { limits } from '../contract/limits.ts';
-import { canonicalId, notBlank } from '../contract/primitives.ts';
+import { canonicalId } from '../contract/primitives.ts';
+import { notBlank } from '../contract/rules.ts';
 import type { CallerOf } from './caller.ts';
 import { invalidParam, notFound, ServiceError } from './errors.ts';
 import type { ChildChunkEdit, ChildChunkOutcome, FoundChunkPath, Precondition, Store, Versioned } from './store.ts';

@@ -138,6 +138,27 @@ describe('a page whose files could not be read', () => {
   });
 });
 
+describe('addresses that people type', () => {
+  it('302: lead to the console and the reference, without a key', async () => {
+    const service = await startService('sqlite');
+    try {
+      for (const [path, target] of [
+        ['/', '/console'],
+        ['/console/', '/console'],
+        ['/docs/', '/docs'],
+      ] as const)
+        for (const method of ['GET', 'HEAD']) {
+          const { status, headers } = await service.request(method, path);
+          assert.deepEqual([status, headers.location], [302, target], `${method} ${path}`);
+        }
+      assert.equal((await service.request('POST', '/')).status, 405);
+      assert.equal((await service.request('GET', '//')).status, 404);
+    } finally {
+      await service.close();
+    }
+  });
+});
+
 describe('the files of the console', () => {
   let service: Service;
   before(async () => {

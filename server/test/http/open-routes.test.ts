@@ -11,6 +11,8 @@ const openPaths = [
   /^\/openapi\.json$/,
   // Pages, and the files that belong to them.
   /^\/(?:docs|console)(?:\/:file|\/[\w-]+\.(?:js|css))?$/,
+  // Redirects to pages.
+  /^\/$|^\/(?:docs|console)\/$/,
 ];
 /** Signing in takes its key in the body, and signing out harms nobody; see session.test.ts. */
 const session = '/console/session';
@@ -80,7 +82,7 @@ describe('every route there is', () => {
   it('200: is open only to be read, and only what the contract names', async () => {
     for (const { method, url } of service.routes().filter(({ url }) => isOpen(url))) {
       assert.ok(method === 'GET' || method === 'HEAD', `${method} ${url}`);
-      assert.equal((await ask(method, url)).status, 200, `${method} ${url}`);
+      assert.equal((await ask(method, url)).status, url.endsWith('/') ? 302 : 200, `${method} ${url}`);
     }
   });
 
@@ -89,7 +91,7 @@ describe('every route there is', () => {
       const isOpenTo = isOpen(url) || (url === session && method !== 'GET');
       assert.equal(takesKey, !isOpenTo, `${method} ${url}`);
     }
-    const pages = /^\/(?:docs|console|openapi\.json)/;
+    const pages = /^\/(?:docs|console|openapi\.json|$)/;
     for (const { method, url } of service.routes()) {
       if (method === 'HEAD' || pages.test(url)) continue;
       assert.ok(

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { countWords, problemOf, readFromField, shownInField } from '../../../web/console/knowledge/chunk-text.ts';
+import { problemOf, readFromField, shownInField } from '../../../web/console/knowledge/chunk-text.ts';
 import { diffWords, type Part } from '../../../web/console/knowledge/word-diff.ts';
-import { countWords as countWordsOnServer } from '../../src/domain/count-words.ts';
 
 const textOf = (parts: readonly Part[], without: Part['kind']): string =>
   parts.map(({ kind, text }) => (kind === without ? '' : text)).join('');
@@ -82,15 +81,9 @@ describe('a word diff', () => {
 });
 
 describe('the text of a chunk in the console', () => {
-  it('has the word count that the server computes', () => {
-    fc.assert(
-      fc.property(fc.oneof(alike, any), (text) => assert.equal(countWords(text), countWordsOnServer(text))),
-      { numRuns: 5_000 },
-    );
-  });
-
   it('is rejected where the server would reject it', () => {
-    for (const text of ['', ' \n\t', 'x'.repeat(100_001), 'a\0b', 'a\ud800b']) assert.ok(problemOf(text), text);
+    for (const text of ['', ' \n\t', '\u0085\u00a0', 'x'.repeat(100_001), 'a\0b', 'a\ud800b'])
+      assert.ok(problemOf(text), text);
     for (const text of ['x', 'x'.repeat(100_000), '😀']) assert.equal(problemOf(text), undefined);
   });
 

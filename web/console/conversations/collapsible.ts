@@ -1,17 +1,17 @@
 import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
 
 /** What was unfolded, so that it still is when it is drawn again. */
-const unfolded = new Set<string>();
+const openIds = new Set<string>();
 
-type FoldProps = { id: string; title: ComponentChildren; inside: () => ComponentChildren };
+type CollapsibleProps = { id: string; title: ComponentChildren; content: () => ComponentChildren };
 
 /** Something to unfold. What is folded is not in the page. */
-export function Fold({ id, title, inside }: FoldProps) {
-  const [isOpen, setOpen] = useState(unfolded.has(id));
+export function Collapsible({ id, title, content: inside }: CollapsibleProps) {
+  const [isOpen, setOpen] = useState(openIds.has(id));
   const toggle = (event: Event) => {
     const { open } = event.currentTarget as HTMLDetailsElement;
-    if (open) unfolded.add(id);
-    else unfolded.delete(id);
+    if (open) openIds.add(id);
+    else openIds.delete(id);
     setOpen(open);
   };
   return h('details', { class: 'fold', open: isOpen, onToggle: toggle }, h('summary', null, title), isOpen && inside());

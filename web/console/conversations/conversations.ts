@@ -1,6 +1,6 @@
 import { CopyButton } from '../../shared/copy-button.ts';
 import { h, useEffect, useState } from '../../shared/dom.ts';
-import { type ApiError, ask, pathOf } from '../parts/api.ts';
+import { type ApiError, pathOf, request } from '../parts/api.ts';
 import { go, hrefOf, readRoute, type ViewProps } from '../parts/route.ts';
 import type { App, Conversation } from '../parts/types.ts';
 import { counted, ErrorNote } from '../parts/ui.ts';
@@ -61,7 +61,7 @@ function Opened({ app_id, conversation_id }: { app_id: string; conversation_id: 
   const [error, setError] = useState<ApiError>();
   const read = () => {
     setError(undefined);
-    ask<Conversation>(pathOf(path)).then(({ body }) => setConversation(body), setError);
+    request<Conversation>(pathOf(path)).then(({ body }) => setConversation(body), setError);
   };
   useEffect(read, []);
   return h(

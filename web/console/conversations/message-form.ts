@@ -2,7 +2,7 @@ import { h } from '../../shared/dom.ts';
 import type { FormDefinition, FormInput, HumanInputContent } from '../parts/types.ts';
 import { Time } from '../parts/ui.ts';
 import { Markdown } from './markdown.ts';
-import { Cut } from './truncated.ts';
+import { Truncated } from './truncated.ts';
 
 /** A form that a person was, or is, to fill in. It is shown, not filled in here. */
 export function Form({ id, content }: { id: string; content: HumanInputContent }) {
@@ -19,7 +19,7 @@ export function Form({ id, content }: { id: string; content: HumanInputContent }
     ),
     form_submission_data !== null
       ? [
-          h(Cut, { id, text: form_submission_data.rendered_content, draw: formatted }),
+          h(Truncated, { id, text: form_submission_data.rendered_content, draw: formatted }),
           h(
             'p',
             null,
@@ -35,7 +35,7 @@ const formatted = (text: string) => h(Markdown, { text });
 
 function Waiting({ id, form }: { id: string; form: FormDefinition }) {
   return [
-    h(Cut, { id, text: form.form_content, draw: formatted }),
+    h(Truncated, { id, text: form.form_content, draw: formatted }),
     form.inputs.map((input) => h(Field, { key: input.output_variable_name, input, form })),
     h(
       'p',

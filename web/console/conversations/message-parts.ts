@@ -1,7 +1,7 @@
 import { h } from '../../shared/dom.ts';
 import { locale } from '../parts/locale.ts';
 import type { AgentThought, MessageFile, RetrieverResource } from '../parts/types.ts';
-import { Fold } from './collapsible.ts';
+import { Collapsible } from './collapsible.ts';
 import { safeAddress } from './markdown.ts';
 
 const sizes = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
@@ -53,10 +53,10 @@ function Citation({ resource }: { resource: RetrieverResource }) {
       ` ${dataset_name} · score ${score.toLocaleString(locale, { maximumFractionDigits: 3 })}`,
     ),
   ];
-  return h(Fold, {
+  return h(Collapsible, {
     id: resource.id,
     title,
-    inside: () => [
+    content: () => [
       summary && h('p', null, summary),
       h('blockquote', { class: 'said' }, content),
       h(
@@ -77,10 +77,10 @@ export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id:
     `${thoughts.length} ${thoughts.length === 1 ? 'step' : 'steps'}`,
     tools !== '' && h('span', { class: 'soft' }, ` ${tools}`),
   ];
-  return h(Fold, {
+  return h(Collapsible, {
     id: `${id} steps`,
     title,
-    inside: () =>
+    content: () =>
       h(
         'ol',
         { class: 'steps' },
@@ -135,7 +135,7 @@ export function Values({ title, values, id }: { title: string; values: Record<st
   const entries = Object.entries(values);
   if (entries.length === 0) return null;
   const names = h('span', { class: 'soft' }, ` ${entries.map(([name]) => name).join(', ')}`);
-  return h(Fold, { id, title: [title, names], inside: () => h(ValueList, { entries }) });
+  return h(Collapsible, { id, title: [title, names], content: () => h(ValueList, { entries }) });
 }
 
 function ValueList({ entries }: { entries: readonly [string, unknown][] }) {

@@ -6,7 +6,7 @@ import { count, Time } from '../parts/ui.ts';
 import { Markdown } from './markdown.ts';
 import { Form } from './message-form.ts';
 import { Citations, Files, Steps, Values } from './message-parts.ts';
-import { Cut } from './truncated.ts';
+import { Truncated } from './truncated.ts';
 
 /** A question and its answer, with all that is known about them. */
 export function MessageView({ message }: { message: Message }) {
@@ -21,7 +21,7 @@ export function MessageView({ message }: { message: Message }) {
     h(
       'section',
       { class: 'query', 'aria-label': 'Query' },
-      query !== '' && h(Cut, { id: `${id} query`, text: query, draw: plain }),
+      query !== '' && h(Truncated, { id: `${id} query`, text: query, draw: plain }),
       query === '' && asked.length === 0 && h('p', { class: 'soft' }, 'no question'),
       h(Files, { files: asked }),
       h(Values, { title: 'Inputs', values: inputs, id: `${id} inputs` }),
@@ -30,7 +30,7 @@ export function MessageView({ message }: { message: Message }) {
       'section',
       { class: 'answer', 'aria-label': 'Answer' },
       h(Steps, { thoughts: message.agent_thoughts, id }),
-      answer !== '' && h(Cut, { id: `${id} answer`, text: answer, draw: formatted }),
+      answer !== '' && h(Truncated, { id: `${id} answer`, text: answer, draw: formatted }),
       message.extra_contents.map((content, i) => h(Form, { key: i, id: `${id} form ${i}`, content })),
       h(Files, { files: answered }),
       isMute && h('p', { class: 'soft' }, 'no answer'),

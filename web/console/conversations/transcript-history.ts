@@ -1,15 +1,16 @@
-import { ask, pathOf } from '../parts/api.ts';
+import { pathOf, request } from '../parts/api.ts';
+import { limits } from '../parts/server-rules.ts';
 import type { Message, MessagePage } from '../parts/types.ts';
 
 /** A message and the room it takes: measured once it was drawn, an estimate before. */
 export type Row = { message: Message; height: number };
 
 /** A run of messages, read with one `first_id`. It is known by its ends, so that it can be let go and read again. */
-type Run = { first_id: string | null; newest: string; oldest: string; count: number };
+type Batch = { first_id: string | null; newest: string; oldest: string; count: number };
 
-const pageMessages = 100;
+const pageMessages = limits.pageMessagesMax;
 /** Runs held at once. The rest of a long conversation stays in the service until somebody scrolls there. */
-const runsMax = 20;
+const batchesMax = 20;
 /** Pages read to find where new messages meet those we know; with more than that between, we begin anew. */
 const bridgeMax = 10;
 
@@ -17,7 +18,7 @@ const bridgeMax = 10;
 export class History {
   readonly #path: readonly string[];
   readonly #signal: AbortSignal;
-  #runs: Run[] = [];
+  #batches: Batch[] = [];
   /** The newest and the oldest run that is held. */
   #first = 0;
   #last = -1;
@@ -26,7 +27,7 @@ export class History {
   /** What is held, oldest first. */
   rows: Row[] = [];
   /** Set where so much is new that what we know no longer meets it. */
-  isCutOff = false;
+  isDisconnected = false;
   isOpen = false;
   /** The height of a message that was not drawn yet. */
   estimate = 240;
@@ -37,7 +38,7 @@ export class History {
   }
 
   get hasOlder(): boolean {
-    return this.#last < this.#runs.length - 1 || this.#hasMore;
+    return this.#last < this.#batches.length - 1 || this.#hasMore;
   }
 
   get hasNewer(): boolean {
@@ -45,17 +46,17 @@ export class History {
   }
 
   /** Messages that were seen so far, held or not. */
-  get known(): number {
-    return this.#runs.reduce((sum, { count }) => sum + count, 0);
+  get knownCount(): number {
+    return this.#batches.reduce((sum, { count }) => sum + count, 0);
   }
 
   /** Begins at the newest end. */
   async open(): Promise<void> {
     const { body, etag } = await this.#read(null);
     const rows = this.#rowsOf(body.data.toReversed());
-    this.#runs = rows.length > 0 ? [runOf(null, rows)] : [];
+    this.#batches = rows.length > 0 ? [batchOf(null, rows)] : [];
     this.#first = 0;
-    this.#last = this.#runs.length - 1;
+    this.#last = this.#batches.length - 1;
     this.#hasMore = body.has_more;
     this.#etag = etag;
     this.rows = rows;
@@ -64,22 +65,22 @@ export class History {
 
   /** Reads what lies before the rows held; gives the rows put before them, and how many were let go at the other end. */
   async older(): Promise<{ added: Row[]; dropped: number }> {
-    const held = this.#runs[this.#last] as Run;
-    const beyond = this.#runs[this.#last + 2];
+    const held = this.#batches[this.#last] as Batch;
+    const beyond = this.#batches[this.#last + 2];
     const { messages, hasMore, meets } = await this.#between(held.oldest, beyond?.newest);
     const added = this.#rowsOf(messages);
     if (beyond === undefined || !meets) {
-      this.#runs.length = this.#last + 1;
+      this.#batches.length = this.#last + 1;
       this.#hasMore = hasMore;
     }
     if (added.length > 0) {
       this.#last += 1;
-      this.#runs[this.#last] = runOf(held.oldest, added);
+      this.#batches[this.#last] = batchOf(held.oldest, added);
       this.rows = [...added, ...this.rows];
     }
     let dropped = 0;
-    while (this.#last - this.#first >= runsMax) {
-      dropped += (this.#runs[this.#first++] as Run).count;
+    while (this.#last - this.#first >= batchesMax) {
+      dropped += (this.#batches[this.#first++] as Batch).count;
     }
     this.rows.length -= dropped;
     return { added, dropped };
@@ -87,20 +88,20 @@ export class History {
 
   /** Reads again what lies after the rows held; gives the rows let go at the other end. */
   async newer(): Promise<Row[]> {
-    const run = this.#runs[this.#first - 1] as Run;
-    const held = this.#runs[this.#first] as Run;
+    const run = this.#batches[this.#first - 1] as Batch;
+    const held = this.#batches[this.#first] as Batch;
     const { messages, meets } = await this.#between(run.first_id, held.newest);
     if (!meets) {
-      this.isCutOff = true;
+      this.isDisconnected = true;
       return [];
     }
     const added = this.#rowsOf(messages);
-    Object.assign(run, runOf(run.first_id, added));
+    Object.assign(run, batchOf(run.first_id, added));
     this.#first -= 1;
     this.rows.push(...added);
     const dropped: Row[] = [];
-    while (this.#last - this.#first >= runsMax) {
-      const far = this.#runs[this.#last--] as Run;
+    while (this.#last - this.#first >= batchesMax) {
+      const far = this.#batches[this.#last--] as Batch;
       dropped.push(...this.rows.splice(0, far.count));
     }
     return dropped;
@@ -108,7 +109,7 @@ export class History {
 
   /** Asks whether anything is new or changed; gives the number of new messages, undefined where all is as it was. */
   async refresh(): Promise<number | undefined> {
-    const front = this.#runs[0];
+    const front = this.#batches[0];
     if (front === undefined) {
       await this.open();
       return this.rows.length === 0 ? undefined : this.rows.length;
@@ -123,7 +124,7 @@ export class History {
     if (at < 0 && messages[0] !== undefined) {
       const more = await this.#between(messages[0].id, front.newest);
       if (!more.meets) {
-        this.isCutOff = true;
+        this.isDisconnected = true;
         return messages.length;
       }
       messages = [...more.messages, ...messages];
@@ -136,14 +137,14 @@ export class History {
 
   /** Puts new messages at the newest end, into a run of their own where the newest is full. */
   #append(fresh: Row[]): void {
-    const front = this.#runs[0] as Run;
+    const front = this.#batches[0] as Batch;
     const isHeld = !this.hasNewer;
     if (front.count + fresh.length <= pageMessages) {
       front.count += fresh.length;
       front.newest = fresh.at(-1)?.message.id ?? front.newest;
     } else {
       front.first_id = fresh[0]?.message.id ?? null;
-      this.#runs.unshift(runOf(null, fresh));
+      this.#batches.unshift(batchOf(null, fresh));
       this.#last += 1;
       if (!isHeld) this.#first += 1;
     }
@@ -168,7 +169,7 @@ export class History {
 
   async #read(first_id: string | null, etag: string | null = null) {
     const query = { first_id, limit: pageMessages, page_order: 'newest_first' };
-    return ask<MessagePage>(pathOf(this.#path, query), {
+    return request<MessagePage>(pathOf(this.#path, query), {
       signal: this.#signal,
       ...(etag !== null && { headers: { 'if-none-match': etag } }),
     });
@@ -179,7 +180,7 @@ export class History {
   }
 }
 
-function runOf(first_id: string | null, rows: readonly Row[]): Run {
+function batchOf(first_id: string | null, rows: readonly Row[]): Batch {
   const newest = rows.at(-1)?.message.id ?? '';
   return { first_id, newest, oldest: rows[0]?.message.id ?? '', count: rows.length };
 }

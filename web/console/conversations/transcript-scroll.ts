@@ -51,7 +51,7 @@ export class Scroll {
 
   /** Goes to the newest end, reading anew where that is not held. */
   async toNewest(): Promise<void> {
-    const isThere = this.history.rows.length > 0 && !this.history.hasNewer && !this.history.isCutOff;
+    const isThere = this.history.rows.length > 0 && !this.history.hasNewer && !this.history.isDisconnected;
     this.isPinned = true;
     this.unseen = 0;
     if (isThere) return this.#draw();
@@ -82,7 +82,7 @@ export class Scroll {
     const { scrollTop, clientHeight, scrollHeight } = parts.scroller;
     const wasPinned = this.isPinned;
     this.isPinned = !this.history.hasNewer && scrollTop + clientHeight >= scrollHeight - 4;
-    if (this.isPinned && !this.history.isCutOff) this.unseen = 0;
+    if (this.isPinned && !this.history.isDisconnected) this.unseen = 0;
     if (this.#choose() || wasPinned !== this.isPinned) this.#redraw();
     this.#readNear();
   }
@@ -155,7 +155,7 @@ export class Scroll {
 
   /** What the older messages are likely to need. */
   #room(): number {
-    const count = Math.max(this.#total() - this.history.known, 20);
+    const count = Math.max(this.#total() - this.history.knownCount, 20);
     return Math.min(roomMax, count * this.history.estimate);
   }
 
@@ -198,7 +198,7 @@ export class Scroll {
     const top = this.#top(parts);
     const end = this.#base + this.#sum(0, this.#rows.length);
     if (this.history.hasOlder && top - this.#base < readAhead) void this.readOlder();
-    else if (this.history.hasNewer && !this.history.isCutOff && end - top < readAhead) void this.#readNewer();
+    else if (this.history.hasNewer && !this.history.isDisconnected && end - top < readAhead) void this.#readNewer();
   }
 
   readOlder(): Promise<void> {

@@ -63,7 +63,7 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
   };
   // The browser's own End is right wherever the newest end is held.
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'End' || !(scroll.history.hasNewer || scroll.history.isCutOff)) return;
+    if (event.key !== 'End' || !(scroll.history.hasNewer || scroll.history.isDisconnected)) return;
     event.preventDefault();
     void scroll.toNewest();
   };
@@ -107,7 +107,7 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
       'div',
       { class: 'newer' },
       h('span', { class: 'hidden-label', role: 'status' }, news),
-      (!scroll.isPinned || history.isCutOff) &&
+      (!scroll.isPinned || history.isDisconnected) &&
         h(
           'button',
           { type: 'button', class: scroll.unseen > 0 ? 'primary' : '', onClick: () => scroll.toNewest() },

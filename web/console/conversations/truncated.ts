@@ -8,7 +8,7 @@ const unitsMax = 40_000;
 const whole = new Set<string>();
 
 /** A text, its beginning only where it is very long. */
-export function Cut({ id, text, draw }: { id: string; text: string; draw: (text: string) => ComponentChild }) {
+export function Truncated({ id, text, draw }: { id: string; text: string; draw: (text: string) => ComponentChild }) {
   const [isWhole, setWhole] = useState(whole.has(id));
   if (isWhole || text.length <= unitsMax) return draw(text);
   const showAll = () => {

@@ -1,12 +1,13 @@
 import { h, useState } from '../../shared/dom.ts';
-import { type ApiError, ask, pathOf } from '../parts/api.ts';
+import { type ApiError, pathOf, request } from '../parts/api.ts';
 import { ManyPicker, Picker } from '../parts/picker.ts';
+import { chatModes, type KeyKind, keyKinds, keyKindTable, limits } from '../parts/server-rules.ts';
 import type { App, Conversation, Dataset, KeyMade, Workspace } from '../parts/types.ts';
 import { Dialog, ErrorNote } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
 import type { Page } from '../parts/use-list.ts';
 import { KeySecret, type NewKey } from './key-secret.ts';
-import { expiryOf, type KeyKind, keyKinds, lifetimes, opens } from './key-words.ts';
+import { expiryOf, lifetimes } from './key-words.ts';
 
 /** A form for a new key; when it is made, its secret in place of the form. */
 export function KeyCreation({ close, created }: { close: () => void; created: () => void }) {
@@ -32,19 +33,19 @@ function Form({ made, close }: { made: (key: NewKey) => void; close: () => void 
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const given = new FormData(event.currentTarget as HTMLFormElement);
-    const isOfApp = kind === 'app' || kind === 'writer';
     const body = {
       kind,
       name: String(given.get('name') ?? '').trim(),
       expires_at: expiryOf(lifetime, String(given.get('date') ?? ''), Date.now() / 1000),
-      ...(isOfApp && { app_id }),
-      ...(kind === 'knowledge' && { workspace_id, ...(dataset_ids !== null && { dataset_ids }) }),
+      ...(hasField(kind, 'app_id') && { app_id }),
+      ...(hasField(kind, 'workspace_id') && { workspace_id }),
+      ...(hasField(kind, 'dataset_ids') && dataset_ids !== null && { dataset_ids }),
     };
     setAsking(true);
     try {
       const conversation_id =
         kind === 'app' ? await findConversation(apps.rows?.find(({ id }) => id === app_id)) : undefined;
-      const answer = await ask<KeyMade>('/admin/keys', { method: 'POST', body });
+      const answer = await request<KeyMade>('/admin/keys', { method: 'POST', body });
       made({ kind, secret: answer.body.secret, conversation_id });
     } catch (error) {
       setError(error as ApiError);
@@ -55,7 +56,7 @@ function Form({ made, close }: { made: (key: NewKey) => void; close: () => void 
     'form',
     { class: 'stack', onSubmit: submit },
     h(Kinds, { kind, setKind }),
-    (kind === 'app' || kind === 'writer') &&
+    hasField(kind, 'app_id') &&
       h(Picker, {
         label: 'App',
         all: apps,
@@ -63,12 +64,12 @@ function Form({ made, close }: { made: (key: NewKey) => void; close: () => void 
         value: app_id,
         choose: setApp,
       }),
-    kind === 'knowledge' && h(Reach, { workspace_id, setWorkspace, dataset_ids, setDatasets }),
+    hasField(kind, 'workspace_id') && h(Reach, { workspace_id, setWorkspace, dataset_ids, setDatasets }),
     h(
       'label',
       null,
       'Name',
-      h('input', { name: 'name', maxLength: 255, autoComplete: 'off', placeholder: 'what it is for' }),
+      h('input', { name: 'name', maxLength: limits.idUnitsMax, autoComplete: 'off', placeholder: 'what it is for' }),
     ),
     h(Expiry, { lifetime, setLifetime }),
     h(ErrorNote, { error }),
@@ -81,6 +82,14 @@ function Form({ made, close }: { made: (key: NewKey) => void; close: () => void 
   );
 }
 
+/** Whether a new key of the kind has the field. */
+function hasField(kind: KeyKind, field: 'app_id' | 'workspace_id' | 'dataset_ids'): boolean {
+  const { requires, accepts } = keyKindTable[kind];
+  return [...requires, ...accepts].some((name) => name === field);
+}
+
+const sentence = (words: string): string => `${words[0]?.toUpperCase()}${words.slice(1)}.`;
+
 function Kinds({ kind, setKind }: { kind: KeyKind; setKind: (kind: KeyKind) => void }) {
   return h(
     'fieldset',
@@ -91,7 +100,7 @@ function Kinds({ kind, setKind }: { kind: KeyKind; setKind: (kind: KeyKind) => v
         'label',
         { key: one, class: 'tick' },
         h('input', { type: 'radio', name: 'kind', checked: one === kind, onChange: () => setKind(one) }),
-        h('span', null, h('b', null, one), ' ', h('span', { class: 'soft' }, opens[one])),
+        h('span', null, h('b', null, one), ' ', h('span', { class: 'soft' }, sentence(keyKindTable[one].allows))),
       ),
     ),
   );
@@ -177,9 +186,9 @@ function Expiry({ lifetime, setLifetime }: { lifetime: string; setLifetime: (lif
 /** A conversation of the app for the command that is shown; the key is made without one too. */
 async function findConversation(app: App | undefined): Promise<string | undefined> {
   // Other kinds of app have no pages of messages.
-  if (app === undefined || !/chat|agent/.test(app.mode)) return undefined;
+  if (app === undefined || !chatModes.includes(app.mode)) return undefined;
   const path = pathOf(['admin', 'apps', app.id, 'conversations'], { limit: 1 });
-  return ask<Page<Conversation>>(path).then(
+  return request<Page<Conversation>>(path).then(
     ({ body }) => body.data[0]?.id,
     () => undefined,
   );

@@ -1,5 +1,5 @@
 import { h, useState } from '../../shared/dom.ts';
-import { type ApiError, ask, pathOf } from '../parts/api.ts';
+import { type ApiError, pathOf, request } from '../parts/api.ts';
 import type { Key } from '../parts/types.ts';
 import { Dialog, ErrorNote } from '../parts/ui.ts';
 import { titleOf } from './key-words.ts';
@@ -13,7 +13,7 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: P
   const revoke = async () => {
     setAsking(true);
     try {
-      const { body } = await ask<Key>(pathOf(['admin', 'keys', key.id]), { method: 'DELETE' });
+      const { body } = await request<Key>(pathOf(['admin', 'keys', key.id]), { method: 'DELETE' });
       close();
       revoked(body);
     } catch (error) {

@@ -1,6 +1,7 @@
 import { CopyButton } from '../../shared/copy-button.ts';
 import { h, useEffect, useId, useRef } from '../../shared/dom.ts';
-import { curlOf, type KeyKind } from './key-words.ts';
+import type { KeyKind } from '../parts/server-rules.ts';
+import { curlOf } from './key-words.ts';
 
 export type NewKey = { kind: KeyKind; secret: string; conversation_id: string | undefined };
 

@@ -1,7 +1,5 @@
+import type { KeyKind } from '../parts/server-rules.ts';
 import type { Key } from '../parts/types.ts';
-
-/** Keys as they are spoken of. */
-export type KeyKind = Key['kind'];
 
 export const keyStates = ['active', 'expired', 'revoked'] as const;
 export type KeyState = (typeof keyStates)[number];
@@ -10,14 +8,6 @@ export function stateOf({ revoked_at, expires_at }: Key, now: number): KeyState 
   if (revoked_at !== null) return 'revoked';
   return expires_at !== null && expires_at <= now ? 'expired' : 'active';
 }
-
-export const opens: Record<KeyKind, string> = {
-  app: 'Reads the messages of one app and lists the models of its workspace. For a chat front end’s server.',
-  knowledge: 'Edits child chunks of a workspace, or of some of its datasets, and lists models.',
-  writer: 'Writes conversations and messages of one app. For a chat back end.',
-  admin: 'Opens everything: all records in and out, keys, metrics and this console. Give it to few.',
-};
-export const keyKinds = Object.keys(opens) as KeyKind[];
 
 /** What a key reaches: the rows of a list, in words that stand before their names. */
 export type Reach = { words: string; list: 'apps' | 'workspaces' | 'datasets'; ids: readonly string[] };

@@ -1,18 +1,19 @@
 import { h, useState } from '../../shared/dom.ts';
 import type { ViewProps } from '../parts/route.ts';
+import { keyKinds, limits } from '../parts/server-rules.ts';
 import type { Key } from '../parts/types.ts';
 import { ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
-import { useRow } from '../parts/use-record.ts';
+import { useRecord } from '../parts/use-record.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyRevocation } from './key-revocation.ts';
-import { keyKinds, keyStates, reachOf, stateOf, titleOf } from './key-words.ts';
+import { keyStates, reachOf, stateOf, titleOf } from './key-words.ts';
 
 /** What the view asks for besides the list: a new key, or the end of one. */
 type Asked = 'new' | Key | undefined;
 
 export function KeysView({ session }: ViewProps) {
-  const list = useList<Key>('/admin/keys?limit=100');
+  const list = useList<Key>(`/admin/keys?limit=${limits.listRowsMax}`);
   const [kind, setKind] = useState('');
   const [state, setState] = useState('');
   const [asked, setAsked] = useState<Asked>();
@@ -155,5 +156,5 @@ function Reach({ of: key }: { of: Key }) {
 
 /** Until the name is known, or where there is none, the id does. */
 function Name({ list, id }: { list: string; id: string }) {
-  return useRow<{ name: string }>(['admin', list, id])?.name || id;
+  return useRecord<{ name: string }>(['admin', list, id])?.name || id;
 }

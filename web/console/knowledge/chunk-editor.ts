@@ -1,8 +1,9 @@
 import { h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
-import { type Draft, dropDraft } from '../parts/drafts.ts';
+import { type Draft, discardDraft } from '../parts/drafts.ts';
+import { countWords } from '../parts/server-rules.ts';
 import type { ChildChunk } from '../parts/types.ts';
 import { count, counted, ErrorNote } from '../parts/ui.ts';
-import { countWords, problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
+import { problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
 import { Conflict } from './conflict.ts';
 import { Diff } from './diff-view.ts';
 import { useChunkEdit } from './use-chunk-edit.ts';
@@ -29,7 +30,7 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
   const cancel = () => {
     const isChanged = draft !== undefined && draft.text !== draft.base.chunk.content;
     if (isChanged && !confirm('Discard the text that you have not saved?')) return;
-    dropDraft(path);
+    discardDraft(path);
     close(draft?.base.chunk);
   };
   if (draft === undefined)
@@ -59,7 +60,7 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
     go('edit');
   };
   const takeTheirs = (theirs: Draft['base']) => {
-    dropDraft(path);
+    discardDraft(path);
     close(theirs.chunk, 'Theirs was kept.');
   };
   const onKeyDown = (event: KeyboardEvent) => {

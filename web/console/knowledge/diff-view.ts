@@ -1,6 +1,6 @@
 import { type ComponentChildren, h, useMemo } from '../../shared/dom.ts';
+import { countWords } from '../parts/server-rules.ts';
 import { count, counted } from '../parts/ui.ts';
-import { countWords } from './chunk-text.ts';
 import { diffWords, type Part } from './word-diff.ts';
 
 /** How one text becomes another. Long stretches that stay are left out, so that what changes is seen. */

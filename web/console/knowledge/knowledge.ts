@@ -1,10 +1,11 @@
 import { type ComponentChildren, h, useEffect, useRef } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
 import { hrefOf, type ViewProps } from '../parts/route.ts';
+import { limits } from '../parts/server-rules.ts';
 import type { ChildChunk, Dataset, Document, Segment } from '../parts/types.ts';
 import { counted, ListEnd } from '../parts/ui.ts';
 import { type List, useList } from '../parts/use-list.ts';
-import { remember, useRow } from '../parts/use-record.ts';
+import { cacheRecords, useRecord } from '../parts/use-record.ts';
 import { ChunkEntry } from './chunk-entry.ts';
 
 /** Datasets, their documents, the segments of those and their chunks: one level at a time, each with its address. */
@@ -20,8 +21,8 @@ export function KnowledgeView({ rest }: ViewProps) {
   return h(Chunks, { key: segment, parts, rest });
 }
 
-/** Lists of names are short to read: more of them at once than of texts. */
-const namesAtOnce = 100;
+/** Names are short: a page has more of them than of texts. */
+const namesAtOnce = limits.listRowsMax;
 
 type LevelProps = { parts: readonly string[]; rest: readonly string[] };
 
@@ -150,18 +151,18 @@ function Level({ title, trail = [], list, nothing, children }: LevelFrame) {
 /** A list whose rows are remembered, for the names of the levels below. */
 function useRows<T extends { id: string }>(parts: readonly string[], limit?: number): List<T> {
   const list = useList<T>(pathOf(parts, { limit }));
-  useEffect(() => remember(parts, list.rows), [list.rows]);
+  useEffect(() => cacheRecords(parts, list.rows), [list.rows]);
   return list;
 }
 
 /** The names of where one is and of what lies above, as far as they are known; else the beginning of the id. */
 function useTrail([dataset = '', document, segment]: readonly string[]) {
   const path = ['admin', 'datasets', dataset];
-  const inDataset = useRow<Dataset>(path);
+  const inDataset = useRecord<Dataset>(path);
   path.push('documents', document ?? '');
-  const inDocument = useRow<Document>(document === undefined ? undefined : path);
+  const inDocument = useRecord<Document>(document === undefined ? undefined : path);
   path.push('segments', segment ?? '');
-  const inSegment = useRow<Segment>(segment === undefined ? undefined : path);
+  const inSegment = useRecord<Segment>(segment === undefined ? undefined : path);
   const names = [
     inDataset?.name || `Dataset ${dataset.slice(0, 8)}`,
     document === undefined ? [] : inDocument?.name || `Document ${document.slice(0, 8)}`,

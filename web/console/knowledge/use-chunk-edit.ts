@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from '../../shared/dom.ts';
 import type { ApiError } from '../parts/api.ts';
-import { type Held, readChunk, saveChunk } from '../parts/child-chunk.ts';
-import { type Draft, draftOf, dropDraft, keepDraft } from '../parts/drafts.ts';
+import { readChunk, type StoredChunk, saveChunk } from '../parts/child-chunk.ts';
+import { type Draft, discardDraft, draftOf, storeDraft } from '../parts/drafts.ts';
 import type { ChildChunk } from '../parts/types.ts';
 
 /** Writing; looking at what changes; deciding where another has written meanwhile. */
-export type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: Held };
+export type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };
 
 export type ChunkEdit = {
   /** Undefined until the chunk has been read. */
@@ -17,7 +17,7 @@ export type ChunkEdit = {
   write: (draft: Draft) => void;
   go: (step: 'edit' | 'review') => void;
   /** Replaces what was read by what is written, unless something else stands by now. */
-  save: (over: Held) => void;
+  save: (over: StoredChunk) => void;
 };
 
 /** An edit from reading the chunk to having it saved. `restored`: a text to begin with, to be looked at first. */
@@ -30,7 +30,7 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
 
   const write = useCallback(
     (draft: Draft) => {
-      keepDraft(path, draft);
+      storeDraft(path, draft);
       setDraft(draft);
     },
     [path],
@@ -50,12 +50,12 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
       write({ base, text: restored ?? base.chunk.content });
       if (restored !== undefined) setStep({ name: 'review' });
     });
-  const save = (over: Held) =>
+  const save = (over: StoredChunk) =>
     attempt(async () => {
       if (draft === undefined) return;
       try {
         const { chunk } = await saveChunk(path, draft.text, over);
-        dropDraft(path);
+        discardDraft(path);
         done(chunk);
       } catch (error) {
         if ((error as ApiError).status !== 412) throw error;

@@ -1,6 +1,7 @@
 import { h } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
 import { go, type ViewProps } from '../parts/route.ts';
+import { limits } from '../parts/server-rules.ts';
 import type { WholeModelProvider, Workspace } from '../parts/types.ts';
 import { ListEnd } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
@@ -8,7 +9,7 @@ import { ProviderCard } from './provider-card.ts';
 
 /** The model providers of a workspace, in the order they were recorded. */
 export function ModelsView({ rest: [chosen] }: ViewProps) {
-  const workspaces = useList<Workspace>('/admin/workspaces?limit=100');
+  const workspaces = useList<Workspace>(`/admin/workspaces?limit=${limits.listRowsMax}`);
   const workspace = chosen ?? workspaces.rows[0]?.id;
   const isKnown = workspaces.rows.some(({ id }) => id === workspace);
   const hasChoice = workspaces.rows.length > 1 || !isKnown;

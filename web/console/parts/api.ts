@@ -12,8 +12,13 @@ export class ApiError extends Error {
   }
 }
 
-export type Asked = { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
-export type Answered<T> = { body: T; etag: string | null };
+export type RequestOptions = {
+  method?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+};
+export type ApiResponse<T> = { body: T; etag: string | null };
 
 /** Called where the session has ended. */
 let onSignedOut: () => void = () => undefined;
@@ -25,10 +30,10 @@ export function whenSignedOut(call: () => void): void {
  * Asks the service. The header tells it that this page asks: the session's cookie alone opens nothing, since another
  * site could make the browser send it.
  */
-export async function ask<T>(
+export async function request<T>(
   path: string,
-  { method = 'GET', body, headers = {}, signal }: Asked = {},
-): Promise<Answered<T>> {
+  { method = 'GET', body, headers = {}, signal }: RequestOptions = {},
+): Promise<ApiResponse<T>> {
   const json = body === undefined ? {} : { 'content-type': 'application/json' };
   const response = await fetch(path, {
     method,

@@ -1,19 +1,19 @@
-import type { Held } from './child-chunk.ts';
+import type { StoredChunk } from './child-chunk.ts';
 
 /** A text that is being written, and what it is to replace. */
-export type Draft = { base: Held; text: string };
+export type Draft = { base: StoredChunk; text: string };
 
 /** By the path of their chunk. They outlive a session that ends, so that nothing typed is lost; never stored. */
 const drafts = new Map<string, Draft>();
 
 export const draftOf = (path: string): Draft | undefined => drafts.get(path);
 
-export function keepDraft(path: string, draft: Draft): void {
+export function storeDraft(path: string, draft: Draft): void {
   if (draft.text === draft.base.chunk.content) drafts.delete(path);
   else drafts.set(path, draft);
 }
 
-export function dropDraft(path: string): void {
+export function discardDraft(path: string): void {
   drafts.delete(path);
 }
 

@@ -1,12 +1,13 @@
 import { useCallback, useEffect, useState } from '../../shared/dom.ts';
-import { type ApiError, ask } from './api.ts';
+import { type ApiError, request } from './api.ts';
+import { limits } from './server-rules.ts';
 import type { Page } from './use-list.ts';
 
 /** All rows of a list, once they are there. */
 export type All<T> = { rows: readonly T[] | undefined; error: ApiError | undefined; reload: () => void };
 
 /** Walks a list to its end, `limit` rows at a time, for what is only of use as a whole. */
-export function useAll<T>(path: string, limit = 100): All<T> {
+export function useAll<T>(path: string, limit: number = limits.listRowsMax): All<T> {
   const [found, setFound] = useState<{ path: string; rows: readonly T[] }>();
   const [error, setError] = useState<ApiError>();
   const [turn, setTurn] = useState(0);
@@ -30,7 +31,7 @@ async function walk<T>(path: string, limit: number, signal: AbortSignal): Promis
   do {
     const from: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
     const query = `${path.includes('?') ? '&' : '?'}limit=${limit}${from}`;
-    const { body }: { body: Page<T> } = await ask(`${path}${query}`, { signal });
+    const { body }: { body: Page<T> } = await request(`${path}${query}`, { signal });
     rows.push(...body.data);
     cursor = body.next_cursor;
   } while (cursor !== null);

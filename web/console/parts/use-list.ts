@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from '../../shared/dom.ts';
-import { type ApiError, ask } from './api.ts';
+import { type ApiError, request } from './api.ts';
 
 export type Page<T> = { limit: number; has_more: boolean; data: T[]; next_cursor: string | null };
 
@@ -33,7 +33,7 @@ export function useList<T>(path: string | undefined): List<T> {
       setLoading(true);
       setError(undefined);
       try {
-        const { body } = await ask<Page<T>>(withCursor(path, cursor), { signal });
+        const { body } = await request<Page<T>>(withCursor(path, cursor), { signal });
         setState(({ rows }) => ({
           rows: cursor === null ? body.data : [...rows, ...body.data],
           cursor: body.next_cursor,
@@ -64,7 +64,7 @@ export function useList<T>(path: string | undefined): List<T> {
     async (idOf: (row: T) => string) => {
       if (path === undefined) return;
       const { signal } = (asking.current = new AbortController());
-      const { body } = await ask<Page<T>>(path, { signal });
+      const { body } = await request<Page<T>>(path, { signal });
       setState((state) => laidOver(body, state, idOf));
     },
     [path],

@@ -1,42 +1,42 @@
 import { useEffect, useState } from '../../shared/dom.ts';
-import { ask, pathOf } from './api.ts';
+import { pathOf, request } from './api.ts';
 
 /** Rows by their paths, as lists have shown them or as they were asked for. */
-const known = new Map<string, unknown>();
+const cache = new Map<string, unknown>();
 /** Paths that are being asked for: several may want the same row. */
-const asked = new Map<string, Promise<void>>();
+const requests = new Map<string, Promise<void>>();
 
 /** Rows of the list at a path, so that they need not be asked for one by one. */
-export function remember(parts: readonly string[], rows: readonly { id: string }[]): void {
-  for (const row of rows) known.set(pathOf([...parts, row.id]), row);
+export function cacheRecords(parts: readonly string[], rows: readonly { id: string }[]): void {
+  for (const row of rows) cache.set(pathOf([...parts, row.id]), row);
 }
 
 /** A row by its path, for its name: as it was last seen, or else asked for. `parts` undefined: none is wanted. */
-export function useRow<T>(parts: readonly string[] | undefined): T | undefined {
+export function useRecord<T>(parts: readonly string[] | undefined): T | undefined {
   const [, setTurn] = useState(0);
   const path = parts && pathOf(parts);
   useEffect(() => {
-    if (path === undefined || known.has(path)) return undefined;
+    if (path === undefined || cache.has(path)) return undefined;
     let isWanted = true;
     void read(path).then(() => isWanted && setTurn((turn) => turn + 1));
     return () => {
       isWanted = false;
     };
   }, [path]);
-  return path === undefined ? undefined : (known.get(path) as T | undefined);
+  return path === undefined ? undefined : (cache.get(path) as T | undefined);
 }
 
 function read(path: string): Promise<void> {
-  let reading = asked.get(path);
+  let reading = requests.get(path);
   if (reading === undefined) {
-    reading = ask(path)
+    reading = request(path)
       .then(
-        ({ body }) => void known.set(path, body),
+        ({ body }) => void cache.set(path, body),
         // What else is on the page says what is wrong; a name more or less does not matter then.
         () => undefined,
       )
-      .finally(() => asked.delete(path));
-    asked.set(path, reading);
+      .finally(() => requests.delete(path));
+    requests.set(path, reading);
   }
   return reading;
 }

@@ -1,5 +1,6 @@
 import { h, useMemo, useState } from '../../shared/dom.ts';
 import { locale } from '../parts/locale.ts';
+import { limits } from '../parts/server-rules.ts';
 import type { Traffic, Usage } from '../parts/types.ts';
 import { ErrorNote } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
@@ -90,7 +91,7 @@ const ranges = [30, 90];
 function LastDays() {
   const [days, setDays] = useState(30);
   const since = dayBefore(Date.now(), days - 1);
-  const { rows, error, reload } = useAll<Usage>(`/admin/usage?since=${since}`, 1_000);
+  const { rows, error, reload } = useAll<Usage>(`/admin/usage?since=${since}`, limits.usageRowsMax);
   return h(
     'section',
     { class: 'stack', 'aria-labelledby': 'last-days' },

@@ -1,5 +1,5 @@
 import { useEffect, useState } from '../../shared/dom.ts';
-import { type ApiError, ask } from '../parts/api.ts';
+import { type ApiError, request } from '../parts/api.ts';
 import type { Traffic } from '../parts/types.ts';
 
 const refreshMillis = 10_000;
@@ -14,7 +14,7 @@ export function useTraffic(): { traffic: Traffic | undefined; error: ApiError | 
     const { signal } = controller;
     const look = () => {
       if (document.visibilityState === 'hidden') return;
-      ask<Traffic>('/admin/traffic', { signal }).then(
+      request<Traffic>('/admin/traffic', { signal }).then(
         ({ body }) => {
           setTraffic(body);
           setError(undefined);

@@ -4,7 +4,7 @@ import { ErrorBody } from '../../contract/error.ts';
 import { keyKindTable } from '../../contract/key-kinds.ts';
 import { Type } from '../../contract/type.ts';
 import { sessionCookie } from '../auth/session-cookie.ts';
-import { madeOnce, packFile } from '../pages/page-files.ts';
+import { cachedResult, packFile } from '../pages/page-files.ts';
 import { sendFile } from '../pages/pages.ts';
 import type { Routes } from '../route-types.ts';
 import { addExamples, readExamples } from './examples.ts';
@@ -90,7 +90,7 @@ const about = {
 /** Serves the OpenAPI document of all routes that are added after this one. It is built at the first request. */
 export const documentRoutes: Routes = (app) => {
   const routes: RouteOptions[] = [];
-  const document = madeOnce(async () => packFile('openapi.json', await describe(routes)));
+  const document = cachedResult(async () => packFile('openapi.json', await describe(routes)));
   app.addHook('onRoute', (route) => void routes.push(route));
   app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
     return sendFile(request, reply, await document());

@@ -1,19 +1,19 @@
 import module from 'node:module';
 
 /**
- * A module as browsers take it: without types, and with imports that name files beside it, since a page's own files and
- * those it shares are served from one place.
+ * A module for browsers: without types, and with imports of files in the same folder, because all files of a page are
+ * served from one path.
  */
 export function browserModule(source: string): string {
   return withoutTypes(source)
     .replace(/^\/\/# sourceMappingURL=.*$/m, '')
     .replace(/\b(from\s*|import\s*\(?\s*)(['"])([^'"\n]+)\2/g, (whole, start, quote, specifier) => {
-      const name = fileNameOf(specifier);
+      const name = servedNameOf(specifier);
       return name === undefined ? whole : `${start}${quote}./${name}${quote}`;
     });
 }
 
-function fileNameOf(specifier: string): string | undefined {
+function servedNameOf(specifier: string): string | undefined {
   if (/^(?:preact(?:\/hooks)?|marked)$/.test(specifier)) return libraryFileName(specifier);
   return /^\.{1,2}\/(?:[\w.-]+\/)*([\w-]+)\.[jt]s$/.exec(specifier)?.[1]?.concat('.js');
 }
@@ -21,7 +21,7 @@ function fileNameOf(specifier: string): string | undefined {
 /** A package is served as one file beside the page's own. */
 export const libraryFileName = (specifier: string): string => `${specifier.replace('/', '-')}.js`;
 
-/** Node.js warns once that this is new to it; that is no news to whoever looks at a page. */
+/** Node.js warns once that this function is experimental; the warning would confuse users of the console. */
 function withoutTypes(source: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => undefined;

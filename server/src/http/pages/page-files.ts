@@ -5,25 +5,32 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { browserModule, libraryFileName } from './browser-module.ts';
 
-/** A file as it is sent. */
+/** A file as browsers get it. */
 export type PageFile = { type: string; bytes: Buffer; gzipped: Buffer; tag: string };
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** The packed service carries its pages ready for the browser; a checkout has them as they are written. */
+/** The npm package contains the pages ready for browsers; a checkout contains their TypeScript. */
 const packed = new URL('../../web/', import.meta.url);
-const written = new URL('../../../../web/', import.meta.url);
+const checkout = new URL('../../../../web/', import.meta.url);
 
 const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   json: 'application/json; charset=utf-8',
 };
+/** Modules of the service that the console imports, so that a rule is stated once. They import nothing. */
+const sharedRules: Record<string, readonly string[]> = {
+  console: ['contract/key-kinds', 'contract/limits', 'contract/rules', 'domain/count-words'],
+};
+const source = new URL('../../', import.meta.url);
+const ownExtension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+
 /** Packages that the modules of a folder of `web/` import. */
 const libraries: Record<string, readonly string[]> = { shared: ['preact', 'preact/hooks'], console: ['marked'] };
 
-/** The files of one page and those that all pages share, by their names, which are unique among them. */
+/** The files of one page and those that all pages share, by their unique names. */
 export async function readPageFiles(page: string): Promise<PageFiles> {
-  const root = existsSync(packed) ? packed : written;
+  const root = existsSync(packed) ? packed : checkout;
   const files = new Map<string, PageFile>();
   for (const folder of ['shared', page]) {
     for (const library of libraries[folder] ?? []) {
@@ -31,39 +38,46 @@ export async function readPageFiles(page: string): Promise<PageFiles> {
       const text = await readFile(new URL(import.meta.resolve(library)), 'utf8');
       files.set(name, await packFile(name, browserModule(text)));
     }
+    for (const path of sharedRules[folder] ?? []) {
+      const name = `${path.split('/').at(-1)}.js`;
+      files.set(
+        name,
+        await packFile(name, browserModule(await readFile(new URL(path + ownExtension, source), 'utf8'))),
+      );
+    }
     const entries = await readdir(new URL(`${folder}/`, root), { recursive: true, withFileTypes: true });
     for (const { name: entry, parentPath } of entries.filter((one) => one.isFile()).sort(byName)) {
       const text = await readFile(join(parentPath, entry), 'utf8');
       const name = entry.replace(/\.ts$/, '.js');
-      if (files.has(name)) throw new Error(`two files of the page ${page} are called ${name}`);
+      if (files.has(name)) throw new Error(`two files of the page ${page} have the name ${name}`);
       files.set(name, await packFile(name, entry.endsWith('.ts') ? browserModule(text) : text));
     }
   }
   return files;
 }
 
-/** Styles are linked in this order. */
+/** The order in which style sheets are linked. */
 const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1);
 
-/** A text as a file, its type by the end of its name. */
+/** A text as a file; the extension of the name gives its type. */
 export async function packFile(name: string, text: string): Promise<PageFile> {
   const type = types[name.split('.').at(-1) ?? ''];
-  if (type === undefined) throw new Error(`no type is known for ${name}`);
-  // Loaded with the first look at a page, not with every start.
+  if (type === undefined) throw new Error(`no content type for ${name}`);
+  // Loaded at the first request for a page, not at every start.
   const { gzip } = await import('node:zlib');
   const bytes = Buffer.from(text);
   const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   return { type, bytes, gzipped: await promisify(gzip)(bytes, { level: 9 }), tag };
 }
 
-/** What is made when it is first asked for, and kept. What failed is tried again. */
-export function madeOnce<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
+/** Computes a result at the first call and caches it. A failure is not cached. */
+export function cachedResult<T>(compute: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
   return () => {
-    made ??= make().catch((error) => {
-      made = undefined;
+    result ??= compute().catch((error) => {
+      result = undefined;
       throw error;
     });
-    return made;
+    return result;
   };
 }

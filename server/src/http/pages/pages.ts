@@ -2,17 +2,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../domain/errors.ts';
 import { matchesTag } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
-import { madeOnce, type PageFile, type PageFiles, readPageFiles } from './page-files.ts';
+import { cachedResult, type PageFile, type PageFiles, readPageFiles } from './page-files.ts';
 
-/** Scripts and styles come from here alone; `images` says where else pictures may come from. */
+/** Scripts and styles are loaded only from this service; `images` adds sources of images. */
 const policyOf = (images: string) =>
   `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:${images}; connect-src 'self'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** A file is taken for what its type says, not for what it looks like; what is held is asked about each time. */
+/** Browsers trust the content type, and revalidate what they have cached each time. */
 const common = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache' };
 
-/** Lines of talk, running back. */
+/** Three lines of a chat. */
 const icon =
   'data:image/svg+xml,' +
   encodeURIComponent(
@@ -23,15 +23,20 @@ const icon =
 type Page = { path: string; folder: string; title: string; images: string };
 
 const pages: readonly Page[] = [
-  // Icons of model providers lie where the providers put them.
+  // Icons of model providers are on the providers' own sites.
   { path: '/console', folder: 'console', title: 'Backscroll console', images: ' https:' },
   { path: '/docs', folder: 'docs', title: 'Backscroll API reference', images: '' },
 ];
 
-/** The pages for people, from our own origin. Their files are read when somebody first looks. */
+/** Addresses that people type. */
+const redirects = { '/': '/console', '/console/': '/console', '/docs/': '/docs' };
+
+/** The web pages, from our own origin. Their files are read at the first request for a page. */
 export const pageRoutes: Routes = (app) => {
+  for (const [from, to] of Object.entries(redirects))
+    app.get(from, { schema: { hide: true } }, (_request, reply) => reply.headers(common).redirect(to));
   for (const page of pages) {
-    const files = madeOnce(() => readPageFiles(page.folder));
+    const files = cachedResult(() => readPageFiles(page.folder));
     app.get(page.path, { schema: { hide: true } }, async (_request, reply) =>
       reply
         .headers({ ...common, 'content-type': 'text/html; charset=utf-8', 'referrer-policy': 'no-referrer' })
@@ -47,25 +52,25 @@ export const pageRoutes: Routes = (app) => {
   }
 };
 
-/** Packed where the client takes that; 304 where it holds it. */
+/** Compressed if the client accepts it; 304 if the client has this version. */
 export function sendFile(request: FastifyRequest, reply: FastifyReply, { type, bytes, gzipped, tag }: PageFile) {
   reply.headers({ ...common, etag: `"${tag}"`, vary: 'accept-encoding' });
   if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send();
   reply.header('content-type', type);
-  return takesGzip(request.headers['accept-encoding'])
+  return acceptsGzip(request.headers['accept-encoding'])
     ? reply.header('content-encoding', 'gzip').send(gzipped)
     : reply.send(bytes);
 }
 
-/** Named, and not with a weight of 0, which refuses it. */
-function takesGzip(accepted = ''): boolean {
+/** Gzip is named, and not with a weight of 0, which means "not acceptable". */
+function acceptsGzip(accepted = ''): boolean {
   return accepted.split(',').some((one) => {
     const [name = '', weight = ''] = one.split(';');
     return name.trim().toLowerCase() === 'gzip' && !/^\s*q=0(?:\.0*)?\s*$/i.test(weight);
   });
 }
 
-/** All modules are asked for at once, not one import after the other. */
+/** The browser requests all modules at once, not one import after the other. */
 function htmlOf({ path, title }: Page, files: PageFiles): string {
   const names = [...files.keys()];
   const styles = names.filter((name) => name.endsWith('.css'));
@@ -83,7 +88,7 @@ ${modules.map((name) => `<link rel="modulepreload" href="${path}/${name}">`).joi
 <script type="module" src="${path}/main.js"></script>
 </head>
 <body>
-<noscript>This page needs JavaScript, from this service alone.</noscript>
+<noscript>This page needs JavaScript. It loads scripts from this service only.</noscript>
 </body>
 </html>
 `;
