@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { ndjson, onEveryEngine, type Service, shortOrLong, startService } from '../support/harness.ts';
 
 /** What is counted where messages are written, held against what an export says, counted in the plainest way. */
 
@@ -199,6 +199,6 @@ onEveryEngine('what is counted', (engine) => {
         assert.deepEqual(usage, expectedUsage(app_id, lines.messages));
       },
     );
-    await fc.assert(property, { numRuns: 40, interruptAfterTimeLimit: 3_000 });
+    await fc.assert(property, { numRuns: shortOrLong(20, 500) });
   });
 });

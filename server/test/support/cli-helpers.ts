@@ -1,8 +1,7 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,10 +17,10 @@ export const command = fromHere('../../../node_modules/.bin/backscroll');
 export const launcher = fromHere('../../bin/backscroll.js');
 export const starterRecords = fromHere('../../starter/records.ndjson');
 
-/** Shared by the children of one test file: starting the command again costs less. */
-const compileCache = mkdtempSync(join(tmpdir(), 'backscroll-cache-'));
+/** Compiled code, shared by all starts of the command: of the global setup, or of this process. */
+const compileCache = process.env.NODE_COMPILE_CACHE ?? mkdtempSync(join(tmpdir(), 'backscroll-cache-'));
 const children = new Set<ChildProcess>();
-const folders = [compileCache];
+const folders = process.env.NODE_COMPILE_CACHE ? [] : [compileCache];
 process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -103,9 +102,8 @@ export async function runMany(calls: readonly { args: string[]; env?: Settings }
       results.push(ran);
     }
     print(JSON.stringify(results));`;
-  const file = join(compileCache, `${randomUUID()}.mjs`);
-  await writeFile(file, script);
-  const { code, stdout, stderr } = await run([file], { ...place, command: process.execPath });
+  const args = ['--input-type=module', '--eval', script];
+  const { code, stdout, stderr } = await run(args, { ...place, command: process.execPath });
   if (code !== 0) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
   return JSON.parse(stdout);
 }
