@@ -1,4 +1,5 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -178,13 +179,19 @@ export async function newFolder(scope: Scope): Promise<string> {
   return folder;
 }
 
+/** A port that no process listens on, and that the system gives to none: below those of outgoing connections. */
 export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const server = net.createServer().listen(randomInt(20_000, 32_000), '127.0.0.1');
+    const port = await once(server, 'listening').then(
+      () => (server.address() as AddressInfo).port,
+      () => undefined,
+    );
+    if (port === undefined) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 export type Reply = {
