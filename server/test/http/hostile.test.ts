@@ -2,14 +2,22 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sendHostile } from '../../torture/hostile.ts';
 import { NoAnswer, parseAnswers } from '../../torture/support/raw-responses.ts';
-import { onEveryEngine } from '../support/harness.ts';
+import { onEveryEngine, shortOrLong } from '../support/harness.ts';
 
 onEveryEngine('hostile input', (engine) => {
   it('a few thousand generated requests do no harm', async () => {
     const seed = 1;
     const said: string[] = [];
     const say = (line: string) => void said.push(line);
-    const findings = await sendHostile({ engine, requests: 2000, connections: 12, seed, silent: 0, warmUp: 0, say });
+    const findings = await sendHostile({
+      engine,
+      requests: shortOrLong(2_000, 50_000),
+      connections: 12,
+      seed,
+      silent: 0,
+      warmUp: 0,
+      say,
+    });
     for (const { holds, promise, measured } of findings)
       assert.ok(holds, `${promise}: ${measured}\n${said.join('\n')}`);
     assert.equal(findings.length, 6);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { ndjson, onEveryEngine, type Service, shortOrLong, startService } from '../support/harness.ts';
 
 /** Compares the counts that are updated when messages are written with counts computed from an export. */
 
@@ -200,6 +200,6 @@ onEveryEngine('message counts and usage', (engine) => {
         assert.deepEqual(usage, expectedUsage(app_id, lines.messages));
       },
     );
-    await fc.assert(property, { numRuns: 40, interruptAfterTimeLimit: 3_000 });
+    await fc.assert(property, { numRuns: shortOrLong(20, 500) });
   });
 });

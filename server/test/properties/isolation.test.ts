@@ -12,6 +12,7 @@ import {
   ndjson,
   onEveryEngine,
   type Service,
+  shortOrLong,
   startService,
   type TestResponse,
 } from '../support/harness.ts';
@@ -336,7 +337,7 @@ onEveryEngine('isolation', (engine) => {
             assert.deepEqual(response.body, { status: 404, code: 'not_found', message });
           },
         ),
-        { numRuns: 400 },
+        { numRuns: shortOrLong(400, 5_000) },
       );
     });
   });

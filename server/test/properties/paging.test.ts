@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
-import { makeTenant, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTenant, message, onEveryEngine, type Service, shortOrLong, startService } from '../support/harness.ts';
 
 type PageOrder = 'newest_first' | 'oldest_first';
 type Write = { slot: number; created_at: number | undefined };
@@ -55,7 +55,7 @@ const seed = fc.nat();
 /** Times of messages that are added between two pages. */
 const arrivals = fc.array(fc.array(second, { maxLength: 3 }), { maxLength: 8 });
 
-const runs = (numRuns: number) => ({ numRuns, interruptAfterTimeLimit: 2_000 });
+const runs = (short: number) => ({ numRuns: shortOrLong(short, 20 * short) });
 
 onEveryEngine('paging', (engine) => {
   let service: Service;

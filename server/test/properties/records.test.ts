@@ -5,7 +5,15 @@ import fc from 'fast-check';
 import { commandLine } from '../../src/domain/check-references.ts';
 import { importRecords } from '../../src/domain/import-records.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { type Engine, messageDefaults, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  type Engine,
+  messageDefaults,
+  ndjson,
+  onEveryEngine,
+  type Service,
+  shortOrLong,
+  startService,
+} from '../support/harness.ts';
 
 type Json = Record<string, unknown>;
 
@@ -392,7 +400,7 @@ onEveryEngine('an arbitrary installation', (engine) => {
           assert.equal(await exportOf(second, admin), out);
         });
       }),
-      { numRuns: 3 },
+      { numRuns: shortOrLong(2, 50) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { boundedFiles, fillUp, findingsOf, readOnly } from '../../torture/disk.ts';
 import type { Finding } from '../../torture/support/experiment.ts';
 import { ask, command, freePort, newFolder, serve, withFilesUpTo } from '../support/cli-helpers.ts';
+import { shortOrLong } from '../support/harness.ts';
 
 function assertHolds(findings: readonly Finding[]): void {
   assert.deepEqual(
@@ -16,11 +17,13 @@ function assertHolds(findings: readonly Finding[]): void {
 describe('a disk in trouble', { concurrency: 2 }, () => {
   it('503 for writes while it takes no more; reads go on; it heals by itself', async (t) => {
     const bounded = await boundedFiles(t, withFilesUpTo(6_000));
-    assertHolds(findingsOf('a full disk', await fillUp(bounded, t, { cycles: 2, asks: 20 })));
+    assertHolds(
+      findingsOf('a full disk', await fillUp(bounded, t, { cycles: shortOrLong(2, 5), asks: shortOrLong(20, 300) })),
+    );
   });
 
   it('503 for writes while the database is read-only; reads go on; it heals by itself', async () => {
-    assertHolds(await readOnly({ starts: 2, asks: 20 }));
+    assertHolds(await readOnly({ starts: shortOrLong(2, 3), asks: shortOrLong(20, 300) }));
   });
 
   it('a log that cannot be written does not end the service, and goes on when it can', async (t) => {

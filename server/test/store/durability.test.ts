@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { killServing } from '../../torture/crash.ts';
 import { fileOf, type Installation, install } from '../../torture/support/installation.ts';
 import { ask } from '../support/cli-helpers.ts';
+import { shortOrLong } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const patch = (base: string, world: Installation, at: number, content: string) =>
@@ -25,7 +26,7 @@ function lock(file: string): { release: () => void } {
 
 describe('durability', { concurrency: 3 }, () => {
   it('loses no acknowledged write and keeps no half import over 5 kills', async (t) => {
-    const findings = await killServing({ kills: 5, databases: 1, auditEvery: 5 });
+    const findings = await killServing({ kills: shortOrLong(5, 60), databases: 1, auditEvery: 5 });
     for (const { promise, measured } of findings) t.diagnostic(`${promise}: ${measured}`);
     assert.ok(findings.length >= 6);
     assert.deepEqual(
@@ -61,10 +62,12 @@ describe('durability', { concurrency: 3 }, () => {
       answered = true;
     });
     let pages = 0;
-    for (; !answered; pages += 1) {
+    await until(async () => {
       const path = `/v1/messages?conversation_id=${world.one.ids.conversation}`;
       assert.equal((await ask(serving.base, path, world.one.keys.app)).status, 200);
-    }
+      pages += 1;
+      return answered;
+    });
     assert.ok(pages > 20, `${pages} pages`);
     const { status, body, headers } = await pending;
     assert.equal(status, 503);

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import pg from 'pg';
 import { erase } from '../../torture/erasure.ts';
 import { newFolder, run } from '../support/cli-helpers.ts';
-import { makeWorld, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
+import { makeWorld, message, ndjson, newDatabaseUrl, shortOrLong } from '../support/harness.ts';
 
 describe('erasure', { concurrency: 2 }, () => {
   it('leaves no byte in the file, its log, an export or a backup, under readers and writers', async () => {
-    const findings = await erase({ people: 2, messages: 90, rounds: 4, readers: 2 });
+    const findings = await erase({ people: shortOrLong(2, 8), messages: shortOrLong(90, 500), rounds: 4, readers: 2 });
     assert.deepEqual(
       findings.filter(({ holds }) => !holds),
       [],

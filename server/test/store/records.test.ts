@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { makeSecret } from '../../src/domain/secret.ts';
@@ -1282,12 +1282,20 @@ onEveryEngine('large imports', (engine) => {
   const { one, admin, records } = makeWorld();
   const response = 'Lorem ipsum dolor sit amet. '.repeat(20);
   const count = 60_000;
+  const { TMPDIR } = process.env;
 
   before(async () => {
+    // Other test files spool imports at the same time.
+    process.env.TMPDIR = await mkdtemp(join(tmpdir(), 'backscroll-spool-'));
     service = await startService(engine);
     await service.load([...records, message(one.ids.conversation, 1)]);
   });
-  after(() => service.close());
+  after(async () => {
+    await service.close();
+    await rm(tmpdir(), { recursive: true });
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  });
 
   const conversationOf = (at: number) =>
     `00000000-0000-4000-8000-${(Math.floor(at / 50) + 1).toString(16).padStart(12, '0')}`;

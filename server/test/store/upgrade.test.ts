@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { killMigrations } from '../../torture/upgrade.ts';
-import { onEveryEngine } from '../support/harness.ts';
+import { onEveryEngine, shortOrLong } from '../support/harness.ts';
 
 onEveryEngine('migrating', (engine) => {
   it('killed, several at once: the schema stays whole, and the next one finishes', async (t) => {
-    const findings = await killMigrations(engine, { rounds: 2, migrators: 2, waits: 0, messages: 50 });
+    const findings = await killMigrations(engine, {
+      rounds: shortOrLong(1, 5),
+      migrators: shortOrLong(2, 3),
+      waits: shortOrLong(0, 1),
+      messages: 50,
+    });
     for (const { promise, measured } of findings) t.diagnostic(`${promise}: ${measured}`);
     assert.ok(findings.length >= 3);
     assert.deepEqual(

@@ -1,8 +1,8 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,10 +18,10 @@ export const command = fromHere('../../../node_modules/.bin/backscroll');
 export const launcher = fromHere('../../bin/backscroll.js');
 export const starterRecords = fromHere('../../starter/records.ndjson');
 
-/** Shared by the child processes of one test file, so that later starts are faster. */
-const compileCache = mkdtempSync(join(tmpdir(), 'backscroll-cache-'));
+/** Compiled code, shared by all starts of the command: of the global setup, or of this process. */
+const compileCache = process.env.NODE_COMPILE_CACHE ?? mkdtempSync(join(tmpdir(), 'backscroll-cache-'));
 const children = new Set<ChildProcess>();
-const folders = [compileCache];
+const folders = process.env.NODE_COMPILE_CACHE ? [] : [compileCache];
 process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -112,9 +112,8 @@ export async function runMany(
       results.push(ran);
     }
     print(JSON.stringify(results));`;
-  const file = join(compileCache, `${randomUUID()}.mjs`);
-  await writeFile(file, script);
-  const { code, stdout, stderr } = await run([file], { ...options, command: process.execPath });
+  const args = ['--input-type=module', '--eval', script];
+  const { code, stdout, stderr } = await run(args, { ...options, command: process.execPath });
   if (code !== 0) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
   return JSON.parse(stdout);
 }
@@ -189,13 +188,19 @@ export async function newFolder(scope: Scope): Promise<string> {
   return folder;
 }
 
+/** A port that no process listens on, and that the system gives to none: below those of outgoing connections. */
 export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const server = net.createServer().listen(randomInt(20_000, 32_000), '127.0.0.1');
+    const port = await once(server, 'listening').then(
+      () => (server.address() as AddressInfo).port,
+      () => undefined,
+    );
+    if (port === undefined) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 export type Reply = {

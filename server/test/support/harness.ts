@@ -19,6 +19,9 @@ import { buildApp } from '../../src/http/app.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import { checkResponse } from './openapi-check.ts';
 
+/** A size of an experiment, or a number of runs: `npm test` takes the short one, `npm run test:all` the long one. */
+export const shortOrLong = (short: number, long: number): number => (process.env.TEST_LONG ? long : short);
+
 /** Every engine the suite runs on. */
 export const engines = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof engines)[number];

@@ -72,28 +72,29 @@ export class Commands {
 
 /** Adds what a service that runs has lost, or left half done, of what was acknowledged; its keys included. */
 export async function auditServed(
-  { admin, one }: Installation,
+  installation: Installation,
   ledger: Ledger,
   base: string,
   seen: Audit,
 ): Promise<void> {
   const client = new Client();
-  const { text } = await client.ask(base, '/admin/records', { key: admin });
+  const { text } = await client.ask(base, '/admin/records', { key: installation.admin });
   const { lost, torn } = audit(ledger, text);
-  const page = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
-  const opens = async (key: string) => (await client.ask(base, page, { key })).status === 200;
-  seen.lost.push(...lost, ...(await misjudgedKeys(ledger, opens)));
-  seen.torn.push(...torn);
   client.close();
+  seen.lost.push(...lost, ...(await misjudgedKeys(installation, ledger, base)));
+  seen.torn.push(...torn);
 }
 
 /** Keys that were shown and do not open, and keys that were revoked and do. */
-async function misjudgedKeys(ledger: Ledger, opens: (secret: string) => Promise<boolean>): Promise<string[]> {
+export async function misjudgedKeys({ one }: Installation, ledger: Ledger, base: string): Promise<string[]> {
+  const client = new Client();
+  const page = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
   const wrong: string[] = [];
   for (const { id, secret, revocation } of ledger.keys) {
-    const isOpen = await opens(secret);
+    const isOpen = (await client.ask(base, page, { key: secret })).status === 200;
     if (revocation === 'none' && !isOpen) wrong.push(`key ${id} does not open`);
     if (revocation === 'acknowledged' && isOpen) wrong.push(`revoked key ${id} opens`);
   }
+  client.close();
   return wrong;
 }

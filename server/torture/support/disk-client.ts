@@ -4,7 +4,7 @@ import type { makeWorld } from '../../test/support/harness.ts';
 
 type World = ReturnType<typeof makeWorld>;
 
-const healMillisMax = 30_000;
+const healMillisMax = 60_000;
 
 /** Writes and reads, and remembers what it was told. */
 export class Client {
