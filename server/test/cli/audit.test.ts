@@ -75,14 +75,14 @@ it('uses of keys are noted in batches; a batch that fails is part of the next', 
   const uses = new LastUsed();
   for (const second of [1, 2, 3]) uses.add('one', second);
   uses.add('other', 3);
-  await uses.note(store);
+  await uses.save(store);
   isAway = true;
   uses.add('one', 4);
-  await assert.rejects(uses.note(store), /away/);
+  await assert.rejects(uses.save(store), /away/);
   isAway = false;
   uses.add('other', 5);
-  await uses.note(store);
-  await uses.note(store);
+  await uses.save(store);
+  await uses.save(store);
   const expected = [
     { one: 3, other: 3 },
     { one: 4, other: 5 },
