@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { newEntryId } from '../server/src/domain/audit.ts';
 import { writeEntry } from '../server/src/store/accounting/audit.ts';
 import { Connection } from '../server/src/store/sqlite/connection.ts';
-import { keepRevision, replaceChildChunk } from '../server/src/store/sqlite/statements.ts';
+import { addRevision, replaceChildChunk } from '../server/src/store/sqlite/statements.ts';
 import { chunkId, dataset_id, editText } from './data.ts';
 import { chunks } from './embedded.ts';
 import { serveHelper } from './servers.ts';
@@ -11,7 +11,7 @@ import { serveHelper } from './servers.ts';
 
 const [path = ''] = process.argv.slice(2);
 const { db } = new Connection(path, 1_000);
-const keep = db.prepare(keepRevision);
+const keep = db.prepare(addRevision);
 const replace = db.prepare(replaceChildChunk);
 const note = db.prepare(writeEntry);
 const ids = Array.from({ length: chunks }, (_, at) => chunkId(at));

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { findPage } from '../server/src/store/postgres/statements.ts';
+import { pageStatement } from '../server/src/store/postgres/statements.ts';
 import { app_id, conversationId, messageId } from './data.ts';
 import { shape } from './embedded.ts';
 import { anyPlace, pageMessages } from './reads.ts';
@@ -11,7 +11,7 @@ const [connectionString] = process.argv.slice(2);
 const connections = 10;
 
 /** The statement that reads a page before a message, for a user, and its values. */
-const text = findPage(true, true);
+const text = pageStatement(true, true);
 
 function values(): (string | number)[] {
   const [conversation, first] = anyPlace(shape);

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { canonicalId } from '../contract/primitives.ts';
-import type { Purge } from '../domain/store.ts';
+import type { PurgeSelection } from '../domain/store.ts';
 import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
 
 export const purgeCommand: Command = {
@@ -33,7 +33,15 @@ Asks for confirmation, unless --yes is given. Only a backup can restore them.`,
   },
 };
 
-function selectionOf({ conversation, app, user }: { conversation?: string; app?: string; user?: string }): Purge {
+function selectionOf({
+  conversation,
+  app,
+  user,
+}: {
+  conversation?: string;
+  app?: string;
+  user?: string;
+}): PurgeSelection {
   if (conversation && app === undefined && user === undefined) {
     return { conversation_id: canonicalId(conversation) };
   }

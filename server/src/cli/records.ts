@@ -8,6 +8,7 @@ import type { ImportProgress } from '../domain/store.ts';
 import { databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
 import { type Command, epochSeconds, parse, print, showLine, Usage, withStore } from './command.ts';
+import { validateInThreads } from './validation-pool.ts';
 
 const readBytes = 524_288;
 const progressMillis = 200;
@@ -28,7 +29,10 @@ A record replaces the stored record with the same id. Works while the service ru
     const progress = process.stderr.isTTY ? showProgress() : undefined;
     const started = performance.now();
     const records = await withStore(config, 'create', (store) =>
-      importRecords(store, commandLine, sources, epochSeconds(), progress?.report),
+      importRecords(store, commandLine, sources, epochSeconds(), {
+        validate: validateInThreads,
+        progress: progress?.report,
+      }),
     ).finally(() => progress?.end());
     print(`imported ${records} ${records === 1 ? 'record' : 'records'} in ${seconds(performance.now() - started)} s`);
     return 0;

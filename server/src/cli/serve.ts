@@ -11,6 +11,7 @@ import { BufferedLog } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
 import { startMaintenance } from './maintenance.ts';
 import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
+import { validateInThreads } from './validation-pool.ts';
 
 export const serveCommand: Command = {
   help: `Usage: backscroll serve [--starter]
@@ -33,7 +34,10 @@ Options:
     try {
       const secrets = values.starter ? await startWithStarter(database, store) : undefined;
       const uses = new LastUsed();
-      const app = await buildApp({ ...config, store, logger, lines, uses, clock: Date.now });
+      const app = await buildApp({
+        ...config,
+        ...{ store, logger, lines, uses, clock: Date.now, validateLines: validateInThreads },
+      });
       const base = await listen(app, config);
       const maintenance = startMaintenance({ ...config, store, uses, logger });
       lines.flush();

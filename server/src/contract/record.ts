@@ -1,4 +1,4 @@
-import type { TProperties, TSchema } from 'typebox';
+import type { TObject, TProperties, TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
 import { type KeyKind, keyKinds, kindsWith } from './key-kinds.ts';
 import { limits } from './limits.ts';
@@ -53,8 +53,8 @@ function defaultOf(schema: Node, name: string, all: boolean): unknown {
 }
 
 /** A record of these fields; one with a `default` may be left out. */
-function record(kind: string, fields: TProperties): TSchema {
-  return lenient(shape({ record: Type.Literal(kind), ...fields }) as Node, false);
+function record<const F extends TProperties>(kind: string, fields: F): TObject<F> {
+  return lenient(shape({ record: Type.Literal(kind), ...fields }) as Node, false) as unknown as TObject<F>;
 }
 
 const withDefault = <S extends TSchema>(schema: S, value: unknown): S => ({ ...schema, default: value });

@@ -1,180 +1,116 @@
 import { randomUUID } from 'node:crypto';
 import type { CallerOf } from './caller.ts';
 import { badRecord, type Prepared, type PreparedRecord } from './prepared-record.ts';
-import type { Intake, Referable, ReferenceTarget } from './store.ts';
+import { changedParent, fieldOf, isReferable, kindRules, missingParent } from './record-kinds.ts';
+import type { LookupKind, PendingImport, ReferenceTarget } from './store.ts';
 
-/** Who imports: the whole installation is an admin's (and the command line's), one app a writer's. */
+/** Who imports: an admin (or the command line) into the whole installation, a writer into one app. */
 export type Importer = { kind: 'admin'; key_id: string | null } | CallerOf<'writer'>;
 
 export const commandLine: Importer = { kind: 'admin', key_id: null };
 
-type KnownIds = Map<Referable, Map<string, ReferenceTarget>>;
+export type FindTarget = (kind: LookupKind, id: string) => ReferenceTarget | undefined;
+type Targets = Map<LookupKind, Map<string, ReferenceTarget>>;
 
 /** Every reference must exist, in the store or earlier in the input, and no record may move to another parent. */
 export async function checkReferences(
-  intake: Intake,
+  pending: PendingImport,
   importer: Importer,
   batch: readonly PreparedRecord[],
 ): Promise<void> {
-  const ids = await findKnown(intake, batch);
+  const targets = await findTargets(pending, batch);
+  const find: FindTarget = (kind, id) => targets.get(kind)?.get(id);
   for (const record of batch) {
-    const own = checkRecord(record, importer, (kind, id) => ids.get(kind)?.get(id));
-    if (own === undefined) continue;
-    for (const [kind, known] of own) {
-      const sameKind = ids.get(kind) ?? new Map<string, ReferenceTarget>();
-      ids.set(kind, sameKind.set(known.id, known));
-      intake.remember(kind, known);
+    if (importer.kind === 'writer') requireWritable(record, importer, find);
+    const added = record.record === 'api_key' ? checkKey(record, find) : checkParent(record, find);
+    for (const [kind, target] of added) {
+      const sameKind = targets.get(kind) ?? new Map<string, ReferenceTarget>();
+      targets.set(kind, sameKind.set(target.id, target));
+      pending.addTarget(kind, target);
     }
   }
 }
 
-/** One look-up per kind for everything that a batch mentions. */
-async function findKnown(intake: Intake, batch: readonly PreparedRecord[]): Promise<KnownIds> {
-  const mentioned = new Map<Referable, Set<string>>();
-  const mention = (kind: Referable, id: string | null) => {
+/**
+ * Checks again, inside the transaction that writes: other writers may have changed the database since the input was
+ * checked. Throws BadRecord where the record no longer fits. A key without an id takes the id of the stored key that has
+ * its digest. What is not looked up here is found by the upsert: it writes no row whose parent is another.
+ */
+export function recheckReferences(record: PreparedRecord, find: FindTarget): void {
+  if (record.record === 'message') {
+    if (find('conversation', record.conversation_id) === undefined) throw missingParent(record);
+  } else if (record.record === 'api_key') {
+    const owner = find('digest', record.digest)?.parent ?? record.id;
+    if (owner !== record.id && !record.is_unnamed) throw digestTaken(record);
+    record.id = owner;
+  } else if (isReferable(record) && 'dataset_id' in record) {
+    // Ids are unique in the installation, but the keys of these tables begin with the dataset.
+    const stored = find(record.record, record.id);
+    if (stored !== undefined && stored.scope !== record.dataset_id) throw changedParent(record);
+  }
+}
+
+/** One look-up per kind for all references of a batch. */
+async function findTargets(pending: PendingImport, batch: readonly PreparedRecord[]): Promise<Targets> {
+  const wanted = new Map<LookupKind, Set<string>>();
+  const want = (kind: LookupKind, id: string | null) => {
     if (id === null) return;
-    const ids = mentioned.get(kind);
-    if (ids === undefined) mentioned.set(kind, new Set([id]));
+    const ids = wanted.get(kind);
+    if (ids === undefined) wanted.set(kind, new Set([id]));
     else ids.add(id);
   };
-  for (const record of batch) for (const [kind, id] of mentions(record)) mention(kind, id);
-  const digests = await intake.lookup('digest', [...(mentioned.get('digest') ?? [])]);
+  for (const record of batch) {
+    const { parent } = kindRules[record.record];
+    if (isReferable(record)) want(record.record, record.id);
+    if (parent !== null) want(parent.kind, fieldOf(record, parent.field));
+    if (record.record === 'api_key') {
+      want('digest', record.digest);
+      want('key_digest', record.id);
+      want('app', record.app_id);
+      for (const id of record.dataset_ids ?? []) want('dataset', id);
+    }
+  }
+  const digests = await pending.lookup('digest', [...(wanted.get('digest') ?? [])]);
   for (const { parent } of digests.values()) {
-    mention('api_key', parent);
-    mention('key_digest', parent);
+    want('api_key', parent);
+    want('key_digest', parent);
   }
-  mentioned.delete('digest');
-  const known: KnownIds = new Map([['digest', digests]]);
-  for (const [kind, ids] of mentioned) known.set(kind, await intake.lookup(kind, [...ids]));
-  return known;
+  wanted.delete('digest');
+  const targets: Targets = new Map([['digest', digests]]);
+  for (const [kind, ids] of wanted) targets.set(kind, await pending.lookup(kind, [...ids]));
+  return targets;
 }
 
-function mentions(record: PreparedRecord): [Referable, string | null][] {
-  switch (record.record) {
-    case 'workspace':
-      return [['workspace', record.id]];
-    case 'app':
-      return [
-        ['app', record.id],
-        ['workspace', record.workspace_id],
-      ];
-    case 'dataset':
-      return [
-        ['dataset', record.id],
-        ['workspace', record.workspace_id],
-      ];
-    case 'document':
-      return [
-        ['document', record.id],
-        ['dataset', record.dataset_id],
-      ];
-    case 'segment':
-      return [
-        ['segment', record.id],
-        ['document', record.document_id],
-      ];
-    case 'child_chunk':
-      return [
-        ['child_chunk', record.id],
-        ['segment', record.segment_id],
-      ];
-    case 'child_chunk_revision':
-      return [['child_chunk', record.child_chunk_id]];
-    case 'conversation':
-      return [
-        ['conversation', record.id],
-        ['app', record.app_id],
-      ];
-    case 'message':
-      return [['conversation', record.conversation_id]];
-    case 'model_provider':
-      return [['workspace', record.workspace_id]];
-    case 'api_key':
-      return [
-        ['api_key', record.id],
-        ['digest', record.digest],
-        ['key_digest', record.id],
-        ['workspace', record.workspace_id],
-        ['app', record.app_id],
-        ...(record.dataset_ids ?? []).map((id): [Referable, string] => ['dataset', id]),
-      ];
-  }
+type Added = [LookupKind, ReferenceTarget][];
+
+/** Fills in `dataset_id` and returns what later records may refer to. */
+function checkParent(record: Exclude<PreparedRecord, { record: 'api_key' }>, find: FindTarget): Added {
+  const { parent, scope } = kindRules[record.record];
+  const parent_id = parent === null ? null : fieldOf(record, parent.field);
+  const found = parent === null || parent_id === null ? undefined : find(parent.kind, parent_id);
+  if (parent !== null && found === undefined) throw missingParent(record);
+  const dataset_id = parent?.kind === 'dataset' ? parent_id : (found?.scope ?? null);
+  if (scope === 'dataset_id') Object.assign(record, { dataset_id });
+  if (!isReferable(record)) return [];
+  const stored = find(record.record, record.id);
+  if (stored !== undefined && stored.parent !== parent_id) throw changedParent(record);
+  return [[record.record, { id: record.id, parent: parent_id, scope: dataset_id }]];
 }
 
-type Find = (kind: Referable, id: string) => ReferenceTarget | undefined;
-type Remembered = [Referable, ReferenceTarget][];
-
-/** Throws where a reference fails; fills in `dataset_id`; returns what later records may refer to. */
-function checkRecord(record: PreparedRecord, importer: Importer, find: Find): Remembered | undefined {
-  const parentOf = (kind: Referable, field: string, id: string): ReferenceTarget => {
-    const parent = find(kind, id);
-    if (parent === undefined) throw badRecord(record, `${field} does not exist`);
-    return parent;
-  };
-  const own = (kind: Referable, field: string, id: string, parent: string | null, scope: string | null): Remembered => {
-    const stored = find(kind, id);
-    if (stored !== undefined && stored.parent !== parent) throw badRecord(record, `${field} may not change`);
-    return [[kind, { id, parent, scope }]];
-  };
-
-  if (importer.kind === 'writer') requireWritable(record, importer, find);
-
-  switch (record.record) {
-    case 'workspace':
-      return [['workspace', { id: record.id, parent: null, scope: null }]];
-    case 'app':
-    case 'dataset':
-      parentOf('workspace', 'workspace_id', record.workspace_id);
-      return own(record.record, 'workspace_id', record.id, record.workspace_id, null);
-    case 'document':
-      parentOf('dataset', 'dataset_id', record.dataset_id);
-      return own('document', 'dataset_id', record.id, record.dataset_id, record.dataset_id);
-    case 'segment':
-      record.dataset_id = parentOf('document', 'document_id', record.document_id).scope ?? '';
-      return own('segment', 'document_id', record.id, record.document_id, record.dataset_id);
-    case 'child_chunk':
-      record.dataset_id = parentOf('segment', 'segment_id', record.segment_id).scope ?? '';
-      return own('child_chunk', 'segment_id', record.id, record.segment_id, record.dataset_id);
-    case 'child_chunk_revision':
-      record.dataset_id = parentOf('child_chunk', 'child_chunk_id', record.child_chunk_id).scope ?? '';
-      return undefined;
-    case 'conversation':
-      parentOf('app', 'app_id', record.app_id);
-      return own('conversation', 'app_id', record.id, record.app_id, null);
-    case 'message':
-      parentOf('conversation', 'conversation_id', record.conversation_id);
-      return undefined;
-    case 'model_provider':
-      parentOf('workspace', 'workspace_id', record.workspace_id);
-      return undefined;
-    case 'api_key':
-      return checkKey(record, find);
-  }
-}
-
-/** A writer writes conversations and messages of its own app; for it nothing else exists. */
-function requireWritable(record: PreparedRecord, writer: CallerOf<'writer'>, find: Find): void {
+/** A writer key writes conversations and messages of its own app; for it nothing else exists. */
+function requireWritable(record: PreparedRecord, writer: CallerOf<'writer'>, find: FindTarget): void {
   if (record.record === 'conversation') {
-    if (record.app_id !== writer.app.id) throw badRecord(record, 'app_id does not exist');
+    if (record.app_id !== writer.app.id) throw missingParent(record);
   } else if (record.record === 'message') {
-    const conversation = find('conversation', record.conversation_id);
-    if (conversation?.parent !== writer.app.id) throw badRecord(record, 'conversation_id does not exist');
+    if (find('conversation', record.conversation_id)?.parent !== writer.app.id) throw missingParent(record);
   } else {
     throw badRecord(record, 'record must be conversation or message for a writer key');
   }
 }
 
-/** The key that a digest belongs to, unless an earlier line has given that key another one. */
-function ownerOf(digest: string, find: Find): string | undefined {
-  const owner = find('digest', digest)?.parent ?? undefined;
-  return owner !== undefined && find('key_digest', owner)?.parent === digest ? owner : undefined;
-}
-
-function checkKey(key: Prepared<'api_key'>, find: Find): Remembered {
-  const { workspace_id, app_id } = key;
-  if (workspace_id !== null && find('workspace', workspace_id) === undefined) {
-    throw badRecord(key, 'workspace_id does not exist');
-  }
+function checkKey(key: Prepared<'api_key'>, find: FindTarget): Added {
+  const { workspace_id, app_id, digest } = key;
+  if (workspace_id !== null && find('workspace', workspace_id) === undefined) throw missingParent(key);
   if (app_id !== null && find('app', app_id)?.parent !== workspace_id) {
     throw badRecord(key, 'app_id does not exist in workspace_id');
   }
@@ -183,17 +119,24 @@ function checkKey(key: Prepared<'api_key'>, find: Find): Remembered {
       throw badRecord(key, `dataset_ids: ${dataset_id} does not exist in workspace_id`);
     }
   }
-  const owner = ownerOf(key.digest, find);
-  if (owner !== undefined && key.id !== null && owner !== key.id) {
-    throw badRecord(key, 'digest belongs to another key');
-  }
-  key.id ??= owner ?? randomUUID();
-  const stored = find('api_key', key.id);
-  if (stored !== undefined && stored.parent !== workspace_id) throw badRecord(key, 'workspace_id may not change');
+  const owner = ownerOf(digest, find);
+  if (owner !== undefined && key.id !== null && owner !== key.id) throw digestTaken(key);
+  const id = key.id ?? owner ?? randomUUID();
+  key.id = id;
+  const stored = find('api_key', id);
+  if (stored !== undefined && stored.parent !== workspace_id) throw changedParent(key);
   if (stored !== undefined && stored.scope !== app_id) throw badRecord(key, 'app_id may not change');
   return [
-    ['api_key', { id: key.id, parent: workspace_id, scope: app_id }],
-    ['digest', { id: key.digest, parent: key.id, scope: null }],
-    ['key_digest', { id: key.id, parent: key.digest, scope: null }],
+    ['api_key', { id, parent: workspace_id, scope: app_id }],
+    ['digest', { id: digest, parent: id, scope: null }],
+    ['key_digest', { id, parent: digest, scope: null }],
   ];
 }
+
+/** The key that has a digest, unless an earlier line has given that key another digest. */
+function ownerOf(digest: string, find: FindTarget): string | undefined {
+  const owner = find('digest', digest)?.parent ?? undefined;
+  return owner !== undefined && find('key_digest', owner)?.parent === digest ? owner : undefined;
+}
+
+const digestTaken = (key: Prepared<'api_key'>) => badRecord(key, 'digest belongs to another key');

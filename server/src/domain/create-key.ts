@@ -4,7 +4,7 @@ import { describeReachProblem, findReachProblem, type Reach } from '../contract/
 import { canonicalId } from '../contract/primitives.ts';
 import { invalidParam } from './errors.ts';
 import { digestOf, makeSecret } from './secret.ts';
-import type { Referable, ReferenceTarget, Store } from './store.ts';
+import type { LookupKind, ReferenceTarget, Store } from './store.ts';
 
 /** `createdBy`: a key, or null for the command line. The secret is returned here and is stored nowhere. */
 export async function createKey(
@@ -35,7 +35,7 @@ function validateNewKey(given: NewKey, now: number): Required<NewKey> {
 
 /** What the ids refer to; throws where something does not exist, or not in the key's workspace. */
 async function resolveReach(store: Store, { workspace_id, app_id, dataset_ids }: Reach): Promise<Reach> {
-  const requireAll = async (kind: Referable, given: readonly string[]): Promise<ReferenceTarget[]> => {
+  const requireAll = async (kind: LookupKind, given: readonly string[]): Promise<ReferenceTarget[]> => {
     const ids = [...new Set(given.map(canonicalId))];
     const stored = await store.lookup(kind, ids);
     return ids.map((id) => {
@@ -48,7 +48,7 @@ async function resolveReach(store: Store, { workspace_id, app_id, dataset_ids }:
   const [app] = app_id === null ? [] : await requireAll('app', [app_id]);
   const datasets = dataset_ids === null ? null : await requireAll('dataset', dataset_ids);
   if (workspace === undefined) return { workspace_id: app?.parent ?? null, app_id: app?.id ?? null, dataset_ids: null };
-  const requireParent = (kind: Referable, target: ReferenceTarget) => {
+  const requireParent = (kind: LookupKind, target: ReferenceTarget) => {
     if (target.parent === workspace.id) return target.id;
     throw invalidParam(`${kind} ${target.id} does not exist in that workspace`);
   };

@@ -5,13 +5,20 @@ import { prepareRecord } from './prepare-record.ts';
 import type { PreparedRecord } from './prepared-record.ts';
 import { type Lines, splitLines } from './read-lines.ts';
 
-/** Records that are right in themselves, and the texts of their messages, one after another. */
+/** Records that are valid by themselves, and the JSON texts of their messages, one behind the other. */
 export type Batch = { records: PreparedRecord[]; texts: Uint8Array };
 
 /** `failure` is what is wrong with the line after the last record. */
 export type PreparedLines = Batch & { failure?: unknown };
 
-/** Stops at the first bad line, but keeps those before it: one of them may refer to nothing, and is named first. */
+/** Validates lines by themselves, in the order of the input, each chunk up to its first bad line. */
+export type LineValidator = (chunks: AsyncIterable<Lines>, now: number) => AsyncIterable<PreparedLines>;
+
+export async function* validateInThread(chunks: AsyncIterable<Lines>, now: number): AsyncGenerator<PreparedLines> {
+  for await (const chunk of chunks) yield prepareLines(chunk, now);
+}
+
+/** Stops at the first bad line, but returns the records before it: a bad reference in one of them is reported first. */
 export function prepareLines(lines: Lines, now: number): PreparedLines {
   const { source } = lines;
   const records: PreparedRecord[] = [];
@@ -22,7 +29,7 @@ export function prepareLines(lines: Lines, now: number): PreparedLines {
       if (bytes.length > limits.recordBytesMax) throw new BadRecord(number, undefined, tooLong, source);
       if (!isUtf8(bytes)) throw new BadRecord(number, undefined, 'not UTF-8', source);
       const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
-      const json = number === 1 ? withoutMark(text) : text;
+      const json = number === 1 ? withoutByteOrderMark(text) : text;
       if (!blank.test(json)) records.push(prepareRecord({ number, source }, json, now, texts));
     }
   } catch (error) {
@@ -31,7 +38,7 @@ export function prepareLines(lines: Lines, now: number): PreparedLines {
   return { records, texts: encode(texts), failure };
 }
 
-/** In memory of its own, which can go to another thread. */
+/** In a buffer of its own, which can be transferred to another thread. */
 function encode(texts: readonly string[]): Uint8Array {
   const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
   let at = 0;
@@ -40,6 +47,6 @@ function encode(texts: readonly string[]): Uint8Array {
 }
 
 const blank = /^[ \t\r]*$/;
-/** Some editors put a byte order mark in front of a file. */
-const withoutMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text);
+/** Some editors write one at the start of a file. */
+const withoutByteOrderMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text);
 const tooLong = `longer than ${limits.recordBytesMax} bytes`;

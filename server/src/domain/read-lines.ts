@@ -1,39 +1,41 @@
 import { limits } from '../contract/limits.ts';
 
-/** One input of an import; `name` is said in errors where there are several. */
+/** One input of an import; `name` is part of error messages where there are several. */
 export type RecordSource = { name?: string | undefined; bytes: AsyncIterable<Uint8Array> };
 
-/** Whole lines of an input; `number` is that of the first. */
+/** Whole lines of an input; `number` is the line number of the first. */
 export type Lines = { number: number; source: string | undefined; bytes: Uint8Array };
 
 const lineEnd = 10;
 
-/** The lines of each piece of input that end in it. One that grows too long comes without its end, and is the last. */
+/** The lines that end in each chunk of the input. A line that grows too long comes without its end, and is the last. */
 export async function* readLines({ name: source, bytes }: RecordSource): AsyncGenerator<Lines> {
   let number = 1;
-  let held: Uint8Array[] = [];
-  let heldBytes = 0;
-  for await (const piece of bytes) {
-    const end = piece.lastIndexOf(lineEnd) + 1;
+  /** The beginning of a line whose end has not been read yet. */
+  let partial: Uint8Array[] = [];
+  let partialBytes = 0;
+  for await (const chunk of bytes) {
+    const end = chunk.lastIndexOf(lineEnd) + 1;
     if (end > 0) {
-      const whole = held.length === 0 ? piece.subarray(0, end) : Buffer.concat([...held, piece.subarray(0, end)]);
+      const rest = chunk.subarray(0, end);
+      const whole = partial.length === 0 ? rest : Buffer.concat([...partial, rest]);
       yield { number, source, bytes: whole };
       number += countLines(whole);
-      held = [];
-      heldBytes = 0;
+      partial = [];
+      partialBytes = 0;
     }
-    held.push(piece.subarray(end));
-    heldBytes += piece.length - end;
-    if (heldBytes > limits.recordBytesMax) break;
+    partial.push(chunk.subarray(end));
+    partialBytes += chunk.length - end;
+    if (partialBytes > limits.recordBytesMax) break;
   }
-  if (heldBytes > 0) yield { number, source, bytes: Buffer.concat(held) };
+  if (partialBytes > 0) yield { number, source, bytes: Buffer.concat(partial) };
 }
 
-/** The lines one by one, without their ends. */
+/** The lines one by one, without their line ends. */
 export function* splitLines({ number, bytes }: Lines): Generator<{ number: number; bytes: Uint8Array }> {
   for (let start = 0; start < bytes.length; number += 1) {
-    const found = bytes.indexOf(lineEnd, start);
-    const end = found === -1 ? bytes.length : found;
+    const next = bytes.indexOf(lineEnd, start);
+    const end = next === -1 ? bytes.length : next;
     yield { number, bytes: bytes.subarray(start, end) };
     start = end + 1;
   }

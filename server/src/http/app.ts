@@ -7,6 +7,7 @@ import { loadCompiler } from '../contract/validator.ts';
 import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
 import type { LastUsed } from '../domain/last-used.ts';
 import { PageCache } from '../domain/page-cache.ts';
+import type { LineValidator } from '../domain/prepare-lines.ts';
 import type { Store } from '../domain/store.ts';
 import { adminConversationRoutes } from './admin/conversations.ts';
 import { adminKeyRoutes } from './admin/keys.ts';
@@ -45,6 +46,8 @@ export type AppOptions = {
   clock: () => number;
   /** Where the use of keys is noted. */
   uses: LastUsed;
+  /** Validates the lines of an import. */
+  validateLines: LineValidator;
   page_order: PageOrder;
   rate_limit: number;
   in_flight_max: number;
@@ -136,7 +139,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   return app;
 }
 
-function dependenciesOf({ store, clock, logger, lines, uses, ...settings }: AppOptions): Dependencies {
+function dependenciesOf({ store, clock, logger, lines, uses, validateLines, ...settings }: AppOptions): Dependencies {
   const metrics = new Metrics(clock);
   const { page_order, metrics_token, in_flight_max } = settings;
   return {
@@ -147,6 +150,7 @@ function dependenciesOf({ store, clock, logger, lines, uses, ...settings }: AppO
     observer: new Observer(metrics, logger, lines),
     logger,
     clock,
+    validateLines,
     page_order,
     metrics_token,
     in_flight_max,

@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { PageOrder } from '../contract/message.ts';
 import type { PageCache } from '../domain/page-cache.ts';
+import type { LineValidator } from '../domain/prepare-lines.ts';
 import type { Store } from '../domain/store.ts';
 import type { Bearer } from './auth/bearer.ts';
 import type { Metrics } from './observe/metrics.ts';
@@ -26,6 +27,8 @@ export type Dependencies = {
   logger: FastifyBaseLogger;
   /** Milliseconds since the epoch. */
   clock: () => number;
+  /** Validates the lines of an import. */
+  validateLines: LineValidator;
   page_order: PageOrder;
   metrics_token: string | undefined;
   in_flight_max: number;

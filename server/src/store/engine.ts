@@ -2,36 +2,48 @@ import type { Author } from '../domain/audit.ts';
 import type {
   CachedVersion,
   ChildChunkEdit,
+  ChildChunkOutcome,
   CreatedKey,
   FoundPage,
   MessagePlace,
   PageShape,
-  Purge,
+  PurgeSelection,
 } from '../domain/store.ts';
 import type { SessionChange } from './console/session-statements.ts';
-import type { Spooled } from './records/spool.ts';
+import type { SpoolHandle } from './records/spool.ts';
 
 export type Row = Record<string, unknown>;
 export type Value = string | number | null | Uint8Array | readonly string[];
 
-/** Everything that changes the database, as data: an engine decides on which thread or connection it happens. */
-export type Write =
-  | { name: 'updateChildChunk'; edit: ChildChunkEdit }
-  | { name: 'applyRecords'; spooled: Spooled; author: Author }
-  | { name: 'createKey'; key: CreatedKey; createdBy: string | null }
-  | { name: 'revokeKey'; id: string; by: string | null; now: number }
-  | { name: 'changeSession'; change: SessionChange }
-  | { name: 'purge'; selection: Purge; now: number }
-  | { name: 'trimAudit'; before: string }
-  | { name: 'noteKeyUse'; uses: [id: string, at: number][] };
+/** Everything that changes the database, by name. An engine decides on which thread or connection it happens. */
+export type Writes = {
+  updateChildChunk: { input: ChildChunkEdit; result: ChildChunkOutcome };
+  /** The result is the number of records. */
+  applyRecords: { input: { spool: SpoolHandle; author: Author }; result: number };
+  createKey: { input: { key: CreatedKey; createdBy: string | null }; result: undefined };
+  /** The result is false where no such key exists. */
+  revokeKey: { input: { id: string; by: string | null; now: number }; result: boolean };
+  changeSession: { input: SessionChange; result: undefined };
+  purge: {
+    input: { selection: PurgeSelection; now: number };
+    result: { conversations: number; messages: number };
+  };
+  /** Deletes the oldest entries before an id, one batch of them; the result is their number. */
+  trimAudit: { input: { before: string }; result: number };
+  noteKeyUse: { input: [id: string, at: number][]; result: undefined };
+};
+
+export type WriteName = keyof Writes;
+export type WriteInput<N extends WriteName> = Writes[N]['input'];
+export type WriteResult<N extends WriteName> = Writes[N]['result'];
 
 export type WriteOptions = {
-  /** Waits as long as it takes instead of giving up. */
+  /** Waits as long as it takes instead of failing with 503. */
   waitForever?: boolean;
   progress?: (applied: number) => void;
 };
 
-/** About how many characters or bytes a row or record holds: what batches are measured by. */
+/** The approximate size of a row or record in characters or bytes: batches are bounded by it. */
 export function unitsOf(row: object): number {
   let units = 0;
   for (const value of Object.values(row)) {
@@ -43,26 +55,26 @@ export function unitsOf(row: object): number {
 /** What an engine adds to the SQL that both share. */
 export interface Engine {
   readonly dialect: Dialect;
-  /** One statement, its parameters marked by `?`. Throws ServiceError where the database cannot answer. */
+  /** Runs one statement with `?` for its parameters. Throws ServiceError where the database does not respond. */
   read(sql: string, ...values: Value[]): Promise<Row[]>;
-  /** As the store's. */
+  /** See `Store`. */
   dataVersion(): number | undefined;
-  findPage(place: MessagePlace, shape: PageShape, held: CachedVersion | undefined): Promise<FoundPage | undefined>;
-  /** Throws where the database cannot answer. */
+  findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
+  /** Throws where the database does not respond. */
   ping(): Promise<void>;
-  write<T>(write: Write, options?: WriteOptions): Promise<T>;
+  write<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>>;
   /** The rows of several statements in batches, all from one moment. */
   snapshot(statements: readonly string[]): AsyncIterable<{ statement: number; rows: Row[] }>;
-  /** Where an import may leave what does not fit into memory. */
+  /** The folder for records of an import that do not fit into memory. */
   readonly spoolFolder: string;
   close(): Promise<void>;
 }
 
-/** Where the two dialects of SQL part. */
+/** Where the SQL of the two engines differs. */
 export type Dialect = {
-  /** True where the column is among the values of one list parameter. */
-  among(column: string): string;
+  /** A condition: the column is one of the values of a list parameter. */
+  isIn(column: string): string;
   list(values: readonly string[]): Value;
-  /** The table that what apps used in a day is added up from. */
+  /** The table that an app's usage of a day is added up from. */
   usageDays: string;
 };

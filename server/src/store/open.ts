@@ -9,20 +9,20 @@ import { backupSqlite } from './sqlite/backup.ts';
 import { SqliteEngine } from './sqlite/engine.ts';
 import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
 
-/** What a DATABASE_URL names, before it is opened. */
+/** The database of a DATABASE_URL, before it is opened. */
 export interface Database {
   readonly engine: 'sqlite' | 'postgres';
-  /** Where it is, for people; without a password. */
+  /** Its address for messages, without a password. */
   readonly place: string;
-  /** What it lies in on this machine, whole or in part; not all of them exist at all times. */
+  /** Its files on this machine; not all of them exist at all times. */
   readonly files: readonly string[];
-  /** False where opening would make a new, empty one. */
+  /** False where opening would create a new, empty one. */
   exists(): boolean;
   status(): Promise<SchemaStatus>;
   migrate(now: number, options?: { citus?: boolean }): Promise<readonly Migration[]>;
-  /** Copies all of it, as it stands at one moment, into an empty file. */
+  /** Copies all of it, from one moment, into an empty file. */
   backup(target: string): Promise<void>;
-  /** On a schema that is up to date. */
+  /** The schema must be up to date. */
   open(): Promise<Store>;
 }
 
@@ -40,8 +40,8 @@ export function databaseOf(options: DatabaseOptions): Database {
 
 function sqliteAt(url: string): Database {
   const path = url.replace(/^sqlite:(\/\/)?/, '');
-  /** SQLite's own words do not say which file. */
-  const named = async <T>(work: () => T): Promise<T> => {
+  /** SQLite's error messages do not name the file. */
+  const withPath = async <T>(work: () => T): Promise<T> => {
     try {
       return work();
     } catch (error) {
@@ -54,17 +54,17 @@ function sqliteAt(url: string): Database {
     place: path,
     files: ['', '-wal', '-shm', '-journal'].map((ending) => path + ending),
     exists: () => existsSync(path),
-    status: () => named(() => sqliteSchemaStatus(path)),
+    status: () => withPath(() => sqliteSchemaStatus(path)),
     migrate: (now, { citus = false } = {}) => {
       if (citus) throw new Error('Citus is PostgreSQL: DATABASE_URL must be postgres://…');
-      return named(() => migrateSqlite(path, now));
+      return withPath(() => migrateSqlite(path, now));
     },
     backup: (target) => backupSqlite(path, target),
-    open: () => named(() => new SqlStore(new SqliteEngine(path))),
+    open: () => withPath(() => new SqlStore(new SqliteEngine(path))),
   };
 }
 
-/** Its modules and its driver are loaded when used: a service on the embedded engine starts without them. */
+/** Its modules and its driver are loaded when used: the embedded engine starts faster without them. */
 function postgresAt(options: DatabaseOptions): Database {
   const { protocol, host, pathname } = new URL(options.database_url);
   const place = `${protocol}//${host}${pathname}`;
@@ -109,7 +109,7 @@ function postgresAt(options: DatabaseOptions): Database {
   };
 }
 
-/** A database that is still starting is waited for, with growing pauses. */
+/** Waits for a database that is still starting, with growing pauses. */
 async function waitFor(pool: PostgresPool, place: string, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {

@@ -11,12 +11,12 @@ import type {
   FoundChunkPath,
   FoundPage,
   ImportProgress,
-  Intake,
   KeyLookup,
+  LookupKind,
   MessagePlace,
   PageShape,
-  Purge,
-  Referable,
+  PendingImport,
+  PurgeSelection,
   ReferenceTarget,
   Store,
   StoredKey,
@@ -28,12 +28,12 @@ import { SqlSessions } from './console/sessions.ts';
 import type { Engine } from './engine.ts';
 import { KeyCache } from './key-cache.ts';
 import { exportSteps } from './records/export.ts';
+import { lookupStatement } from './records/lookups.ts';
 import { SeenIds } from './records/seen-ids.ts';
 import { Spool } from './records/spool.ts';
-import { ValidationPool } from './records/validation-pool.ts';
 import * as sql from './statements.ts';
 
-/** The store, written once: an engine below it runs the statements. */
+/** The store, the same for both engines: an engine runs the statements. */
 export class SqlStore implements Store {
   readonly admin: SqlAdminReads;
   readonly activity: SqlActivityReads;
@@ -63,16 +63,16 @@ export class SqlStore implements Store {
     return this.#engine.dataVersion();
   }
 
-  findPage(place: MessagePlace, shape: PageShape, held: CachedVersion | undefined): Promise<FoundPage | undefined> {
-    return this.#engine.findPage(place, shape, held);
+  findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined> {
+    return this.#engine.findPage(place, shape, cached);
   }
 
   async findChildChunk(place: ChildChunkPlace): Promise<FoundChunkPath> {
     return sql.childChunkOf(await this.#engine.read(sql.findChildChunk, ...sql.childChunkValues(place)));
   }
 
-  async updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome> {
-    return this.#engine.write({ name: 'updateChildChunk', edit });
+  updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome> {
+    return this.#engine.write('updateChildChunk', edit);
   }
 
   async findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]> {
@@ -80,35 +80,32 @@ export class SqlStore implements Store {
     return rows.map(({ entry }) => entry as string);
   }
 
-  async openIntake(): Promise<Intake> {
+  async openImport(): Promise<PendingImport> {
     const engine = this.#engine;
     const spool = new Spool(engine.spoolFolder);
     const seen = new SeenIds();
-    const threads = new ValidationPool();
     return {
-      prepare: (pieces, now) => threads.prepare(pieces, now),
       lookup: async (kind, ids) => {
-        const known = new Map<string, ReferenceTarget>();
+        const targets = new Map<string, ReferenceTarget>();
         const unseen: string[] = [];
         for (const id of ids) {
-          const found = seen.get(kind, id);
-          if (found === undefined) unseen.push(id);
-          else known.set(id, found);
+          const target = seen.get(kind, id);
+          if (target === undefined) unseen.push(id);
+          else targets.set(id, target);
         }
-        for (const stored of await findKnown(engine, kind, unseen)) known.set(stored.id, stored);
-        return known;
+        for (const stored of await findTargets(engine, kind, unseen)) targets.set(stored.id, stored);
+        return targets;
       },
-      remember: (kind, known) => seen.set(kind, known),
+      addTarget: (kind, target) => seen.set(kind, target),
       add: (batch) => spool.add(batch),
       apply: async (author: Author, progress?: ImportProgress) => {
-        const spooled = await spool.finish();
+        const handle = await spool.finish();
         const applied = (count: number) => progress?.('applied', count);
-        const write = { name: 'applyRecords', spooled, author } as const;
-        applied(await engine.write<number>(write, { waitForever: true, progress: applied }));
-        if (spooled.kinds.has('api_key') || spooled.kinds.has('app')) this.#keys.clear();
+        const input = { spool: handle, author };
+        applied(await engine.write('applyRecords', input, { waitForever: true, progress: applied }));
+        if (handle.kinds.has('api_key') || handle.kinds.has('app')) this.#keys.clear();
       },
       discard: async () => {
-        threads.close();
         seen.close();
         await spool.discard();
       },
@@ -122,12 +119,12 @@ export class SqlStore implements Store {
     }
   }
 
-  async lookup(kind: Referable, ids: readonly string[]): Promise<Map<string, ReferenceTarget>> {
-    return new Map((await findKnown(this.#engine, kind, ids)).map((target) => [target.id, target]));
+  async lookup(kind: LookupKind, ids: readonly string[]): Promise<Map<string, ReferenceTarget>> {
+    return new Map((await findTargets(this.#engine, kind, ids)).map((target) => [target.id, target]));
   }
 
   async createKey(key: CreatedKey, createdBy: string | null): Promise<void> {
-    await this.#engine.write({ name: 'createKey', key, createdBy }, { waitForever: true });
+    await this.#engine.write('createKey', { key, createdBy }, { waitForever: true });
     this.#keys.clear();
   }
 
@@ -136,12 +133,12 @@ export class SqlStore implements Store {
   }
 
   async revokeKey(id: string, by: string | null, now: number): Promise<boolean> {
-    const known = await this.#engine.write<boolean>({ name: 'revokeKey', id, by, now }, { waitForever: true });
+    const exists = await this.#engine.write('revokeKey', { id, by, now }, { waitForever: true });
     this.#keys.clear();
-    return known;
+    return exists;
   }
 
-  async countConversations(selection: Purge) {
+  async countConversations(selection: PurgeSelection) {
     const [by, values] = sql.purgeBy(selection);
     const count = async (statement: string) => (await this.#engine.read(statement, ...values))[0]?.n as number;
     return {
@@ -150,26 +147,26 @@ export class SqlStore implements Store {
     };
   }
 
-  purge(selection: Purge, now: number): Promise<{ conversations: number; messages: number }> {
-    return this.#engine.write({ name: 'purge', selection, now }, { waitForever: true });
+  purge(selection: PurgeSelection, now: number): Promise<{ conversations: number; messages: number }> {
+    return this.#engine.write('purge', { selection, now }, { waitForever: true });
   }
 
-  async listAudit(question: AuditQuery): Promise<AuditEntry[]> {
-    const rows = await this.#engine.read(...audit.findEntries(question));
+  async listAudit(query: AuditQuery): Promise<AuditEntry[]> {
+    const rows = await this.#engine.read(...audit.findEntries(query));
     return rows.map((row) => ({ ...row, ids: JSON.parse(row.ids as string) }) as AuditEntry);
   }
 
   async trimAudit(before: number): Promise<number> {
-    const write = { name: 'trimAudit', before: firstEntryId(before * 1000) } as const;
-    for (let gone = 0; ; ) {
-      const count = await this.#engine.write<number>(write, { waitForever: true });
-      gone += count;
-      if (count < limits.auditBatchMax) return gone;
+    const input = { before: firstEntryId(before * 1000) };
+    for (let deleted = 0; ; ) {
+      const count = await this.#engine.write('trimAudit', input, { waitForever: true });
+      deleted += count;
+      if (count < limits.auditBatchMax) return deleted;
     }
   }
 
   noteKeyUse(uses: ReadonlyMap<string, number>): Promise<void> {
-    return this.#engine.write({ name: 'noteKeyUse', uses: [...uses] });
+    return this.#engine.write('noteKeyUse', [...uses]);
   }
 
   async isEmpty(): Promise<boolean> {
@@ -185,8 +182,8 @@ export class SqlStore implements Store {
   }
 }
 
-async function findKnown(engine: Engine, kind: Referable, ids: readonly string[]): Promise<ReferenceTarget[]> {
+async function findTargets(engine: Engine, kind: LookupKind, ids: readonly string[]): Promise<ReferenceTarget[]> {
   if (ids.length === 0) return [];
-  const { among, list } = engine.dialect;
-  return (await engine.read(sql.findKnown(kind, among), list(ids))) as ReferenceTarget[];
+  const { isIn, list } = engine.dialect;
+  return (await engine.read(lookupStatement(kind, isIn), list(ids))) as ReferenceTarget[];
 }

@@ -1,14 +1,14 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
-import type { ChildChunkPlace, CreatedKey, FoundChunkPath, Purge, Referable } from '../domain/store.ts';
+import type { ChildChunkPlace, FoundChunkPath, PurgeSelection } from '../domain/store.ts';
 import { keys, sorted } from './console/admin-statements.ts';
 import type { Row } from './engine.ts';
 
-/** The SQL of the service, in the subset that both engines take. Parameters are positional. */
+/** The SQL of the service, in the subset that both engines understand. Parameters are positional. */
 
 /**
- * Keys that open something. Others are left out here: read and then refused, they would take longer than unknown ones, and
- * the time would tell. Parameters: digest, now.
+ * Only valid keys. If expired and revoked keys were read first and rejected after, they would take longer than unknown
+ * keys, and a client could measure the difference. Parameters: digest, now.
  */
 export const findKey = `
   SELECT k.id, k.kind, k.workspace_id, k.app_id, k.dataset_ids, k.expires_at, a.mode
@@ -21,7 +21,7 @@ export const findModelEntries = `
   SELECT entry FROM model_entries WHERE workspace_id = ? AND model_type = ? ORDER BY position`;
 
 /**
- * Each part of the path is asked for by itself, by its dataset and its parent's id; the path holds where all are found.
+ * Each part of the path is looked up by itself, by its dataset and its parent's id; the path exists where all parts do.
  * `childChunkValues` gives the parameters.
  */
 export const findChildChunk = `
@@ -44,7 +44,7 @@ export function childChunkValues(place: ChildChunkPlace): string[] {
 export function childChunkOf([row]: readonly Row[]): FoundChunkPath {
   if (row === undefined) return { dataset: false, document: false, segment: false, child_chunk: undefined };
   const { id, segment_id, content, position, word_count, type, created_at, updated_at } = row as ChildChunk;
-  // In the order in which the document shows them.
+  // In the order of the API document.
   const chunk = { id, segment_id, content, position, word_count, type, created_at, updated_at };
   return {
     dataset: true,
@@ -63,23 +63,10 @@ export const findProviderPosition = 'SELECT position FROM model_providers WHERE 
 export const findLastPosition = 'SELECT MAX(position) AS position FROM model_providers WHERE workspace_id = ?';
 export const clearModelEntries = 'DELETE FROM model_entries WHERE workspace_id = ? AND position = ?';
 
-/** The field of a record that names its parent. */
-export const parentField = { document: 'dataset_id', segment: 'document_id', child_chunk: 'segment_id' } as const;
 export const findChunkText = 'SELECT content FROM child_chunks WHERE dataset_id = ? AND id = ?';
-export const findKeyOfDigest = 'SELECT id FROM api_keys WHERE digest = ?';
-export const createKey = `
-  INSERT INTO api_keys (id, kind, workspace_id, app_id, dataset_ids, name, digest, created_at, expires_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-
-export function createKeyValues(key: CreatedKey): (string | number | null)[] {
-  const { id, kind, workspace_id, app_id, name, digest, created_at, expires_at } = key;
-  const dataset_ids = key.dataset_ids && JSON.stringify(key.dataset_ids);
-  return [id, kind, workspace_id, app_id, dataset_ids, name, digest, created_at, expires_at];
-}
-
 export const revokeKey = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?';
 
-/** Parameters: the number it makes way for, who, when and what was kept; see `moveRevisionValues`. */
+/** Gives a revision that this import has created a new number. Parameters: see `moveRevisionValues`. */
 export const moveRevision = `
   UPDATE child_chunk_revisions SET revision = 1 + (
     SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = ? AND r.child_chunk_id = ?
@@ -91,49 +78,30 @@ export function moveRevisionValues(record: Prepared<'child_chunk_revision'>): (s
   return [dataset_id, child_chunk_id, dataset_id, child_chunk_id, revision, imported_at, content];
 }
 
-const inPurge = {
+type PurgeBy = 'conversation' | 'user';
+const purgeConditions: Record<PurgeBy, string> = {
   conversation: 'conversation_id = ?',
-  // As the index has it: all of a person's, by the beginning of the name, deleted or not.
+  // In the form of the index `conversations_by_user`: by the beginning of the name, deleted or not.
   user: `app_id = ? AND deleted IN (0, 1) AND ${sorted('"user"')} = ${sorted('CAST(? AS TEXT)')} AND "user" = ?`,
 };
-const chosen = (by: keyof typeof inPurge) => `SELECT conversation_id FROM conversations WHERE ${inPurge[by]}`;
+const selectedIds = (by: PurgeBy) => `SELECT conversation_id FROM conversations WHERE ${purgeConditions[by]}`;
 
-/** By one conversation (its id) or one person (app_id, user twice). */
+/** By one conversation (its id) or one user (app_id, user twice): see `purgeBy`. */
 export const purge = {
-  countConversations: (by: keyof typeof inPurge) => `SELECT COUNT(*) AS n FROM conversations WHERE ${inPurge[by]}`,
-  countMessages: (by: keyof typeof inPurge) =>
-    `SELECT COUNT(*) AS n FROM messages WHERE conversation_id IN (${chosen(by)})`,
-  messages: (by: keyof typeof inPurge) => `DELETE FROM messages WHERE conversation_id IN (${chosen(by)})`,
-  days: (by: keyof typeof inPurge) => `DELETE FROM conversation_days WHERE conversation_id IN (${chosen(by)})`,
-  chosen,
-  conversations: (by: keyof typeof inPurge) => `DELETE FROM conversations WHERE ${inPurge[by]}`,
+  countConversations: (by: PurgeBy) => `SELECT COUNT(*) AS n FROM conversations WHERE ${purgeConditions[by]}`,
+  countMessages: (by: PurgeBy) => `SELECT COUNT(*) AS n FROM messages WHERE conversation_id IN (${selectedIds(by)})`,
+  messages: (by: PurgeBy) => `DELETE FROM messages WHERE conversation_id IN (${selectedIds(by)})`,
+  days: (by: PurgeBy) => `DELETE FROM conversation_days WHERE conversation_id IN (${selectedIds(by)})`,
+  selectedIds,
+  conversations: (by: PurgeBy) => `DELETE FROM conversations WHERE ${purgeConditions[by]}`,
 };
 
-const knownIn: Record<Referable, { table: string; id: string; parent: string; scope: string }> = {
-  workspace: { table: 'workspaces', id: 'id', parent: 'NULL', scope: 'NULL' },
-  app: { table: 'apps', id: 'id', parent: 'workspace_id', scope: 'NULL' },
-  dataset: { table: 'datasets', id: 'id', parent: 'workspace_id', scope: 'NULL' },
-  document: { table: 'documents', id: 'id', parent: 'dataset_id', scope: 'dataset_id' },
-  segment: { table: 'segments', id: 'id', parent: 'document_id', scope: 'dataset_id' },
-  child_chunk: { table: 'child_chunks', id: 'id', parent: 'segment_id', scope: 'dataset_id' },
-  conversation: { table: 'conversations', id: 'conversation_id', parent: 'app_id', scope: 'NULL' },
-  api_key: { table: 'api_keys', id: 'id', parent: 'workspace_id', scope: 'app_id' },
-  digest: { table: 'api_keys', id: 'digest', parent: 'id', scope: 'NULL' },
-  key_digest: { table: 'api_keys', id: 'id', parent: 'digest', scope: 'NULL' },
-};
-
-/** What the rules about references ask, for a list of ids. */
-export function findKnown(kind: Referable, among: (column: string) => string): string {
-  const { table, id, parent, scope } = knownIn[kind];
-  return `SELECT ${id} AS id, ${parent} AS parent, ${scope} AS scope FROM ${table} WHERE ${among(id)}`;
+export function purgeBy(selection: PurgeSelection): [PurgeBy, string[]] {
+  if ('conversation_id' in selection) return ['conversation', [selection.conversation_id]];
+  return ['user', [selection.app_id, selection.user, selection.user]];
 }
 
 export const ping = 'SELECT COUNT(*) AS n FROM schema_migrations';
 
 export const findAnything = `
   SELECT 1 FROM workspaces UNION ALL SELECT 1 FROM api_keys LIMIT 1`;
-
-export function purgeBy(selection: Purge): [keyof typeof inPurge, string[]] {
-  if ('conversation_id' in selection) return ['conversation', [selection.conversation_id]];
-  return ['user', [selection.app_id, selection.user, selection.user]];
-}

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import { subtractFromApps } from '../../src/store/accounting/usage-statements.ts';
 import * as activity from '../../src/store/console/activity-statements.ts';
-import { page } from '../../src/store/console/admin-statements.ts';
+import { listPage } from '../../src/store/console/admin-statements.ts';
 import type { Value } from '../../src/store/engine.ts';
 import * as embedded from '../../src/store/sqlite/statements.ts';
 import * as sql from '../../src/store/statements.ts';
@@ -40,10 +40,10 @@ function questionsOn(usageDays: string): Question[] {
   const usage = (app_id: string | undefined, after?: (string | number)[]) =>
     activity.usage(usageDays, { since: 0, app_id }, { after, count });
   return [
-    ask('newest', page(activity.conversations, ['a1'], { after: undefined, count }), perPage),
-    ask('from the middle', page(activity.conversations, ['a1'], middle), perPage),
+    ask('newest', listPage(activity.conversations, ['a1'], { after: undefined, count }), perPage),
+    ask('from the middle', listPage(activity.conversations, ['a1'], middle), perPage),
     ask('one', [activity.findConversation, 'a1', 'c101'], 3),
-    ask('of one user', page(activity.conversationsOfUser, ['a1', 'u1', 'c'], middle), perPage),
+    ask('of one user', listPage(activity.conversationsOfUser, ['a1', 'u1', 'c'], middle), perPage),
     ask('search', [activity.conversationsOfUsers('>=', true), 'a1', 'u', 'v', 'c', count], perPage),
     ask('search on', [activity.conversationsOfUsers('>', true), 'a1', 'u1', 'v', 'c', count], perPage),
     ask('search to the end', [activity.conversationsOfUsers('>=', false), 'a1', 'u', 'c', count], perPage),
@@ -96,7 +96,7 @@ describe('plans of activity on SQLite', () => {
   }
 
   it('writes and erasures look up by keys alone', () => {
-    const person = sql.purge.chosen('user');
+    const person = sql.purge.selectedIds('user');
     assert.match(planOf(db, person).join(), /conversations_by_user \(app_id=\? AND deleted=\? AND <expr>=\?\)/);
     const plan = planOf(db, subtractFromApps(person)).join('\n');
     assert.match(plan, /SEARCH conversation_days USING PRIMARY KEY/);

@@ -10,8 +10,8 @@ import {
   findKnowledge,
   findSegment,
   knowledgeValues,
+  listPage,
   lists,
-  page,
 } from '../../src/store/console/admin-statements.ts';
 import { changeSession, findSession } from '../../src/store/console/session-statements.ts';
 import {
@@ -62,8 +62,8 @@ const questions: Record<string, Question> = Object.fromEntries(
       ['segments', lists.segments, ['d1', 'd1', 'o1'], [50, 's1']],
     ] as const
   ).flatMap(([name, list, values, after]) => [
-    [`${name}, the first page`, question(page(list, values, { after: undefined, count: 21 }), 42)],
-    [`${name}, a page in the middle`, question(page(list, values, { after, count: 21 }), 42)],
+    [`${name}, the first page`, question(listPage(list, values, { after: undefined, count: 21 }), 42)],
+    [`${name}, a page in the middle`, question(listPage(list, values, { after, count: 21 }), 42)],
   ]),
 );
 Object.assign(questions, {

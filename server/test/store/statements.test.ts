@@ -9,8 +9,9 @@ import pg from 'pg';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { newVersion } from '../../src/domain/version.ts';
 import * as audit from '../../src/store/accounting/audit.ts';
-import { findPage, updateChildChunk } from '../../src/store/postgres/statements.ts';
+import { pageStatement, updateChildChunk } from '../../src/store/postgres/statements.ts';
 import { exportSteps } from '../../src/store/records/export.ts';
+import { lookupStatement } from '../../src/store/records/lookups.ts';
 import * as embedded from '../../src/store/sqlite/statements.ts';
 import * as sql from '../../src/store/statements.ts';
 import {
@@ -507,11 +508,11 @@ describe('what is run on SQLite', () => {
     const text = { content: 'text by the writer', word_count: 4, now: 2_000_000_000, key_id: one.keyIds.knowledge };
     const workspace_id = one.ids.workspace;
     const edit = { ...place, workspace_id, ...text, version: newVersion(), precondition: undefined };
-    writer.postMessage([{ name: 'updateChildChunk', edit }]);
-    const [result] = ((await answered) as { results: { value?: { version: string } }[] }).results;
+    writer.postMessage([{ name: 'updateChildChunk', input: edit }]);
+    const [outcome] = ((await answered) as { outcomes: { result?: { version: string } }[] }).outcomes;
     writer.postMessage('close');
     await once(writer, 'exit');
-    assert.equal(result?.value?.version, edit.version);
+    assert.equal(outcome?.result?.version, edit.version);
     const steps = told.slice(told.indexOf('BEGIN IMMEDIATE')).map(gist);
     assert.deepEqual(
       steps.map((step) => step.trim()),
@@ -602,12 +603,12 @@ describe('plans on PostgreSQL', () => {
       const places = { newest: length, middle: length / 2, oldest: limit / 2 };
       for (const hasUser of [false, true]) {
         const user = hasUser ? ['u'] : [];
-        const latest = await explainAs(mode, findPage(false, hasUser), ['', 'c1', 'a1', ...user, limit + 1]);
+        const latest = await explainAs(mode, pageStatement(false, hasUser), ['', 'c1', 'a1', ...user, limit + 1]);
         assertPage(latest, false, limit + 1);
         t.diagnostic(`no first_id: ${rowsRead(latest)} rows read: ${describePlan(latest)}`);
         for (const [place, first] of Object.entries(places)) {
           const values = [`m${first}`, '', 'c1', 'a1', ...user, limit + 1];
-          const plan = await explainAs(mode, findPage(true, hasUser), values);
+          const plan = await explainAs(mode, pageStatement(true, hasUser), values);
           assertPage(plan, true, Math.min(limit + 1, first - 1));
           const blocks = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
           t.diagnostic(`${place}: ${rowsRead(plan)} rows, ${blocks} blocks read: ${describePlan(plan)}`);
@@ -617,14 +618,14 @@ describe('plans on PostgreSQL', () => {
 
     it(`a page among ${ties} messages of one second, ${mode}`, async (t) => {
       for (const first of [ties, ties / 2, 10]) {
-        const plan = await explainAs(mode, findPage(true, false), [`m${first}`, '', 'c2', 'a2', limit + 1]);
+        const plan = await explainAs(mode, pageStatement(true, false), [`m${first}`, '', 'c2', 'a2', limit + 1]);
         assertPage(plan, true, Math.min(limit + 1, first - 1));
         t.diagnostic(`from ${first}: ${rowsRead(plan)} rows read`);
       }
     });
 
     it(`a first_id that is not there reads no page, ${mode}`, async () => {
-      const plan = await explainAs(mode, findPage(true, false), ['none', '', 'c1', 'a1', limit + 1]);
+      const plan = await explainAs(mode, pageStatement(true, false), ['none', '', 'c1', 'a1', limit + 1]);
       assertPage(plan, true, 0);
       assert.ok(rowsRead(plan) <= 2);
     });
@@ -640,8 +641,8 @@ describe('plans on PostgreSQL', () => {
       });
       const questions: [string, string, (string | number | null)[], number][] = [
         ['key', sql.findKey, ['c4ca4238a0b923820dcc509a6f75849b', 0], 2],
-        ['held page', findPage(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
-        ['held page with first_id', findPage(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
+        ['held page', pageStatement(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
+        ['held page with first_id', pageStatement(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],
         ['chunk', sql.findChildChunk, chunk, 4],
         ['edit', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]'], 12],
@@ -719,7 +720,7 @@ describe('plans on SQLite', () => {
   });
 
   it('pages: the conversation by its key, its messages by theirs', (t) => {
-    const { conversation, messages } = embedded.findPage;
+    const { conversation, messages } = embedded.pageStatements;
     for (const form of ['anybody', 'user'] as const) {
       assertSearch(conversation.newest[form], byConversation);
       assertSearch(conversation.older[form], byConversation, byId);
@@ -749,12 +750,12 @@ describe('plans on SQLite', () => {
 
   it('is not planned anew for each page', () => {
     // What is planned for a bound value is planned again with every binding.
-    for (const form of Object.values(embedded.findPage.messages).flatMap((forms) => Object.values(forms)))
+    for (const form of Object.values(embedded.pageStatements.messages).flatMap((forms) => Object.values(forms)))
       assert.match(form, /LIMIT \+\?/);
   });
 
   it('a page costs the same at the start and at the end, also among ties', (t) => {
-    const statement = db.prepare(embedded.findPage.messages.older.newest_first);
+    const statement = db.prepare(embedded.pageStatements.messages.older.newest_first);
     const median = (...values: (string | number)[]): number => {
       const times = Array.from({ length: 51 }, () => {
         const began = performance.now();
@@ -783,24 +784,23 @@ describe('plans on SQLite', () => {
       /^SEARCH c USING PRIMARY KEY \(dataset_id=\? AND id=\?\)/,
     );
     assertSearch(
-      embedded.keepRevision,
+      embedded.addRevision,
       /^SEARCH c USING PRIMARY KEY/,
       /^SEARCH r USING .*dataset_id=\? AND child_chunk_id=\?/,
     );
-    const { findMessage, replaceMessage, findSequence, advanceConversation, replaceChildChunk, findDatasetOf } =
-      embedded;
-    const { findProviderPosition, findLastPosition, clearModelEntries, findChunkText, findKeyOfDigest, revokeKey } =
-      sql;
+    const { findMessage, replaceMessage, findSequence, advanceConversation, replaceChildChunk } = embedded;
+    const { findProviderPosition, findLastPosition, clearModelEntries, findChunkText, revokeKey } = sql;
     const others = [findMessage, replaceMessage, findSequence, advanceConversation, findProviderPosition];
-    const more = [findLastPosition, clearModelEntries, findChunkText, findKeyOfDigest, revokeKey, replaceChildChunk];
+    const more = [findLastPosition, clearModelEntries, findChunkText, revokeKey, replaceChildChunk];
     const question = { before: 'e', since: 1, key_id: 'k', record_id: 'r', limit: 1 };
     for (const text of [audit.findEntries(question)[0], audit.trimEntries, embedded.noteKeyUse]) assertSearch(text);
-    for (const text of [...others, ...more, ...Object.values(findDatasetOf)]) assertSearch(text);
+    for (const text of [...others, ...more]) assertSearch(text);
     for (const by of ['conversation', 'user'] as const)
       for (const statement of Object.values(sql.purge)) assertSearch(statement(by));
     const kinds = ['workspace', 'app', 'dataset', 'document', 'segment', 'child_chunk', 'conversation'] as const;
     for (const kind of [...kinds, 'api_key', 'digest', 'key_digest'] as const)
-      assertSearch(sql.findKnown(kind, (column) => `${column} IN (SELECT value FROM json_each(?))`));
+      for (const condition of ['IN (SELECT value FROM json_each(?))', '= ?'])
+        assertSearch(lookupStatement(kind, (column) => `${column} ${condition}`));
   });
 
   it('an export walks the large tables by their keys, without sorting', () => {

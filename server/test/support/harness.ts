@@ -9,6 +9,7 @@ import { Writable } from 'node:stream';
 import { describe } from 'node:test';
 import pg from 'pg';
 import { pino } from 'pino';
+import { validateInThreads } from '../../src/cli/validation-pool.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { commandLine } from '../../src/domain/check-references.ts';
 import { importRecords } from '../../src/domain/import-records.ts';
@@ -111,7 +112,7 @@ export async function startService(
   const store = await database.open();
   const uses = new LastUsed();
   const logger = pino({ level: config.log_level }, sink);
-  const app = await buildApp({ ...config, store, clock, uses, lines: sink, logger });
+  const app = await buildApp({ ...config, store, clock, uses, lines: sink, logger, validateLines: validateInThreads });
   await app.listen({ host: '127.0.0.1', port: config.port });
   const { port } = app.server.address() as AddressInfo;
   const base = `http://127.0.0.1:${port}`;

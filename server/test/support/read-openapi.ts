@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.ts';
 import { LastUsed } from '../../src/domain/last-used.ts';
+import { validateInThread } from '../../src/domain/prepare-lines.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { buildApp } from '../../src/http/app.ts';
 
@@ -12,6 +13,7 @@ export async function readOpenapi(): Promise<string> {
     lines: { write: () => undefined },
     clock: Date.now,
     uses: new LastUsed(),
+    validateLines: validateInThread,
   };
   const app = await buildApp({ ...readConfig({}), ...options });
   const { body } = await app.inject('/openapi.json');

@@ -16,7 +16,7 @@ const Imported = shape(
   { description: 'All records were imported.' },
 );
 
-export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
+export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines }) => {
   app.addContentTypeParser(ndjson, (_request, payload, done) => done(null, payload));
 
   app.route({
@@ -42,7 +42,8 @@ export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
       if (caller?.kind !== 'admin' && caller?.kind !== 'writer')
         throw new Error('the route requires one of these kinds');
       const now = Math.floor(clock() / 1000);
-      return { records: await importRecords(store, caller, [{ bytes: streamBody(raw) }], now) };
+      const sources = [{ bytes: streamBody(raw) }];
+      return { records: await importRecords(store, caller, sources, now, { validate: validateLines }) };
     },
   });
 

@@ -2,12 +2,12 @@ import { limits } from '../../contract/limits.ts';
 import { type AuditEntry, type AuditQuery, firstEntryId, newEntryId } from '../../domain/audit.ts';
 import type { ChildChunkEdit } from '../../domain/store.ts';
 
-/** The audit: its entries, and the SQL about them that both engines share. */
+/** The audit log: its entries, and its SQL, which both engines share. */
 
 export const columns = ['id', 'dataset_id', 'at', 'key_id', 'action', 'record', 'count', 'ids'] as const;
 
-/** Where it belongs to no dataset, its own id stands there, which spreads the entries. */
-export function rowOf(entry: AuditEntry, dataset_id = entry.id): (string | number | null)[] {
+/** In the order of `columns`. An entry of no dataset has its own id there, which spreads the entries over the nodes. */
+export function entryValues(entry: AuditEntry, dataset_id = entry.id): (string | number | null)[] {
   const { id, at, key_id, action, record, count, ids } = entry;
   return [id, dataset_id, at, key_id, action, record, count, JSON.stringify(ids)];
 }
@@ -35,8 +35,8 @@ export const writeEntry = `
   INSERT INTO audit_entries (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 
 /** The statement and its parameters. */
-export function findEntries(question: AuditQuery): [string, ...(string | number)[]] {
-  const { before, since, key_id, record_id, limit } = question;
+export function findEntries(query: AuditQuery): [string, ...(string | number)[]] {
+  const { before, since, key_id, record_id, limit } = query;
   const conditions: [string, string][] = [['id >= ?', firstEntryId(since * 1000)]];
   if (before !== undefined) conditions.push(['id < ?', before]);
   if (key_id !== undefined) conditions.push(['key_id = ?', key_id]);

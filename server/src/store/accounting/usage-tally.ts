@@ -1,6 +1,6 @@
 import { dayOf, type Usage } from '../../domain/usage.ts';
 
-/** What a conversation's messages of one day used, or by how much that changes. */
+/** What the messages of a conversation used in one day, or the change of that. */
 export type UsageOfDay = {
   conversation_id: string;
   day: number;
@@ -11,7 +11,7 @@ export type UsageOfDay = {
   price_nanos: number;
 };
 
-/** Adds up what messages that are written use, day by day, until it is taken. */
+/** Adds up by day what written messages used. */
 export class UsageTally {
   readonly #days = new Map<string, UsageOfDay>();
   #last: UsageOfDay | undefined;
@@ -28,7 +28,7 @@ export class UsageTally {
     sum.price_nanos += times * usage.price_nanos;
   }
 
-  /** Messages mostly come one behind the other, so the last sum is tried first. */
+  /** Consecutive messages mostly belong to one conversation and day, so the last sum is tried first. */
   #sumOf({ id, app_id }: { id: string; app_id: string }, day: number, currency: string): UsageOfDay {
     const last = this.#last;
     if (last?.conversation_id === id && last.day === day && last.currency === currency) return last;
@@ -36,7 +36,7 @@ export class UsageTally {
     return this.#last;
   }
 
-  /** What has changed so far; sorted, so that rows that lie together are written together. */
+  /** The changes so far, in the order of the table's key, so that neighbouring rows are written together. Starts again at zero. */
   take(): UsageOfDay[] {
     const changed = [...this.#days.entries()].filter(([, { messages, tokens, price_nanos }]) =>
       [messages, tokens, price_nanos].some((sum) => sum !== 0),
@@ -58,7 +58,7 @@ function sumIn(sums: Map<string, UsageOfDay>, key: string, place: Place): UsageO
   return sum;
 }
 
-/** The same by app. */
+/** The sums by app. */
 export function byApp(rows: readonly UsageOfDay[]): UsageOfDay[] {
   const sums = new Map<string, UsageOfDay>();
   for (const row of rows) {

@@ -5,9 +5,9 @@ import type { ListPlace } from '../../domain/admin-reads.ts';
 import { dayText } from '../../domain/usage.ts';
 import type { Engine, Row, Value } from '../engine.ts';
 import * as sql from './activity-statements.ts';
-import { type List, page } from './admin-statements.ts';
+import { type List, listPage } from './admin-statements.ts';
 
-/** What goes on in apps, over either engine. */
+/** Reads conversations and usage of apps, on either engine. */
 export class SqlActivityReads implements ActivityReads {
   readonly #engine: Engine;
 
@@ -20,7 +20,7 @@ export class SqlActivityReads implements ActivityReads {
   }
 
   #list(list: List, place: ListPlace, ...values: Value[]): Promise<ConversationListed[]> {
-    return this.#conversations(...page(list, values, place));
+    return this.#conversations(...listPage(list, values, place));
   }
 
   listConversations(app_id: string, place: ListPlace): Promise<ConversationListed[]> {
@@ -31,41 +31,44 @@ export class SqlActivityReads implements ActivityReads {
     return (await this.#conversations(sql.findConversation, app_id, id))[0];
   }
 
-  /** A part of each that is asked for, until there are enough: each is one range of an index. */
+  /**
+   * In this order, until the page is full: the conversation with this id, the rest of the user at which the last page ended,
+   * users whose names begin with the search text. Each is one range of an index.
+   */
   async searchConversations(app_id: string, search: string, place: ListPlace): Promise<ConversationListed[]> {
     const { after, count } = place;
     const [stage, user, ...within] = after ?? [];
     const id = canonicalId(search);
-    const found: ConversationListed[] = [];
+    const page: ConversationListed[] = [];
     if (stage === undefined) {
-      const named = await this.findConversation(app_id, id);
-      if (named !== undefined) found.push(named);
+      const withId = await this.findConversation(app_id, id);
+      if (withId !== undefined) page.push(withId);
     }
-    const isAmong = stage === 1 && typeof user === 'string';
-    if (isAmong) {
-      found.push(...(await this.#list(sql.conversationsOfUser, { after: within, count }, app_id, user, id)));
+    const isInUser = stage === 1 && typeof user === 'string';
+    if (isInUser) {
+      page.push(...(await this.#list(sql.conversationsOfUser, { after: within, count }, app_id, user, id)));
     }
-    if (found.length >= count) return found;
+    if (page.length >= count) return page;
     const end = nextAfter(search);
-    const statement = sql.conversationsOfUsers(isAmong ? '>' : '>=', end !== undefined);
-    const range = [isAmong ? user : search, ...(end === undefined ? [] : [end])];
-    found.push(...(await this.#conversations(statement, app_id, ...range, id, count - found.length)));
-    return found;
+    const statement = sql.conversationsOfUsers(isInUser ? '>' : '>=', end !== undefined);
+    const range = [isInUser ? user : search, ...(end === undefined ? [] : [end])];
+    page.push(...(await this.#conversations(statement, app_id, ...range, id, count - page.length)));
+    return page;
   }
 
-  async listUsage(question: UsageQuestion, place: ListPlace): Promise<UsageListed[]> {
-    const rows = await this.#engine.read(...sql.usage(this.#engine.dialect.usageDays, question, place));
+  async listUsage(query: UsageQuestion, place: ListPlace): Promise<UsageListed[]> {
+    const rows = await this.#engine.read(...sql.usage(this.#engine.dialect.usageDays, query, place));
     return rows.map(usageOf);
   }
 }
 
-/** The first text, by its bytes, that is greater than all that begin with this one; undefined where there is none. */
+/** The first text in byte order that is greater than all texts with this beginning; undefined where there is none. */
 function nextAfter(start: string): string | undefined {
   const points = Array.from(start, (char) => char.codePointAt(0) ?? 0);
   while (points.at(-1) === lastPoint) points.pop();
   const last = points.pop();
   if (last === undefined) return undefined;
-  // The points between these two are no characters.
+  // The code points between these two are surrogates, which are no characters.
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
 

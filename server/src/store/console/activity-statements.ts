@@ -2,7 +2,7 @@ import type { ListPlace } from '../../domain/admin-reads.ts';
 import type { Value } from '../engine.ts';
 import { type List, sorted } from './admin-statements.ts';
 
-/** The SQL of what goes on in apps, in the subset that both engines take. */
+/** The SQL of conversations and usage of apps, in the subset that both engines understand. */
 
 const select = `
   SELECT c.conversation_id AS id, c."user", c.created_at, c.last_message_at, COALESCE((
@@ -19,7 +19,7 @@ export const conversations: List = {
   descending: true,
 };
 
-/** Those of one user, but for one that was found by its id. */
+/** Conversations of one user, without the one that was found by its id. */
 export const conversationsOfUser: List = {
   ...conversations,
   where: [...ofApp, `${user} = ?`, 'c.conversation_id <> ?'],
@@ -27,7 +27,7 @@ export const conversationsOfUser: List = {
 
 export const findConversation = `${select} WHERE ${ofApp.join(' AND ')} AND c.conversation_id = ?`;
 
-/** The same of users from one name on, to the end or before another. Parameters: app_id, from[, before], id, count. */
+/** Conversations of users from one name on, to the end or to another name. Parameters: app_id, from[, before], id, count. */
 export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string {
   const range = [`${user} ${from} ?`, ...(hasEnd ? [`${user} < ?`] : [])];
   return `${select} WHERE ${[...ofApp, ...range].join(' AND ')} AND c.conversation_id <> ?
@@ -35,8 +35,8 @@ export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string 
 }
 
 /**
- * Days that became empty are left out. `days` is the table that it is added up from, in the order of one of its indexes, so
- * that a page reads its own rows alone.
+ * Days without messages are left out. `days` is the table that is added up, in the order of one of its indexes, so that a
+ * page reads only its own rows.
  */
 export function usage(
   days: string,

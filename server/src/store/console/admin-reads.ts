@@ -12,7 +12,7 @@ import type { AdminReads, KnowledgeFound, KnowledgePath, ListPlace, ProviderFoun
 import type { Engine, Row, Value } from '../engine.ts';
 import * as sql from './admin-statements.ts';
 
-/** What the console reads, over either engine. */
+/** What the console reads, on either engine. */
 export class SqlAdminReads implements AdminReads {
   readonly #engine: Engine;
 
@@ -21,7 +21,7 @@ export class SqlAdminReads implements AdminReads {
   }
 
   async #list<R>(list: sql.List, place: ListPlace, ...values: Value[]): Promise<R[]> {
-    return (await this.#engine.read(...sql.page(list, values, place))) as R[];
+    return (await this.#engine.read(...sql.listPage(list, values, place))) as R[];
   }
 
   async #find<R>(statement: string, ...values: Value[]): Promise<R | undefined> {

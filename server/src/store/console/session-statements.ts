@@ -15,7 +15,7 @@ export const endSession = 'DELETE FROM console_sessions WHERE digest = ?';
 /** Parameters: now. */
 export const trimSessions = 'DELETE FROM console_sessions WHERE expires_at <= ?';
 
-/** What happens to sessions, as one statement each. */
+/** Changes of sessions, one statement each. */
 export type SessionChange = { open: Session } | { end: string } | { trim: number };
 
 /** The statement and its parameters. */

@@ -29,6 +29,6 @@ export class SqlSessions implements Sessions {
   }
 
   #change(change: SessionChange): Promise<void> {
-    return this.#engine.write({ name: 'changeSession', change });
+    return this.#engine.write('changeSession', change);
   }
 }

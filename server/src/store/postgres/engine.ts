@@ -1,43 +1,50 @@
 import { tmpdir } from 'node:os';
 import { limits } from '../../contract/limits.ts';
-import type { AuditEntry, Author } from '../../domain/audit.ts';
 import { countWords } from '../../domain/count-words.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type {
   CachedVersion,
   ChildChunkEdit,
   ChildChunkOutcome,
-  CreatedKey,
   FoundPage,
   MessagePlace,
   Messages,
   PageShape,
-  Purge,
 } from '../../domain/store.ts';
 import { decideEdit } from '../../domain/update-child-chunk.ts';
 import * as audit from '../accounting/audit.ts';
-import { AuditTally } from '../accounting/audit-tally.ts';
 import { changeSession } from '../console/session-statements.ts';
-import { type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from '../engine.ts';
-import { readSpool, type Spooled, type SpooledRecord } from '../records/spool.ts';
+import {
+  type Engine,
+  type Row,
+  unitsOf,
+  type Value,
+  type WriteInput,
+  type WriteName,
+  type WriteOptions,
+  type WriteResult,
+} from '../engine.ts';
+import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
+import { addAuditEntries, applyRecords, isAppend } from './apply-records.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
-import { BulkRecordWriter } from './record-writer.ts';
 import * as postgres from './statements.ts';
 import { type ConversationVersion, VersionChecks } from './version-checks.ts';
 
-/** Rows, and characters in them, that one trip to the server brings or takes. */
-const batchRows = 1_000;
-const batchUnits = 4_194_304;
-/** Of a table whose rows have not been seen yet. */
-const firstRows = 50;
-/** For imports and erasures, whose statements are larger than a request's. */
-const patientMillis = 600_000;
-/** An edit that others keep coming before is given up after this many tries. */
+/** Rows of an export, and characters in them, that one statement fetches. */
+const fetchRows = 1_000;
+const fetchUnits = 4_194_304;
+/** Of each table first, until the size of its rows is known. */
+const firstFetchRows = 50;
+/** For imports and purges, whose statements are larger than those of a request. */
+const longStatementMillis = 600_000;
+/** An edit fails with 503 where so many other edits of the chunk came first. */
 const editTriesMax = 100;
 
 /** Without and with a first message, each without and with a user. */
-const pages = [false, true].flatMap((hasFirst) => [false, true].map((hasUser) => postgres.findPage(hasFirst, hasUser)));
+const pageStatements = [false, true].flatMap((hasFirst) =>
+  [false, true].map((hasUser) => postgres.pageStatement(hasFirst, hasUser)),
+);
 
 export class PostgresEngine implements Engine {
   readonly dialect = postgres.dialect;
@@ -60,29 +67,29 @@ export class PostgresEngine implements Engine {
     return this.#pool.query(statement, ...values);
   }
 
-  /** Asking costs a trip to the server, and so does reading. */
+  /** Reading it would cost a round trip to the server, as reading the data does. */
   dataVersion(): undefined {
     return undefined;
   }
 
-  findPage(place: MessagePlace, shape: PageShape, held: CachedVersion | undefined): Promise<FoundPage | undefined> {
-    return held?.page_exists
-      ? this.#checks.ask({ place, shape, version: held.version })
-      : this.#readPage(place, shape, held?.version);
+  findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined> {
+    return cached?.page_exists
+      ? this.#checks.check({ place, shape, version: cached.version })
+      : this.#readPage(place, shape, cached?.version);
   }
 
-  async #readPage(place: MessagePlace, shape: PageShape, held: string | undefined): Promise<FoundPage | undefined> {
+  async #readPage(place: MessagePlace, shape: PageShape, cached: string | undefined): Promise<FoundPage | undefined> {
     const { first_id, conversation_id, app_id, user } = place;
-    // No version is empty.
-    const values: Value[] = [held ?? '', conversation_id, app_id];
+    // The empty text is never a version.
+    const values: Value[] = [cached ?? '', conversation_id, app_id];
     if (first_id !== undefined) values.unshift(first_id);
     if (user !== undefined) values.push(user);
-    const statement = pages[(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
+    const statement = pageStatements[(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
     const rows = (await this.read(statement, ...values, shape.limit + 1)) as PageRow[];
     const [head] = rows;
     if (head === undefined) return undefined;
     const { version, first_message_exists } = head;
-    if (version === held) return { version, first_message_exists, messages: undefined };
+    if (version === cached) return { version, first_message_exists, messages: undefined };
     return { version, first_message_exists, messages: joinMessages(head.id === null ? [] : rows, shape) };
   }
 
@@ -90,30 +97,57 @@ export class PostgresEngine implements Engine {
     await this.read(sql.ping);
   }
 
-  async write<T>(write: Write, options: WriteOptions = {}): Promise<T> {
-    return (await this.#perform(write, options)) as T;
+  write<N extends WriteName>(name: N, input: WriteInput<N>, options: WriteOptions = {}): Promise<WriteResult<N>> {
+    return this.#writers[name](input, options);
   }
 
-  async #perform(write: Write, options: WriteOptions): Promise<unknown> {
-    switch (write.name) {
-      case 'updateChildChunk':
-        return this.#updateChildChunk(write.edit);
-      case 'applyRecords':
-        return this.#applyRecords(write.spooled, write.author, options);
-      case 'createKey':
-        return this.#createKey(write.key, write.createdBy);
-      case 'revokeKey':
-        return this.#revokeKey(write.id, write.by, write.now);
-      case 'changeSession':
-        return this.#pool.query(...changeSession(write.change));
-      case 'purge':
-        return this.#purge(write.selection, write.now);
-      case 'trimAudit':
-        return (await this.#pool.query(`${audit.trimEntries} RETURNING id`, write.before, limits.auditBatchMax)).length;
-      case 'noteKeyUse':
-        return this.#noteKeyUse(write.uses);
-    }
-  }
+  readonly #writers: { [N in WriteName]: (input: WriteInput<N>, options: WriteOptions) => Promise<WriteResult<N>> } = {
+    updateChildChunk: (edit) => this.#updateChildChunk(edit),
+
+    applyRecords: (input, options) => this.#applyRecords(input, options),
+
+    createKey: ({ key, createdBy }) =>
+      this.#pool.transaction(async (transaction) => {
+        const { one, values } = upsertOf('api_key');
+        await transaction.query(one, ...values({ ...key, revoked_at: null }));
+        await addAuditEntries(transaction, [audit.keyEntry('create', key.id, createdBy, key.created_at)]);
+        return undefined;
+      }),
+
+    revokeKey: ({ id, by, now }) =>
+      this.#pool.transaction(async (transaction) => {
+        const exists = (await transaction.query(`${sql.revokeKey} RETURNING id`, now, id)).length > 0;
+        if (exists) await addAuditEntries(transaction, [audit.keyEntry('revoke', id, by, now)]);
+        return exists;
+      }),
+
+    changeSession: async (change) => {
+      await this.#pool.query(...changeSession(change));
+    },
+
+    // Conversations first: their locks wait for appends in flight, whose messages are then seen and deleted too.
+    purge: ({ selection, now }) => {
+      const [by, values] = sql.purgeBy(selection);
+      return this.#pool.transaction(async (transaction) => {
+        const deleted = await transaction.query(`${sql.purge.conversations(by)} RETURNING conversation_id`, ...values);
+        const ids = deleted.map(({ conversation_id }) => conversation_id as string);
+        await transaction.query(postgres.deleteDays, ids);
+        const [count] = await transaction.query(postgres.deleteMessages, ids);
+        const messages = count?.n as number;
+        await addAuditEntries(transaction, audit.purgeEntries(ids, messages, now));
+        return { conversations: deleted.length, messages };
+      }, longStatementMillis);
+    },
+
+    trimAudit: async ({ before }) =>
+      (await this.#pool.query(`${audit.trimEntries} RETURNING id`, before, limits.auditBatchMax)).length,
+
+    noteKeyUse: async (uses) => {
+      const sorted = uses.toSorted(([one], [other]) => (one < other ? -1 : 1));
+      const [ids, times] = [sorted.map(([id]) => id), sorted.map(([, at]) => at)];
+      await this.#pool.query(postgres.noteKeyUse, ids, times as unknown as Value);
+    },
+  };
 
   async #updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome> {
     const { dataset_id, workspace_id, document_id, segment_id, child_chunk_id, precondition } = edit;
@@ -121,82 +155,48 @@ export class PostgresEngine implements Engine {
     const tags = precondition === undefined || precondition === 'any' ? null : precondition;
     const { content, now, version, key_id } = edit;
     const word_count = countWords(content);
-    const noted = audit.editEntry(edit);
+    const entry = audit.editEntry(edit);
     for (let tries = 0; tries < editTriesMax; tries += 1) {
-      const values = [...place, content, word_count, now, version, key_id, tags, noted.id, JSON.stringify(noted.ids)];
+      const values = [...place, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
       const rows = await this.#pool.query(postgres.updateChildChunk, ...values);
-      const found = sql.childChunkOf(rows);
+      const foundPath = sql.childChunkOf(rows);
       const changed_at = rows[0]?.changed_at;
-      if (typeof changed_at === 'number' && found.child_chunk !== undefined) {
+      if (typeof changed_at === 'number' && foundPath.child_chunk !== undefined) {
         const changes = { content, word_count, type: 'customized', updated_at: changed_at };
-        return { chunk: { ...found.child_chunk.chunk, ...changes }, version };
+        return { chunk: { ...foundPath.child_chunk.chunk, ...changes }, version };
       }
-      const settled = decideEdit(found, edit);
-      if (settled !== undefined) return settled;
+      const outcome = decideEdit(foundPath, edit);
+      if (outcome !== undefined) return outcome;
     }
     throw unavailable('the child chunk is being edited by too many at once');
   }
 
   /**
-   * Imports of anything but chat, and large ones, go one after another, over all instances; appends of chat back ends
-   * need not wait. In this instance they wait before they take a connection, which would be missing to readers.
+   * Imports run one after another, over all instances; appends of chat back ends need not wait. Imports of this instance
+   * wait before they take a connection, since readers need the connections.
    */
-  #applyRecords(spooled: Spooled, author: Author, { progress }: WriteOptions): Promise<number> {
-    const applied = (transaction: Transaction) => apply(transaction, spooled, author, progress);
-    if (isAppend(spooled)) return this.#pool.transaction(applied);
-    const locked = async (transaction: Transaction) => {
+  #applyRecords({ spool, author }: WriteInput<'applyRecords'>, { progress }: WriteOptions): Promise<number> {
+    const apply = (transaction: Transaction) => applyRecords(transaction, spool, author, progress);
+    if (isAppend(spool)) return this.#pool.transaction(apply);
+    const applyLocked = async (transaction: Transaction) => {
       await transaction.query(postgres.lockImports);
-      return applied(transaction);
+      return apply(transaction);
     };
-    const done = this.#lastImport.then(() => this.#pool.transaction(locked, patientMillis));
+    const done = this.#lastImport.then(() => this.#pool.transaction(applyLocked, longStatementMillis));
     this.#lastImport = done.catch(() => undefined);
     return done;
-  }
-
-  /** Conversations first: their locks let an append in flight finish, and then its messages are seen and go too. */
-  #purge(selection: Purge, now: number): Promise<{ conversations: number; messages: number }> {
-    const [by, values] = sql.purgeBy(selection);
-    return this.#pool.transaction(async (transaction) => {
-      const gone = await transaction.query(`${sql.purge.conversations(by)} RETURNING conversation_id`, ...values);
-      const ids = gone.map(({ conversation_id }) => conversation_id as string);
-      await transaction.query(postgres.deleteDays, ids);
-      const [counted] = await transaction.query(postgres.deleteMessages, ids);
-      const messages = counted?.n as number;
-      await note(transaction, audit.purgeEntries(ids, messages, now));
-      return { conversations: gone.length, messages };
-    }, patientMillis);
-  }
-
-  #createKey(key: CreatedKey, createdBy: string | null): Promise<void> {
-    return this.#pool.transaction(async (transaction) => {
-      await transaction.query(sql.createKey, ...sql.createKeyValues(key));
-      await note(transaction, [audit.keyEntry('create', key.id, createdBy, key.created_at)]);
-    });
-  }
-
-  #revokeKey(id: string, by: string | null, now: number): Promise<boolean> {
-    return this.#pool.transaction(async (transaction) => {
-      const known = (await transaction.query(`${sql.revokeKey} RETURNING id`, now, id)).length > 0;
-      if (known) await note(transaction, [audit.keyEntry('revoke', id, by, now)]);
-      return known;
-    });
-  }
-
-  async #noteKeyUse(uses: readonly [string, number][]): Promise<void> {
-    const [ids, moments] = [uses.map(([id]) => id), uses.map(([, at]) => at)];
-    await this.#pool.query(postgres.noteKeyUse, ids, moments as unknown as Value);
   }
 
   snapshot(statements: readonly string[]): AsyncIterable<{ statement: number; rows: Row[] }> {
     return this.#pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {
       for (const [statement, text] of statements.entries()) {
         await transaction.query(`DECLARE export NO SCROLL CURSOR FOR ${text}`);
-        for (let count = firstRows; ; ) {
+        for (let count = firstFetchRows; ; ) {
           const rows = await transaction.query(`FETCH ${count} FROM export`);
           if (rows.length === 0) break;
           yield { statement, rows };
           const units = rows.reduce((sum, row) => sum + unitsOf(row), 0);
-          count = Math.max(1, Math.min(batchRows, Math.floor((batchUnits * rows.length) / units)));
+          count = Math.max(1, Math.min(fetchRows, Math.floor((fetchUnits * rows.length) / units)));
         }
         await transaction.query('CLOSE export');
       }
@@ -210,7 +210,7 @@ export class PostgresEngine implements Engine {
 
 type PageRow = { version: string; first_message_exists: boolean; id: string | null; doc: string };
 
-/** One message more than the page holds may be given: it tells whether there are older ones. */
+/** `rows` may have one message more than the page: it shows that older ones exist. */
 function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape): Messages {
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? (page.at(-1)?.id ?? undefined) : undefined;
@@ -223,52 +223,4 @@ function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape
     at += docs.write(text, at);
   }
   return { docs, next };
-}
-
-/** A small import of conversations and messages alone. */
-function isAppend(spooled: Spooled): boolean {
-  return 'parts' in spooled && [...spooled.kinds].every((kind) => kind === 'message' || kind === 'conversation');
-}
-
-async function note(transaction: Transaction, entries: readonly AuditEntry[]): Promise<void> {
-  const rows = entries.map((entry) => audit.rowOf(entry));
-  const lists = audit.columns.map((_, at) => rows.map((row) => row[at] ?? null));
-  if (rows.length > 0) await transaction.query(postgres.writeAudit, ...(lists as unknown as Value[]));
-}
-
-async function apply(
-  transaction: Transaction,
-  spooled: Spooled,
-  author: Author,
-  progress: WriteOptions['progress'],
-): Promise<number> {
-  const tally = new AuditTally();
-  const writer = new BulkRecordWriter(transaction);
-  let applied = 0;
-  for (const batch of batchesOf(spooled)) {
-    await writer.write(batch);
-    for (const record of batch) tally.add(record);
-    applied += batch.length;
-    progress?.(applied);
-  }
-  await writer.finish();
-  await note(transaction, tally.entries(author));
-  return applied;
-}
-
-/** Records of the spool, as many as are worth a trip to the server and no more than fit into one. */
-function* batchesOf(spooled: Spooled): Generator<SpooledRecord[]> {
-  let batch: SpooledRecord[] = [];
-  let units = 0;
-  for (const records of readSpool(spooled)) {
-    for (const record of records) {
-      batch.push(record);
-      units += unitsOf(record);
-      if (batch.length < batchRows && units < batchUnits) continue;
-      yield batch;
-      batch = [];
-      units = 0;
-    }
-  }
-  if (batch.length > 0) yield batch;
 }

@@ -4,14 +4,14 @@ import { distribution, type Migration, postgresMigrations, type SchemaStatus, st
 import type { PostgresPool, Transaction } from './pool.ts';
 import { leaseTable, takeLease } from './statements.ts';
 
-/** How long others wait for one that died; one that lives renews it in time. */
+/** How long others wait for a process that died. A running process renews its lease before. */
 const leaseSeconds = 15;
 const renewMillis = 3_000;
 const pollMillis = 200;
-/** The table exists, or the type that goes with it. */
+/** The table, or its row type, exists already. */
 const duplicates = ['42P07', '42710'];
 const waitMillis = 300_000;
-/** Building an index on a large table takes its time. */
+/** Building an index on a large table takes long. */
 const statementMillis = 3_600_000;
 
 const versionsTable = `
@@ -36,8 +36,8 @@ async function currentVersion(database: Transaction): Promise<number> {
 export async function migratePostgres(pool: PostgresPool, citus: boolean): Promise<readonly Migration[]> {
   const isCurrent = async () => (await postgresSchemaStatus(pool)).pending.length === 0;
   if ((await isCurrent()) && !citus) return [];
-  await makeTable(pool, leaseTable);
-  await makeTable(pool, versionsTable);
+  await createTable(pool, leaseTable);
+  await createTable(pool, versionsTable);
   const holder = randomUUID();
   const deadline = performance.now() + waitMillis;
   while (!(await takeMigrationLease(pool, holder, leaseSeconds))) {
@@ -61,10 +61,10 @@ export async function migratePostgres(pool: PostgresPool, citus: boolean): Promi
 }
 
 /**
- * Two of these at once can collide in the catalog in spite of IF NOT EXISTS. Most often the pool tries again; sometimes
- * the server says that the table exists, and then it does.
+ * Two CREATE TABLE at once can conflict in the catalog in spite of IF NOT EXISTS. Mostly the pool tries again; sometimes the
+ * server reports that the table exists, and then it does.
  */
-async function makeTable(pool: PostgresPool, statement: string): Promise<void> {
+async function createTable(pool: PostgresPool, statement: string): Promise<void> {
   try {
     await pool.query(statement);
   } catch (error) {
@@ -78,10 +78,10 @@ async function takeMigrationLease(pool: PostgresPool, holder: string, seconds: n
 }
 
 async function apply(transaction: Transaction, { version, name, statements }: Migration): Promise<void> {
-  // Tried again after a COMMIT whose answer was lost, there is nothing left to do.
+  // Done already, where this is a retry after a COMMIT whose response was lost.
   if ((await currentVersion(transaction)) >= version) return;
   const now = Math.floor(Date.now() / 1000);
-  // First of all: whoever else is at this step, its lease run out, waits here, and then finds it done.
+  // The first statement: another process at this step, whose lease has expired, waits here and then finds it done.
   await transaction.query(
     'INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)',
     version,
@@ -95,7 +95,7 @@ async function hasCitus(pool: PostgresPool): Promise<boolean> {
   return (await pool.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length > 0;
 }
 
-/** Lays the tables out over the nodes; those that are laid out already stay as they are. */
+/** Distributes the tables over the nodes; tables that are distributed already stay as they are. */
 async function distribute(pool: PostgresPool): Promise<void> {
   if (!(await hasCitus(pool))) throw new Error('the database does not have the extension citus');
   const done = await pool.query('SELECT logicalrelid::text AS name FROM pg_dist_partition');
@@ -105,7 +105,7 @@ async function distribute(pool: PostgresPool): Promise<void> {
   }
 }
 
-/** Tables of one distribution column lie together, so that a conversation or a dataset is whole on one node. */
+/** Tables with the same distribution column are colocated, so that a conversation or a dataset is on one node. */
 export function citusStatements(isDone: (table: string) => boolean = () => false): string[] {
   const first = new Map<string, string>();
   const statements: string[] = [];

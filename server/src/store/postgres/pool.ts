@@ -7,9 +7,9 @@ import type { Row, Value } from '../engine.ts';
 export type PoolOptions = {
   url: string;
   connections: number;
-  /** Every statement is given up after this; so is waiting for a connection. */
+  /** The time limit of every statement, and of waiting for a connection. */
   statementMillis: number;
-  /** Named prepared statements; off behind a pooler that hands out a connection per transaction. */
+  /** Named prepared statements; off behind a pooler that assigns connections per transaction. */
   prepared: boolean;
 };
 
@@ -20,31 +20,31 @@ export interface Transaction {
 const attemptsMax = 5;
 const pauseMillis = 50;
 const closeMillis = 1_000;
-/** PostgreSQL's protocol, CancelRequest. */
+/** CancelRequest: https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const cancelRequestCode = 80_877_102;
-/** Requests that wait for a connection, for each connection, before more are turned away. */
+/** Requests that may wait for a connection, for each connection, before more are rejected. */
 const waitersPerConnection = 50;
 
-/** Serialization failure, deadlock, unique key taken meanwhile: another try sees what the other one wrote. */
+/** Serialization failure, deadlock, unique key inserted meanwhile: a retry sees what the other transaction wrote. */
 const conflicts = ['40001', '40P01', '23505'];
 /** Read-only during a failover, shutting down, starting up. */
-const passing = ['25006', '57P01', '57P02', '57P03'];
+const transient = ['25006', '57P01', '57P02', '57P03'];
 /** The statement took too long or waited too long for a lock. */
 const tooLate = ['57014', '55P03'];
 const networkErrors = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'];
 
 const types = {
-  // BIGINT: everything we keep is a safe integer.
+  // BIGINT: every stored integer is safe.
   getTypeParser: ((oid: number, format: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-/** Connections to PostgreSQL: bounded in number, in waiting and in time; what passes by is tried again. */
+/** Connections to PostgreSQL, bounded in number, in waiting and in time. Transient errors are retried. */
 export class PostgresPool {
   readonly #pool: pg.Pool;
   readonly #options: PoolOptions;
   readonly #sockets = new Set<Socket>();
-  readonly #spelled = new Map<string, { text: string; name: string }>();
+  readonly #translated = new Map<string, { text: string; name: string }>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -57,9 +57,9 @@ export class PostgresPool {
       application_name: 'backscroll',
       types,
     });
-    // An idle connection was lost: it is gone from the pool, and the next request opens another.
+    // An idle connection was lost: the pool has removed it, and the next request opens another.
     this.#pool.on('error', () => undefined);
-    // One that is lost between two statements of its holder says so with the next statement.
+    // A connection in use that is lost between two statements reports it with the next statement.
     this.#pool.on('connect', (client) => {
       client.on('error', () => undefined);
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
@@ -75,28 +75,28 @@ export class PostgresPool {
   /** One statement in a transaction of its own. */
   query(sql: string, ...values: Value[]): Promise<Row[]> {
     const { statementMillis } = this.#options;
-    return this.#persist(statementMillis, (client) => this.#run(client, sql, values, statementMillis));
+    return this.#withRetries(statementMillis, (client) => this.#run(client, sql, values, statementMillis));
   }
 
-  /** All or nothing; tried again from the start where that helps. `statementMillis` for work that takes long. */
+  /** All or nothing; retried from the start where that helps. `statementMillis` is for work that takes long. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>, statementMillis?: number): Promise<T> {
     const millis = statementMillis ?? this.#options.statementMillis;
     const run = (client: pg.PoolClient, sql: string, ...values: Value[]) => this.#run(client, sql, values, millis);
-    return this.#persist(millis, async (client) => {
+    return this.#withRetries(millis, async (client) => {
       await run(client, 'BEGIN');
       try {
         const result = await work({ query: (sql, ...values) => run(client, sql, ...values) });
         await run(client, 'COMMIT');
         return result;
       } catch (error) {
-        // Where even this fails, the connection is thrown away; what went wrong first is what is said.
+        // Where even this fails, the connection is closed; the first error is reported.
         if (!isLost(error)) await run(client, 'ROLLBACK').catch(() => Object.assign(error as object, { isLost: true }));
         throw error;
       }
     });
   }
 
-  /** A transaction that a generator holds open across its yields; it is never tried again. */
+  /** A transaction that stays open while a generator yields; it is never retried. */
   async *open<T>(begin: string, work: (transaction: Transaction) => AsyncGenerator<T>): AsyncGenerator<T> {
     const { statementMillis } = this.#options;
     const client = await this.#connect();
@@ -110,18 +110,18 @@ export class PostgresPool {
     } catch (error) {
       throw publicError(error);
     } finally {
-      // Left early, by an error or by whoever reads: the transaction is still open, and goes with its connection.
+      // Ended early, by an error or by the reader: the transaction is still open, and the connection is closed.
       client.release(!isDone);
     }
   }
 
-  /** A server that does not answer does not hold up the end: its connections are cut. */
+  /** Connections to a server that does not respond are cut, so that they do not delay the shutdown. */
   async close(): Promise<void> {
     await Promise.race([this.#pool.end(), sleep(closeMillis, undefined, { ref: false })]);
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  async #persist<T>(millis: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async #withRetries<T>(millis: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const deadline = performance.now() + millis;
     for (let attempt = 1; ; attempt += 1) {
       const client = await this.#connect(deadline);
@@ -154,36 +154,36 @@ export class PostgresPool {
   }
 
   async #run(client: pg.PoolClient, sql: string, values: readonly Value[], millis: number): Promise<Row[]> {
-    const { text, name } = this.#spell(sql);
+    const { text, name } = this.#toDialect(sql);
     const prepared = this.#options.prepared && values.length > 0 ? { name } : {};
     const query = { text, values: values as Value[], query_timeout: millis, ...prepared };
     try {
       return (await client.query(query)).rows;
     } catch (error) {
-      if (ranOut.test(messageOf(error))) cancel(client);
+      if (timedOut.test(messageOf(error))) cancel(client);
       throw error;
     }
   }
 
-  /** `?` marks become `$1`, `$2`, …; each text has one name. */
-  #spell(sql: string): { text: string; name: string } {
-    let spelled = this.#spelled.get(sql);
-    if (spelled === undefined) {
+  /** `?` becomes `$1`, `$2`, …; each statement has one name. */
+  #toDialect(sql: string): { text: string; name: string } {
+    let translated = this.#translated.get(sql);
+    if (translated === undefined) {
       let at = 0;
       const text = sql.replaceAll('?', () => `$${++at}`);
-      spelled = { text, name: `s${this.#spelled.size}` };
-      this.#spelled.set(sql, spelled);
+      translated = { text, name: `s${this.#translated.size}` };
+      this.#translated.set(sql, translated);
     }
-    return spelled;
+    return translated;
   }
 }
 
-/** What was answered with 503 must not be written later: the server is asked, on a connection of its own, to stop. */
+/** A write that failed with 503 must not happen later: the server is told to stop it, on a connection of its own. */
 function cancel(client: pg.PoolClient): void {
   const { host, port, processID, secretKey } = client as unknown as Record<string, unknown>;
   const request = Buffer.alloc(16);
-  for (const [at, word] of [16, cancelRequestCode, Number(processID), Number(secretKey)].entries()) {
-    request.writeInt32BE(word | 0, at * 4);
+  for (const [at, field] of [16, cancelRequestCode, Number(processID), Number(secretKey)].entries()) {
+    request.writeInt32BE(field | 0, at * 4);
   }
   const isLocal = `${host}`.startsWith('/');
   const socket = isLocal ? connect(`${host}/.s.PGSQL.${port}`) : connect(Number(port), `${host}`);
@@ -194,7 +194,7 @@ function cancel(client: pg.PoolClient): void {
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 const messageOf = (error: unknown): string => (error as Error).message ?? '';
 
-/** The connection is gone or in an unknown state: it must not be used again. */
+/** The connection is closed or in an unknown state: it must not be used again. */
 function isLost(error: unknown): boolean {
   if (error instanceof ServiceError) return 'isLost' in error;
   const code = codeOf(error);
@@ -208,21 +208,21 @@ function isCut(error: unknown): boolean {
   );
 }
 
-const ranOut = /query read timeout|timeout exceeded when trying to connect/i;
+const timedOut = /query read timeout|timeout exceeded when trying to connect/i;
 
-/** Worth another try. A statement that ran out of time is not; nor is a server that is full. */
+/** A retry may succeed. Not after a statement that timed out, nor with a server that has no free resources. */
 function isRetryable(error: unknown): boolean {
-  if (error instanceof ServiceError || ranOut.test(messageOf(error))) return false;
+  if (error instanceof ServiceError || timedOut.test(messageOf(error))) return false;
   const code = codeOf(error);
-  return conflicts.includes(code) || passing.includes(code) || isLost(error);
+  return conflicts.includes(code) || transient.includes(code) || isLost(error);
 }
 
-/** What the caller may know: that it may come back. The cause is for the log. */
+/** The client only learns that it may try again; the cause is for the log. */
 function publicError(error: unknown, isConnecting = false): Error {
   if (error instanceof ServiceError) return error;
   const code = codeOf(error);
   // Class 53 is a server out of disk, memory or connections.
-  const isPassing =
+  const isTemporary =
     isConnecting || isRetryable(error) || isLost(error) || tooLate.includes(code) || code.startsWith('53');
-  return isPassing ? Object.assign(unavailable('the database cannot answer'), { cause: error }) : (error as Error);
+  return isTemporary ? Object.assign(unavailable('the database cannot answer'), { cause: error }) : (error as Error);
 }

@@ -1,113 +1,152 @@
 import type { RecordKind } from '../../contract/record.ts';
-import { badRecord } from '../../domain/prepared-record.ts';
-import type { Row, Value } from '../engine.ts';
+import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
+import { changedParent, missingParent, nameOf, type ReferableKind } from '../../domain/record-kinds.ts';
+import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
+import type { Value } from '../engine.ts';
+import { lookupStatement } from '../records/lookups.ts';
 import type { SpooledOf, SpooledRecord } from '../records/spool.ts';
-import { columnsOf, rowOf, type Upserted, upsertMany, upserts } from '../records/upserts.ts';
+import type { RowKind } from '../records/tables.ts';
+import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { MessageWriter } from './message-writer.ts';
 import type { Transaction } from './pool.ts';
 import * as postgres from './statements.ts';
 
-/** Records of one kind, none of them twice: written by one statement. */
-type Run<K extends RecordKind = RecordKind> = SpooledOf<K>[];
+/** Records of one kind, each of them once: written by one statement. */
+type Batch<K extends RecordKind = RecordKind> = SpooledOf<K>[];
 
-/** Writes checked records in bulk, inside the caller's transaction; throws BadRecord where one no longer fits. */
+/** Writes checked records in bulk, inside the caller's transaction. Throws BadRecord where a record no longer fits. */
 export class BulkRecordWriter {
   readonly #tx: Transaction;
   readonly #messages: MessageWriter;
-  #hasKept = false;
+  /** Records that `lockConversations` has written already. */
+  readonly #written = new Set<SpooledRecord>();
+  #hasAddedRevisions = false;
 
   constructor(transaction: Transaction) {
     this.#tx = transaction;
     this.#messages = new MessageWriter(transaction);
   }
 
-  async write(records: readonly SpooledRecord[]): Promise<void> {
-    for (const run of runsOf(records)) await this.#writeRun(run);
+  /**
+   * Locks the conversations of an import in the order of their ids, so that two imports never wait for each other. An
+   * UPDATE would lock them in the order of its plan, and distributed engines reject SELECT … FOR UPDATE. An upsert locks in
+   * the order of its list, also the rows that its condition leaves unchanged. So where the first record of a conversation
+   * is the conversation itself, it is written here; for others the list has a row of no app, which changes nothing.
+   */
+  async lockConversations(records: readonly SpooledRecord[]): Promise<void> {
+    const firstRecords = new Map<string, SpooledOf<'conversation' | 'message'>>();
+    for (const record of records) {
+      if (record.record !== 'conversation' && record.record !== 'message') continue;
+      const id = record.record === 'message' ? record.conversation_id : record.id;
+      if (!firstRecords.has(id)) firstRecords.set(id, record);
+    }
+    // One lock at a time needs no order.
+    if (firstRecords.size < 2) return;
+    const ids = [...firstRecords.keys()].sort();
+    const written = await this.#writeRows(
+      'conversation',
+      ids.map((id) => {
+        const record = firstRecords.get(id);
+        return record?.record === 'conversation' ? record : ofNoApp(id);
+      }),
+    );
+    for (const [id, record] of firstRecords) {
+      if (record.record === 'message') {
+        if (written.has(id)) throw missingParent(record);
+      } else {
+        if (!written.has(id)) throw changedParent(record);
+        this.#written.add(record);
+      }
+    }
   }
 
-  /** Writes what could wait. */
+  async write(records: readonly SpooledRecord[]): Promise<void> {
+    const remaining = this.#written.size === 0 ? records : records.filter((record) => !this.#written.has(record));
+    for (const batch of batchesOf(remaining)) await this.#writeBatch(batch);
+  }
+
+  /** Writes what was left to the end. */
   finish(): Promise<void> {
     return this.#messages.finish();
   }
 
-  async #writeRun(run: Run): Promise<void> {
-    switch (run[0]?.record) {
+  async #writeBatch(batch: Batch): Promise<void> {
+    switch (batch[0]?.record) {
       case 'message':
-        return this.#messages.write(run as Run<'message'>);
+        return this.#messages.write(batch as Batch<'message'>);
+      case 'model_provider':
+        for (const provider of batch as Batch<'model_provider'>) await this.#writeProvider(provider);
+        return;
       case 'document':
       case 'segment':
-        await this.#requireDatasets(run as Run<'document' | 'segment'>);
-        return this.#upsert(run);
+        await this.#recheck(batch[0].record, batch as Batch<'document' | 'segment'>);
+        break;
       case 'child_chunk':
-        return this.#writeChildChunks(run as Run<'child_chunk'>);
+        await this.#recheck('child_chunk', batch as Batch<'child_chunk'>);
+        await this.#addRevisions(batch as Batch<'child_chunk'>);
+        break;
       case 'child_chunk_revision':
-        return this.#writeRevisions(run as Run<'child_chunk_revision'>);
+        await this.#moveRevisions(batch as Batch<'child_chunk_revision'>);
+        break;
       case 'api_key':
-        return this.#writeKeys(run as Run<'api_key'>);
-      case 'model_provider':
-        for (const provider of run as Run<'model_provider'>) await this.#writeProvider(provider);
-        return;
-      default:
-        return this.#upsert(run);
+        return this.#writeKeys(batch as Batch<'api_key'>);
     }
+    await this.#upsert(batch as Batch<RowKind>);
   }
 
-  async #upsert(run: Run): Promise<void> {
-    const table = upserts[run[0]?.record as Upserted];
-    const rows = run.map((record) => rowOf(record as Parameters<typeof rowOf>[0]));
-    const columns = columnsOf(table).map((column) => rows.map((row) => row[column] ?? null));
-    const written = await this.#tx.query(upsertMany(table), ...(columns as unknown as Value[]));
-    if (written.length === run.length) return;
-    const idOf = (row: Row) => table.key.map((column) => row[column]).join(' ');
-    const done = new Set(written.map(idOf));
-    const refused = run.find((_, at) => !done.has(idOf(rows[at] as Row)));
-    if (refused !== undefined) throw badRecord(refused, `${table.parent} may not change`);
+  async #upsert(batch: Batch<RowKind>): Promise<void> {
+    const kind = batch[0]?.record as RowKind;
+    const written = await this.#writeRows(kind, batch);
+    if (written.size === batch.length) return;
+    const rejected = batch.find((record) => !written.has(upsertOf(kind).keyOfRecord(record)));
+    if (rejected !== undefined) throw changedParent(rejected);
   }
 
-  /** Ids are unique in the installation, though keys of tables hold the dataset too. */
-  async #requireDatasets(run: Run<'document' | 'segment' | 'child_chunk'>): Promise<void> {
-    const kind = run[0]?.record ?? 'document';
-    const stored = await this.#tx.query(
-      `SELECT id, dataset_id FROM ${kind}s WHERE id = ANY(?)`,
-      run.map(({ id }) => id),
+  /** Returns the keys of the rows that were written. */
+  async #writeRows(kind: RowKind, records: readonly SpooledOf<RowKind>[]): Promise<ReadonlySet<string>> {
+    const { many, values, keyOfRow } = upsertOf(kind);
+    const rows = records.map(values);
+    const lists = rows[0]?.map((_, column) => rows.map((row) => row[column])) ?? [];
+    return new Set((await this.#tx.query(many, ...(lists as unknown as Value[]))).map(keyOfRow));
+  }
+
+  async #find(kind: LookupKind, ids: readonly string[]): Promise<FindTarget> {
+    const found = await this.#tx.query(lookupStatement(kind, postgres.dialect.isIn), ids);
+    const targets = new Map(found.map((row) => [row.id, row as ReferenceTarget]));
+    return (_, id) => targets.get(id);
+  }
+
+  async #recheck(kind: ReferableKind, batch: Batch<'document' | 'segment' | 'child_chunk'>): Promise<void> {
+    const find = await this.#find(
+      kind,
+      batch.map(({ id }) => id),
     );
-    const datasets = new Map(stored.map((row) => [row.id, row.dataset_id]));
-    for (const record of run) {
-      const dataset_id = datasets.get(record.id);
-      if (dataset_id === undefined || dataset_id === record.dataset_id) continue;
-      throw badRecord(record, `${sql.parentField[kind]} may not change`);
-    }
+    for (const record of batch) recheckReferences(record, find);
   }
 
-  async #writeChildChunks(run: Run<'child_chunk'>): Promise<void> {
-    await this.#requireDatasets(run);
-    for (const [dataset_id, chunks] of Map.groupBy(run, (chunk) => chunk.dataset_id)) {
-      const stored = await this.#tx.query(postgres.holdChunkTexts, dataset_id, chunks.map(({ id }) => id).sort());
+  /** Stores the texts that these records replace as revisions. */
+  async #addRevisions(batch: Batch<'child_chunk'>): Promise<void> {
+    for (const [dataset_id, chunks] of Map.groupBy(batch, (chunk) => chunk.dataset_id)) {
+      const stored = await this.#tx.query(postgres.lockChunkTexts, dataset_id, chunks.map(({ id }) => id).sort());
       const texts = new Map(stored.map(({ id, content }) => [id, content]));
       const changed = chunks.filter(({ id, content }) => texts.has(id) && texts.get(id) !== content);
       if (changed.length === 0) continue;
       const ids = changed.map(({ id }) => id);
-      await this.#tx.query(postgres.keepRevisions, dataset_id, ids, changed[0]?.replaced_at ?? 0);
-      this.#hasKept = true;
+      await this.#tx.query(postgres.addRevisions, dataset_id, ids, changed[0]?.replaced_at ?? 0);
+      this.#hasAddedRevisions = true;
     }
-    await this.#upsert(run);
   }
 
-  /** A revision that this import kept makes way for one that it brings under the same number. */
-  async #writeRevisions(run: Run<'child_chunk_revision'>): Promise<void> {
-    for (const record of this.#hasKept ? run : [])
-      await this.#tx.query(sql.moveRevision, ...sql.moveRevisionValues(record));
-    await this.#upsert(run);
+  /** A revision that this import has added makes way for a record with the same number. */
+  async #moveRevisions(batch: Batch<'child_chunk_revision'>): Promise<void> {
+    if (!this.#hasAddedRevisions) return;
+    for (const record of batch) await this.#tx.query(sql.moveRevision, ...sql.moveRevisionValues(record));
   }
 
-  async #writeKeys(run: Run<'api_key'>): Promise<void> {
-    for (const key of run) {
-      const [owner] = await this.#tx.query(sql.findKeyOfDigest, key.digest);
-      if (owner !== undefined && owner.id !== key.id) {
-        if (!key.is_unnamed) throw badRecord(key, 'digest belongs to another key');
-        key.id = owner.id as string;
-      }
+  async #writeKeys(batch: Batch<'api_key'>): Promise<void> {
+    for (const key of batch) {
+      recheckReferences(key, await this.#find('digest', [key.digest]));
       await this.#upsert([key]);
     }
   }
@@ -124,32 +163,24 @@ export class BulkRecordWriter {
   }
 }
 
-/** Splits where the kind changes or a record comes again, so that one statement never meets a row twice. */
-function* runsOf(records: readonly SpooledRecord[]): Generator<Run> {
-  let run: SpooledRecord[] = [];
-  let keys = new Set<string>();
-  for (const record of records) {
-    const key = keyOf(record);
-    if (run.length > 0 && (run[0]?.record !== record.record || keys.has(key))) {
-      yield run as Run;
-      run = [];
-      keys = new Set();
-    }
-    run.push(record);
-    keys.add(key);
-  }
-  if (run.length > 0) yield run as Run;
+/** No conversation has an empty app: an existing row stays as it is. */
+function ofNoApp(id: string): SpooledOf<'conversation'> {
+  return { record: 'conversation', line: { number: 0 }, id, app_id: '', user: null, created_at: 0, deleted: false };
 }
 
-function keyOf(record: SpooledRecord): string {
-  switch (record.record) {
-    case 'message':
-      return `${record.conversation_id} ${record.id}`;
-    case 'child_chunk_revision':
-      return `${record.child_chunk_id} ${record.revision}`;
-    case 'model_provider':
-      return `${record.workspace_id} ${record.provider}`;
-    default:
-      return record.id ?? '';
+/** Splits where the kind changes or a record comes again, so that one statement never writes a row twice. */
+function* batchesOf(records: readonly SpooledRecord[]): Generator<Batch> {
+  let batch: SpooledRecord[] = [];
+  let names = new Set<string>();
+  for (const record of records) {
+    const name = nameOf(record);
+    if (batch.length > 0 && (batch[0]?.record !== record.record || names.has(name))) {
+      yield batch as Batch;
+      batch = [];
+      names = new Set();
+    }
+    batch.push(record);
+    names.add(name);
   }
+  if (batch.length > 0) yield batch as Batch;
 }

@@ -1,42 +1,42 @@
 import { unavailable } from '../../domain/errors.ts';
 import type { FoundPage, MessagePlace, PageShape } from '../../domain/store.ts';
 
-/** Is a page that we hold in this version current? */
+/** A cached page: is it current? */
 export type VersionCheck = { place: MessagePlace; shape: PageShape; version: string };
 export type ConversationVersion = { conversation_id: string; app_id: string; user: string | null; version: string };
 
-type Answer = FoundPage | undefined;
-type Waiting = {
+type Result = FoundPage | undefined;
+type WaitingCheck = {
   check: VersionCheck;
   since: number;
-  resolve: (response: Answer) => void;
+  resolve: (result: Result) => void;
   reject: (error: Error) => void;
 };
-type Ask = {
-  readPage: (check: VersionCheck) => Promise<Answer>;
+type Reads = {
+  readPage: (check: VersionCheck) => Promise<Result>;
   findVersions: (conversation_ids: readonly string[]) => Promise<ConversationVersion[]>;
-  /** A check that has waited so long for its answer is given up, whatever it waited for. */
+  /** A check that has waited so long fails, whatever it waited for. */
   millisMax: number;
 };
 
-const underWayMax = 2;
+const inFlightMax = 2;
 const waitingMax = 1_000;
 
 /**
- * Checks that come while others are under way wait for these, and are then asked together: many clients cost a few trips
- * to the server, and one client still costs one. Nothing is answered from before it was asked.
+ * Checks that arrive while others are in flight wait for these, and then share one statement: many clients cost a few round
+ * trips to the server, and one client still costs one. A result is never older than its check.
  */
 export class VersionChecks {
-  readonly #ask: Ask;
-  #underWay = 0;
-  #waiting: Waiting[] = [];
+  readonly #reads: Reads;
+  #inFlight = 0;
+  #waiting: WaitingCheck[] = [];
 
-  constructor(ask: Ask) {
-    this.#ask = ask;
+  constructor(reads: Reads) {
+    this.#reads = reads;
   }
 
-  async ask(check: VersionCheck): Promise<Answer> {
-    if (this.#underWay < underWayMax) return this.#run(() => this.#ask.readPage(check));
+  async check(check: VersionCheck): Promise<Result> {
+    if (this.#inFlight < inFlightMax) return this.#run(() => this.#reads.readPage(check));
     if (this.#waiting.length >= waitingMax) throw unavailable('all database connections are busy');
     return new Promise((resolve, reject) => {
       this.#waiting.push({ check, since: performance.now(), resolve, reject });
@@ -44,21 +44,21 @@ export class VersionChecks {
   }
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
-    this.#underWay += 1;
+    this.#inFlight += 1;
     try {
       return await work();
     } finally {
-      this.#underWay -= 1;
-      if (this.#waiting.length > 0) void this.#askTogether(this.#waiting.splice(0));
+      this.#inFlight -= 1;
+      if (this.#waiting.length > 0) void this.#checkTogether(this.#waiting.splice(0));
     }
   }
 
-  async #askTogether(waiting: Waiting[]): Promise<void> {
-    const timer = this.#giveUpInTime(waiting);
+  async #checkTogether(waiting: WaitingCheck[]): Promise<void> {
+    const timer = this.#failInTime(waiting);
     try {
       const ids = new Set(waiting.map(({ check }) => check.place.conversation_id));
-      const found = await this.#run(() => this.#ask.findVersions([...ids]));
-      const versions = new Map(found.map((row) => [row.conversation_id, row]));
+      const rows = await this.#run(() => this.#reads.findVersions([...ids]));
+      const versions = new Map(rows.map((row) => [row.conversation_id, row]));
       await Promise.all(waiting.map((one) => this.#settle(one, versions)));
     } catch (error) {
       for (const { reject } of waiting) reject(error as Error);
@@ -67,20 +67,20 @@ export class VersionChecks {
     }
   }
 
-  /** A page that is not current, or not the caller's, is asked for by itself. */
-  async #settle({ check, resolve, reject }: Waiting, versions: Map<string, ConversationVersion>): Promise<void> {
-    if (isCurrent(check, versions)) resolve(current(check));
-    else await this.#ask.readPage(check).then(resolve, reject);
+  /** A page that is not current, or not the caller's, is read by itself. */
+  async #settle({ check, resolve, reject }: WaitingCheck, versions: Map<string, ConversationVersion>): Promise<void> {
+    if (isCurrent(check, versions)) resolve(unchanged(check));
+    else await this.#reads.readPage(check).then(resolve, reject);
   }
 
-  /** The one that came first has waited longest, and not much longer than the others. */
-  #giveUpInTime(waiting: readonly Waiting[]): NodeJS.Timeout {
+  /** The first check has waited longest, and not much longer than the others. */
+  #failInTime(waiting: readonly WaitingCheck[]): NodeJS.Timeout {
     const waited = performance.now() - (waiting[0]?.since ?? 0);
     return setTimeout(
       () => {
         for (const { reject } of waiting) reject(unavailable('the database cannot answer'));
       },
-      Math.max(0, this.#ask.millisMax - waited),
+      Math.max(0, this.#reads.millisMax - waited),
     );
   }
 }
@@ -91,7 +91,7 @@ function isCurrent({ place, version }: VersionCheck, versions: Map<string, Conve
   return place.user === undefined || place.user === row.user;
 }
 
-const current = ({ version }: VersionCheck): FoundPage => ({
+const unchanged = ({ version }: VersionCheck): FoundPage => ({
   version,
   first_message_exists: true,
   messages: undefined,

@@ -1,39 +1,39 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { limits } from '../../contract/limits.ts';
-import type { Referable, ReferenceTarget } from '../../domain/store.ts';
-import { cannotKeep } from './spool.ts';
+import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
+import { spoolFailure } from './spool.ts';
 
 const spillIds = 1_000;
 
-/** What one input has brought so far, for its later lines to refer to. Beyond a bound it is remembered on disk. */
+/** The records that earlier lines of one input have brought, for later lines to refer to. Many of them are moved to disk. */
 export class SeenIds {
-  #memory = new Map<string, ReferenceTarget>();
-  #disk: { db: DatabaseSync; find: StatementSync; keep: StatementSync } | undefined;
+  readonly #memory = new Map<string, ReferenceTarget>();
+  #disk: { db: DatabaseSync; find: StatementSync; insert: StatementSync } | undefined;
 
-  get(kind: Referable, id: string): ReferenceTarget | undefined {
+  get(kind: LookupKind, id: string): ReferenceTarget | undefined {
     const key = `${kind} ${id}`;
-    const held = this.#memory.get(key);
-    if (held !== undefined || this.#disk === undefined) return held;
+    const inMemory = this.#memory.get(key);
+    if (inMemory !== undefined || this.#disk === undefined) return inMemory;
     const row = this.#disk.find.get(key);
     return row && { id, parent: row.parent as string | null, scope: row.scope as string | null };
   }
 
-  set(kind: Referable, known: ReferenceTarget): void {
+  set(kind: LookupKind, target: ReferenceTarget): void {
     try {
       if (this.#memory.size >= limits.seenIdsInMemoryMax) this.#spill();
     } catch (error) {
-      throw cannotKeep('the folder for temporary files', error);
+      throw spoolFailure('the folder for temporary files', error);
     }
-    this.#memory.set(`${kind} ${known.id}`, known);
+    this.#memory.set(`${kind} ${target.id}`, target);
   }
 
-  /** The oldest go, some at a time: nobody waits long for it. */
+  /** Moves the oldest to disk, a few at a time, so that the event loop is not blocked for long. */
   #spill(): void {
     const disk = (this.#disk ??= openDisk());
     disk.db.exec('BEGIN');
     let spilled = 0;
     for (const [key, { parent, scope }] of this.#memory) {
-      disk.keep.run(key, parent, scope);
+      disk.insert.run(key, parent, scope);
       this.#memory.delete(key);
       spilled += 1;
       if (spilled === spillIds) break;
@@ -48,7 +48,7 @@ export class SeenIds {
   }
 }
 
-/** An unnamed SQLite file: private to this connection, gone when it closes. */
+/** An unnamed SQLite file: private to this connection, deleted when it closes. */
 function openDisk() {
   const db = new DatabaseSync('');
   db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF');
@@ -56,6 +56,6 @@ function openDisk() {
   return {
     db,
     find: db.prepare('SELECT parent, scope FROM seen WHERE key = ?'),
-    keep: db.prepare('INSERT OR REPLACE INTO seen VALUES (?, ?, ?)'),
+    insert: db.prepare('INSERT OR REPLACE INTO seen VALUES (?, ?, ?)'),
   };
 }

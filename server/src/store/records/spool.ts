@@ -8,15 +8,18 @@ import type { Batch } from '../../domain/prepare-lines.ts';
 import type { Prepared } from '../../domain/prepared-record.ts';
 import { explainDiskError } from '../disk-errors.ts';
 
-/** Checked records on their way to the writer: in memory while few, in a file of ours once many. */
-export type Spooled = { kinds: ReadonlySet<RecordKind> } & ({ parts: Uint8Array[] } | { fd: number; bytes: number });
+/** Checked records that wait to be written: in memory while they are few, in a temporary file once they are many. */
+export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
+  | { parts: Uint8Array[] }
+  | { fd: number; bytes: number }
+);
 
-/** A record as it comes out: a message has its text. */
+/** A record read from the spool: a message has its text. */
 export type SpooledRecord = { [K in RecordKind]: SpooledOf<K> }[RecordKind];
 export type SpooledOf<K extends RecordKind> = K extends 'message' ? Prepared<K> & { doc: Buffer } : Prepared<K>;
 
 const write = promisify(writev);
-/** In front of a batch: the lengths of its records, as JSON, and of its texts. */
+/** In front of each batch: the length of its records as JSON, and the length of its texts. */
 const headerBytes = 8;
 
 export class Spool {
@@ -45,17 +48,17 @@ export class Spool {
     try {
       this.#file ??= createSpoolFile(this.#folder);
       const { bytesWritten } = await write(this.#file.fd, this.#parts, this.#file.bytes);
-      // A disk that is nearly full takes a part without a word.
-      if (bytesWritten < this.#partBytes) throw Object.assign(new Error('cut short'), { code: 'ENOSPC' });
+      // A disk that is nearly full writes a part and reports no error.
+      if (bytesWritten < this.#partBytes) throw Object.assign(new Error('written in part'), { code: 'ENOSPC' });
     } catch (error) {
-      throw cannotKeep(this.#folder, error);
+      throw spoolFailure(this.#folder, error);
     }
     this.#file.bytes += this.#partBytes;
     this.#parts = [];
     this.#partBytes = 0;
   }
 
-  async finish(): Promise<Spooled> {
+  async finish(): Promise<SpoolHandle> {
     const kinds = this.#kinds;
     if (this.#file === undefined) return { kinds, parts: this.#parts };
     await this.#flush();
@@ -72,13 +75,13 @@ export class Spool {
   }
 }
 
-/** An import that the disk does not take is no fault of whoever sent it. */
-export function cannotKeep(where: string, error: unknown): Error {
+/** An import that cannot be written to disk is not the client's fault: 503. */
+export function spoolFailure(where: string, error: unknown): Error {
   const cause = `${where}: ${explainDiskError(error)}`;
-  return Object.assign(unavailable('the import cannot be kept until it is applied'), { cause });
+  return Object.assign(unavailable('the import cannot be stored until it is applied'), { cause });
 }
 
-/** Without a name from its first moment, where the system allows it: not even a kill leaves records lying about. */
+/** Its name is removed at once, where the system allows it: the file is gone when the process ends, even by a kill. */
 function createSpoolFile(folder: string) {
   const path = `${folder}/import-${randomUUID()}.tmp`;
   const fd = openSync(path, 'wx+', 0o600);
@@ -86,18 +89,18 @@ function createSpoolFile(folder: string) {
   return { fd, path, bytes: 0 };
 }
 
-/** Some systems keep the name of a file that is open. */
+/** Some systems do not remove the name of an open file. */
 function removeName(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // It goes when the import is done.
+    // It is removed when the import is done.
   }
 }
 
-/** The batches of a spool, one at a time, on whichever thread applies them. */
-export function* readSpool(spooled: Spooled): Generator<SpooledRecord[]> {
-  const { bytes, read } = bytesOf(spooled);
+/** The batches of a spool, one at a time, on the thread that applies them. */
+export function* readSpool(spool: SpoolHandle): Generator<SpooledRecord[]> {
+  const { bytes, read } = bytesOf(spool);
   for (let at = 0; at < bytes; ) {
     const header = read(headerBytes, at);
     const json = header.readUInt32LE(0);
@@ -107,9 +110,9 @@ export function* readSpool(spooled: Spooled): Generator<SpooledRecord[]> {
   }
 }
 
-function bytesOf(spooled: Spooled): { bytes: number; read: (length: number, at: number) => Buffer } {
-  if ('fd' in spooled) return { bytes: spooled.bytes, read: (length, at) => readExactly(spooled.fd, length, at) };
-  const all = Buffer.concat(spooled.parts);
+function bytesOf(spool: SpoolHandle): { bytes: number; read: (length: number, at: number) => Buffer } {
+  if ('fd' in spool) return { bytes: spool.bytes, read: (length, at) => readExactly(spool.fd, length, at) };
+  const all = Buffer.concat(spool.parts);
   return { bytes: all.length, read: (length, at) => all.subarray(at, at + length) };
 }
 
@@ -127,9 +130,9 @@ function decode(batch: Buffer, jsonBytes: number): SpooledRecord[] {
 function readExactly(fd: number, length: number, position: number): Buffer {
   const buffer = Buffer.allocUnsafe(length);
   for (let read = 0; read < length; ) {
-    const got = readSync(fd, buffer, read, length - read, position + read);
-    if (got === 0) throw new Error('the import spool ended early');
-    read += got;
+    const count = readSync(fd, buffer, read, length - read, position + read);
+    if (count === 0) throw new Error('the import spool ended early');
+    read += count;
   }
   return buffer;
 }

@@ -1,102 +1,55 @@
-import type { RecordKind } from '../../contract/record.ts';
-import type { PreparedRecord } from '../../domain/prepared-record.ts';
-import { newVersion } from '../../domain/version.ts';
-import type { Value } from '../engine.ts';
+import { kindRules } from '../../domain/record-kinds.ts';
+import type { Row, Value } from '../engine.ts';
+import { type Column, columnsOf, type RowKind, tables } from './tables.ts';
 
-/** The kinds of record that are one row, written whole. */
-export type Upserted = Exclude<RecordKind, 'message' | 'model_provider'>;
-
+/** How the records of a kind that is one row each are written. */
 export type Upsert = {
-  table: string;
-  key: readonly string[];
-  columns: readonly string[];
-  /** A column that only a new row is given. */
-  keeps?: string;
-  /** A row with another parent is left as it is, and the record refused. */
-  parent?: string;
+  /** One row, one parameter per column. No row is changed where the stored row has another parent. */
+  one: string;
+  /** Many rows, one list parameter per column (PostgreSQL). Returns the keys of the rows that were written. */
+  many: string;
+  /** The parameters of a record, in the order of the columns. */
+  values: (record: object) => Value[];
+  /** The key of a row that `many` returned, as one text. */
+  keyOfRow: (row: Row) => string;
+  keyOfRecord: (record: object) => string;
 };
 
-export const upserts: Record<Upserted, Upsert> = {
-  workspace: { table: 'workspaces', key: ['id'], columns: ['name'] },
-  app: { table: 'apps', key: ['id'], columns: ['workspace_id', 'name', 'mode'], parent: 'workspace_id' },
-  dataset: { table: 'datasets', key: ['id'], columns: ['workspace_id', 'name'], parent: 'workspace_id' },
-  document: { table: 'documents', key: ['dataset_id', 'id'], columns: ['name'], parent: 'dataset_id' },
-  segment: {
-    table: 'segments',
-    key: ['dataset_id', 'id'],
-    columns: ['document_id', 'position', 'content'],
-    parent: 'document_id',
-  },
-  child_chunk: {
-    table: 'child_chunks',
-    key: ['dataset_id', 'id'],
-    columns: ['segment_id', 'content', 'position', 'word_count', 'type', 'created_at', 'updated_at', 'version'],
-    parent: 'segment_id',
-  },
-  child_chunk_revision: {
-    table: 'child_chunk_revisions',
-    key: ['dataset_id', 'child_chunk_id', 'revision'],
-    columns: ['content', 'replaced_at', 'key_id'],
-  },
-  api_key: {
-    table: 'api_keys',
-    key: ['id'],
-    columns: [
-      ...['kind', 'workspace_id', 'app_id', 'dataset_ids', 'name'],
-      ...['digest', 'created_at', 'expires_at', 'revoked_at'],
-    ],
-  },
-  conversation: {
-    table: 'conversations',
-    key: ['conversation_id'],
-    columns: ['app_id', '"user"', 'created_at', 'deleted', 'version', 'next_sequence'],
-    keeps: 'next_sequence',
-    parent: 'app_id',
-  },
-};
+const upserts = new Map<RowKind, Upsert>();
 
-export const columnsOf = ({ key, columns }: Upsert): string[] => [...key, ...columns];
-
-/** Values by column. */
-export function rowOf(record: Extract<PreparedRecord, { record: Upserted }>): Record<string, Value> {
-  switch (record.record) {
-    case 'conversation': {
-      const { id: conversation_id, app_id, user, created_at } = record;
-      const deleted = record.deleted ? 1 : 0;
-      return { conversation_id, app_id, '"user"': user, created_at, deleted, version: newVersion(), next_sequence: 1 };
-    }
-    case 'child_chunk':
-      return { ...(record as object), version: newVersion() };
-    case 'api_key':
-      return { ...(record as object), dataset_ids: record.dataset_ids && JSON.stringify(record.dataset_ids) };
-    default:
-      return record as object as Record<string, Value>;
-  }
+export function upsertOf(kind: RowKind): Upsert {
+  let upsert = upserts.get(kind);
+  if (upsert === undefined) upserts.set(kind, (upsert = makeUpsert(kind)));
+  return upsert;
 }
 
-function onConflict({ table, key, columns, keeps, parent }: Upsert): string {
-  const sets = columns.filter((column) => column !== keeps).map((column) => `${column} = excluded.${column}`);
-  const guard = parent === undefined ? '' : ` WHERE ${table}.${parent} = excluded.${parent}`;
-  return `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sets.join(', ')}${guard}`;
-}
-
-/** One row; one parameter a column. Zero rows changed where the parent differs. */
-export function upsertRow(upsert: Upsert): string {
-  const columns = columnsOf(upsert);
+function makeUpsert(kind: RowKind): Upsert {
+  const { name, key } = tables[kind];
+  const columns = columnsOf(kind);
+  const names = columns.map((column) => column.name);
+  const keyColumns = columns.filter((column) => key.includes(column.name));
+  const into = `INSERT INTO ${name} (${names.join(', ')})`;
   const marks = columns.map(() => '?').join(', ');
-  return `INSERT INTO ${upsert.table} (${columns.join(', ')}) VALUES (${marks}) ${onConflict(upsert)}`;
+  const lists = columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ');
+  const returning = key.map((column) => `${name}.${column}`).join(', ');
+  return {
+    one: `${into} VALUES (${marks}) ${onConflict(kind, columns)}`,
+    many: `${into} SELECT * FROM unnest(${lists}) ${onConflict(kind, columns)} RETURNING ${returning}`,
+    values: (record) => columns.map(({ write }) => write(record as Row)),
+    keyOfRow: (row) => keyColumns.map((column) => row[column.name]).join(' '),
+    keyOfRecord: (record) => keyColumns.map(({ write }) => write(record as Row)).join(' '),
+  };
 }
 
-const integers = [
-  ...['position', 'word_count', 'revision', 'deleted', 'next_sequence'],
-  ...['created_at', 'updated_at', 'expires_at', 'revoked_at', 'replaced_at'],
-];
-const typeOf = (column: string): string => (integers.includes(column) ? 'bigint' : 'text');
-
-/** Many rows; one list parameter a column, PostgreSQL's way. Returns the keys written. */
-export function upsertMany(upsert: Upsert): string {
-  const columns = columnsOf(upsert);
-  const lists = columns.map((column, at) => `$${at + 1}::${typeOf(column)}[]`).join(', ');
-  return `INSERT INTO ${upsert.table} (${columns.join(', ')}) SELECT * FROM unnest(${lists}) ${onConflict(upsert)}
-    RETURNING ${upsert.key.map((column) => `${upsert.table}.${column}`).join(', ')}`;
+/** A row with another parent stays as it is: no row is written, and the record is rejected. */
+function onConflict(kind: RowKind, columns: readonly Column[]): string {
+  const { name: table, key, unchanged = [] } = tables[kind];
+  const sets = columns
+    .map(({ name }) => name)
+    .filter((name) => !key.includes(name) && !unchanged.includes(name))
+    .map((name) => `${name} = excluded.${name}`);
+  const { parent } = kindRules[kind];
+  const isGuarded = parent !== null && !key.includes(parent.field);
+  const guard = isGuarded ? ` WHERE ${table}.${parent.field} IS NOT DISTINCT FROM excluded.${parent.field}` : '';
+  return `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sets.join(', ')}${guard}`;
 }

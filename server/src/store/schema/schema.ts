@@ -1,11 +1,11 @@
 import { usageSteps } from './usage-step.ts';
 
-/** A numbered step from one shape of the database to the next. Steps are only ever added. */
+/** A numbered step from one schema to the next. Steps are only added, never changed. */
 export type Migration = { version: number; name: string; statements: readonly string[] };
 
 /**
- * The tables, written once for both engines. The first column of every key of a large table is the one it is
- * distributed by (see `distribution`), so that the same shape shards. There are no foreign keys, sequences or triggers.
+ * The tables, written once for both engines. The key of every large table begins with the column it is distributed by (see
+ * `distribution`), so that the same schema shards. There are no foreign keys, sequences or triggers.
  */
 const first: readonly string[] = [
   `CREATE TABLE workspaces (
@@ -110,8 +110,8 @@ const first: readonly string[] = [
 ];
 
 /**
- * The audit is read by time, so its key begins with an id that sorts by it. An edit and its entry lie together: its
- * `dataset_id` is the edit's. What belongs to no dataset has its own id there, so that entries spread.
+ * The audit log is read by time, so its key begins with an id that sorts by time. An edit and its entry are on one node: the
+ * entry has the `dataset_id` of the edit. An entry of no dataset has its own id there, so that entries are spread.
  */
 const audit: readonly string[] = [
   `ALTER TABLE api_keys ADD COLUMN last_used_at BIGINT`,
@@ -129,8 +129,8 @@ const audit: readonly string[] = [
 ];
 
 /**
- * What the console stands on: who is signed in, and lists in the order in which they are shown. PostgreSQL's indexes take
- * no text of any length, so that names count by their beginning.
+ * What the console needs: sessions, and indexes in the order of its lists. PostgreSQL cannot index texts of any length, so
+ * names are sorted by their beginning.
  */
 const console: readonly string[] = [
   `CREATE TABLE console_sessions (
@@ -152,10 +152,10 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 4, name: 'activity and usage by day', statements: usageSteps[engine] },
 ];
 
-/** Tables are clustered by their keys, so a page of messages lies in one place; types are enforced. */
+/** Tables are clustered by their keys, so a page of messages is in one place; types are enforced. */
 function forSqlite(statement: string): string {
-  const spelled = statement.replaceAll('BIGINT', 'INTEGER').replaceAll('DOUBLE PRECISION', 'REAL');
-  return statement.startsWith('CREATE TABLE') ? `${spelled} STRICT, WITHOUT ROWID` : spelled;
+  const translated = statement.replaceAll('BIGINT', 'INTEGER').replaceAll('DOUBLE PRECISION', 'REAL');
+  return statement.startsWith('CREATE TABLE') ? `${translated} STRICT, WITHOUT ROWID` : translated;
 }
 
 /** Ids and texts compare by bytes, as they do in SQLite. */
@@ -163,14 +163,14 @@ function forPostgres(statement: string): string {
   return statement.replaceAll(' TEXT', ' TEXT COLLATE "C"');
 }
 
-const inDialect = (engine: keyof typeof usageSteps, spell: (statement: string) => string): readonly Migration[] =>
-  steps(engine).map((step) => ({ ...step, statements: step.statements.map(spell) }));
+const inDialect = (engine: keyof typeof usageSteps, toDialect: (statement: string) => string): readonly Migration[] =>
+  steps(engine).map((step) => ({ ...step, statements: step.statements.map(toDialect) }));
 
 export const sqliteMigrations = inDialect('sqlite', forSqlite);
 export const postgresMigrations = inDialect('postgres', forPostgres);
 export const latestVersion = Math.max(...sqliteMigrations.map(({ version }) => version));
 
-/** How a distributed PostgreSQL lays the tables out: small ones everywhere, large ones by one column. */
+/** How a distributed PostgreSQL stores the tables: small ones on every node, large ones by one column. */
 export const distribution = {
   reference: ['workspaces', 'apps', 'api_keys', 'datasets', 'model_providers', 'model_entries', 'console_sessions'],
   distributed: {

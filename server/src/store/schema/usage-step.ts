@@ -1,9 +1,9 @@
 import { days, priceRules } from '../../domain/usage.ts';
 
 /**
- * The step that counts: when conversations were last active, and what their messages used, day by day. It also counts the
- * messages that are there already, by the rules of `domain/usage.ts`. Filling comes first, since a change of
- * `conversations` keeps its readers waiting.
+ * The step that adds the last activity of conversations and their usage by day. It also counts the messages that exist
+ * already, by the rules of `domain/usage.ts`. Counting comes first, since a change of the table `conversations` blocks its
+ * readers.
  */
 
 const dayTable = `
@@ -43,7 +43,7 @@ const fillDays = (fields: string, from: string) => `
     FROM (
       SELECT m.conversation_id, c.app_id, ${dayOfMessage} AS day, ${fields}
       FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id ${from}
-    ) AS told
+    ) AS message_fields
   ) AS counted
   GROUP BY conversation_id, app_id, day, currency`;
 
@@ -58,8 +58,9 @@ const activity: readonly string[] = [
 ];
 
 /**
- * The embedded engine reads on the thread that answers, so it keeps the sums of an app's day too: one writer has no
- * contention. PostgreSQL adds them up when asked; there the sums of an app would make its writers wait for one another.
+ * The embedded engine reads on the thread that serves requests, so it also stores the sums of an app's day: with one writer
+ * there is no contention. PostgreSQL adds them up when they are read; stored sums would make the writers of an app wait for
+ * one another.
  */
 export const usageSteps = {
   sqlite: [

@@ -4,21 +4,21 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { unavailable } from '../../domain/errors.ts';
 import type { Row, Value } from '../engine.ts';
 
-/** 16 KiB pages keep most messages off overflow pages; fixed when a file is made. */
+/** With 16 KiB pages most messages need no overflow page; fixed when a file is created. */
 const pageBytes = 16_384;
 
-/** A connection to the embedded file whose durability settings were read back, and its prepared statements. */
+/** A connection to the embedded file, with verified durability settings and prepared statements. */
 export class Connection {
   readonly db: DatabaseSync;
   readonly #path: string;
   readonly #file: number;
   readonly #statements = new Map<string, StatementSync>();
-  /** The same, their rows without names. */
+  /** Statements whose rows are lists of values. */
   readonly #ordered = new Map<string, StatementSync>();
 
   constructor(path: string, busyMillis: number) {
     this.#path = path;
-    openCompanions(path);
+    makeLogWritable(path);
     this.db = new DatabaseSync(path, { timeout: busyMillis });
     try {
       this.#configure(path);
@@ -32,10 +32,10 @@ export class Connection {
   #configure(path: string): void {
     this.db.exec(`PRAGMA page_size = ${pageBytes}`);
     const mode = this.#pragma('journal_mode = WAL');
-    // Deleted content is overwritten, so that an erased person does not linger in free pages.
+    // Deleted content is overwritten, so that free pages hold nothing of a purged conversation.
     this.db.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864');
     if (mode !== 'wal' || this.#pragma('synchronous') !== 2) {
-      throw new Error(`the database file ${path} does not take write-ahead logging with full sync`);
+      throw new Error(`the database file ${path} does not support write-ahead logging with full sync`);
     }
   }
 
@@ -60,7 +60,7 @@ export class Connection {
     return this.#prepare(sql).all(...(values as SQLInputValue[]));
   }
 
-  /** The first row's columns in their order: cheaper than a row by names. */
+  /** The values of the first row, in the order of the columns: cheaper than an object. */
   first(sql: string, ...values: Value[]): unknown[] | undefined {
     let statement = this.#ordered.get(sql);
     if (statement === undefined) {
@@ -76,7 +76,7 @@ export class Connection {
     return Number(this.#prepare(sql).run(...(values as SQLInputValue[])).changes);
   }
 
-  /** Everything that is read inside is of one moment. */
+  /** Everything that is read inside is from one moment. */
   snapshot<T>(read: () => T): T {
     this.run('BEGIN');
     try {
@@ -90,10 +90,10 @@ export class Connection {
     return this.#prepare(sql).iterate();
   }
 
-  /** Throws where the file was deleted or replaced under us: what is written now would be lost. */
+  /** Throws where the file was deleted or replaced while it is open: what is written now would be lost. */
   requireFile(): void {
     if (statSync(this.#path, { throwIfNoEntry: false })?.ino === this.#file) return;
-    throw unavailable('the database file is gone');
+    throw unavailable('the database file was deleted or replaced');
   }
 
   close(): void {
@@ -104,22 +104,22 @@ export class Connection {
 }
 
 /**
- * SQLite gives the log and its index the rights of the database file when it makes them. Made while that was read-only, they
- * would stay so when it no longer is.
+ * SQLite creates the log and its index with the permissions of the database file. If that file was read-only then, they
+ * would stay read-only when it no longer is.
  */
-function openCompanions(path: string): void {
+function makeLogWritable(path: string): void {
   for (const ending of ['-wal', '-shm']) {
     const mode = statSync(path + ending, { throwIfNoEntry: false })?.mode;
     if (mode === undefined || (mode & 0o200) !== 0) continue;
     try {
       chmodSync(path + ending, mode | 0o200);
     } catch {
-      // Somebody else's: the first write tells.
+      // Another user owns it: the first write reports the error.
     }
   }
 }
 
-/** Makes the file, readable by its owner alone, where there is none. */
+/** Creates the file, readable by its owner alone, where it does not exist. */
 export function createFile(path: string): void {
   if (existsSync(path)) return;
   mkdirSync(dirname(path), { recursive: true });

@@ -1,9 +1,19 @@
 import { dirname } from 'node:path';
 import { unavailable } from '../../domain/errors.ts';
-import type { CachedVersion, FoundPage, MessagePlace, PageShape } from '../../domain/store.ts';
+import type { CachedVersion, ChildChunkEdit, FoundPage, MessagePlace, PageShape } from '../../domain/store.ts';
 import { decideEdit } from '../../domain/update-child-chunk.ts';
 import { isClosed, sqliteCode, transientSqliteCodes } from '../disk-errors.ts';
-import { type Dialect, type Engine, type Row, unitsOf, type Value, type Write, type WriteOptions } from '../engine.ts';
+import {
+  type Dialect,
+  type Engine,
+  type Row,
+  unitsOf,
+  type Value,
+  type WriteInput,
+  type WriteName,
+  type WriteOptions,
+  type WriteResult,
+} from '../engine.ts';
 import * as sql from '../statements.ts';
 import { Connection } from './connection.ts';
 import { findPage } from './page.ts';
@@ -11,20 +21,20 @@ import { WriterQueue } from './writer-queue.ts';
 
 /** Readers do not wait for the writer in WAL mode; this covers recovery after a crash. */
 const readerBusyMillis = 5_000;
-/** The file is read where the system holds it in memory, without copies; SQLite itself goes no further than 2 GiB. */
+/** The file is read from the system's page cache, without copies. SQLite's own limit is 2 GiB. */
 const mappedBytesMax = 2 ** 31;
-/** For what lies beyond: enough for the upper levels of the tables, so that only their leaves are read again. */
+/** For the part of the file beyond that: enough for the upper levels of the tables, so that only leaves are read again. */
 const cacheKibibytes = 32_768;
-/** Rows of an export between two looks at the event loop, by their length. */
+/** Size of the rows that an export reads in one tick of the event loop. */
 const batchUnits = 65_536;
 
 const dialect: Dialect = {
-  among: (column) => `${column} IN (SELECT value FROM json_each(?))`,
+  isIn: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   list: (values) => JSON.stringify(values),
   usageDays: 'usage_days',
 };
 
-/** The embedded engine: this thread reads, the writer's thread writes. */
+/** The embedded engine: this thread reads, the writer thread writes. */
 export class SqliteEngine implements Engine {
   readonly dialect = dialect;
   readonly spoolFolder: string;
@@ -43,10 +53,10 @@ export class SqliteEngine implements Engine {
   }
 
   async read(statement: string, ...values: Value[]): Promise<Row[]> {
-    return this.#answer(() => this.#reader.all(statement, ...values));
+    return this.#orUnavailable(() => this.#reader.all(statement, ...values));
   }
 
-  #answer<T>(read: () => T): T {
+  #orUnavailable<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
@@ -55,17 +65,19 @@ export class SqliteEngine implements Engine {
     }
   }
 
-  /** Commits of the writer's thread and of other processes all change it. */
+  /** Changed by commits of the writer thread and of other processes. */
   dataVersion(): number | undefined {
-    return this.#answer(() => this.#reader.first('PRAGMA data_version')?.[0] as number);
+    return this.#orUnavailable(() => this.#reader.first('PRAGMA data_version')?.[0] as number);
   }
 
   async findPage(
     place: MessagePlace,
     shape: PageShape,
-    held: CachedVersion | undefined,
+    cached: CachedVersion | undefined,
   ): Promise<FoundPage | undefined> {
-    return this.#answer(() => this.#reader.snapshot(() => findPage(this.#reader, place, shape, held?.version)));
+    return this.#orUnavailable(() =>
+      this.#reader.snapshot(() => findPage(this.#reader, place, shape, cached?.version)),
+    );
   }
 
   async ping(): Promise<void> {
@@ -73,18 +85,18 @@ export class SqliteEngine implements Engine {
     await this.read(sql.ping);
   }
 
-  async write<T>(write: Write, options: WriteOptions = {}): Promise<T> {
-    if (write.name === 'updateChildChunk' && this.#writer.isHeldUp) {
-      // What needs no write does not wait.
-      const { edit } = write;
-      const found = sql.childChunkOf(await this.read(sql.findChildChunk, ...sql.childChunkValues(edit)));
-      const settled = decideEdit(found, edit);
-      if (settled !== undefined) return settled as T;
+  async write<N extends WriteName>(name: N, input: WriteInput<N>, options: WriteOptions = {}): Promise<WriteResult<N>> {
+    if (name === 'updateChildChunk' && this.#writer.isBlocked) {
+      // An edit that changes nothing does not wait.
+      const edit = input as ChildChunkEdit;
+      const foundPath = sql.childChunkOf(await this.read(sql.findChildChunk, ...sql.childChunkValues(edit)));
+      const outcome = decideEdit(foundPath, edit);
+      if (outcome !== undefined) return outcome as WriteResult<N>;
     }
-    return this.#writer.run(write, options);
+    return this.#writer.run(name, input, options);
   }
 
-  /** A connection of its own, so that one transaction spans it all. */
+  /** On a connection of its own, so that one transaction spans all statements. */
   async *snapshot(statements: readonly string[]): AsyncGenerator<{ statement: number; rows: Row[] }> {
     const db = new Connection(this.#path, readerBusyMillis);
     try {

@@ -17,7 +17,7 @@ export function migrateSqlite(path: string, now: number): readonly Migration[] {
   createFile(path);
   const connection = new Connection(path, waitMillis);
   try {
-    // A look without the lock first: starting on a current schema writes nothing.
+    // Checked without the lock first: a start on a current schema writes nothing.
     if (statusOf(connection.db).pending.length === 0) return [];
     connection.db.exec('BEGIN IMMEDIATE');
     connection.db.exec(versionsTable);
@@ -33,7 +33,7 @@ export function migrateSqlite(path: string, now: number): readonly Migration[] {
   }
 }
 
-/** Only looks: the file is opened for reading. */
+/** The file is opened for reading only. */
 export function sqliteSchemaStatus(path: string): SchemaStatus {
   const db = new DatabaseSync(path, { readOnly: true, timeout: waitMillis });
   try {

@@ -15,8 +15,8 @@ export function findPage(
   const first = first_id === undefined ? [] : [first_id];
   const found =
     user === undefined
-      ? db.first(sql.findPage.conversation[from].anybody, ...first, conversation_id, app_id)
-      : db.first(sql.findPage.conversation[from].user, ...first, conversation_id, app_id, user);
+      ? db.first(sql.pageStatements.conversation[from].anybody, ...first, conversation_id, app_id)
+      : db.first(sql.pageStatements.conversation[from].user, ...first, conversation_id, app_id, user);
   if (found === undefined) return undefined;
   const [version, created_at, sequence] = found as [string, Value | undefined, Value | undefined];
   if (created_at === null) return { version, first_message_exists: false, messages: undefined };
@@ -29,7 +29,7 @@ export function findPage(
 /** One message more than the page holds is read, which tells whether there are older ones, and is cut off. */
 function joinMessages(db: Connection, from: 'newest' | 'older', shape: PageShape, values: Value[]): Messages {
   const { limit, page_order } = shape;
-  const row = db.first(sql.findPage.messages[from][page_order], ...values, limit + 1);
+  const row = db.first(sql.pageStatements.messages[from][page_order], ...values, limit + 1);
   const [count, joined, named] = row as [number, Uint8Array | null, string | null];
   const docs = joined ?? new Uint8Array();
   if (count <= limit) return { docs, next: undefined };

@@ -1,9 +1,9 @@
 import type { PageOrder } from '../../contract/message.ts';
 
-/** What only the embedded engine says. Parameters are positional. */
+/** The SQL of the embedded engine alone. Parameters are positional. */
 
 /**
- * A conversation's version and, where one is given, the place of the first message: null where it does not exist.
+ * The version of a conversation and, where a first message is given, its position: null where that message does not exist.
  * Parameters: [first_id,] conversation_id, app_id[, user].
  */
 function findConversation(hasFirst: boolean, hasUser: boolean): string {
@@ -15,10 +15,11 @@ function findConversation(hasFirst: boolean, hasUser: boolean): string {
 }
 
 /**
- * The newest messages, or those before a place, as one text: handing out each by itself costs twice as much. `parts`
- * names each with its length in bytes. Parameters: conversation_id[, created_at, sequence], count.
+ * The newest messages, or those before a position, as one text: returning a row for each costs twice as much. `parts` lists
+ * each id with the length of its text in bytes. Parameters: conversation_id[, created_at, sequence], count.
  *
- * The unary plus keeps SQLite from planning for the very number that is bound, which it does anew for each binding.
+ * The unary plus hides the bound LIMIT from the planner: SQLite would make a new plan for each value that is bound
+ * (https://sqlite.org/c3ref/prepare.html).
  */
 function joinMessages(hasFirst: boolean, page_order: PageOrder): string {
   const newest = `
@@ -32,8 +33,8 @@ function joinMessages(hasFirst: boolean, page_order: PageOrder): string {
     FROM (${ordered})`;
 }
 
-/** The two questions of a page, in each form. */
-export const findPage = {
+/** The two statements of a page, in each form. */
+export const pageStatements = {
   conversation: {
     newest: { anybody: findConversation(false, false), user: findConversation(false, true) },
     older: { anybody: findConversation(true, false), user: findConversation(true, true) },
@@ -44,11 +45,11 @@ export const findPage = {
   },
 };
 
-/** An older note never replaces a newer one. Parameters: moment, id. */
+/** An older time never replaces a newer one. Parameters: time, id. */
 export const noteKeyUse = 'UPDATE api_keys SET last_used_at = MAX(COALESCE(last_used_at, 0), ?) WHERE id = ?';
 
-/** Keeps the text that stands as the next revision. Parameters: replaced_at, key_id, dataset_id, id. */
-export const keepRevision = `
+/** Stores the present text as the next revision. Parameters: replaced_at, key_id, dataset_id, id. */
+export const addRevision = `
   INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
   SELECT c.dataset_id, c.id, 1 + COALESCE((
       SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = c.dataset_id AND r.child_chunk_id = c.id
@@ -60,11 +61,11 @@ export const replaceChildChunk = `
   UPDATE child_chunks SET content = ?, word_count = ?, type = 'customized', updated_at = ?, version = ?
   WHERE dataset_id = ? AND id = ?`;
 
-/** Writes nothing where the message is there already. The text is bound as bytes. */
+/** Writes nothing where the message exists already. The text is bound as bytes. */
 export const insertMessage = `
   INSERT INTO messages (conversation_id, created_at, sequence, id, doc) VALUES (?, ?, ?, ?, CAST(? AS TEXT))
   ON CONFLICT (conversation_id, id) DO NOTHING`;
-/** With the fields that tell what it used. */
+/** A message's position and the fields that give its usage. */
 export const findMessage = `
   SELECT created_at, sequence, doc ->> 'total_tokens' AS total_tokens, doc ->> 'total_price' AS total_price,
     doc ->> 'currency' AS currency
@@ -79,9 +80,3 @@ export const advanceConversation = `
   UPDATE conversations SET next_sequence = ?, version = ?, last_message_at = (
     SELECT MAX(created_at) FROM messages WHERE conversation_id = ?
   ) WHERE conversation_id = ?`;
-
-export const findDatasetOf = {
-  document: 'SELECT dataset_id FROM documents WHERE id = ?',
-  segment: 'SELECT dataset_id FROM segments WHERE id = ?',
-  child_chunk: 'SELECT dataset_id FROM child_chunks WHERE id = ?',
-};

@@ -3,29 +3,29 @@ import { Worker } from 'node:worker_threads';
 import { limits } from '../../contract/limits.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import { TurnQueue } from '../../domain/turn-queue.ts';
-import type { Write, WriteOptions } from '../engine.ts';
-import type { WriteFailure, WriteResult, WriterAnswer } from './writer-thread.ts';
+import type { WriteInput, WriteName, WriteOptions, WriteResult } from '../engine.ts';
+import type { QueuedWrite, WriteFailure, WriteOutcome, WriterMessage } from './writer-thread.ts';
 
-type Waiting = {
-  write: Write;
+type WaitingWrite = {
+  write: QueuedWrite;
   resolve: (value: never) => void;
   reject: (error: Error) => void;
-  /** Runs out while the write waits for others; undefined for those that wait as long as it takes. */
+  /** Expires while the write waits for others; undefined for writes that wait as long as it takes. */
   timer: NodeJS.Timeout | undefined;
-  expired: boolean;
+  isExpired: boolean;
   progress: ((applied: number) => void) | undefined;
 };
 
 const restartMillis = 500;
 
-/** Hands queued writes to the writer thread, all that wait at once, and gives each its own answer. */
+/** Hands all queued writes to the writer thread at once, and resolves each with its own result. */
 export class WriterQueue {
   readonly #path: string;
   #worker: Worker | undefined;
-  #waiting: Waiting[] = [];
-  #inFlight: Waiting[] = [];
-  /** A group that is answered all at once would leave reads which have come meanwhile waiting. */
-  readonly #answers = new TurnQueue();
+  #waiting: WaitingWrite[] = [];
+  #inFlight: WaitingWrite[] = [];
+  /** Resolving a whole group in one tick would delay the reads that have arrived meanwhile. */
+  readonly #settling = new TurnQueue();
   #isLocked = false;
   #isClosed = false;
 
@@ -34,11 +34,11 @@ export class WriterQueue {
     this.#worker = this.#start();
   }
 
-  /** A thread that died is replaced; what it was handed may or may not be written, and is answered with 503. */
+  /** A thread that died is replaced. Its writes may or may not be on disk: they fail with 503. */
   #start(): Worker {
     const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js';
     const worker = new Worker(new URL(file, import.meta.url), { workerData: { path: this.#path } });
-    worker.on('message', (response: WriterAnswer) => this.#take(response));
+    worker.on('message', (message: WriterMessage) => this.#receive(message));
     worker.once('error', (error) => {
       const lost = this.#inFlight;
       this.#inFlight = [];
@@ -49,25 +49,27 @@ export class WriterQueue {
     return worker;
   }
 
-  /** Something keeps the writer for long: a large write of ours, another process's lock, or the thread is gone. */
-  get isHeldUp(): boolean {
-    const isLarge = ({ write }: Waiting) => takesLong(write);
+  /** The writer is busy for long: with a large write, with another process's lock, or because the thread died. */
+  get isBlocked(): boolean {
+    const isLarge = ({ write }: WaitingWrite) => takesLong(write);
     return this.#isLocked || this.#worker === undefined || this.#inFlight.some(isLarge) || this.#waiting.some(isLarge);
   }
 
-  run<T>(write: Write, options: WriteOptions = {}): Promise<T> {
+  run<N extends WriteName>(name: N, input: WriteInput<N>, options: WriteOptions = {}): Promise<WriteResult<N>> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(unavailable('the database is closed'));
-      const waiting: Waiting = { write, resolve, reject, timer: undefined, expired: false, progress: options.progress };
+      const write = { name, input } as QueuedWrite;
+      const { progress } = options;
+      const waiting: WaitingWrite = { write, resolve, reject, timer: undefined, isExpired: false, progress };
       if (!options.waitForever) waiting.timer = setTimeout(() => this.#expire(waiting), limits.writeWaitMillisMax);
       this.#waiting.push(waiting);
       this.#next();
     });
   }
 
-  /** Everything asked for is written first. */
+  /** All queued writes are written first. */
   async close(): Promise<void> {
-    while (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#answers.count > 0) await sleep(5);
+    while (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#settling.count > 0) await sleep(5);
     if (this.#isClosed) return;
     this.#isClosed = true;
     const worker = this.#worker;
@@ -80,40 +82,40 @@ export class WriterQueue {
   #next(): void {
     if (this.#inFlight.length > 0 || this.#waiting.length === 0) return;
     this.#worker ??= this.#start();
-    // What takes long goes alone, so that writes behind it are still waiting, and can give up, while it runs.
+    // A long write goes alone, so that writes behind it are still in the queue, and can expire, while it runs.
     const large = this.#waiting.findIndex(({ write }) => takesLong(write));
     const count = large === -1 ? this.#waiting.length : Math.max(large, 1);
     this.#inFlight = this.#waiting.splice(0, count);
     this.#worker.postMessage(this.#inFlight.map(({ write }) => write));
   }
 
-  #take(response: WriterAnswer): void {
-    if ('applied' in response) {
-      for (const { progress } of this.#inFlight) progress?.(response.applied);
+  #receive(message: WriterMessage): void {
+    if ('applied' in message) {
+      for (const { progress } of this.#inFlight) progress?.(message.applied);
       return;
     }
-    const answered = this.#inFlight;
+    const writes = this.#inFlight;
     this.#inFlight = [];
-    this.#isLocked = 'busy' in response;
-    if ('busy' in response) this.#again(answered);
-    else this.#settle(answered, response.results);
+    this.#isLocked = 'busy' in message;
+    if ('busy' in message) this.#queueAgain(writes);
+    else this.#settleAll(writes, message.outcomes);
     this.#next();
   }
 
-  #settle(answered: readonly Waiting[], results: readonly WriteResult[]): void {
-    for (const [at, waiting] of answered.entries()) {
-      this.#answers.add(() => settle(waiting, results[at] as WriteResult));
+  #settleAll(writes: readonly WaitingWrite[], outcomes: readonly WriteOutcome[]): void {
+    for (const [at, waiting] of writes.entries()) {
+      this.#settling.add(() => settle(waiting, outcomes[at] as WriteOutcome));
     }
   }
 
-  /** Another process holds the lock, and nothing was written: those that still have time go to the front. */
-  #again(answered: Waiting[]): void {
-    for (const waiting of answered) if (waiting.expired) waiting.reject(tooBusy());
-    this.#waiting.unshift(...answered.filter(({ expired }) => !expired));
+  /** Another process has the lock, and nothing was written: writes that are not expired go to the front of the queue. */
+  #queueAgain(writes: WaitingWrite[]): void {
+    for (const waiting of writes) if (waiting.isExpired) waiting.reject(tooBusy());
+    this.#waiting.unshift(...writes.filter(({ isExpired }) => !isExpired));
   }
 
-  #expire(waiting: Waiting): void {
-    waiting.expired = true;
+  #expire(waiting: WaitingWrite): void {
+    waiting.isExpired = true;
     const at = this.#waiting.indexOf(waiting);
     if (at === -1) return;
     this.#waiting.splice(at, 1);
@@ -121,20 +123,20 @@ export class WriterQueue {
   }
 }
 
-const takesLong = (write: Write): boolean =>
-  write.name === 'purge' || (write.name === 'applyRecords' && 'fd' in write.spooled);
+const takesLong = (write: QueuedWrite): boolean =>
+  write.name === 'purge' || (write.name === 'applyRecords' && 'fd' in write.input.spool);
 
 const tooBusy = () => unavailable('the database is busy with a long write, try again');
 
-function settle({ resolve, reject, timer }: Waiting, result: WriteResult): void {
+function settle({ resolve, reject, timer }: WaitingWrite, outcome: WriteOutcome): void {
   clearTimeout(timer);
-  if ('value' in result) resolve(result.value as never);
-  else reject(errorOf(result.failure));
+  if ('result' in outcome) resolve(outcome.result as never);
+  else reject(errorOf(outcome.failure));
 }
 
 function errorOf({ kind, message }: WriteFailure): Error {
   if (kind === 'bad-record') return new ServiceError('invalid_param', message);
-  // The cause is for the log; the caller only learns that it may try again.
+  // The cause is for the log; the client only learns that it may try again.
   if (kind === 'unavailable') return Object.assign(unavailable('the database cannot write'), { cause: message });
   return new Error(message);
 }

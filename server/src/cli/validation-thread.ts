@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads';
-import { prepareLines } from '../../domain/prepare-lines.ts';
-import type { Lines } from '../../domain/read-lines.ts';
+import { prepareLines } from '../domain/prepare-lines.ts';
+import type { Lines } from '../domain/read-lines.ts';
 
-/** A thread that checks lines in themselves. An error would not arrive as it is: a bad line is answered with nothing. */
+/** A thread that validates lines. An error would lose its class on the way, so a bad line is reported by `undefined`. */
 
 parentPort?.on('message', ({ lines, now }: { lines: Lines; now: number }) => {
   const { failure, ...batch } = prepareLines(lines, now);

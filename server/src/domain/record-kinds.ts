@@ -1,0 +1,74 @@
+import type { RecordKind } from '../contract/record.ts';
+import type { BadRecord } from './errors.ts';
+import { badRecord, type PreparedRecord } from './prepared-record.ts';
+
+/**
+ * What each kind of record is to the others: how it is identified, what it belongs to, what refers to it. Its fields are
+ * in contract/record.ts, its table is in store/records/tables.ts and store/schema/.
+ */
+export type KindRules = {
+  /** The fields that identify a record in the installation. Kinds identified by `id` alone can be referred to. */
+  identity: readonly string[];
+  /** The record it belongs to, and the field that names it. A record never moves to another parent. */
+  parent: { kind: RecordKind; field: string } | null;
+  /**
+   * A field that is looked up together with the parent. `dataset_id`: the record is in a dataset, which its parent tells.
+   * `app_id`: an API key keeps its app.
+   */
+  scope: 'dataset_id' | 'app_id' | null;
+};
+
+const ofWorkspace = { kind: 'workspace', field: 'workspace_id' } as const;
+
+export const kindRules = {
+  workspace: { identity: ['id'], parent: null, scope: null },
+  app: { identity: ['id'], parent: ofWorkspace, scope: null },
+  api_key: { identity: ['id'], parent: ofWorkspace, scope: 'app_id' },
+  conversation: { identity: ['id'], parent: { kind: 'app', field: 'app_id' }, scope: null },
+  message: {
+    identity: ['conversation_id', 'id'],
+    parent: { kind: 'conversation', field: 'conversation_id' },
+    scope: null,
+  },
+  dataset: { identity: ['id'], parent: ofWorkspace, scope: null },
+  document: { identity: ['id'], parent: { kind: 'dataset', field: 'dataset_id' }, scope: 'dataset_id' },
+  segment: { identity: ['id'], parent: { kind: 'document', field: 'document_id' }, scope: 'dataset_id' },
+  child_chunk: { identity: ['id'], parent: { kind: 'segment', field: 'segment_id' }, scope: 'dataset_id' },
+  child_chunk_revision: {
+    identity: ['child_chunk_id', 'revision'],
+    parent: { kind: 'child_chunk', field: 'child_chunk_id' },
+    scope: 'dataset_id',
+  },
+  model_provider: { identity: ['workspace_id', 'provider'], parent: ofWorkspace, scope: null },
+} as const satisfies Record<RecordKind, KindRules>;
+
+type Rules = typeof kindRules;
+
+/** Kinds of record that others refer to by id. */
+export type ReferableKind = {
+  [K in RecordKind]: Rules[K]['identity'] extends readonly ['id'] ? K : never;
+}[RecordKind];
+
+type ReferableRecord = Extract<PreparedRecord, { record: ReferableKind }>;
+
+export function isReferable(record: PreparedRecord): record is ReferableRecord {
+  const { identity } = kindRules[record.record];
+  return identity.length === 1 && identity[0] === 'id';
+}
+
+/** A field that the rules name. */
+export function fieldOf(record: PreparedRecord, field: string): string | null {
+  return (record as unknown as Record<string, string | null>)[field] ?? null;
+}
+
+/** What identifies a record in the installation, as one text. */
+export function nameOf(record: PreparedRecord): string {
+  const { identity } = kindRules[record.record];
+  return identity.map((field) => fieldOf(record, field)).join('/');
+}
+
+export const missingParent = (record: PreparedRecord): BadRecord =>
+  badRecord(record, `${kindRules[record.record].parent?.field} does not exist`);
+
+export const changedParent = (record: PreparedRecord): BadRecord =>
+  badRecord(record, `${kindRules[record.record].parent?.field} may not change`);

@@ -1,0 +1,99 @@
+import { type RecordKind, records } from '../../contract/record.ts';
+import { newVersion } from '../../domain/version.ts';
+import type { Row, Value } from '../engine.ts';
+
+/** A table with a row for each record and a column for each field. */
+type RowTable = {
+  name: string;
+  key: readonly string[];
+  /** The column of the record's `id`, where it has another name. */
+  idColumn?: string;
+  /** Columns that are not fields of the record. */
+  added?: readonly Column[];
+  /** Columns that stay as they are when a record is written again. */
+  unchanged?: readonly string[];
+};
+
+/** A table whose column `doc` holds the JSON text of the record, without its kind. */
+type DocumentTable = { name: string; order: readonly string[] };
+
+type DocumentKind = 'message' | 'model_provider';
+export type RowKind = Exclude<RecordKind, DocumentKind>;
+
+export type Column = {
+  /** As SQL spells it. */
+  name: string;
+  type: 'text' | 'bigint' | 'float8';
+  /** The field of the record; undefined for a column that is not exported. */
+  field: string | undefined;
+  /** From the record to the value of the column, and back. */
+  write: (record: Row) => Value;
+  read: (value: unknown) => unknown;
+};
+
+const asItIs = (value: unknown): unknown => value;
+const internal = (name: string, type: Column['type'], write: Column['write']): Column => {
+  return { name, type, field: undefined, write, read: asItIs };
+};
+const version = internal('version', 'text', newVersion);
+const inDataset = ['dataset_id', 'id'];
+
+/** Where each kind of record is stored, in the order of an export: parents before children. */
+export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, DocumentTable>> = {
+  workspace: { name: 'workspaces', key: ['id'] },
+  app: { name: 'apps', key: ['id'] },
+  dataset: { name: 'datasets', key: ['id'] },
+  api_key: { name: 'api_keys', key: ['id'] },
+  model_provider: { name: 'model_providers', order: ['workspace_id', 'position'] },
+  document: { name: 'documents', key: inDataset },
+  segment: { name: 'segments', key: inDataset },
+  child_chunk: { name: 'child_chunks', key: inDataset, added: [version] },
+  child_chunk_revision: { name: 'child_chunk_revisions', key: ['dataset_id', 'child_chunk_id', 'revision'] },
+  conversation: {
+    name: 'conversations',
+    key: ['conversation_id'],
+    idColumn: 'conversation_id',
+    added: [version, internal('next_sequence', 'bigint', () => 1)],
+    unchanged: ['next_sequence'],
+  },
+  message: { name: 'messages', order: ['conversation_id', 'created_at', 'sequence'] },
+};
+
+/** The columns of a kind: one for each field of its schema, key columns that are no field, and the added ones. */
+export function columnsOf(kind: RowKind): readonly Column[] {
+  const { key, idColumn = 'id', added = [] } = tables[kind];
+  const fields = Object.entries(records[kind].properties)
+    // The table is the kind. A secret is never stored.
+    .filter(([field]) => field !== 'record' && field !== 'secret')
+    .map(([field, schema]) => fieldColumn(field, field === 'id' ? idColumn : field, schema));
+  const names = fields.map(({ name }) => name);
+  const others = key
+    .filter((name) => !names.includes(name))
+    .map((name) => internal(name, 'text', (record) => record[name] as string));
+  return [...fields, ...others, ...added];
+}
+
+/** Booleans are stored as 0 and 1, lists and objects as JSON texts, everything else as it is. */
+function fieldColumn(field: string, column: string, schema: { type?: string | string[] }): Column {
+  // `user` is a reserved word of SQL.
+  const base = { name: column === 'user' ? '"user"' : column, field };
+  const plain = { ...base, write: (record: Row) => (record[field] ?? null) as Value, read: asItIs };
+  switch ([schema.type].flat()[0]) {
+    case 'boolean':
+      return { ...base, type: 'bigint', write: (record) => (record[field] ? 1 : 0), read: (value) => value === 1 };
+    case 'array':
+    case 'object':
+      return {
+        ...base,
+        type: 'text',
+        write: (record) => (record[field] === null ? null : JSON.stringify(record[field])),
+        read: (value) => (value === null ? null : JSON.parse(value as string)),
+      };
+    case 'integer':
+      return { ...plain, type: 'bigint' };
+    case 'number':
+      return { ...plain, type: 'float8' };
+    default:
+      return { ...plain, type: 'text' };
+  }
+}
