@@ -49,7 +49,9 @@ function onConflict(kind: RowKind, columns: readonly Column[]): string {
     .filter((name) => !key.includes(name) && !unchanged.includes(name))
     .map((name) => `${name} = excluded.${name}`);
   const { parent } = kindRules[kind];
+  // An admin key has no parent.
+  const parentIn = (row: string) => `COALESCE(${row}.${parent?.field}, '')`;
   const isGuarded = parent !== null && !key.includes(parent.field);
-  const guard = isGuarded ? ` WHERE ${table}.${parent.field} IS NOT DISTINCT FROM excluded.${parent.field}` : '';
+  const guard = isGuarded ? ` WHERE ${parentIn(table)} = ${parentIn('excluded')}` : '';
   return `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sets.join(', ')}${guard}`;
 }
