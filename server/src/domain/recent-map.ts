@@ -1,4 +1,4 @@
-/** Remembers what was set lately: at least `max` entries, at most twice as many, at no cost but the setting. */
+/** A map of the entries that were set last: at least `max` of them, at most twice as many. Only `set` does any work. */
 export class RecentMap<V> {
   readonly #max: number;
   #newer = new Map<string, V>();

@@ -12,8 +12,8 @@ export type KindRules = {
   /** The record it belongs to, and the field that names it. A record never moves to another parent. */
   parent: { kind: RecordKind; field: string } | null;
   /**
-   * A field that is looked up together with the parent. `dataset_id`: the record is in a dataset, which its parent tells.
-   * `app_id`: an API key keeps its app.
+   * A field that is looked up together with the parent. `dataset_id`: the record is in the dataset of its parent. `app_id`:
+   * the app of an API key, which may not change.
    */
   scope: 'dataset_id' | 'app_id' | null;
 };

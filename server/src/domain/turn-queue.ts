@@ -1,50 +1,50 @@
-/** Done in one turn of the event loop, however short it is. */
-const atOnce = 4;
-/** Of the time by which the last turn was longer than that: where a flood makes turns long, more is done in each. */
-const share = 1 / 4;
-const turnMillis = 10;
+/** Jobs that are run in every tick of the event loop. */
+const jobsPerTick = 4;
+/** A tick that took longer than `tickMillis` is a sign of a burst; the next tick runs jobs for this part of the excess. */
+const excessShare = 1 / 4;
+const tickMillis = 10;
 
-/** Does jobs a few at a time, so that others get their turns in between. They come in crowds, and each takes a while. */
+/** Runs a few jobs in each tick of the event loop, so that a burst of jobs does not delay other work. */
 export class TurnQueue {
   readonly #jobs: (() => void)[] = [];
   #isRunning = false;
-  #turnBegan = 0;
-  #done = 0;
+  #tickStarted = 0;
+  #doneInTick = 0;
 
   add(job: () => void): void {
     if (!this.#isRunning) {
       this.#isRunning = true;
-      this.#begin(performance.now());
+      this.#startTick(performance.now());
     }
-    if (this.#jobs.length > 0 || this.#done >= atOnce) {
+    if (this.#jobs.length > 0 || this.#doneInTick >= jobsPerTick) {
       this.#jobs.push(job);
       return;
     }
-    this.#done += 1;
+    this.#doneInTick += 1;
     job();
   }
 
-  /** Those that wait. */
+  /** The number of waiting jobs. */
   get count(): number {
     return this.#jobs.length;
   }
 
-  #begin(now: number): void {
-    this.#turnBegan = now;
-    this.#done = 0;
-    // Comes after what has arrived meanwhile.
-    setImmediate(this.#next);
+  #startTick(now: number): void {
+    this.#tickStarted = now;
+    this.#doneInTick = 0;
+    // Runs after the events that have arrived meanwhile.
+    setImmediate(this.#runTick);
   }
 
-  readonly #next = (): void => {
+  readonly #runTick = (): void => {
     this.#isRunning = this.#jobs.length > 0;
     if (!this.#isRunning) return;
     const now = performance.now();
-    const until = now + (now - this.#turnBegan - turnMillis) * share;
-    this.#begin(now);
-    while (this.#done < this.#jobs.length && (this.#done < atOnce || performance.now() < until)) {
-      (this.#jobs[this.#done++] as () => void)();
+    const until = now + (now - this.#tickStarted - tickMillis) * excessShare;
+    this.#startTick(now);
+    while (this.#doneInTick < this.#jobs.length && (this.#doneInTick < jobsPerTick || performance.now() < until)) {
+      (this.#jobs[this.#doneInTick++] as () => void)();
     }
-    this.#jobs.splice(0, this.#done);
+    this.#jobs.splice(0, this.#doneInTick);
   };
 }

@@ -1,26 +1,26 @@
 import { limits } from '../contract/limits.ts';
 import { decimalPattern } from '../contract/primitives.ts';
 
-/** What one message used. The price is in billionths, so that sums of prices are sums of integers; '' is no currency. */
+/** What one message used. The price is in billionths, so that sums of prices are sums of integers. '' means no currency. */
 export type Usage = { tokens: number; price_nanos: number; currency: string };
 
-/** The fields of a message that tell. */
+/** The fields of a message that give its usage. */
 export type UsageFields = { total_tokens: number | null; total_price: string | null; currency: string | null };
 
 const daySeconds = 86_400;
-/** The first and last day that a date of four-digit years can name. A message from beyond counts on the nearest. */
+/** The first and last day with a four-digit year. A message outside this range is counted on the nearest day. */
 export const days = { first: -719_528, last: 2_932_896, seconds: daySeconds } as const;
 
-/** The rules by which a price counts. The step that counted older messages has them in SQL. */
+/** How prices are counted. The schema step that counts older messages has the same rules in SQL. */
 export const priceRules = {
-  /** Of its text. Longer texts, and exponents of more than two digits, are rejected; stored ones count as nothing. */
+  /** Longer texts, and exponents of more than two digits, are rejected; prices stored before that rule count as 0. */
   charsMax: limits.decimalCharsMax,
-  /** A greater one counts as this: no single message may spoil a sum. */
+  /** A greater price counts as this, so that one message cannot spoil a sum. */
   nanosMax: 1_000_000 * 1_000_000_000,
   currencyBytesMax: 16,
 } as const;
 
-/** A price without a currency, or in one that is none, adds up to nothing: such a message has no price. */
+/** A price without a valid currency is not counted. */
 export function usageOf({ total_tokens, total_price, currency }: UsageFields): Usage {
   const tokens = total_tokens ?? 0;
   if (total_price === null || !isCurrency(currency)) return { tokens, price_nanos: 0, currency: '' };
@@ -37,7 +37,7 @@ function nanosOf(price: string): number {
   return Math.min(Math.max(nanos, -priceRules.nanosMax), priceRules.nanosMax);
 }
 
-/** The day of a moment, counted from 1970-01-01. */
+/** The day of a time, counted from 1970-01-01. */
 export function dayOf(seconds: number): number {
   return Math.min(Math.max(Math.floor(seconds / daySeconds), days.first), days.last);
 }
@@ -45,7 +45,7 @@ export function dayOf(seconds: number): number {
 /** `2026-11-15` */
 export const dayText = (day: number): string => new Date(day * daySeconds * 1000).toISOString().slice(0, 10);
 
-/** Undefined where the calendar has no such day. */
+/** Undefined where the calendar does not have this day. */
 export function dayOfText(text: string): number | undefined {
   const day = Date.parse(`${text}T00:00:00Z`) / (daySeconds * 1000);
   return Number.isInteger(day) && dayText(day) === text ? day : undefined;

@@ -4,7 +4,7 @@ const versionBytes = 16;
 const pool = Buffer.alloc(versionBytes * 256);
 let at = pool.length;
 
-/** A version never used before, also not before a restore: 128 random bits, fetched for many versions at once. */
+/** A version that was never used before, not even before a restore: 128 random bits. They are generated for many versions at once. */
 export function newVersion(): string {
   if (at === pool.length) {
     randomFillSync(pool);

@@ -15,7 +15,7 @@ const sqliteIoError = 10;
 const sqliteFull = 13;
 const sqliteCannotOpen = 14;
 
-/** Errors that may be gone when the request is sent again. */
+/** Errors that may not occur again when the request is repeated. */
 export const transientSqliteCodes: readonly number[] = [
   ...[sqliteBusy, sqliteLocked, sqliteReadOnly, sqliteInterrupted],
   ...[sqliteIoError, sqliteFull, sqliteCannotOpen],

@@ -81,7 +81,7 @@ export function spoolFailure(where: string, error: unknown): Error {
   return Object.assign(unavailable('the import cannot be stored until it is applied'), { cause });
 }
 
-/** Its name is removed at once, where the system allows it: the file is gone when the process ends, even by a kill. */
+/** Its name is removed at once, where the system allows it: the system deletes the file when the process ends, even by a kill. */
 function createSpoolFile(folder: string) {
   const path = `${folder}/import-${randomUUID()}.tmp`;
   const fd = openSync(path, 'wx+', 0o600);
