@@ -1,24 +1,25 @@
 import type { Caller } from './caller.ts';
 import type { Store, StoredKey } from './store.ts';
 
-/** Somebody who may ask, and the moment from which on they may not, in seconds. */
-export type AuthenticatedCaller = { caller: Caller; until: number };
-
-/** The caller that the secret of this digest stands for; undefined for an unknown, expired or revoked one. */
-export async function authenticate(
+/**
+ * The caller whose key has a secret of this digest; undefined if there is no such key, or it is expired or revoked. Not a
+ * promise if the store has cached the key. `now` is in seconds, `dataVersion` is the store's, from before this call.
+ */
+export function authenticate(
   store: Store,
   digest: string,
   now: number,
-): Promise<AuthenticatedCaller | undefined> {
-  const key = await store.findKey(digest, now);
-  if (key === undefined) return undefined;
-  // What the store remembers may have expired since.
-  const until = key.expires_at ?? Number.POSITIVE_INFINITY;
-  const caller = until <= now ? undefined : callerOf(key);
-  return caller && { caller, until };
+  dataVersion: number | undefined,
+): Caller | undefined | Promise<Caller | undefined> {
+  const lookup = store.findKey(digest, now, dataVersion);
+  return lookup instanceof Promise ? lookup.then((key) => callerFromKey(key, now)) : callerFromKey(lookup, now);
 }
 
-function callerOf({ id: key_id, kind, workspace_id, app, dataset_ids }: StoredKey): Caller | undefined {
+function callerFromKey(key: StoredKey | undefined, now: number): Caller | undefined {
+  if (key === undefined) return undefined;
+  const { id: key_id, kind, workspace_id, app, dataset_ids, expires_at } = key;
+  // A cached key may have expired since it was read.
+  if (expires_at !== null && expires_at <= now) return undefined;
   if (kind === 'admin') return { kind, key_id };
   if (workspace_id === null) return undefined;
   if (kind === 'knowledge') return { kind, key_id, workspace_id, dataset_ids };

@@ -1,44 +1,44 @@
 import { RecentMap } from './recent-map.ts';
 
-/** A page as it was rendered, and the version of its conversation that it shows. */
+/** A rendered page, and the version of its conversation that it shows. */
 export type MessagePage = {
   version: string;
-  /** Names this page's content for ever: it is never given to other content. */
+  /** Identifies the content of this page. It is never used for other content. */
   tag: string;
-  /** Where the next older page starts; undefined when none is left. */
+  /** The message before which the next older page ends; undefined if there is none. */
   next: string | undefined;
-  /** The JSON text is head, docs, tail. What was just read stands in `docs` as it came out of the store. */
+  /** The JSON text is head, docs, tail. In a page that was just read, `docs` is what the store returned. */
   head: string;
-  /** Nothing else lies in its ArrayBuffer. */
+  /** The only data in its ArrayBuffer. */
   docs: Uint8Array;
   tail: string;
-  /** Out of the cache. One that is not belongs to whoever was given it, alone. */
-  isKept: boolean;
+  /** Whether other requests may use it too. Otherwise it belongs to the one request that read it. */
+  isCached: boolean;
 };
 
-/** A page that the caller holds: only its name is known, or needed. */
-export type HeldPage = { tag: string; docs: undefined };
+/** A page without its content, for a client that has it. */
+export type PageTag = { tag: string; docs: undefined };
 
-/** A page larger than this part of the cache would push out too many others. */
+/** A page larger than this part of the cache would evict too many others. */
 const pageShareMax = 1 / 16;
-/** Pages of which only the tag is remembered. */
+/** Entries that consist of a tag only. */
 const tagsMin = 10_000;
-/** A page that was read this many pages ago is no longer asked for again, but anew: so many fit into the cache. */
-const againMax = 2_000;
+/** A page counts as requested again if at most so many pages were read in between: about as many fit into the cache. */
+const repeatReadsMax = 2_000;
 
-type Kept = { page: MessagePage; mark: number | undefined };
-type Tagged = { page: HeldPage; mark: number | undefined; read: number };
+type CachedPage = { page: MessagePage; dataVersion: number | undefined };
+type CachedTag = { page: PageTag; dataVersion: number | undefined; read: number };
 
 /**
- * Pages that were read lately, bounded in bytes. It cannot give out a stale one: a page is taken by the mark of the
- * database that it was found under, or else whoever takes it asks the store whether the conversation still has its
- * version. A page is kept when it is soon asked for again, so that walking through a long history pushes nothing
- * out; before that its tag is remembered.
+ * Recently read pages, bounded in bytes. It never returns a stale page: `current` compares the data version under which
+ * the page was read, and a caller of `get` queries the store for the conversation's version. A page is cached when it
+ * is requested a second time, so that reading through a long history evicts nothing. The first time only its tag is
+ * cached.
  */
 export class PageCache {
   readonly #bytesMax: number;
-  readonly #pages = new Map<string, Kept>();
-  readonly #tags = new RecentMap<Tagged>(tagsMin);
+  readonly #pages = new Map<string, CachedPage>();
+  readonly #tags = new RecentMap<CachedTag>(tagsMin);
   #bytes = 0;
   #reads = 0;
 
@@ -46,47 +46,48 @@ export class PageCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** The page, or its tag alone, where the database has not changed since it was found. */
-  current(key: string, dataVersion: number | undefined): MessagePage | HeldPage | undefined {
+  /** The page, or only its tag, if the database has not changed since it was read. */
+  current(key: string, dataVersion: number | undefined): MessagePage | PageTag | undefined {
     if (dataVersion === undefined) return undefined;
     const entry = this.#pages.get(key);
-    if (entry !== undefined) return entry.mark === dataVersion ? this.#use(key, entry) : undefined;
-    const tag = this.#tags.get(key);
-    return tag?.mark === dataVersion ? tag?.page : undefined;
+    if (entry !== undefined) return entry.dataVersion === dataVersion ? this.#use(key, entry) : undefined;
+    const cachedTag = this.#tags.get(key);
+    return cachedTag?.dataVersion === dataVersion ? cachedTag?.page : undefined;
   }
 
+  /** The page in the version that was last read, which may be out of date. */
   get(key: string): MessagePage | undefined {
     const entry = this.#pages.get(key);
     return entry && this.#use(key, entry);
   }
 
-  /** A page as it was found under a mark. */
-  set(key: string, page: MessagePage | HeldPage, dataVersion: number | undefined): void {
+  /** Adds a page that was read, or found unchanged, under a data version. */
+  set(key: string, page: MessagePage | PageTag, dataVersion: number | undefined): void {
     const entry = this.#pages.get(key);
     if (entry?.page === page) {
-      entry.mark = dataVersion;
+      entry.dataVersion = dataVersion;
       return;
     }
     this.#reads += 1;
-    const tagged = this.#tags.get(key);
-    const isAgain = entry !== undefined || (tagged !== undefined && this.#reads - tagged.read <= againMax);
+    const cachedTag = this.#tags.get(key);
+    const isRepeat = entry !== undefined || (cachedTag !== undefined && this.#reads - cachedTag.read <= repeatReadsMax);
     if (entry !== undefined) this.#remove(key);
-    if (page.docs === undefined || !isAgain || page.docs.length > this.#bytesMax * pageShareMax) {
-      this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, mark: dataVersion, read: this.#reads });
+    if (page.docs === undefined || !isRepeat || page.docs.length > this.#bytesMax * pageShareMax) {
+      this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, dataVersion, read: this.#reads });
       return;
     }
     this.#tags.delete(key);
-    const kept = inOnePiece(page);
-    this.#pages.set(key, { page: kept, mark: dataVersion });
-    this.#bytes += kept.docs.length;
+    const joined = inOneBuffer(page);
+    this.#pages.set(key, { page: joined, dataVersion });
+    this.#bytes += joined.docs.length;
     for (const oldest of this.#pages.keys()) {
       if (this.#bytes <= this.#bytesMax) return;
       this.#remove(oldest);
     }
   }
 
-  /** The least recently used stand first. */
-  #use(key: string, entry: Kept): MessagePage {
+  /** Keeps the map in order of use, the least recently used first. */
+  #use(key: string, entry: CachedPage): MessagePage {
     this.#pages.delete(key);
     this.#pages.set(key, entry);
     return entry.page;
@@ -98,13 +99,13 @@ export class PageCache {
   }
 }
 
-/** As it is sent fastest. */
-function inOnePiece(page: MessagePage): MessagePage {
+/** The form that is sent fastest. */
+function inOneBuffer(page: MessagePage): MessagePage {
   const docs = new Uint8Array(page.head.length + page.docs.length + page.tail.length);
   docs.set(encoder.encode(page.head));
   docs.set(page.docs, page.head.length);
   docs.set(encoder.encode(page.tail), page.head.length + page.docs.length);
-  return { ...page, head: '', docs, tail: '', isKept: true };
+  return { ...page, head: '', docs, tail: '', isCached: true };
 }
 
 const encoder = new TextEncoder();

@@ -22,6 +22,8 @@ export type StoredKey = {
   expires_at: number | null;
 };
 
+export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
+
 /** A new key: neither revoked nor used yet. */
 export type CreatedKey = Reach & {
   id: string;
@@ -120,8 +122,11 @@ export interface Intake {
 
 /** Where it is kept. Absence is a value here; what it means is the domain's to say. */
 export interface Store {
-  /** A key that opens something: neither revoked nor expired. It may have been so up to a few seconds ago. */
-  findKey(digest: string, now: number): Promise<StoredKey | undefined>;
+  /**
+   * A key that is neither revoked nor expired. Not a promise if it is cached. Without a data version, a change by another
+   * instance may take a few seconds to show; a cached key may have expired.
+   */
+  findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup;
 
   /**
    * Changes whenever anything in the database does; what was read under a mark holds while the mark stands. Undefined

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+import type { PageOrder } from '../contract/message.ts';
 import type { PageCache } from '../domain/page-cache.ts';
 import type { Store } from '../domain/store.ts';
 import type { Bearer } from './auth/bearer.ts';
 import type { Metrics } from './observe/metrics.ts';
+import type { Observer } from './observe/observe.ts';
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -14,13 +16,22 @@ export type App = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** What the routes stand on; passed in, never imported. */
-export type Parts = {
+/** What the server and its routes depend on; passed in, never imported. */
+export type Dependencies = {
   store: Store;
   pages: PageCache;
   bearer: Bearer;
   metrics: Metrics;
+  observer: Observer;
   logger: FastifyBaseLogger;
+  /** Milliseconds since the epoch. */
   clock: () => number;
+  page_order: PageOrder;
+  metrics_token: string | undefined;
+  in_flight_max: number;
 };
-export type Routes = (app: App, parts: Parts) => void;
+
+export type Routes = (app: App, dependencies: Dependencies) => void;
+
+/** What Node's HTTP server calls for a request. */
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;

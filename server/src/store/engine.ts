@@ -53,8 +53,6 @@ export interface Engine {
   write<T>(write: Write, options?: WriteOptions): Promise<T>;
   /** The rows of several statements in batches, all from one moment. */
   snapshot(statements: readonly string[]): AsyncIterable<{ statement: number; rows: Row[] }>;
-  /** How long an answer about a key may be remembered; 0 where asking is as cheap. */
-  readonly keyCacheMillis: number;
   /** Where an import may leave what does not fit into memory. */
   readonly spoolFolder: string;
   close(): Promise<void>;

@@ -1,40 +1,43 @@
-import type { StoredKey } from '../domain/store.ts';
+import { limits } from '../contract/limits.ts';
+import { RecentMap } from '../domain/recent-map.ts';
+import type { KeyLookup, StoredKey } from '../domain/store.ts';
 
-const entriesMax = 10_000;
+/** Without a data version. A revocation by another instance must take effect within 5 seconds. */
+const millisMax = 4_000;
 
-/** Remembers for a few seconds which keys exist, and which do not. */
+type Entry = { lookup: KeyLookup; dataVersion: number | undefined; until: number };
+
+/**
+ * API keys by the digest of their secret, also digests without a key, so that most requests need no query. An entry is
+ * valid while the database has the data version from before the query; without data versions, for a few seconds.
+ */
 export class KeyCache {
-  readonly #millis: number;
-  readonly #entries = new Map<string, { until: number; key: Promise<StoredKey | undefined> }>();
+  #entries = new RecentMap<Entry>(limits.callersMin);
 
-  constructor(millis: number) {
-    this.#millis = millis;
+  /** Requests that arrive during a query share its result. */
+  find(digest: string, dataVersion: number | undefined, query: () => Promise<StoredKey | undefined>): KeyLookup {
+    const cached = this.#entries.get(digest);
+    if (cached !== undefined && isValid(cached, dataVersion)) return cached.lookup;
+    const until = performance.now() + millisMax;
+    const pending = query();
+    const entry: Entry = { lookup: pending, dataVersion, until };
+    this.#entries.set(digest, entry);
+    pending.then(
+      (key) => {
+        entry.lookup = key;
+      },
+      // A failed query says nothing about the key.
+      () => this.#entries.delete(digest),
+    );
+    return pending;
   }
 
-  /** Requests that come while an answer is on its way share it. */
-  find(digest: string, ask: () => Promise<StoredKey | undefined>): Promise<StoredKey | undefined> {
-    if (this.#millis === 0) return ask();
-    const now = performance.now();
-    const entry = this.#entries.get(digest);
-    if (entry !== undefined && entry.until > now) return entry.key;
-    this.#entries.delete(digest);
-    if (this.#entries.size >= entriesMax) this.#dropOldest();
-    const key = ask();
-    this.#entries.set(digest, { until: now + this.#millis, key });
-    // A failure is no answer, and is not remembered.
-    key.catch(() => this.#entries.delete(digest));
-    return key;
-  }
-
-  /** A key was written or revoked through this instance: what is remembered, or on its way, counts no more. */
+  /** Called after this instance has changed keys. Results of queries that are still running are not cached either. */
   clear(): void {
-    this.#entries.clear();
+    this.#entries = new RecentMap(limits.callersMin);
   }
+}
 
-  #dropOldest(): void {
-    for (const digest of this.#entries.keys()) {
-      this.#entries.delete(digest);
-      return;
-    }
-  }
+function isValid(entry: Entry, dataVersion: number | undefined): boolean {
+  return dataVersion === undefined ? performance.now() < entry.until : dataVersion === entry.dataVersion;
 }

@@ -12,6 +12,7 @@ import type {
   FoundPage,
   ImportProgress,
   Intake,
+  KeyLookup,
   MessagePlace,
   PageShape,
   Purge,
@@ -38,21 +39,20 @@ export class SqlStore implements Store {
   readonly activity: SqlActivityReads;
   readonly sessions: SqlSessions;
   readonly #engine: Engine;
-  readonly #keys: KeyCache;
+  readonly #keys = new KeyCache();
 
   constructor(engine: Engine) {
     this.#engine = engine;
     this.admin = new SqlAdminReads(engine);
     this.activity = new SqlActivityReads(engine);
     this.sessions = new SqlSessions(engine);
-    this.#keys = new KeyCache(engine.keyCacheMillis);
   }
 
-  findKey(digest: string, now: number): Promise<StoredKey | undefined> {
-    return this.#keys.find(digest, () => this.#askKey(digest, now));
+  findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup {
+    return this.#keys.find(digest, dataVersion, () => this.#queryKey(digest, now));
   }
 
-  async #askKey(digest: string, now: number): Promise<StoredKey | undefined> {
+  async #queryKey(digest: string, now: number): Promise<StoredKey | undefined> {
     const [row] = await this.#engine.read(sql.findKey, digest, now);
     if (row === undefined) return undefined;
     const { app_id, mode, ...key } = parseKey(row);

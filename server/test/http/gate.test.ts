@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
 import { Connections } from '../../src/http/front/connections.ts';
-import { Gate } from '../../src/http/front/gate.ts';
+import { gate } from '../../src/http/front/gate.ts';
 import { Metrics } from '../../src/http/observe/metrics.ts';
 import { makeWorld, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -89,13 +89,13 @@ onEveryEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
   });
 
   it('is told in one line a second, and counted', async () => {
-    const told = () => service.logs.filter((line) => line.includes('overloaded: requests were refused'));
-    const refused = () => told().reduce((sum, line) => sum + JSON.parse(line).refused, 0);
+    const told = () => service.logs.filter((line) => line.includes('overloaded: requests were rejected'));
+    const refused = () => told().reduce((sum, line) => sum + JSON.parse(line).rejected, 0);
     await until(() => refused() >= 7);
     assert.equal(refused(), 7);
     assert.ok(told().length <= 2, told().join(''));
     const { text } = await service.request('GET', '/metrics', { key: admin });
-    assert.match(text, /backscroll_http_requests_total\{method="GET",route="refused",status="503"\} 3\n/);
+    assert.match(text, /backscroll_http_requests_total\{method="GET",route="rejected",status="503"\} 3\n/);
   });
 });
 
@@ -109,8 +109,8 @@ describe('a turn of the event loop', () => {
       response.end();
     };
     const logger = pino({ level: 'silent' });
-    const gate = new Gate(next, { in_flight_max: 100, metrics: new Metrics(Date.now), logger, now: () => now });
-    const server = createServer(gate.handle).listen(0, '127.0.0.1');
+    const options = { in_flight_max: 100, metrics: new Metrics(Date.now), logger, now: () => now };
+    const server = createServer(gate(next, options)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => void server.close());
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -142,13 +142,13 @@ describe('requests that a client sends without waiting for answers', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => void server.close().closeAllConnections());
-    const connections = new Connections(server, (request, response) => {
+    const next = new Connections().inOrder((request, response) => {
       now += 25;
       setImmediate(() => response.end(`${request.url}\n`));
     });
     const logger = pino({ level: 'silent' });
     const options = { in_flight_max: 100, metrics: new Metrics(Date.now), logger, now: () => now };
-    server.on('request', new Gate(connections.handle, options).handle);
+    server.on('request', gate(next, options));
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     let text = '';
     socket.on('data', (bytes) => {

@@ -481,9 +481,9 @@ onEveryEngine('what is kept of a secret', (engine) => {
     const asked: string[] = [];
     const { store } = service;
     const findKey = store.findKey.bind(store);
-    store.findKey = (digest, now) => {
+    store.findKey = (digest, now, dataVersion) => {
       asked.push(digest);
-      return findKey(digest, now);
+      return findKey(digest, now, dataVersion);
     };
     try {
       const secrets = [...Object.values(realm.keys), makeSecret('app'), 'x', `${realm.keys.app}x`, "' OR 1=1"];

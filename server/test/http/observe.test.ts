@@ -461,15 +461,15 @@ onEveryEngine('logs of faults', (engine) => {
 describe('an outage', () => {
   it('is told when it begins and once a minute while it lasts, with how many were left out', () => {
     const outages = new Outages();
-    const tell = (seconds: number) => outages.tell('the disk is full', seconds * 1_000);
-    assert.deepEqual([0, 1, 2, 59, 61, 62, 200].map(tell), [0, undefined, undefined, undefined, 3, undefined, 1]);
-    assert.equal(outages.tell('something else', 200_001), 0);
+    const count = (seconds: number) => outages.count('the disk is full', seconds * 1_000);
+    assert.deepEqual([0, 1, 2, 59, 61, 62, 200].map(count), [0, undefined, undefined, undefined, 3, undefined, 1]);
+    assert.equal(outages.count('something else', 200_001), 0);
   });
 
   it('that never reads the same is not remembered without end', () => {
     const outages = new Outages();
-    outages.tell('the first', 0);
-    for (let at = 0; at < 1_000; at += 1) outages.tell(`at port ${at}`, 0);
-    assert.equal(outages.tell('the first', 1), 0);
+    outages.count('the first', 0);
+    for (let at = 0; at < 1_000; at += 1) outages.count(`at port ${at}`, 0);
+    assert.equal(outages.count('the first', 1), 0);
   });
 });

@@ -9,7 +9,7 @@ const page = (bytes: number, version = 'v'): MessagePage => ({
   head: '',
   tail: '',
   docs: new Uint8Array(bytes),
-  isKept: false,
+  isCached: false,
 });
 const keep = (cache: PageCache, key: string, kept: MessagePage) => {
   cache.set(key, kept, 1);

@@ -90,7 +90,7 @@ async function record(
   const { status } = response;
   const text = await response.text();
   if (!response.ok) throw new Error(`the example of ${operation.operationId} fails with ${status}: ${text}`);
-  const example = { parameters, ...(body !== undefined && { body }), status, answer: normalize(JSON.parse(text)) };
+  const example = { parameters, ...(body !== undefined && { body }), status, response: normalize(JSON.parse(text)) };
   return { example, setCookie: response.headers.getSetCookie()[0]?.split(';', 1)[0] };
 }
 

@@ -1,18 +1,17 @@
 import { ConversationListed, ConversationQuery, TranscriptQuery } from '../../contract/activity.ts';
-import { listOf } from '../../contract/admin.ts';
-import { limits } from '../../contract/limits.ts';
-import { MessagePage, type PageOrder } from '../../contract/message.ts';
+import { MessagePage } from '../../contract/message.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { sortText } from '../../domain/admin-reads.ts';
 import { notFound } from '../../domain/errors.ts';
-import { listMessages, pageAsked } from '../../domain/list-messages.ts';
-import type { Store } from '../../domain/store.ts';
+import { listMessages, pageRequest } from '../../domain/list-messages.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
-import { answerPage, linkToNext } from '../operations/messages.ts';
-import { heldTags } from '../request/etag.ts';
+import { pageQuery, sendPage } from '../operations/message-page.ts';
+import { parseIfNoneMatch } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
+import { adminGet, adminList } from './routes.ts';
+import { requireApp } from './workspaces.ts';
 
 const url = '/admin/apps/:app_id/conversations';
 const app_id = Type.String({ description: 'App ID.' });
@@ -20,104 +19,87 @@ const conversation_id = Type.String({ description: 'Conversation ID.' });
 
 type Row = ConversationListed;
 const activityOf = ({ last_message_at, id }: Row) => [last_message_at ?? 0, id];
-const latest = new Paging<Row>(['number', 'string'], activityOf);
-/** The conversation that was asked for by its id comes first. */
-const matching = (search: string) =>
+const latestFirst = new Paging<Row>(['number', 'string'], activityOf);
+/** A conversation whose id is the search text comes first. */
+const matchesFirst = (search: string) =>
   new Paging<Row>(['number', 'string', 'number', 'string'], (row) => [
     row.id === canonicalId(search) ? 0 : 1,
     sortText(row.user ?? ''),
     ...activityOf(row),
   ]);
 
-/** The id as it is kept. */
-export async function requireApp({ admin }: Store, id: string): Promise<string> {
-  const found = await admin.findApp(canonicalId(id));
-  if (found === undefined) throw notFound('app not found');
-  return found.id;
-}
+/** Conversations of any app, and their messages. */
+export const adminConversationRoutes: Routes = (app, dependencies) => {
+  const { store, pages, bearer, page_order } = dependencies;
+  const { activity } = store;
 
-/** Conversations of any app, and what they hold. */
-export function adminConversationRoutes(pageOrder: PageOrder): Routes {
-  return (app, { store, pages, bearer }) => {
-    const { activity } = store;
-    const onRequest = bearer.requireAdmin();
-
-    app.route({
-      method: 'GET',
-      url,
-      schema: {
-        ...aboutAdmin,
-        operationId: 'listConversations',
-        summary: 'List conversations of an app',
-        description:
-          'Latest message first, then by id, descending. With `search`: the conversation of that id, then those of users ' +
-          'whose name begins so, by user, then latest first. Deleted conversations do not exist.',
-        params: Type.Object({ app_id }),
-        querystring: ConversationQuery,
-        response: responses({ 200: listOf(ConversationListed) }, [400, 401, 404]),
-      },
-      onRequest,
-      handler: ({ params, query }) => {
-        const { search } = query;
-        if (search === undefined) {
-          return latest.read(query, async (place) =>
-            activity.listConversations(await requireApp(store, params.app_id), place),
-          );
-        }
-        return matching(search).read(query, async (place) => {
-          const app_id = await requireApp(store, params.app_id);
-          // Nobody is called so, and PostgreSQL would refuse to look.
-          return search.includes('\0') ? [] : activity.searchConversations(app_id, search, place);
+  adminList(app, dependencies, {
+    url,
+    operationId: 'listConversations',
+    summary: 'List conversations of an app',
+    description:
+      'Latest message first, then by id, descending. With `search`: the conversation of that id, then those of users ' +
+      'whose names begin with the text, by user, then latest first. Deleted conversations are not listed.',
+    params: Type.Object({ app_id }),
+    querystring: ConversationQuery,
+    row: ConversationListed,
+    errors: [404],
+    read: ({ params, query }) => {
+      const { search } = query;
+      if (search === undefined) {
+        return latestFirst.read(query, async (place) => {
+          const { id } = await requireApp(store, params.app_id);
+          return activity.listConversations(id, place);
         });
-      },
-    });
+      }
+      return matchesFirst(search).read(query, async (place) => {
+        const { id } = await requireApp(store, params.app_id);
+        // No user has such a name, and PostgreSQL would reject the parameter.
+        return search.includes('\0') ? [] : activity.searchConversations(id, search, place);
+      });
+    },
+  });
 
-    app.route({
-      method: 'GET',
-      url: `${url}/:conversation_id`,
-      schema: {
-        ...aboutAdmin,
-        operationId: 'getConversation',
-        summary: 'Get a conversation of an app',
-        params: Type.Object({ app_id, conversation_id }),
-        response: responses({ 200: ConversationListed }, [401, 404]),
-      },
-      onRequest,
-      handler: async ({ params }) => {
-        const app_id = await requireApp(store, params.app_id);
-        const found = await activity.findConversation(app_id, canonicalId(params.conversation_id));
-        if (found === undefined) throw notFound('conversation not exists');
-        return found;
-      },
-    });
+  adminGet(app, dependencies, {
+    url: `${url}/:conversation_id`,
+    operationId: 'getConversation',
+    summary: 'Get a conversation of an app',
+    params: Type.Object({ app_id, conversation_id }),
+    response: ConversationListed,
+    errors: [404],
+    read: async ({ params }) => {
+      const { id } = await requireApp(store, params.app_id);
+      const conversation = await activity.findConversation(id, canonicalId(params.conversation_id));
+      if (conversation === undefined) throw notFound('conversation not exists');
+      return conversation;
+    },
+  });
 
-    app.route({
-      method: 'GET',
-      url: `${url}/:conversation_id/messages`,
-      schema: {
-        ...aboutAdmin,
-        operationId: 'getTranscript',
-        summary: 'List messages of a conversation of any app',
-        description: 'The page of List Conversation Messages, whatever the mode of the app.',
-        params: Type.Object({ app_id, conversation_id }),
-        querystring: TranscriptQuery,
-        headers: header('if-none-match', 'Tags of pages that the caller holds.'),
-        response: responses({ 200: MessagePage, 304: 'The page that the caller holds is current.' }, [400, 401, 404]),
-      },
-      onRequest,
-      handler: async (request, reply) => {
-        const { first_id, limit = limits.pageMessagesDefault, page_order = pageOrder } = request.query;
-        const app_id = await requireApp(store, request.params.app_id);
-        const { conversation_id } = request.params;
-        const question = { conversation_id, user: undefined, first_id, limit, page_order };
-        const asked = pageAsked(app_id, question);
-        const held = heldTags(request.headers['if-none-match']);
-        const page = await listMessages(store, pages, asked, held, store.dataVersion());
-        const path = [app_id, 'conversations', asked.place.conversation_id, 'messages']
-          .map(encodeURIComponent)
-          .join('/');
-        return answerPage(reply, page, (next) => linkToNext(`/admin/apps/${path}`, request.url, next));
-      },
-    });
-  };
-}
+  app.route({
+    method: 'GET',
+    url: `${url}/:conversation_id/messages`,
+    schema: {
+      ...aboutAdmin,
+      operationId: 'getTranscript',
+      summary: 'List messages of a conversation of any app',
+      description: 'The page that List Conversation Messages returns, for apps of any mode.',
+      params: Type.Object({ app_id, conversation_id }),
+      querystring: TranscriptQuery,
+      headers: header('if-none-match', 'ETags of pages that the client has cached.'),
+      response: responses(
+        { 200: MessagePage, 304: 'The page that the client has cached is current.' },
+        [400, 401, 404],
+      ),
+    },
+    onRequest: bearer.requireAdmin(),
+    handler: async (request, reply) => {
+      const { id } = await requireApp(store, request.params.app_id);
+      const { conversation_id } = request.params;
+      const wanted = pageRequest(id, pageQuery({ ...request.query, conversation_id }, page_order));
+      const clientTags = parseIfNoneMatch(request.headers['if-none-match']);
+      const page = await listMessages(store, pages, wanted, clientTags, store.dataVersion());
+      const path = [id, 'conversations', wanted.place.conversation_id, 'messages'].map(encodeURIComponent).join('/');
+      return sendPage(reply, page, `/admin/apps/${path}`);
+    },
+  });
+};

@@ -1,23 +1,17 @@
-import {
-  DatasetListed,
-  DocumentListed,
-  ListQuery,
-  listOf,
-  RevisionListed,
-  SegmentListed,
-} from '../../contract/admin.ts';
+import { DatasetListed, DocumentListed, RevisionListed, SegmentListed } from '../../contract/admin.ts';
 import { ChildChunk, ChildChunkPath } from '../../contract/child-chunk.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
 import { requireDocument, requireKnowledge, requireSegment } from '../../domain/find-knowledge.ts';
-import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
+import { adminGet, adminList } from './routes.ts';
 import { byName } from './workspaces.ts';
 
-type Placed = { position: number; id: string };
-const byPosition = <R extends Placed>() => new Paging<R>(['number', 'string'], ({ position, id }) => [position, id]);
+type Positioned = { position: number; id: string };
+const byPosition = <R extends Positioned>() =>
+  new Paging<R>(['number', 'string'], ({ position, id }) => [position, id]);
 
 const datasets = byName<DatasetListed>();
 const documents = byName<DocumentListed>();
@@ -26,148 +20,112 @@ const childChunks = byPosition<ChildChunk>();
 const revisions = new Paging<RevisionListed>(['number'], ({ revision }) => [revision]);
 
 const { dataset_id, document_id, segment_id } = ChildChunkPath.properties;
-const url = '/admin/datasets';
+const datasetUrl = '/admin/datasets/:dataset_id';
+const documentUrl = `${datasetUrl}/documents/:document_id`;
+const segmentUrl = `${documentUrl}/segments/:segment_id`;
 
-/** Knowledge bases, and what is in them. */
-export const adminKnowledgeRoutes: Routes = (app, { store, bearer }) => {
+/** Knowledge bases, down to the revisions of child chunks. */
+export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
+  const { store } = dependencies;
   const { admin } = store;
-  const onRequest = bearer.requireAdmin();
 
-  app.route({
-    method: 'GET',
-    url,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listDatasets',
-      summary: 'List knowledge bases',
-      description: 'Knowledge bases of all workspaces, by name, then by id.',
-      querystring: ListQuery,
-      response: responses({ 200: listOf(DatasetListed) }, [400, 401]),
-    },
-    onRequest,
-    handler: ({ query }) => datasets.read(query, (place) => admin.listDatasets(place)),
+  adminList(app, dependencies, {
+    url: '/admin/datasets',
+    operationId: 'listDatasets',
+    summary: 'List knowledge bases',
+    description: 'Knowledge bases of all workspaces, by name, then by id.',
+    row: DatasetListed,
+    read: ({ query }) => datasets.read(query, (place) => admin.listDatasets(place)),
   });
 
-  app.route({
-    method: 'GET',
-    url: `${url}/:dataset_id`,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'getDataset',
-      summary: 'Get a knowledge base',
-      params: Type.Object({ dataset_id }),
-      response: responses({ 200: DatasetListed }, [401, 404]),
-    },
-    onRequest,
-    handler: async ({ params }) => {
-      const found = await admin.findDataset(canonicalId(params.dataset_id));
-      if (found === undefined) throw notFound('dataset not found');
-      return found;
+  adminGet(app, dependencies, {
+    url: datasetUrl,
+    operationId: 'getDataset',
+    summary: 'Get a knowledge base',
+    params: Type.Object({ dataset_id }),
+    response: DatasetListed,
+    errors: [404],
+    read: async ({ params }) => {
+      const dataset = await admin.findDataset(canonicalId(params.dataset_id));
+      if (dataset === undefined) throw notFound('dataset not found');
+      return dataset;
     },
   });
 
-  app.route({
-    method: 'GET',
-    url: `${url}/:dataset_id/documents`,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listDocuments',
-      summary: 'List documents',
-      description: 'Documents of a knowledge base, by name, then by id.',
-      params: Type.Object({ dataset_id }),
-      querystring: ListQuery,
-      response: responses({ 200: listOf(DocumentListed) }, [400, 401, 404]),
-    },
-    onRequest,
-    handler: ({ params, query }) =>
+  adminList(app, dependencies, {
+    url: `${datasetUrl}/documents`,
+    operationId: 'listDocuments',
+    summary: 'List documents',
+    description: 'Documents of a knowledge base, by name, then by id.',
+    params: Type.Object({ dataset_id }),
+    row: DocumentListed,
+    errors: [404],
+    read: ({ params, query }) =>
       documents.read(query, async (place) => {
         const path = await requireKnowledge(store, params);
         return admin.listDocuments(path.dataset_id, place);
       }),
   });
 
-  app.route({
-    method: 'GET',
-    url: `${url}/:dataset_id/documents/:document_id`,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'getDocument',
-      summary: 'Get a document',
-      params: Type.Object({ dataset_id, document_id }),
-      response: responses({ 200: DocumentListed }, [401, 404]),
-    },
-    onRequest,
-    handler: ({ params }) => requireDocument(store, params),
+  adminGet(app, dependencies, {
+    url: documentUrl,
+    operationId: 'getDocument',
+    summary: 'Get a document',
+    params: Type.Object({ dataset_id, document_id }),
+    response: DocumentListed,
+    errors: [404],
+    read: ({ params }) => requireDocument(store, params),
   });
 
-  app.route({
-    method: 'GET',
-    url: `${url}/:dataset_id/documents/:document_id/segments`,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listSegments',
-      summary: 'List segments',
-      description: 'Parent chunks of a document, by position, then by id.',
-      params: Type.Object({ dataset_id, document_id }),
-      querystring: ListQuery,
-      response: responses({ 200: listOf(SegmentListed) }, [400, 401, 404]),
-    },
-    onRequest,
-    handler: ({ params, query }) =>
+  adminList(app, dependencies, {
+    url: `${documentUrl}/segments`,
+    operationId: 'listSegments',
+    summary: 'List segments',
+    description: 'Parent chunks of a document, by position, then by id.',
+    params: Type.Object({ dataset_id, document_id }),
+    row: SegmentListed,
+    errors: [404],
+    read: ({ params, query }) =>
       segments.read(query, async (place) => {
         const path = await requireKnowledge(store, params);
         return admin.listSegments(path.dataset_id, path.document_id, place);
       }),
   });
 
-  app.route({
-    method: 'GET',
-    url: `${url}/:dataset_id/documents/:document_id/segments/:segment_id`,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'getSegment',
-      summary: 'Get a segment',
-      params: Type.Object({ dataset_id, document_id, segment_id }),
-      response: responses({ 200: SegmentListed }, [401, 404]),
-    },
-    onRequest,
-    handler: ({ params }) => requireSegment(store, params),
+  adminGet(app, dependencies, {
+    url: segmentUrl,
+    operationId: 'getSegment',
+    summary: 'Get a segment',
+    params: Type.Object({ dataset_id, document_id, segment_id }),
+    response: SegmentListed,
+    errors: [404],
+    read: ({ params }) => requireSegment(store, params),
   });
 
-  app.route({
-    method: 'GET',
-    url: `${url}/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks`,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listChildChunks',
-      summary: 'List child chunks',
-      description: 'Child chunks of a segment, by position, then by id.',
-      params: Type.Object({ dataset_id, document_id, segment_id }),
-      querystring: ListQuery,
-      response: responses({ 200: listOf(ChildChunk) }, [400, 401, 404]),
-    },
-    onRequest,
-    handler: ({ params, query }) =>
+  adminList(app, dependencies, {
+    url: `${segmentUrl}/child_chunks`,
+    operationId: 'listChildChunks',
+    summary: 'List child chunks',
+    description: 'Child chunks of a segment, by position, then by id.',
+    params: Type.Object({ dataset_id, document_id, segment_id }),
+    row: ChildChunk,
+    errors: [404],
+    read: ({ params, query }) =>
       childChunks.read(query, async (place) => {
         const path = await requireKnowledge(store, params);
         return admin.listChildChunks(path.dataset_id, path.segment_id, place);
       }),
   });
 
-  app.route({
-    method: 'GET',
-    url: `${url}/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id/revisions`,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listRevisions',
-      summary: 'List revisions of a child chunk',
-      description: 'The texts that were replaced, newest first.',
-      params: ChildChunkPath,
-      querystring: ListQuery,
-      response: responses({ 200: listOf(RevisionListed) }, [400, 401, 404]),
-    },
-    onRequest,
-    handler: ({ params, query }) =>
+  adminList(app, dependencies, {
+    url: `${segmentUrl}/child_chunks/:child_chunk_id/revisions`,
+    operationId: 'listRevisions',
+    summary: 'List revisions of a child chunk',
+    description: 'Replaced texts, newest first.',
+    params: ChildChunkPath,
+    row: RevisionListed,
+    errors: [404],
+    read: ({ params, query }) =>
       revisions.read(query, async (place) => {
         const path = await requireKnowledge(store, params);
         return admin.listRevisions(path.dataset_id, path.child_chunk_id, place);

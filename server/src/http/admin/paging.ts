@@ -5,10 +5,13 @@ import { invalidParam } from '../../domain/errors.ts';
 type SortKey = readonly (string | number)[];
 type Query = { limit?: number; cursor?: string };
 
-/** One page of a list, as it is answered. */
+/** One page of a list, as it is sent. */
 export type Page<R> = { limit: number; has_more: boolean; data: R[]; next_cursor: string | null };
 
-/** The pages of a list. Its cursors are the sort key of a page's last row, and mean something to us alone. */
+/**
+ * Pages of a list. A cursor is the encoded sort key of a page's last row, and opaque to clients. The next page starts after
+ * that key, so rows that are added or deleted in between neither repeat nor hide others.
+ */
 export class Paging<R> {
   readonly #types: readonly ('string' | 'number')[];
   readonly #keyOf: (row: R) => SortKey;
@@ -19,13 +22,13 @@ export class Paging<R> {
     this.#keyOf = keyOf;
   }
 
-  /** Reads a page: `find` gives the rows after a place, `count` of them at most. */
+  /** Reads a page: `find` returns the rows after a place, `count` of them at most. */
   async read({ limit = limits.listRowsDefault, cursor }: Query, find: (place: ListPlace) => Promise<R[]>) {
     const after = cursor === undefined ? undefined : this.#decode(cursor);
-    return this.#answer(await find({ after, count: limit + 1 }), limit);
+    return this.#page(await find({ after, count: limit + 1 }), limit);
   }
 
-  #answer(rows: readonly R[], limit: number): Page<R> {
+  #page(rows: readonly R[], limit: number): Page<R> {
     const data = rows.slice(0, limit);
     const last = rows.length > limit ? data.at(-1) : undefined;
     const next_cursor = last === undefined ? null : encode(this.#keyOf(last));
@@ -34,9 +37,9 @@ export class Paging<R> {
 
   #decode(cursor: string): SortKey {
     const key = parse(cursor);
-    const fits = (value: unknown, at: number) => typeof value === this.#types[at] && isSound(value);
+    const fits = (value: unknown, at: number) => typeof value === this.#types[at] && isComparable(value);
     if (!Array.isArray(key) || key.length !== this.#types.length || !key.every(fits) || encode(key) !== cursor) {
-      throw invalidParam('cursor must be what an earlier page gave');
+      throw invalidParam('cursor must be the next_cursor of an earlier page');
     }
     return key;
   }
@@ -52,7 +55,7 @@ function parse(cursor: string): unknown {
   }
 }
 
-/** What a database would refuse to compare was in no row. */
-function isSound(value: unknown): boolean {
+/** A value that a database would reject cannot be from a row. */
+function isComparable(value: unknown): boolean {
   return typeof value === 'string' ? value.isWellFormed() && !value.includes('\0') : Number.isSafeInteger(value);
 }

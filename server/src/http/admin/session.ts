@@ -9,7 +9,7 @@ const url = '/console/session';
 const about = { tags: ['Admin'] };
 const noStore = { 'cache-control': 'no-store' };
 
-/** Signing in to the console, and out. */
+/** Sign-in to the console, and sign-out. */
 export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
   const seconds = () => Math.floor(clock() / 1000);
 
@@ -21,20 +21,20 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
       operationId: 'signIn',
       summary: 'Sign in to the console',
       description:
-        'Exchanges an admin key for a session, whose secret comes as the cookie `backscroll_session` and nowhere else.',
+        'Exchanges an admin key for a session. The secret of the session is only in the cookie `backscroll_session`.',
       body: SignIn,
       response: responses({ 200: ConsoleSession }, [400, 401, 408, 413, 415]),
     },
     onRequest: requireContentType('application/json'),
-    config: { isOpen: true },
+    config: { isPublic: true },
     handler: async (request, reply) => {
-      const { caller, digest } = await bearer.identify(request, request.body.key);
-      const opened = await openSession(store, caller, digest, seconds());
-      if (opened === undefined) return bearer.reject(request.ip, 'unknown');
+      const { caller, digest } = await bearer.requireAdminSecret(request, request.body.key);
+      const created = await openSession(store, caller, digest, seconds());
+      if (created === undefined) return bearer.reject(request.ip, 'unknown');
       return reply
         .headers(noStore)
-        .header('set-cookie', setCookie(request.headers, opened.secret))
-        .send(opened.session);
+        .header('set-cookie', setCookie(request.headers, created.secret))
+        .send(created.session);
     },
   });
 
@@ -44,13 +44,13 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
     schema: {
       ...about,
       operationId: 'getSession',
-      summary: 'Who is signed in?',
-      description: 'The session of the console that the cookie stands for.',
+      summary: 'Get the console session',
+      description: 'The console session of the cookie.',
       security: [{ consoleSession: [] }],
       response: responses({ 200: ConsoleSession }, [401]),
     },
     handler: async (request, reply) => {
-      const session = await bearer.admitSession(request, reply);
+      const session = await bearer.requireSession(request, reply);
       return reply.headers(noStore).send(session);
     },
   });
@@ -63,13 +63,13 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
       operationId: 'signOut',
       summary: 'Sign out of the console',
       description:
-        'Ends the session that the cookie stands for, and clears the cookie. Without a session it does no harm.',
+        'Ends the session of the cookie, and clears the cookie. Without a session it only clears the cookie.',
       security: [{ consoleSession: [] }, {}],
       response: responses({ 204: 'Signed out.' }),
     },
     handler: async (request, reply) => {
       const digest = sessionDigest(request.headers);
-      // Anybody may ask for this, and only what there is to end is worth a write.
+      // Anyone may send this request, so it writes only if there is a session to end.
       const session = digest && (await store.sessions.find(digest, seconds()));
       if (digest && session) await store.sessions.end(digest);
       return reply.code(204).headers(noStore).header('set-cookie', setCookie(request.headers, undefined)).send();

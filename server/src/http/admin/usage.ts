@@ -1,13 +1,12 @@
 import { UsageListed, UsageQuery } from '../../contract/activity.ts';
-import { listOf } from '../../contract/admin.ts';
 import { invalidParam } from '../../domain/errors.ts';
 import { dayOf, dayOfText } from '../../domain/usage.ts';
-import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
-import { requireApp } from './conversations.ts';
 import { Paging } from './paging.ts';
+import { adminList } from './routes.ts';
+import { requireApp } from './workspaces.ts';
 
-/** How far back the answer goes where nothing is said. */
+/** How many days are listed without `since`. */
 const daysDefault = 30;
 
 const usage = new Paging<UsageListed>(['number', 'string', 'string'], ({ day, app_id, currency }) => [
@@ -16,26 +15,24 @@ const usage = new Paging<UsageListed>(['number', 'string', 'string'], ({ day, ap
   currency ?? '',
 ]);
 
-/** Messages, tokens and price of apps, day by day. */
-export const adminUsageRoutes: Routes = (app, { store, bearer, clock }) => {
-  app.route({
-    method: 'GET',
+/** Messages, tokens and price of apps by day. */
+export const adminUsageRoutes: Routes = (app, dependencies) => {
+  const { store, clock } = dependencies;
+
+  adminList(app, dependencies, {
     url: '/admin/usage',
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listUsage',
-      summary: 'List usage by day',
-      description:
-        'Messages, tokens and price by day (UTC), app and currency, newest day first, then by app and currency. Deleted ' +
-        'conversations count, erased ones do not.',
-      querystring: UsageQuery,
-      response: responses({ 200: listOf(UsageListed) }, [400, 401, 404]),
-    },
-    onRequest: bearer.requireAdmin(),
-    handler: ({ query }) => {
+    operationId: 'listUsage',
+    summary: 'List usage by day',
+    description:
+      'Messages, tokens and price by day (UTC), app and currency, newest day first, then by app and currency. Deleted ' +
+      'conversations are included, purged ones are not.',
+    querystring: UsageQuery,
+    row: UsageListed,
+    errors: [404],
+    read: ({ query }) => {
       const since = query.since === undefined ? dayOf(clock() / 1000) - daysDefault : requireDay(query.since);
       return usage.read(query, async (place) => {
-        const app_id = query.app_id === undefined ? undefined : await requireApp(store, query.app_id);
+        const app_id = query.app_id === undefined ? undefined : (await requireApp(store, query.app_id)).id;
         return store.activity.listUsage({ since, app_id }, place);
       });
     },

@@ -1,11 +1,12 @@
-import { AppListed, ListQuery, listOf, ProviderListed, WorkspaceListed } from '../../contract/admin.ts';
+import { AppListed, ProviderListed, WorkspaceListed } from '../../contract/admin.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { type ProviderFound, sortText } from '../../domain/admin-reads.ts';
 import { notFound } from '../../domain/errors.ts';
-import { aboutAdmin, responses } from '../openapi/openapi.ts';
+import type { Store } from '../../domain/store.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
+import { adminGet, adminList } from './routes.ts';
 
 type Named = { name: string; id: string };
 export const byName = <R extends Named>() =>
@@ -16,99 +17,76 @@ const apps = byName<AppListed>();
 const providers = new Paging<ProviderFound>(['number'], ({ position }) => [position]);
 
 const workspace_id = Type.String({ description: 'Workspace ID.' });
+const app_id = Type.String({ description: 'App ID.' });
 
-/** Workspaces, apps and models: what an installation holds at the top. */
-export const adminListRoutes: Routes = (app, { store, bearer }) => {
-  const { admin } = store;
-  const onRequest = bearer.requireAdmin();
+/** Workspaces with their apps and model providers. */
+export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
+  const { store } = dependencies;
 
-  app.route({
-    method: 'GET',
+  adminList(app, dependencies, {
     url: '/admin/workspaces',
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listWorkspaces',
-      summary: 'List workspaces',
-      description: 'By name, then by id.',
-      querystring: ListQuery,
-      response: responses({ 200: listOf(WorkspaceListed) }, [400, 401]),
-    },
-    onRequest,
-    handler: ({ query }) => workspaces.read(query, (place) => admin.listWorkspaces(place)),
+    operationId: 'listWorkspaces',
+    summary: 'List workspaces',
+    description: 'By name, then by id.',
+    row: WorkspaceListed,
+    read: ({ query }) => workspaces.read(query, (place) => store.admin.listWorkspaces(place)),
   });
 
-  app.route({
-    method: 'GET',
+  adminGet(app, dependencies, {
     url: '/admin/workspaces/:workspace_id',
-    schema: {
-      ...aboutAdmin,
-      operationId: 'getWorkspace',
-      summary: 'Get a workspace',
-      params: Type.Object({ workspace_id }),
-      response: responses({ 200: WorkspaceListed }, [401, 404]),
-    },
-    onRequest,
-    handler: async ({ params }) => {
-      const found = await admin.findWorkspace(canonicalId(params.workspace_id));
-      if (found === undefined) throw notFound('workspace not found');
-      return found;
-    },
+    operationId: 'getWorkspace',
+    summary: 'Get a workspace',
+    params: Type.Object({ workspace_id }),
+    response: WorkspaceListed,
+    errors: [404],
+    read: ({ params }) => requireWorkspace(store, params.workspace_id),
   });
 
-  app.route({
-    method: 'GET',
+  adminList(app, dependencies, {
     url: '/admin/apps',
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listApps',
-      summary: 'List apps',
-      description: 'Apps of all workspaces, by name, then by id.',
-      querystring: ListQuery,
-      response: responses({ 200: listOf(AppListed) }, [400, 401]),
-    },
-    onRequest,
-    handler: ({ query }) => apps.read(query, (place) => admin.listApps(place)),
+    operationId: 'listApps',
+    summary: 'List apps',
+    description: 'Apps of all workspaces, by name, then by id.',
+    row: AppListed,
+    read: ({ query }) => apps.read(query, (place) => store.admin.listApps(place)),
   });
 
-  app.route({
-    method: 'GET',
+  adminGet(app, dependencies, {
     url: '/admin/apps/:app_id',
-    schema: {
-      ...aboutAdmin,
-      operationId: 'getApp',
-      summary: 'Get an app',
-      params: Type.Object({ app_id: Type.String({ description: 'App ID.' }) }),
-      response: responses({ 200: AppListed }, [401, 404]),
-    },
-    onRequest,
-    handler: async ({ params }) => {
-      const found = await admin.findApp(canonicalId(params.app_id));
-      if (found === undefined) throw notFound('app not found');
-      return found;
-    },
+    operationId: 'getApp',
+    summary: 'Get an app',
+    params: Type.Object({ app_id }),
+    response: AppListed,
+    errors: [404],
+    read: ({ params }) => requireApp(store, params.app_id),
   });
 
-  app.route({
-    method: 'GET',
+  adminList(app, dependencies, {
     url: '/admin/workspaces/:workspace_id/model-providers',
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listModelProviders',
-      summary: 'List model providers',
-      description:
-        'Providers of a workspace with all their models, whatever their status, in the order they were recorded.',
-      params: Type.Object({ workspace_id }),
-      querystring: ListQuery,
-      response: responses({ 200: listOf(ProviderListed) }, [400, 401, 404]),
-    },
-    onRequest,
-    handler: async ({ params, query }) => {
-      const workspace_id = canonicalId(params.workspace_id);
+    operationId: 'listModelProviders',
+    summary: 'List model providers',
+    description: 'Providers of a workspace with all their models, of any status, in the order they were recorded.',
+    params: Type.Object({ workspace_id }),
+    row: ProviderListed,
+    errors: [404],
+    read: async ({ params, query }) => {
       const page = await providers.read(query, async (place) => {
-        if ((await admin.findWorkspace(workspace_id)) === undefined) throw notFound('workspace not found');
-        return admin.listProviders(workspace_id, place);
+        const { id } = await requireWorkspace(store, params.workspace_id);
+        return store.admin.listProviders(id, place);
       });
       return { ...page, data: page.data.map(({ position: _, ...provider }) => provider) };
     },
   });
 };
+
+async function requireWorkspace({ admin }: Store, id: string): Promise<WorkspaceListed> {
+  const workspace = await admin.findWorkspace(canonicalId(id));
+  if (workspace === undefined) throw notFound('workspace not found');
+  return workspace;
+}
+
+export async function requireApp({ admin }: Store, id: string): Promise<AppListed> {
+  const app = await admin.findApp(canonicalId(id));
+  if (app === undefined) throw notFound('app not found');
+  return app;
+}

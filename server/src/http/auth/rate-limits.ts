@@ -3,12 +3,12 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { WindowCounter } from './window-counter.ts';
 
-/** So many of something a second for one key. */
+/** How many requests or writes one key may send in a second. */
 type Limit = { name: 'requests' | 'writes'; max: number; counter: WindowCounter };
 
 const windowSeconds = 1;
 
-/** What one key may ask for in a second. Without limits it counts nothing and says nothing. */
+/** Rate limits by key. Without limits nothing is counted, and no headers are set. */
 export class RateLimits {
   readonly #metrics: Metrics;
   readonly #ofReads: readonly Limit[];
@@ -21,14 +21,14 @@ export class RateLimits {
   }
 
   /**
-   * Counts a request and puts what is left into the headers of its answer, whatever the answer will be; throws where it
-   * is one too many. What is refused as a request is not counted as a write.
+   * Counts a request and sets the rate limit headers of its response, whatever its status will be. Throws if a limit is
+   * exceeded. A request that exceeds the limit of requests is not counted as a write.
    */
   count(key_id: string, isWrite: boolean, now: number, response: ServerResponse): void {
     const limits = isWrite ? this.#ofWrites : this.#ofReads;
     if (limits.length === 0) return;
     const exceeded = limits.find(({ counter, max }) => counter.hit(key_id, now) > max);
-    tell(response, key_id, limits, now);
+    setHeaders(response, key_id, limits, now);
     if (exceeded === undefined) return;
     const { name, max, counter } = exceeded;
     this.#metrics.throttled[name] += 1;
@@ -40,8 +40,8 @@ function limitOf(name: Limit['name'], max: number): Limit[] {
   return max === 0 ? [] : [{ name, max, counter: new WindowCounter(windowSeconds * 1000) }];
 }
 
-/** The fields of the IETF's draft, and the older three that more clients read, which tell of the limit that is nearest. */
-function tell(response: ServerResponse, key_id: string, limits: readonly Limit[], now: number): void {
+/** Two headers of the IETF draft, and the three older ones that more clients read, which describe the nearest limit. */
+function setHeaders(response: ServerResponse, key_id: string, limits: readonly Limit[], now: number): void {
   const states = limits.map(({ name, max, counter }) => ({
     name,
     max,

@@ -6,8 +6,9 @@ export const sessionCookie = 'backscroll_session';
 const secretIn = new RegExp(`(?:^|;) *${sessionCookie}=([\\w-]{1,100}) *(?:;|$)`);
 
 /**
- * The digest of the secret that a request's cookie carries; undefined where it counts for nothing. Browsers add cookies to
- * requests that other sites cause. They do not let those add this header, and tell where a request comes from.
+ * The digest of the secret in a request's cookie; undefined if there is none, or if another site may have caused the
+ * request. Browsers add cookies to such requests too, but do not let other sites add the `Backscroll-Console` header, and
+ * name the origin in `Sec-Fetch-Site`.
  */
 export function sessionDigest(headers: IncomingHttpHeaders): string | undefined {
   if (headers['backscroll-console'] !== '1') return undefined;
@@ -16,10 +17,10 @@ export function sessionDigest(headers: IncomingHttpHeaders): string | undefined 
   return secret === undefined ? undefined : digestOf(secret);
 }
 
-/** `Set-Cookie` for a secret, or to forget one. No script can read it, and other sites cannot have it sent. */
+/** `Set-Cookie` that stores a secret, or clears it. Scripts cannot read the cookie, and other sites cannot send it. */
 export function setCookie(headers: IncomingHttpHeaders, secret: string | undefined): string {
   const age = secret === undefined ? 0 : limits.sessionSeconds;
-  // A proxy before us speaks TLS; then the cookie is never sent without it.
+  // Behind a proxy that speaks TLS, the cookie is never sent without TLS.
   const isSecure = /^\s*https\s*(?:,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''));
   const common = `${sessionCookie}=${secret ?? ''}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${age}`;
   return isSecure ? `${common}; Secure` : common;

@@ -1,38 +1,40 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { onSendHookHandler } from 'fastify';
 import { limits } from '../../contract/limits.ts';
-import { answerOn } from '../request/errors.ts';
+import type { Handler } from '../route-types.ts';
+import { pendingResponse } from './socket-responses.ts';
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** Connections that wait are taken one in each turn of the event loop, before the service stops listening. */
-const turnsMin = 2;
-/** While more keep coming it goes on for so many turns, and for so long. */
-const turnsMax = 100;
-const takeMillisMax = 250;
+/** Before the server stops listening, it accepts waiting connections for at least so many ticks of the event loop. */
+const acceptTicksMin = 2;
+/** While more connections keep coming, it stops after so many ticks and so much time. */
+const acceptTicksMax = 100;
+const acceptMillisMax = 250;
 
 /**
- * The connections, and how they end when the service stops: no request that was sent on an open one goes unanswered.
- * Closing a connection under a request that is on its way would reset it. So each is kept until its client was told with
- * an answer, or has been quiet for a while; also one that has sent half a request.
+ * The open connections, and how they end when the service stops: every request that was sent on an open connection gets
+ * its response. Closing a connection while a request is on its way would reset it. So a connection stays open until a
+ * response has announced its end, or until it has been quiet for a while; also one that has sent half a request.
  */
 export class Connections {
-  readonly #server: Server;
-  readonly #next: Handler;
+  #server: Server | undefined;
   readonly #sockets = new Set<Socket>();
-  /** Where a client sends requests without waiting for answers: the answer that is last in line. */
-  readonly #lastInLine = new WeakMap<Socket, ServerResponse>();
-  #taken = 0;
+  /** For clients that send requests without waiting for responses: the last of the responses that are due. */
+  readonly #lastResponse = new WeakMap<Socket, ServerResponse>();
+  #accepted = 0;
   #isClosing = false;
   #whenEmpty: (() => void) | undefined;
 
-  constructor(server: Server, next: Handler) {
+  /** The service is stopping: each response must announce the end of its connection. */
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  track(server: Server): void {
     this.#server = server;
-    this.#next = next;
     server.on('connection', (socket: Socket) => {
-      this.#taken += 1;
+      this.#accepted += 1;
       this.#sockets.add(socket);
       socket.once('close', () => {
         this.#sockets.delete(socket);
@@ -42,25 +44,27 @@ export class Connections {
     });
   }
 
-  /** Every request passes here. Those that a client sends without waiting for answers are done one after the other. */
-  readonly handle: Handler = (request, response) => {
-    if (response.socket !== null) return this.#next(request, response);
-    const { socket } = request;
-    const last = this.#lastInLine.get(socket);
-    const before = last === undefined || last.closed ? answerOn(socket) : last;
-    this.#lastInLine.set(socket, response);
-    // What cannot be answered any more is not done.
-    before?.once('close', () => socket.writable && this.#next(request, response));
-  };
+  /** Requests that a client sends without waiting for responses are handled one after the other. */
+  inOrder(next: Handler): Handler {
+    return (request, response) => {
+      if (response.socket !== null) return next(request, response);
+      const { socket } = request;
+      const last = this.#lastResponse.get(socket);
+      const previous = last === undefined || last.closed ? pendingResponse(socket) : last;
+      this.#lastResponse.set(socket, response);
+      // A request that cannot get its response any more is not handled.
+      previous?.once('close', () => socket.writable && next(request, response));
+    };
+  }
 
-  /** While the service stops, the last answer in line says that the connection ends. */
-  readonly tell: onSendHookHandler = (request, reply, payload, done) => {
+  /** A hook: while the service stops, the last response that is due on a connection announces its end. */
+  readonly announceEnd: onSendHookHandler = (request, reply, payload, done) => {
     if (!this.#isClosing) return done(null, payload);
-    // What came in the same piece has been read by then.
+    // By then, requests that arrived in the same chunk have been read.
     setImmediate(() => {
-      const last = this.#lastInLine.get(request.raw.socket);
+      const last = this.#lastResponse.get(request.raw.socket);
       const isLast = last === undefined || last === reply.raw || last.closed;
-      // The framework means to close with each.
+      // Fastify has set it on every response.
       reply.raw.removeHeader('connection');
       reply.removeHeader('connection');
       if (isLast) reply.header('connection', 'close');
@@ -68,29 +72,29 @@ export class Connections {
     });
   };
 
-  /** Resolves when all have ended. */
+  /** Stops listening. Resolves when all connections have ended. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const socket of this.#sockets) this.#closeWhenQuiet(socket);
-    await this.#takeWaiting();
-    // Only the port: the same method of an HTTP server would cut quiet connections.
-    NetServer.prototype.close.call(this.#server);
+    await this.#acceptWaiting();
+    // Closes only the port: `close` of an HTTP server would also close quiet connections.
+    if (this.#server !== undefined) NetServer.prototype.close.call(this.#server);
     if (this.#sockets.size > 0) await new Promise<void>((resolve) => (this.#whenEmpty = resolve));
   }
 
-  /** The system has accepted connections that we have not seen yet; their clients may have sent requests. */
-  async #takeWaiting(): Promise<void> {
-    const deadline = performance.now() + takeMillisMax;
-    for (let turn = 1, known = -1; turn <= turnsMin || this.#taken > known; turn += 1) {
-      if (turn > turnsMax && performance.now() > deadline) return;
-      known = this.#taken;
-      await nextTurn();
+  /** The operating system has accepted connections that Node has not seen yet. Their clients may have sent requests. */
+  async #acceptWaiting(): Promise<void> {
+    const deadline = performance.now() + acceptMillisMax;
+    for (let tick = 1, before = -1; tick <= acceptTicksMin || this.#accepted > before; tick += 1) {
+      if (tick > acceptTicksMax && performance.now() > deadline) return;
+      before = this.#accepted;
+      await nextTick();
     }
   }
 
   #closeWhenQuiet(socket: Socket): void {
     const timer = setTimeout(() => {
-      const response = answerOn(socket);
+      const response = pendingResponse(socket);
       if (response === undefined) socket.destroySoon();
       else response.once('close', () => this.#closeWhenQuiet(socket));
     }, limits.lingerMillis);

@@ -1,205 +1,201 @@
+import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parse } from 'fast-querystring';
 import type { Static } from 'typebox';
-import { MessageQuery, type PageOrder } from '../../contract/message.ts';
+import { MessageQuery } from '../../contract/message.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
-import {
-  isChatApp,
-  listMessages,
-  type MessageQuestion,
-  type PageAsked,
-  pageAsked,
-} from '../../domain/list-messages.ts';
-import type { HeldPage, MessagePage } from '../../domain/page-cache.ts';
+import { isChatApp, listMessages, type PageQuery, type PageRequest, pageRequest } from '../../domain/list-messages.ts';
+import type { MessagePage, PageTag } from '../../domain/page-cache.ts';
 import { RecentMap } from '../../domain/recent-map.ts';
 import { bearerDigest } from '../auth/bearer.ts';
-import { type Ended, type Observer, saneIdOf } from '../observe/observe.ts';
-import { linkToNext, messagesPath, questionOf } from '../operations/messages.ts';
-import { answerError } from '../request/errors.ts';
-import { heldTags, holds, revalidate } from '../request/etag.ts';
+import { type RequestSummary, safeRequestId } from '../observe/observe.ts';
+import { messagesPath, pageHeaders, pageQuery } from '../operations/message-page.ts';
+import { writeErrorResponse } from '../request/errors.ts';
+import { matchesTag, parseIfNoneMatch } from '../request/etag.ts';
 import { validatorCompiler } from '../request/query.ts';
-import type { Parts } from '../route-types.ts';
+import type { Dependencies, Handler } from '../route-types.ts';
+import type { Connections } from './connections.ts';
 import { readLaneHeaders } from './lane-headers.ts';
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+/** Publishes each request that the fast lane responds to. For tests, which check that it took the requests it should. */
+export const fastLaneChannel = channel('backscroll:fast-lane');
 
-/** A request that this lane takes, and what is known of it. */
-type Asked = {
+/** A request for a page in the form that the fast lane can handle. */
+type PlainRequest = {
   request: IncomingMessage;
-  response: Watched;
-  question: Question;
+  response: WatchedResponse;
+  query: ParsedQuery;
   digest: string;
-  held: string | undefined;
+  ifNoneMatch: string | undefined;
   /** The store's, from before anything was read. */
-  mark: number | undefined;
-  ended: Ended;
+  dataVersion: number | undefined;
+  summary: RequestSummary;
 };
 
-/** A question as it is spelled, and the page that it is for whoever asked it last. */
-type Question = MessageQuestion & { app_id: string | undefined; page: PageAsked | undefined };
+/** A parsed query string, and the page that it names for the app that sent it last. */
+type ParsedQuery = PageQuery & { app_id: string | undefined; page: PageRequest | undefined };
 
-const ended = Symbol('what is said of the request when its answer ends');
-const unkept = Symbol('a page that nobody else holds');
-type Watched = ServerResponse & { [ended]?: Ended | undefined; [unkept]?: Uint8Array };
+const summary = Symbol('what is logged when the response has ended');
+const ownDocs = Symbol('the content of a page that no other request uses');
+type WatchedResponse = ServerResponse & { [summary]?: RequestSummary | undefined; [ownDocs]?: Uint8Array };
 
 const prefix = `${messagesPath}?`;
-/** What ends a query, or belongs into none. */
+/** Characters that end a query string, or that none may contain. */
 const unusual = /[#;\x00-\x20\x7f-\uffff]/;
-/** Questions that were asked lately, by their spelling. */
-const questionsMin = 2_000;
-/** Longer ones are not kept: whoever asks, also without a key, would fill the memory with them. */
-const questionUnitsMax = 500;
+/** Parsed queries in the cache. */
+const queriesMin = 2_000;
+/** Longer URLs are not cached: clients, also without a key, could fill the memory with them. */
+const cachedUrlUnitsMax = 500;
 
 /**
- * Answers plain requests for pages before the framework sees them, which saves more than half of what they cost. It
- * stands on the parts that the route stands on, and gives the answers that the route gives. Whatever is unusual about a
- * request or its key is left to the route: nothing has been said by then.
+ * Responds to plain requests for pages before the framework sees them, which saves more than half of their cost. It uses
+ * the same functions as the route and sends the same responses. A request with anything unusual, also about its key, is
+ * passed on to the framework before anything was sent.
  */
-export class FastLane {
-  readonly #parts: Parts;
-  readonly #pageOrder: PageOrder;
-  readonly #route: Handler;
-  readonly #questions = new RecentMap<Question>(questionsMin);
-  readonly #readQuery = validatorCompiler({
+export function fastLane(framework: Handler, connections: Connections, dependencies: Dependencies): Handler {
+  return new FastLane(framework, connections, dependencies).handle;
+}
+
+class FastLane {
+  readonly #framework: Handler;
+  readonly #connections: Connections;
+  readonly #dependencies: Dependencies;
+  readonly #queries = new RecentMap<ParsedQuery>(queriesMin);
+  readonly #validate = validatorCompiler({
     schema: MessageQuery,
     httpPart: 'querystring',
     method: 'GET',
     url: messagesPath,
   }) as (query: unknown) => { value?: Static<typeof MessageQuery> };
-  /** One for all answers, so that none needs a function of its own. */
-  readonly #closed: (this: Watched) => void;
-  #isClosing = false;
+  /** One listener for all responses, so that no response needs a function of its own. */
+  readonly #onClose: (this: WatchedResponse) => void;
 
-  constructor(parts: Parts, observer: Observer, pageOrder: PageOrder, route: Handler) {
-    this.#parts = parts;
-    this.#pageOrder = pageOrder;
-    this.#route = route;
-    this.#closed = function () {
-      if (this[ended] !== undefined) observer.ended(this[ended], this);
-      if (this[unkept] !== undefined && this.writableFinished) free(this[unkept]);
+  constructor(framework: Handler, connections: Connections, dependencies: Dependencies) {
+    this.#framework = framework;
+    this.#connections = connections;
+    this.#dependencies = dependencies;
+    const { observer } = dependencies;
+    this.#onClose = function () {
+      if (this[summary] !== undefined) observer.report(this[summary], this);
+      if (this[ownDocs] !== undefined && this.writableFinished) free(this[ownDocs]);
     };
   }
 
-  /** From now on everything goes to the route, which tells clients that their connection ends. */
-  close(): void {
-    this.#isClosing = true;
-  }
-
   readonly handle: Handler = (request, response) => {
-    const asked = this.#isClosing ? undefined : this.#read(request, response);
-    if (asked === undefined) return this.#route(request, response);
-    asked.response[ended] = asked.ended;
-    response.on('close', this.#closed);
+    // While the service stops, the framework announces the end of each connection.
+    const plain = this.#connections.isClosing ? undefined : this.#read(request, response);
+    if (plain === undefined) return this.#framework(request, response);
+    plain.response[summary] = plain.summary;
+    response.on('close', this.#onClose);
     try {
-      const caller = this.#parts.bearer.cachedCaller(asked.digest, asked.mark);
-      if (caller === undefined) void this.#identify(asked);
-      else this.#admit(asked, caller);
+      const caller = this.#dependencies.bearer.authenticate(plain.digest, plain.dataVersion);
+      if (caller instanceof Promise) void this.#respondLater(plain, caller);
+      else this.#respond(plain, caller);
     } catch (error) {
-      this.#refuse(asked, error as Error);
+      this.#sendError(plain, error as Error);
     }
   };
 
-  async #identify(asked: Asked): Promise<void> {
+  async #respondLater(plain: PlainRequest, caller: Promise<Caller | undefined>): Promise<void> {
     try {
-      const caller = await this.#parts.bearer.find(asked.digest, asked.mark);
-      if (caller === undefined) this.#leave(asked);
-      else this.#admit(asked, caller);
+      this.#respond(plain, await caller);
     } catch (error) {
-      this.#refuse(asked, error as Error);
+      this.#sendError(plain, error as Error);
     }
   }
 
-  #admit(asked: Asked, caller: Caller): void {
-    const { pages, bearer } = this.#parts;
-    if (caller.kind !== 'app' || !isChatApp(caller.app)) return this.#leave(asked);
-    asked.ended.key_id = caller.key_id;
-    bearer.admit(caller, 'GET', asked.response);
-    const wanted = pageOf(asked.question, caller);
-    const page = pages.current(wanted.key, asked.mark);
-    if (page?.docs !== undefined || (page !== undefined && holds(asked.held, page.tag))) send(asked, page);
-    else void this.#list(asked, wanted);
-  }
-
-  async #list(asked: Asked, wanted: PageAsked): Promise<void> {
-    const { store, pages } = this.#parts;
-    const { held, mark: dataVersion } = asked;
-    try {
-      send(asked, await listMessages(store, pages, wanted, heldTags(held), dataVersion));
-    } catch (error) {
-      this.#refuse(asked, error as Error);
+  #respond(plain: PlainRequest, caller: Caller | undefined): void {
+    const { pages, bearer } = this.#dependencies;
+    if (caller?.kind !== 'app' || !isChatApp(caller.app)) return this.#passOn(plain);
+    plain.summary.key_id = caller.key_id;
+    bearer.countRequest(caller, 'GET', plain.response);
+    const wanted = pageOf(plain.query, caller);
+    const page = pages.current(wanted.key, plain.dataVersion);
+    if (page === undefined || (page.docs === undefined && !matchesTag(plain.ifNoneMatch, page.tag))) {
+      void this.#readPage(plain, wanted);
+    } else {
+      sendPage(plain, page);
     }
   }
 
-  /** What the store or the domain has said is not asked again. */
-  #refuse({ response, ended }: Asked, error: Error): void {
+  async #readPage(plain: PlainRequest, wanted: PageRequest): Promise<void> {
+    const { store, pages } = this.#dependencies;
+    const { ifNoneMatch, dataVersion } = plain;
+    try {
+      sendPage(plain, await listMessages(store, pages, wanted, parseIfNoneMatch(ifNoneMatch), dataVersion));
+    } catch (error) {
+      this.#sendError(plain, error as Error);
+    }
+  }
+
+  /** Errors of the store and the domain are final: the framework would only get them again. */
+  #sendError({ request, response, summary }: PlainRequest, error: Error): void {
+    fastLaneChannel.publish(request);
     if (response.headersSent) response.destroy(error);
-    else answerError(response, error, ended.id, this.#parts.logger);
+    else writeErrorResponse(response, error, summary.id, this.#dependencies.logger);
   }
 
-  /** To the route, unless the client has left. */
-  #leave({ request, response }: Asked): void {
+  /** To the framework, unless the client has disconnected. */
+  #passOn({ request, response }: PlainRequest): void {
     if (response.closed) return;
-    response[ended] = undefined;
-    this.#route(request, response);
+    response[summary] = undefined;
+    this.#framework(request, response);
   }
 
-  /** Undefined for anything but a plain and valid question for a page. */
-  #read(request: IncomingMessage, response: ServerResponse): Asked | undefined {
+  /** Undefined for anything but a plain and valid request for a page. */
+  #read(request: IncomingMessage, response: ServerResponse): PlainRequest | undefined {
     try {
-      const question = this.#questionOf(request);
-      const headers = question && readLaneHeaders(request.rawHeaders);
+      const query = this.#parseQuery(request);
+      const headers = query && readLaneHeaders(request.rawHeaders);
       const digest = headers && bearerDigest(headers.authorization);
-      if (question === undefined || digest === undefined) return undefined;
-      const id = saneIdOf(headers?.request_id);
-      const ended = { id, method: 'GET', route: messagesPath, key_id: null, start: performance.now() };
-      const dataVersion = this.#parts.store.dataVersion();
-      return { request, response, question, digest, held: headers?.if_none_match, mark: dataVersion, ended };
+      if (query === undefined || digest === undefined) return undefined;
+      const id = safeRequestId(headers?.request_id);
+      const summary = { id, method: 'GET', route: messagesPath, key_id: null, start: performance.now() };
+      const dataVersion = this.#dependencies.store.dataVersion();
+      return { request, response, query, digest, ifNoneMatch: headers?.if_none_match, dataVersion, summary };
     } catch {
       return undefined;
     }
   }
 
-  #questionOf({ method, url = '', httpVersionMinor }: IncomingMessage): Question | undefined {
+  #parseQuery({ method, url = '', httpVersionMinor }: IncomingMessage): ParsedQuery | undefined {
     if (method !== 'GET' || httpVersionMinor !== 1 || !url.startsWith(prefix)) return undefined;
-    const known = this.#questions.get(url);
-    if (known !== undefined) return known;
-    const query = url.slice(prefix.length);
-    const read = unusual.test(query) ? undefined : this.#readQuery(parse(query)).value;
-    if (read === undefined) return undefined;
-    const question = { ...questionOf(read, this.#pageOrder), app_id: undefined, page: undefined };
-    if (url.length <= questionUnitsMax) this.#questions.set(url, question);
-    return question;
+    const cached = this.#queries.get(url);
+    if (cached !== undefined) return cached;
+    const text = url.slice(prefix.length);
+    const parameters = unusual.test(text) ? undefined : this.#validate(parse(text)).value;
+    if (parameters === undefined) return undefined;
+    const query = { ...pageQuery(parameters, this.#dependencies.page_order), app_id: undefined, page: undefined };
+    if (url.length <= cachedUrlUnitsMax) this.#queries.set(url, query);
+    return query;
   }
 }
 
-function pageOf(question: Question, { app }: CallerOf<'app'>): PageAsked {
-  if (question.page === undefined || question.app_id !== app.id) {
-    question.app_id = app.id;
-    question.page = pageAsked(app.id, question);
+function pageOf(query: ParsedQuery, { app }: CallerOf<'app'>): PageRequest {
+  if (query.page === undefined || query.app_id !== app.id) {
+    query.app_id = app.id;
+    query.page = pageRequest(app.id, query);
   }
-  return question.page;
+  return query.page;
 }
 
-function send({ request, response, held, ended }: Asked, page: MessagePage | HeldPage): void {
-  const headers = ['x-request-id', ended.id, 'etag', `"${page.tag}"`, 'cache-control', revalidate];
-  if (page.docs === undefined || holds(held, page.tag)) {
-    response.writeHead(304, headers);
-    response.end();
-    return;
-  }
-  if (page.next !== undefined) headers.push('link', linkToNext(messagesPath, request.url ?? '', page.next));
-  const length = page.head.length + page.docs.length + page.tail.length;
-  headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(length));
+function sendPage({ request, response, ifNoneMatch, summary }: PlainRequest, found: MessagePage | PageTag): void {
+  fastLaneChannel.publish(request);
+  const page: MessagePage | PageTag = matchesTag(ifNoneMatch, found.tag) ? { tag: found.tag, docs: undefined } : found;
+  const headers = pageHeaders(page, messagesPath, request.url ?? '');
+  headers.push('x-request-id', summary.id);
+  if (page.docs === undefined) return void response.writeHead(304, headers).end();
+  headers.push('content-length', String(page.head.length + page.docs.length + page.tail.length));
   response.writeHead(200, headers);
-  if (page.isKept) return void response.end(page.docs);
-  response[unkept] = page.docs;
+  if (page.isCached) return void response.end(page.docs);
+  response[ownDocs] = page.docs;
   response.write(page.head, 'latin1');
   response.write(page.docs);
   response.end(page.tail, 'latin1');
 }
 
 /**
- * Gives memory back at once. Left to the garbage collector, pages read once make it walk the whole heap every few
+ * Releases memory at once. Left to the garbage collector, pages that are read once make it scan the whole heap every few
  * hundred requests, which costs as much as reading them.
  */
 function free({ buffer }: Uint8Array): void {

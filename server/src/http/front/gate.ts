@@ -1,21 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../../contract/limits.ts';
-import { type Metrics, refused } from '../observe/metrics.ts';
-import { requestIdOf, saneIdOf } from '../observe/observe.ts';
+import { type Metrics, rejectedRoute } from '../observe/metrics.ts';
+import { requestIdOf, safeRequestId } from '../observe/observe.ts';
 import { hasBody } from '../request/body.ts';
-import { answerOverloaded } from '../request/errors.ts';
+import { writeOverloaded } from '../request/errors.ts';
+import type { Handler } from '../route-types.ts';
 import { readLaneHeaders } from './lane-headers.ts';
 import { SlowReaders } from './slow-readers.ts';
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-type Waiting = { request: IncomingMessage; response: ServerResponse; came: number };
+type QueuedRequest = { request: IncomingMessage; response: ServerResponse; queuedAt: number };
 
-/** Asked by what watches over the service, just when it has too much to do. */
-const always = ['/health/live', '/health/ready', '/metrics'];
+/** Requested by monitoring, above all when the service is overloaded. */
+const neverQueuedPaths = ['/health/live', '/health/ready', '/metrics'];
 
-const isWorkedOn = Symbol('whether an answer is still to come');
-type Watched = ServerResponse & { [isWorkedOn]?: boolean };
+const isInFlight = Symbol('whether the response has not ended');
+type WatchedResponse = ServerResponse & { [isInFlight]?: boolean };
 
 export type GateOptions = {
   in_flight_max: number;
@@ -25,128 +25,134 @@ export type GateOptions = {
   now?: () => number;
 };
 
+const rejectedRequests = new WeakSet<IncomingMessage>();
+
+/** Whether the gate has rejected a request and left its response to the framework, which reads the body. */
+export function isRejected(request: IncomingMessage): boolean {
+  return rejectedRequests.has(request);
+}
+
 /**
- * Stands before everything else. A request that could only be answered late is refused, with a 503 that costs next to
- * nothing, so that those let in are answered in time, and memory stays bounded:
+ * Rejects requests that could only be answered late, with a 503 that costs almost nothing. So the others get their
+ * responses in time, and memory stays bounded:
  *
- * - One turn of the event loop answers requests for a short time only; the rest of them waits in line, and is refused
- *   once it has waited for too long. Since their connections wait too, a turn ends, however many clients there are:
- *   Node would go on taking up requests for seconds, and what comes back from the database would have to wait.
- * - So many requests are worked on at once, and no more.
- * - Answers that wait for their readers hold so much memory together; beyond it the slowest reader is cut off.
+ * - In one tick of the event loop, requests are handled for a short time only. The others wait in a queue, and are
+ *   rejected after waiting too long. Since their connections wait too, a tick ends however many clients there are:
+ *   otherwise Node would accept requests for seconds, and results from the database would have to wait.
+ * - The number of requests in flight is limited.
+ * - The memory of responses that wait for slow readers is limited. Beyond it the slowest reader is disconnected.
+ *
+ * `next` gets the requests that pass, and those rejected requests whose bodies must be read first.
  */
-export class Gate {
-  /** Gets those that are let in; and those refused whose body is not simply dropped. */
+export function gate(next: Handler, options: GateOptions): Handler {
+  return new Gate(next, options).handle;
+}
+
+class Gate {
   readonly #next: Handler;
   readonly #options: GateOptions;
   readonly #now: () => number;
-  readonly #line: Waiting[] = [];
-  readonly #refused = new WeakSet<IncomingMessage>();
-  /** One each for all answers, so that none needs functions of its own. */
-  readonly #ended: (this: Watched) => void;
-  readonly #closed: (this: Watched) => void;
-  #turnBegan: number | undefined;
+  readonly #queue: QueuedRequest[] = [];
+  /** One listener each for all responses, so that no response needs functions of its own. */
+  readonly #onPrefinish: (this: WatchedResponse) => void;
+  readonly #onClose: (this: WatchedResponse) => void;
+  #tickStart: number | undefined;
   #inFlight = 0;
-  #refusals = 0;
+  #rejections = 0;
 
   constructor(next: Handler, options: GateOptions) {
     this.#next = next;
     this.#options = options;
     this.#now = options.now ?? performance.now.bind(performance);
     options.metrics.watchInFlight(() => this.#inFlight);
-    const unread = new SlowReaders(limits.unreadBytesMax);
-    const done = (response: Watched) => {
-      if (response[isWorkedOn]) this.#inFlight -= 1;
-      response[isWorkedOn] = false;
+    const slowReaders = new SlowReaders(limits.unreadBytesMax);
+    const leave = (response: WatchedResponse) => {
+      if (response[isInFlight]) this.#inFlight -= 1;
+      response[isInFlight] = false;
     };
-    this.#ended = function () {
-      done(this);
-      unread.add(this);
+    this.#onPrefinish = function () {
+      leave(this);
+      slowReaders.add(this);
     };
-    this.#closed = function () {
-      done(this);
-      unread.delete(this);
+    this.#onClose = function () {
+      leave(this);
+      slowReaders.delete(this);
     };
   }
 
   readonly handle: Handler = (request, response) => {
-    if (this.#isFree() || isAlwaysFree(request, response)) this.#take(request, response);
-    else this.#line.push({ request, response, came: this.#now() });
+    if (this.#canPass() || isNeverQueued(request, response)) this.#pass(request, response);
+    else this.#queue.push({ request, response, queuedAt: this.#now() });
   };
 
-  /** Refused already: to be said by whoever reads its body. */
-  hasRefused(request: IncomingMessage): boolean {
-    return this.#refused.has(request);
-  }
-
-  /** Begins a turn where none has begun. */
-  #isFree(): boolean {
+  /** Also starts the time of a tick. */
+  #canPass(): boolean {
     const now = this.#now();
-    if (this.#turnBegan === undefined) {
-      this.#turnBegan = now;
-      setImmediate(this.#endTurn);
+    if (this.#tickStart === undefined) {
+      this.#tickStart = now;
+      setImmediate(this.#endTick);
     }
-    return this.#line.length === 0 && this.#hasRoom() && now - this.#turnBegan < limits.turnMillisMax;
+    return this.#queue.length === 0 && this.#hasRoom() && now - this.#tickStart < limits.turnMillisMax;
   }
 
   #hasRoom(): boolean {
     return this.#inFlight < this.#options.in_flight_max;
   }
 
-  /** Comes after all that has arrived was read. Those in line are next. */
-  readonly #endTurn = (): void => {
-    this.#turnBegan = undefined;
-    if (this.#line.length === 0) return;
-    const began = this.#now();
-    this.#turnBegan = began;
-    setImmediate(this.#endTurn);
+  /** Runs after everything that has arrived was read. Queued requests are next. */
+  readonly #endTick = (): void => {
+    this.#tickStart = undefined;
+    if (this.#queue.length === 0) return;
+    const start = this.#now();
+    this.#tickStart = start;
+    setImmediate(this.#endTick);
     let at = 0;
-    for (let now = began; at < this.#line.length && now - began < limits.turnMillisMax; now = this.#now()) {
-      const { request, response, came } = this.#line[at++] as Waiting;
+    for (let now = start; at < this.#queue.length && now - start < limits.turnMillisMax; now = this.#now()) {
+      const { request, response, queuedAt } = this.#queue[at++] as QueuedRequest;
       if (response.closed) continue;
-      if (this.#hasRoom() && now - came < limits.lineMillisMax) this.#take(request, response);
-      else this.#refuse(request, response);
+      if (this.#hasRoom() && now - queuedAt < limits.lineMillisMax) this.#pass(request, response);
+      else this.#reject(request, response);
     }
-    this.#line.splice(0, at);
+    this.#queue.splice(0, at);
   };
 
-  #take(request: IncomingMessage, response: Watched): void {
+  #pass(request: IncomingMessage, response: WatchedResponse): void {
     this.#inFlight += 1;
-    response[isWorkedOn] = true;
-    response.on('prefinish', this.#ended).on('close', this.#closed);
+    response[isInFlight] = true;
+    response.on('prefinish', this.#onPrefinish).on('close', this.#onClose);
     this.#next(request, response);
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse): void {
-    this.#tell();
-    const plain = readLaneHeaders(request.rawHeaders);
-    if (plain === undefined && !isSimplyDropped(request, response)) {
-      this.#refused.add(request);
+  #reject(request: IncomingMessage, response: ServerResponse): void {
+    this.#countRejection();
+    const headers = readLaneHeaders(request.rawHeaders);
+    if (headers === undefined && !nodeDropsBody(request, response)) {
+      rejectedRequests.add(request);
       return this.#next(request, response);
     }
-    this.#options.metrics.count(request.method ?? '', refused, 503, 0);
-    answerOverloaded(response, plain === undefined ? requestIdOf(request) : saneIdOf(plain.request_id));
+    this.#options.metrics.count(request.method ?? '', rejectedRoute, 503, 0);
+    writeOverloaded(response, headers === undefined ? requestIdOf(request) : safeRequestId(headers.request_id));
   }
 
-  /** One line a second at most: a line a request would make it worse. */
-  #tell(): void {
-    this.#refusals += 1;
-    if (this.#refusals > 1) return;
+  /** Logs at most one line a second: a line for each request would make the overload worse. */
+  #countRejection(): void {
+    this.#rejections += 1;
+    if (this.#rejections > 1) return;
     setTimeout(() => {
-      const refused = this.#refusals;
-      this.#refusals = 0;
-      this.#options.logger.warn({ refused, in_flight: this.#inFlight }, 'overloaded: requests were refused');
+      const rejected = this.#rejections;
+      this.#rejections = 0;
+      this.#options.logger.warn({ rejected, in_flight: this.#inFlight }, 'overloaded: requests were rejected');
     }, limits.overloadLineMillis).unref();
   }
 }
 
-/** Behind another one on its connection it must not go ahead of it. */
-function isAlwaysFree(request: IncomingMessage, response: ServerResponse): boolean {
-  return response.socket !== null && always.includes(request.url ?? '');
+/** A request behind another one on its connection must not overtake it. */
+function isNeverQueued(request: IncomingMessage, response: ServerResponse): boolean {
+  return response.socket !== null && neverQueuedPaths.includes(request.url ?? '');
 }
 
-/** Node reads what is left of a body after the answer, where the connection is kept. */
-function isSimplyDropped(request: IncomingMessage, response: ServerResponse): boolean {
+/** Node reads and drops the rest of a body after the response if the connection is kept alive. */
+function nodeDropsBody(request: IncomingMessage, response: ServerResponse): boolean {
   if (!hasBody(request)) return true;
   const bytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
   return response.shouldKeepAlive && bytes <= limits.bodyBytesMax && request.headers.expect === undefined;

@@ -1,23 +1,23 @@
 import type { ServerResponse } from 'node:http';
 
-/** Answers that are whole but that their readers have not taken yet. So much memory is theirs; the slowest are cut off. */
+/** Complete responses that clients have not read yet. Their memory is bounded: beyond it the slowest are aborted. */
 export class SlowReaders {
   readonly #bytesMax: number;
-  /** In the order in which they were ended, with what was left of them when last looked at. */
-  readonly #answers = new Map<ServerResponse, number>();
+  /** In the order in which they ended, each with its unsent bytes when last measured. */
+  readonly #responses = new Map<ServerResponse, number>();
   #bytes = 0;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** One that has just been ended. Most often the system has taken it by then. */
+  /** Adds a response that has just ended. Usually the operating system has already taken all of it. */
   add(response: ServerResponse): void {
     if (!response.socket?.writableLength) return;
-    this.#look(response);
+    this.#measure(response);
     if (this.#bytes <= this.#bytesMax) return;
-    for (const one of this.#answers.keys()) this.#look(one);
-    for (const slowest of this.#answers.keys()) {
+    for (const one of this.#responses.keys()) this.#measure(one);
+    for (const slowest of this.#responses.keys()) {
       if (this.#bytes <= this.#bytesMax || slowest === response) return;
       this.delete(slowest);
       slowest.destroy();
@@ -25,13 +25,13 @@ export class SlowReaders {
   }
 
   delete(response: ServerResponse): void {
-    this.#bytes -= this.#answers.get(response) ?? 0;
-    this.#answers.delete(response);
+    this.#bytes -= this.#responses.get(response) ?? 0;
+    this.#responses.delete(response);
   }
 
-  #look(response: ServerResponse): void {
+  #measure(response: ServerResponse): void {
     const bytes = response.socket?.writableLength ?? 0;
-    this.#bytes += bytes - (this.#answers.get(response) ?? 0);
-    this.#answers.set(response, bytes);
+    this.#bytes += bytes - (this.#responses.get(response) ?? 0);
+    this.#responses.set(response, bytes);
   }
 }

@@ -11,34 +11,34 @@ type Series = {
   isTraffic: boolean;
 };
 
-/** The route of requests that the gate refuses, whatever they ask for. */
-export const refused = 'refused';
+/** The route of requests that the gate rejects, whatever their path. */
+export const rejectedRoute = 'rejected';
 
-/** Figures for Prometheus. Requests are counted in plain arrays: the library's own would cost more than the log line. */
+/** Metrics for Prometheus. Requests are counted in plain arrays: the library's counters would cost more than the log line. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #series = new Map<string, Series>();
-  /** Requests refused for their key, by what is wrong with it. Expired and revoked keys are unknown ones. */
+  /** Requests rejected because of their key, by reason. Expired and revoked keys count as unknown. */
   readonly failedKeys = { missing: 0, unknown: 0, wrong_kind: 0 };
-  /** Requests answered with 429, by the limit that was reached. */
+  /** Responses with status 429, by the limit that was exceeded. */
   readonly throttled = { failed_keys: 0, requests: 0, writes: 0 };
 
   readonly contentType = this.#registry.contentType;
 
-  /** The last hour in short intervals, for people. */
+  /** The last hour in short intervals, for the console. */
   readonly traffic: Traffic;
 
-  /** Milliseconds since the epoch. */
+  /** `clock` returns milliseconds since the epoch. */
   constructor(clock: () => number) {
     this.traffic = new Traffic(clock);
     collectDefaultMetrics({ register: this.#registry });
-    this.#register('backscroll_http_requests_total', 'Requests answered.', 'counter', ({ labels, count }) => [
+    this.#register('backscroll_http_requests_total', 'Requests with a response.', 'counter', ({ labels, count }) => [
       { labels, value: count },
     ]);
-    this.#countBy('backscroll_failed_keys_total', 'Requests refused for their key.', 'reason', this.failedKeys);
-    this.#countBy('backscroll_throttled_total', 'Requests answered with 429.', 'limit', this.throttled);
+    this.#countBy('backscroll_failed_keys_total', 'Requests rejected because of their key.', 'reason', this.failedKeys);
+    this.#countBy('backscroll_throttled_total', 'Responses with status 429.', 'limit', this.throttled);
     const seconds = 'backscroll_http_request_duration_seconds';
-    const help = 'Time from a request to the end of its answer.';
+    const help = 'Time from a request to the end of its response.';
     this.#register(seconds, help, 'histogram', ({ labels, sum, count, buckets }) => {
       let below = 0;
       return [
@@ -59,27 +59,27 @@ export class Metrics {
     this.#registry.registerMetric({ name, get } as unknown as Metric);
   }
 
-  /** `inFlight` tells how many requests are being worked on. */
+  /** `inFlight` returns the number of requests in flight. */
   watchInFlight(inFlight: () => number): void {
     const name = 'backscroll_http_requests_in_flight';
-    const help = 'Requests that are being worked on.';
+    const help = 'Requests in flight.';
     const get = async () => ({ name, help, type: 'gauge', values: [{ labels: {}, value: inFlight() }] });
     this.#registry.registerMetric({ name, get } as unknown as Metric);
   }
 
-  /** A plain object of counts, one series for each of its names: also for those that are still zero. */
+  /** Registers an object of counts, one series for each of its names, also while it is zero. */
   #countBy(name: string, help: string, label: string, counts: Readonly<Record<string, number>>): void {
     const values = () => Object.entries(counts).map(([one, value]) => ({ labels: { [label]: one }, value }));
     const get = async () => ({ name, help, type: 'counter', values: values() });
     this.#registry.registerMetric({ name, get } as unknown as Metric);
   }
 
-  /** Of every request, once it is answered. */
+  /** Counts a request whose response has ended. */
   count(method: string, route: string, status: number, seconds: number): void {
     const key = `${status} ${method} ${route}`;
     let series = this.#series.get(key);
     if (series === undefined) {
-      const isTraffic = route.startsWith('/v1/') || route === '/admin/records' || route === refused;
+      const isTraffic = route.startsWith('/v1/') || route === '/admin/records' || route === rejectedRoute;
       series = { labels: { method, route, status }, sum: 0, count: 0, buckets: bounds.map(() => 0), isTraffic };
       this.#series.set(key, series);
     }
@@ -88,7 +88,7 @@ export class Metrics {
     let at = 0;
     while (at < bounds.length && seconds > (bounds[at] as number)) at += 1;
     if (at < bounds.length) series.buckets[at] = (series.buckets[at] as number) + 1;
-    if (series.isTraffic) this.traffic.add(status, route === refused ? undefined : seconds);
+    if (series.isTraffic) this.traffic.add(status, route === rejectedRoute ? undefined : seconds);
   }
 
   text(): Promise<string> {

@@ -3,29 +3,29 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Metrics } from './metrics.ts';
 
-/** Not a secret either: somebody may have put one into the wrong header. */
-const saneRequestId = /^(?!(?:app|dataset|writer|admin|session)-[\w-]{20})[\w.:=+/@-]{1,128}$/i;
+/** A key in the wrong header is not accepted either: it would be logged. */
+const safeId = /^(?!(?:app|dataset|writer|admin|session)-[\w-]{20})[\w.:=+/@-]{1,128}$/i;
 
-/** The caller's own id for the request where it is fit for a header and a log line. */
+/** The client's id for the request if it is safe in a header and a log line, else a new one. */
 export function requestIdOf({ headers }: IncomingMessage): string {
-  return saneIdOf(headers['x-request-id'] as string | undefined);
+  return safeRequestId(headers['x-request-id'] as string | undefined);
 }
 
-export function saneIdOf(given: string | undefined): string {
-  return given !== undefined && saneRequestId.test(given) ? given : randomUUID();
+export function safeRequestId(given: string | undefined): string {
+  return given !== undefined && safeId.test(given) ? given : randomUUID();
 }
 
-/** Where lines of the log go. */
+/** Where log lines are written. */
 export type Lines = { write(text: string): void };
 
-/** What is known of a request when its answer ends. `route` is a pattern, so that ids stay out of logs and metrics. */
-export type Ended = { id: string; method: string; route: string; key_id: string | null; start: number };
+/** What is logged about a request. `route` is a pattern, so that ids stay out of logs and metrics. */
+export type RequestSummary = { id: string; method: string; route: string; key_id: string | null; start: number };
 
-/** Counts each request, and writes one line about it, once its answer has ended, be it early. */
+/** Counts each request and logs one line about it, once its response has ended, also if it was aborted. */
 export class Observer {
   readonly #metrics: Metrics;
   readonly #lines: Lines | undefined;
-  #moment = 0;
+  #millis = 0;
   #time = '';
 
   constructor(
@@ -37,12 +37,12 @@ export class Observer {
     this.#lines = logger.isLevelEnabled?.('info') === false ? undefined : lines;
   }
 
-  ended({ id, method, route, key_id, start }: Ended, response: ServerResponse): void {
+  report({ id, method, route, key_id, start }: RequestSummary, response: ServerResponse): void {
     const { statusCode, writableFinished } = response;
     const millis = performance.now() - start;
     this.#metrics.count(method, route, statusCode, millis / 1000);
     if (this.#lines === undefined) return;
-    // All other parts are of our own making or were checked, so that they need no escaping.
+    // All other values were generated or checked by us, so they need no escaping.
     const key = JSON.stringify(key_id);
     const aborted = writableFinished ? '' : ',"aborted":true';
     const took = Math.round(millis * 100) / 100;
@@ -51,11 +51,11 @@ export class Observer {
     );
   }
 
-  /** The moment as logs spell it; spelled once a millisecond. */
+  /** The current time in the format of the log; formatted once a millisecond. */
   #now(): string {
     const now = Date.now();
-    if (now !== this.#moment) {
-      this.#moment = now;
+    if (now !== this.#millis) {
+      this.#millis = now;
       this.#time = new Date(now).toISOString();
     }
     return this.#time;

@@ -1,20 +1,20 @@
-/** Between two lines about the same outage. */
+/** Between two log lines about the same outage. */
 const quietMillis = 60_000;
 const outagesMax = 100;
 
-/** An outage fails all requests alike. It is told when it begins and once a minute while it lasts, not every time. */
+/** An outage fails all requests in the same way. It is logged when it begins and then once a minute, not every time. */
 export class Outages {
-  readonly #told = new Map<string, { at: number; since: number }>();
+  readonly #logged = new Map<string, { at: number; since: number }>();
 
-  /** How many were kept quiet since it was told last; undefined where this one is to be kept quiet as well. */
-  tell(outage: string, now: number): number | undefined {
-    const told = this.#told.get(outage);
-    if (told !== undefined && now - told.at < quietMillis) {
-      told.since += 1;
+  /** Counts a failure. Returns how many were not logged since the last log line, or undefined if this one must not be logged. */
+  count(outage: string, now: number): number | undefined {
+    const last = this.#logged.get(outage);
+    if (last !== undefined && now - last.at < quietMillis) {
+      last.since += 1;
       return undefined;
     }
-    if (this.#told.size >= outagesMax) this.#told.clear();
-    this.#told.set(outage, { at: now, since: 0 });
-    return told?.since ?? 0;
+    if (this.#logged.size >= outagesMax) this.#logged.clear();
+    this.#logged.set(outage, { at: now, since: 0 });
+    return last?.since ?? 0;
   }
 }

@@ -1,28 +1,28 @@
 import type { Traffic as Shown } from '../../contract/admin.ts';
 
 const slotMillis = 10_000;
-/** An hour, and the interval that has not ended. */
+/** An hour, and the current interval. */
 const slotsMax = 361;
-/** Four to a doubling, from 50 µs to a minute; those beyond either end are in the first or the last. */
+/** Buckets of durations: four to a doubling, from 50 µs to a minute. Shorter and longer ones are in the first and the last. */
 const perOctave = 4;
 const secondsMin = 50e-6;
 const secondsMax = 60;
 const bucketsMax = Math.ceil(perOctave * Math.log2(secondsMax / secondsMin)) + 1;
 
-/** What an interval is called by: how many such intervals the epoch was ago. */
+/** `index` counts intervals since the epoch. */
 type Slot = { index: number; requests: number; client_errors: number; server_errors: number; buckets: Uint32Array };
 
-/** The requests of the last hour in short intervals. A ring that is written over: it needs no timer, and never grows. */
+/** The requests of the last hour in short intervals: a ring buffer, which needs no timer and never grows. */
 export class Traffic {
   readonly #clock: () => number;
   readonly #slots: Slot[] = Array.from({ length: slotsMax }, () => emptySlot(-1));
 
-  /** Milliseconds since the epoch. */
+  /** `clock` returns milliseconds since the epoch. */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** `seconds` is undefined for a request that was refused before it was worked on. */
+  /** `seconds` is undefined for a request that the gate rejected. */
   add(status: number, seconds: number | undefined): void {
     const index = Math.floor(this.#clock() / slotMillis);
     const at = index % slotsMax;
@@ -39,13 +39,13 @@ export class Traffic {
     slot.buckets[bucket] = (slot.buckets[bucket] as number) + 1;
   }
 
-  /** The whole intervals of the last hour, oldest first. */
+  /** The complete intervals of the last hour, oldest first. */
   lastHour(): Shown {
     const now = Math.floor(this.#clock() / slotMillis);
     const data: Shown['data'] = [];
     for (let index = now - slotsMax + 1; index < now; index += 1) {
-      const held = this.#slots[index % slotsMax] as Slot;
-      const { requests, client_errors, server_errors, buckets } = held.index === index ? held : emptySlot(index);
+      const slot = this.#slots[index % slotsMax] as Slot;
+      const { requests, client_errors, server_errors, buckets } = slot.index === index ? slot : emptySlot(index);
       const at = (index * slotMillis) / 1000;
       const [p50, p90, p99] = [0.5, 0.9, 0.99].map((share) => percentile(buckets, share)) as (number | null)[];
       data.push({ at, requests, client_errors, server_errors, p50: p50 ?? null, p90: p90 ?? null, p99: p99 ?? null });
@@ -63,7 +63,7 @@ function bucketOf(seconds: number): number {
   return Math.min(Math.ceil(perOctave * Math.log2(seconds / secondsMin)), bucketsMax - 1);
 }
 
-/** In milliseconds: the middle of the bucket that holds it, which is off by a tenth at most. */
+/** In milliseconds: the middle of its bucket, which is off by a tenth at most. */
 function percentile(buckets: Uint32Array, share: number): number | null {
   const count = buckets.reduce((sum, one) => sum + one, 0);
   if (count === 0) return null;

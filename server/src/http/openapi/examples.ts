@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 
-/** A request on the starter records and what a service answered to it. */
+/** A request on the starter records, and the response of a service. */
 export type Example = {
   parameters: Record<string, string | number>;
   body?: unknown;
   status: number;
-  answer: unknown;
+  response: unknown;
 };
-/** By the operation's id. */
+/** By operation id. */
 export type Examples = Record<string, Example>;
 
-/** Recorded by `npm run openapi`; a test asks again. */
+/** Recorded by `npm run openapi`; a test sends the requests again and compares. */
 export const examplesFile = new URL('../../../starter/examples.json', import.meta.url);
 
 export async function readExamples(): Promise<Examples> {
@@ -18,7 +18,7 @@ export async function readExamples(): Promise<Examples> {
 }
 
 type Content = Record<string, { example?: unknown }>;
-type Described = {
+type DescribedDocument = {
   paths: Record<
     string,
     Record<
@@ -33,8 +33,8 @@ type Described = {
   >;
 };
 
-/** Puts each example where its parts belong: to the parameters, the body and the answer. */
-export function addExamples(document: Described, examples: Examples): void {
+/** Adds each example to the parameters, the body and the response of its operation. */
+export function addExamples(document: DescribedDocument, examples: Examples): void {
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
     const example = examples[operation.operationId];
     if (example === undefined) continue;
@@ -44,6 +44,6 @@ export function addExamples(document: Described, examples: Examples): void {
     }
     for (const content of Object.values(operation.requestBody?.content ?? {})) content.example = example.body;
     const response = operation.responses[example.status]?.content?.['application/json'];
-    if (response !== undefined) response.example = example.answer;
+    if (response !== undefined) response.example = example.response;
   }
 }

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
+import Fastify, { type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../../contract/error.ts';
 import { keyKindTable } from '../../contract/key-kinds.ts';
@@ -6,33 +6,34 @@ import { Type } from '../../contract/type.ts';
 import { sessionCookie } from '../auth/session-cookie.ts';
 import { madeOnce, packFile } from '../pages/page-files.ts';
 import { sendFile } from '../pages/pages.ts';
+import type { Routes } from '../route-types.ts';
 import { addExamples, readExamples } from './examples.ts';
 import { commonHeaders, referToHeaders } from './headers.ts';
 
 const meanings: Record<number, string> = {
-  400: 'A parameter, the body or the app mode does not fit.',
+  400: 'A parameter, the body or the app mode is invalid.',
   401: 'The API key is missing or invalid.',
-  404: 'What was asked for does not exist, or not for this key.',
+  404: 'The resource does not exist, or the key does not allow access to it.',
   408: 'The client was too slow.',
-  412: 'The child chunk has changed since the tag in `If-Match`.',
+  412: 'The child chunk no longer has the ETag in `If-Match`.',
   413: 'The body is too large.',
-  415: 'The content type is not taken here.',
-  429: 'Too many requests; `Retry-After` says when to come back.',
-  500: 'A fault of the service.',
-  503: 'Overloaded, shutting down or without its database; `Retry-After` says when to come back.',
+  415: 'The content type is not supported.',
+  429: 'Too many requests. `Retry-After` is the number of seconds to wait.',
+  500: 'An error in the service.',
+  503: 'The service is overloaded, shutting down or without its database. `Retry-After` is the number of seconds to wait.',
 };
 
-/** An answer that is not JSON. */
-export const plainAnswer = (type: string, description: string) => ({
+/** A response that is not JSON. */
+export const textResponse = (type: string, description: string) => ({
   description,
   content: { [type]: { schema: Type.String() } },
 });
 
-/** A request header that a route looks at. */
+/** A request header that a route uses. */
 export const header = <const N extends string>(name: N, description: string) =>
   Type.Object({ [name]: Type.Optional(Type.String({ description })) } as Record<N, TOptional<TString>>);
 
-/** The answers of a route: its own, which say what they are, the errors it names, and those that any route can give. */
+/** The responses of a route: its own, with their descriptions, the errors it names, and those of every route. */
 export function responses(
   own: Record<number, object | string>,
   errors: readonly number[] = [],
@@ -59,7 +60,7 @@ const keySchemes = Object.fromEntries(
   }),
 );
 
-/** What holds for everything that the console stands on. */
+/** For the routes that the console uses. */
 export const aboutAdmin = { tags: ['Admin'], security: [{ adminKey: [] }, { consoleSession: [] }] };
 
 const about = {
@@ -79,24 +80,24 @@ const about = {
         in: 'cookie' as const,
         name: sessionCookie,
         description:
-          'A session of the console, made from an admin key. It counts only on requests that carry the header ' +
-          '`Backscroll-Console: 1`, and not on those that another site caused.',
+          'A console session, created with an admin key. It is valid only on requests with the header ' +
+          '`Backscroll-Console: 1`, and not on requests that another site caused.',
       },
     },
   },
 };
 
-/** The OpenAPI document: what the routes that are added from here on say of themselves, put together when first asked for. */
-export function documentRoute(app: FastifyInstance): void {
+/** Serves the OpenAPI document of all routes that are added after this one. It is built at the first request. */
+export const documentRoutes: Routes = (app) => {
   const routes: RouteOptions[] = [];
   const document = madeOnce(async () => packFile('openapi.json', await describe(routes)));
   app.addHook('onRoute', (route) => void routes.push(route));
   app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
     return sendFile(request, reply, await document());
   });
-}
+};
 
-/** A second app with the same routes, so that what describes them is not loaded at every start. */
+/** A second app with the same routes, so that the package that describes them is not loaded at every start. */
 async function describe(routes: readonly RouteOptions[]): Promise<string> {
   const { default: swagger } = await import('@fastify/swagger');
   const app = Fastify({ exposeHeadRoutes: false });
@@ -114,7 +115,7 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** Moves every schema that has a title to the document's named schemas and refers to it from where it stood. */
+/** Moves every schema with a title to the document's named schemas, and puts a reference in its place. */
 function nameSchemas(document: { components: { schemas?: Record<string, Json> } }): Json {
   const schemas: Record<string, Json> = {};
   const walk = (node: Json): Json => {

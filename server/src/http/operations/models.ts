@@ -21,7 +21,7 @@ export const modelRoutes: Routes = (app, { store, bearer }) => {
     onRequest: bearer.requireKey(['app', 'knowledge']),
     handler: async (request, reply) => {
       const { caller } = request;
-      if (caller === null || !('workspace_id' in caller)) throw new Error('a key of these kinds has a workspace');
+      if (caller === null || !('workspace_id' in caller)) throw new Error('keys of these kinds have a workspace');
       const listing = await listModels(store, caller.workspace_id, request.params.model_type);
       return reply.header('content-type', 'application/json; charset=utf-8').send(listing);
     },

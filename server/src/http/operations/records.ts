@@ -4,14 +4,17 @@ import { integer, shape } from '../../contract/primitives.ts';
 import { recordKinds } from '../../contract/record.ts';
 import { Type } from '../../contract/type.ts';
 import { importRecords } from '../../domain/import-records.ts';
-import { plainAnswer, responses } from '../openapi/openapi.ts';
+import { responses, textResponse } from '../openapi/openapi.ts';
 import { requireContentType, streamBody } from '../request/body.ts';
 import type { Routes } from '../route-types.ts';
 
 const ndjson = 'application/x-ndjson';
 const url = '/admin/records';
 const about = { tags: ['Records'] };
-const Taken = shape({ records: integer('How many were taken in.') }, { description: 'All were taken in.' });
+const Imported = shape(
+  { records: integer('Number of imported records.') },
+  { description: 'All records were imported.' },
+);
 
 export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
   app.addContentTypeParser(ndjson, (_request, payload, done) => done(null, payload));
@@ -25,18 +28,19 @@ export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
       summary: 'Import records',
       description:
         `Lines of JSON, one record a line, of the kinds ${recordKinds.map((kind) => `\`${kind}\``).join(', ')}. All or ` +
-        'nothing: the first bad line stops it and is named. A writer key takes `conversation` and `message` records of ' +
-        'its app.',
+        'nothing: the first invalid line stops the import, and the error names it. A writer key allows `conversation` and ' +
+        '`message` records of its app.',
       security: [{ adminKey: [] }, { writerKey: [] }],
       body: {
         content: { [ndjson]: { schema: Type.Unsafe<unknown>({ description: 'Lines of JSON, one record a line.' }) } },
       },
-      response: responses({ 200: Taken }, [400, 401, 408, 415]),
+      response: responses({ 200: Imported }, [400, 401, 408, 415]),
     },
     config: { isUpload: true },
     onRequest: [bearer.requireKey(['admin', 'writer']), requireContentType(ndjson)],
     handler: async ({ caller, raw }) => {
-      if (caller?.kind !== 'admin' && caller?.kind !== 'writer') throw new Error('the route is opened by these kinds');
+      if (caller?.kind !== 'admin' && caller?.kind !== 'writer')
+        throw new Error('the route requires one of these kinds');
       const now = Math.floor(clock() / 1000);
       return { records: await importRecords(store, caller, [{ bytes: streamBody(raw) }], now) };
     },
@@ -49,13 +53,13 @@ export const recordRoutes: Routes = (app, { store, bearer, clock }) => {
       ...about,
       operationId: 'exportRecords',
       summary: 'Export records',
-      description: 'Everything the service holds, as records: parents before children, all from one moment.',
+      description: 'All data as records: parents before children, from one consistent snapshot.',
       security: [{ adminKey: [] }],
-      response: responses({ 200: plainAnswer(ndjson, 'Lines of JSON, one record a line.') }, [401]),
+      response: responses({ 200: textResponse(ndjson, 'Lines of JSON, one record a line.') }, [401]),
     },
     onRequest: bearer.requireKey(['admin']),
     handler: async (request, reply) => {
-      // A reader that takes nothing for so long would hold its view of the database for ever.
+      // A client that stops reading would keep its snapshot of the database open forever.
       reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
       reply.header('content-type', ndjson).header('cache-control', 'no-store');
       return reply.send(Readable.from(request.method === 'HEAD' ? [] : store.exportRecords()));

@@ -1,6 +1,7 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../domain/errors.ts';
-import { holds } from '../request/etag.ts';
+import { matchesTag } from '../request/etag.ts';
+import type { Routes } from '../route-types.ts';
 import { madeOnce, type PageFile, type PageFiles, readPageFiles } from './page-files.ts';
 
 /** Scripts and styles come from here alone; `images` says where else pictures may come from. */
@@ -28,7 +29,7 @@ const pages: readonly Page[] = [
 ];
 
 /** The pages for people, from our own origin. Their files are read when somebody first looks. */
-export function pageRoutes(app: FastifyInstance): void {
+export const pageRoutes: Routes = (app) => {
   for (const page of pages) {
     const files = madeOnce(() => readPageFiles(page.folder));
     app.get(page.path, { schema: { hide: true } }, async (_request, reply) =>
@@ -44,12 +45,12 @@ export function pageRoutes(app: FastifyInstance): void {
       return sendFile(request, reply, file);
     });
   }
-}
+};
 
 /** Packed where the client takes that; 304 where it holds it. */
 export function sendFile(request: FastifyRequest, reply: FastifyReply, { type, bytes, gzipped, tag }: PageFile) {
   reply.headers({ ...common, etag: `"${tag}"`, vary: 'accept-encoding' });
-  if (holds(request.headers['if-none-match'], tag)) return reply.code(304).send();
+  if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send();
   reply.header('content-type', type);
   return takesGzip(request.headers['accept-encoding'])
     ? reply.header('content-encoding', 'gzip').send(gzipped)

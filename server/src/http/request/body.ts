@@ -8,36 +8,37 @@ import { checkFirst } from '../auth/bearer.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route takes bodies of any length. */
+    /** The route accepts bodies of any length. */
     isUpload?: boolean;
-    /** The key is in the body, so that anybody may send one. */
-    isOpen?: boolean;
+    /** The key is in the body, so anyone may send one. */
+    isPublic?: boolean;
   }
 }
 
-/** Refuses a body that is not of this type before any of it is read. */
+/** Rejects a body of another type before any of it is read. */
 export function requireContentType(type: string): onRequestHookHandler {
   return checkFirst(({ headers }) => {
-    const [given, ...parameters] = headers['content-type']?.toLowerCase().split(';') ?? [];
+    const [mediaType, ...parameters] = headers['content-type']?.toLowerCase().split(';') ?? [];
     const encoding = headers['content-encoding'] ?? 'identity';
-    if (given?.trim() !== type) throw new ServiceError('unsupported_media_type', `the content type must be ${type}`);
+    if (mediaType?.trim() !== type)
+      throw new ServiceError('unsupported_media_type', `the content type must be ${type}`);
     if (parameters.some((one) => one.includes('charset') && !/^\s*charset\s*=\s*"?utf-?8"?\s*$/.test(one))) {
       throw new ServiceError('unsupported_media_type', 'the body must be UTF-8');
     }
     if (encoding !== 'identity') {
-      throw new ServiceError('unsupported_media_type', 'the body must come without a content encoding');
+      throw new ServiceError('unsupported_media_type', 'the body must not have a content encoding');
     }
   });
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads a whole JSON body. Fields beyond the schema, also oddly named ones, are the schema's to ignore. */
+/** Reads a whole JSON body. The schema ignores unknown fields, whatever their names. */
 export function jsonReader(in_flight_max: number) {
-  const open = new OpenBodies(in_flight_max);
+  const publicBodies = new PublicBodies(in_flight_max);
   return async ({ routeOptions }: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
-    const isOpen = routeOptions.config.isOpen === true;
-    const bytes = await (isOpen ? open.read(payload) : readAll(payload, limits.bodyBytesMax));
+    const isPublic = routeOptions.config.isPublic === true;
+    const bytes = await (isPublic ? publicBodies.read(payload) : readAll(payload, limits.bodyBytesMax));
     try {
       return JSON.parse(decoder.decode(bytes));
     } catch {
@@ -47,10 +48,10 @@ export function jsonReader(in_flight_max: number) {
 }
 
 /**
- * Bodies that anybody may send are small, and only a few are waited for at once: then the one that has kept us waiting
- * longest is given up. Otherwise a few hundred that never come would shut everybody out.
+ * Bodies that anyone may send are small, and the service waits for only a few at once: beyond that, the one that is oldest
+ * times out. Otherwise a few hundred bodies that never arrive would block all other clients.
  */
-class OpenBodies {
+class PublicBodies {
   readonly #max: number;
   readonly #awaited = new Set<AbortController>();
 
@@ -59,8 +60,8 @@ class OpenBodies {
   }
 
   async read(payload: IncomingMessage): Promise<Buffer> {
-    const [longest] = this.#awaited.size < this.#max ? [] : this.#awaited;
-    longest?.abort();
+    const [oldest] = this.#awaited.size < this.#max ? [] : this.#awaited;
+    oldest?.abort();
     const waiting = new AbortController();
     this.#awaited.add(waiting);
     waiting.signal.addEventListener('abort', () => this.#awaited.delete(waiting));
@@ -74,20 +75,20 @@ function readAll(payload: IncomingMessage, bytesMax: number, signal?: AbortSigna
     let bytes = 0;
     const stop = (error?: Error) => {
       clearTimeout(timer);
-      payload.off('data', take).off('end', stop).off('error', stop).off('close', cut);
+      payload.off('data', add).off('end', stop).off('error', stop).off('close', abort);
       if (error === undefined) resolve(Buffer.concat(chunks));
       else reject(error);
     };
-    const take = (chunk: Buffer) => {
+    const add = (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > bytesMax) stop(tooLarge(bytesMax));
       else chunks.push(chunk);
     };
-    const cut = () => stop(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+    const abort = () => stop(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
     const timer = setTimeout(() => stop(tooSlow()), limits.bodyMillisMax);
     signal?.addEventListener('abort', () => stop(tooSlow()));
     if (Number(payload.headers['content-length']) > bytesMax) return stop(tooLarge(bytesMax));
-    payload.on('data', take).on('end', stop).on('error', stop).on('close', cut);
+    payload.on('data', add).on('end', stop).on('error', stop).on('close', abort);
   });
 }
 
@@ -95,31 +96,31 @@ const tooLarge = (bytesMax: number) =>
   new ServiceError('payload_too_large', `the body is larger than ${bytesMax} bytes`);
 const tooSlow = () => new ServiceError('request_timeout', 'the body took too long to arrive');
 
-/** A body of any length, piece by piece; what is left of it after an error is dropped by `dropRest`. */
+/** A body of any length, in chunks. After an error `dropRest` drops the rest. */
 export async function* streamBody(payload: Readable): AsyncGenerator<Uint8Array> {
-  const pieces = payload.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Uint8Array>;
+  const chunks = payload.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Uint8Array>;
   try {
     for (;;) {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(() => reject(tooSlow()), limits.bodyIdleMillisMax);
       });
-      const { done, value } = await Promise.race([pieces.next(), late]).finally(() => clearTimeout(timer));
+      const { done, value } = await Promise.race([chunks.next(), late]).finally(() => clearTimeout(timer));
       if (done) return;
       yield value;
     }
   } finally {
-    // Lets go of the stream, so that the rest can flow; not waited for, since a piece may still be due.
-    void pieces.return?.();
+    // Detaches from the stream, so that the rest can be dropped. Not awaited, since a chunk may still be due.
+    void chunks.return?.();
   }
 }
 
 /**
- * An answer may come before the whole body did. A client that is still sending would not see it if the connection were
- * closed, so the rest is read and dropped, up to a bound.
+ * A response may be sent before the whole body has arrived. A client that is still sending would not see it if the
+ * connection were closed, so the rest is read and dropped, up to a bound.
  */
 export const dropRest: onSendHookHandler = (request, reply, payload, done) => {
-  // Fastify means to close the connection after a body that it could not read; we read them all.
+  // Fastify would close the connection after a body that it could not read; we read them all.
   if (reply.hasHeader('connection')) reply.removeHeader('connection');
   if (request.raw.complete || !hasBody(request.raw)) return done(null, payload);
   drop(request, reply).then(() => done(null, payload), done);
@@ -128,7 +129,7 @@ export const dropRest: onSendHookHandler = (request, reply, payload, done) => {
 async function drop(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { raw } = request;
   const { socket } = raw;
-  // Whoever may send an upload of any length may finish it, and then reads what was wrong with it.
+  // A client with a valid key may finish an upload of any length, and then read what was wrong with it.
   const isUpload = request.caller !== null && request.routeOptions.config.isUpload === true;
   let bytes = 0;
   const timer = setTimeout(() => socket.destroy(), limits.drainMillisMax).unref();
@@ -141,12 +142,12 @@ async function drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
   void ended.then(() => clearTimeout(timer));
   raw.resume();
   if (reply.raw.shouldKeepAlive) return;
-  // Most often the rest is already on its way, and the answer can close the connection as any other does.
+  // Usually the rest is already on its way, and the response can close the connection as usual.
   await Promise.race([ended, sleep(limits.closeGraceMillis)]);
   if (!raw.complete) closeWhenDropped(request, reply);
 }
 
-/** Node closes a connection that is not kept alive as soon as the answer is out; here the rest is read first. */
+/** Node closes a connection that is not kept alive directly after the response; here the rest is read first. */
 function closeWhenDropped({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.raw.shouldKeepAlive = true;
   reply.raw.removeHeader('connection');

@@ -1,9 +1,9 @@
-import type { HeldTags } from '../../domain/list-messages.ts';
+import type { ClientTags } from '../../domain/list-messages.ts';
 import type { Precondition } from '../../domain/store.ts';
 
 const oneTag = /[ \t,]*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
 
-/** The tags of a list; none where it is not a list of tags. */
+/** The tags of a list; none if it is not a list of tags. */
 function parseTags(header: string): { weak: boolean; tag: string }[] {
   const tags: { weak: boolean; tag: string }[] = [];
   oneTag.lastIndex = 0;
@@ -15,26 +15,26 @@ function parseTags(header: string): { weak: boolean; tag: string }[] {
   return tags;
 }
 
-/** `If-None-Match`: weak and strong tags compare alike, `*` matches whatever is there. */
-export function heldTags(header: string | undefined): HeldTags | undefined {
+/** `If-None-Match`: weak and strong tags compare alike, `*` matches any tag. */
+export function parseIfNoneMatch(header: string | undefined): ClientTags | undefined {
   if (header === undefined) return undefined;
   if (header.trim() === '*') return { tags: [], matchesTag: () => true };
   const tags = parseTags(header).map(({ tag }) => tag);
   return { tags, matchesTag: (tag) => tags.includes(tag) };
 }
 
-/** Whether `If-None-Match` names this tag. */
-export function holds(header: string | undefined, tag: string): boolean {
+/** Whether `If-None-Match` contains this tag. */
+export function matchesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
-  return header === `"${tag}"` || heldTags(header)?.matchesTag(tag) === true;
+  return header === `"${tag}"` || parseIfNoneMatch(header)?.matchesTag(tag) === true;
 }
 
 /** `If-Match`: weak tags never match. */
-export function preconditionOf(header: string | undefined): Precondition {
+export function parseIfMatch(header: string | undefined): Precondition {
   if (header === undefined) return undefined;
   if (header.trim() === '*') return 'any';
   return parseTags(header).flatMap(({ weak, tag }) => (weak ? [] : [tag]));
 }
 
-/** What a cache may do with an answer that one key may see: keep it, and ask each time. */
+/** A cache of one client may store the response, and must revalidate it for each request. */
 export const revalidate = 'private, no-cache';

@@ -6,12 +6,12 @@ import { invalidParam } from '../../domain/errors.ts';
 
 type ObjectSchema = TSchema & { properties: Record<string, { type?: string }>; required?: string[] };
 
-/** Validates by the route's own schema; what is wrong is said by field. */
+/** Validates by the route's schema. The error message names the field. */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   let validator: Validator | undefined;
   const read = httpPart === 'querystring' ? queryReader(schema as ObjectSchema) : (value: unknown) => value;
-  // Said of a body that is no object at all.
-  const whole = `the body, which holds ${Object.keys((schema as ObjectSchema).properties ?? {}).join(', ')},`;
+  // Names a body that is not an object.
+  const whole = `the body (fields: ${Object.keys((schema as ObjectSchema).properties ?? {}).join(', ')})`;
   return (raw: unknown) => {
     const value = read(raw);
     validator ??= compile(schema);
@@ -21,15 +21,15 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
 };
 
 /**
- * A query is text: digits become the integers the schema asks for, what is empty counts as absent, a repeated
- * parameter is refused, and one that the schema does not name is left alone.
+ * Query parameters are text: digits become integers where the schema has them, an empty parameter counts as absent, a
+ * repeated one is rejected, and one that the schema does not name is ignored.
  */
 function queryReader({ properties }: ObjectSchema) {
-  const names = Object.entries(properties).map(([name, { type }]) => ({ name, isInteger: type === 'integer' }));
+  const parameters = Object.entries(properties).map(([name, { type }]) => ({ name, isInteger: type === 'integer' }));
   return (raw: unknown): Record<string, unknown> => {
     const given = raw as Record<string, string | string[]>;
     const value: Record<string, unknown> = {};
-    for (const { name, isInteger } of names) {
+    for (const { name, isInteger } of parameters) {
       const text = given[name];
       if (text === undefined || text === '') continue;
       if (Array.isArray(text)) throw invalidParam(`${name} must not be repeated`);

@@ -1,6 +1,6 @@
 import type { RouteOptions } from 'fastify';
 
-/** Which methods each path takes: Fastify answers a wrong method as if the path did not exist. */
+/** The methods that each path allows: Fastify responds to a wrong method as if the path did not exist. */
 export class RouteTable {
   readonly #routes = new Map<string, { pattern: RegExp; methods: Set<string> }>();
 
@@ -14,8 +14,8 @@ export class RouteTable {
     for (const one of [method].flat()) route.methods.add(one);
   }
 
-  /** The value of `Allow` for a path that exists. */
-  allowed(url: string): string | undefined {
+  /** The value of `Allow` for a path; undefined if the path does not exist. */
+  allowedMethods(url: string): string | undefined {
     const path = url.split('?', 1)[0] ?? '';
     for (const { pattern, methods } of this.#routes.values()) {
       if (pattern.test(path)) return [...methods].sort().join(', ');

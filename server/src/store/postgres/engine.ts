@@ -42,7 +42,6 @@ const pages = [false, true].flatMap((hasFirst) => [false, true].map((hasUser) =>
 export class PostgresEngine implements Engine {
   readonly dialect = postgres.dialect;
   readonly spoolFolder = tmpdir();
-  readonly keyCacheMillis = 4_000;
   readonly #pool: PostgresPool;
   readonly #checks: VersionChecks;
   #lastImport: Promise<unknown> = Promise.resolve();

@@ -27,7 +27,6 @@ const dialect: Dialect = {
 /** The embedded engine: this thread reads, the writer's thread writes. */
 export class SqliteEngine implements Engine {
   readonly dialect = dialect;
-  readonly keyCacheMillis = 0;
   readonly spoolFolder: string;
   readonly #path: string;
   readonly #reader: Connection;

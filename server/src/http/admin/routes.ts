@@ -1,0 +1,76 @@
+import type { Static, TObject, TSchema } from 'typebox';
+import { ListQuery, listOf } from '../../contract/admin.ts';
+import { aboutAdmin, responses } from '../openapi/openapi.ts';
+import type { App, Dependencies } from '../route-types.ts';
+import type { Page } from './paging.ts';
+
+type Description = {
+  url: string;
+  operationId: string;
+  summary: string;
+  description?: string;
+  /** Statuses of errors beside those that all routes of the kind have. */
+  errors?: readonly number[];
+};
+
+type GetRoute<P extends TObject> = Description & {
+  params?: P;
+  response: TSchema;
+  read: (request: { params: Static<P> }) => Promise<unknown>;
+};
+
+type ListRoute<P extends TObject, Q extends TObject> = Description & {
+  params?: P;
+  /** Instead of `ListQuery`, which it extends. */
+  querystring?: Q;
+  row: TSchema;
+  read: (request: { params: Static<P>; query: Static<Q> }) => Promise<Page<unknown>>;
+};
+
+/**
+ * A route that returns one object. Its `read` throws 404 if there is none.
+ *
+ * @example
+ * adminGet(app, dependencies, {
+ *   url: '/admin/apps/:app_id',
+ *   operationId: 'getApp',
+ *   summary: 'Get an app',
+ *   params: Type.Object({ app_id }),
+ *   response: AppListed,
+ *   errors: [404],
+ *   read: ({ params }) => requireApp(store, params.app_id),
+ * });
+ */
+export function adminGet<P extends TObject>(
+  app: App,
+  { bearer }: Dependencies,
+  { url, response, errors = [], read, ...schema }: GetRoute<P>,
+): void {
+  app.route({
+    method: 'GET',
+    url,
+    schema: { ...aboutAdmin, ...schema, response: responses({ 200: response }, [401, ...errors]) },
+    onRequest: bearer.requireAdmin(),
+    handler: (request) => read(request as never),
+  });
+}
+
+/** A route that returns one page of a list. */
+export function adminList<P extends TObject, Q extends TObject = typeof ListQuery>(
+  app: App,
+  { bearer }: Dependencies,
+  { url, row, errors = [], read, ...schema }: ListRoute<P, Q>,
+): void {
+  app.route({
+    method: 'GET',
+    url,
+    schema: {
+      ...aboutAdmin,
+      querystring: ListQuery,
+      ...schema,
+      response: responses({ 200: listOf(row) }, [400, 401, ...errors]),
+    },
+    onRequest: bearer.requireAdmin(),
+    handler: (request) => read(request as never),
+  });
+}

@@ -1,0 +1,62 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { limits } from '../contract/limits.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Connections } from './front/connections.ts';
+import { fastLane } from './front/fast-lane.ts';
+import { gate } from './front/gate.ts';
+import { afterPending, writeError } from './front/socket-responses.ts';
+import type { Dependencies, Handler } from './route-types.ts';
+
+const options = {
+  maxHeaderSize: limits.headerBytesMax,
+  keepAliveTimeout: limits.keepAliveMillis,
+  headersTimeout: limits.headersMillisMax,
+  connectionsCheckingInterval: limits.headersCheckMillis,
+  // An upload may take long. Bodies have time limits of their own.
+  requestTimeout: 0,
+  // `app.ts` checks it, so that the error has our body.
+  requireHostHeader: false,
+};
+
+/**
+ * The HTTP server. Every request passes through these handlers, in this order:
+ *
+ * 1. `gate` rejects it with 503 if the service is overloaded.
+ * 2. `connections` delays it while an earlier request on the same connection has no response yet.
+ * 3. `fastLane` responds to plain requests for a page of messages.
+ * 4. `framework` is Fastify with the hooks and routes of `app.ts`.
+ */
+export function createServer(framework: Handler, connections: Connections, dependencies: Dependencies): Server {
+  const handle = gate(connections.inOrder(fastLane(framework, connections, dependencies)), dependencies);
+  // Not imported: an import would load everything that the module can export, the client behind `fetch` included.
+  const server = process.getBuiltinModule('node:http').createServer(options, handle);
+  server.maxConnections = limits.connectionsMax;
+  connections.track(server);
+
+  // Without these listeners Node would respond itself: without our error body, or before earlier requests. For
+  // `clientError`, what the HTTP parser rejects, `app.ts` gives Fastify the listener, since Fastify would add its own.
+  server.on('checkExpectation', handle);
+  server.on('checkContinue', (request, response) =>
+    afterEarlier(response, () => {
+      response.writeContinue();
+      handle(request, response);
+    }),
+  );
+  server.on('connect', (_request, socket: Socket) => rejectConnect(socket));
+  return server;
+}
+
+/** Behind other requests on its connection, `100 Continue` would end up inside an earlier response. */
+function afterEarlier(response: ServerResponse, proceed: () => void): void {
+  if (response.socket === null) response.once('socket', proceed);
+  else proceed();
+}
+
+function rejectConnect(socket: Socket): void {
+  // Node has detached the socket, and an error without a listener would end the process.
+  socket.on('error', () => socket.destroy());
+  afterPending(socket, () => {
+    writeError(socket, new ServiceError('method_not_allowed', 'CONNECT is not supported'), { allow: 'GET, HEAD' });
+  });
+}
