@@ -113,6 +113,22 @@ describe('the source', () => {
     );
   });
 
+  it('has walls between folders', () => {
+    const walls = [['http/front/', 'http/admin/']] as const;
+    const wrong = walls.flatMap(([from, to]) => {
+      const inside = [...modules].filter(([path]) => path.startsWith(from));
+      assert.ok(inside.length > 0, from);
+      assert.ok(
+        [...modules.keys()].some((path) => path.startsWith(to)),
+        to,
+      );
+      return inside.flatMap(([path, { files }]) =>
+        files.filter((file) => file.startsWith(to)).map((file) => `${path} -> ${file}`),
+      );
+    });
+    assert.deepEqual(wrong, []);
+  });
+
   it('imports only files that exist', () => {
     const missing = [...modules].flatMap(([path, { files }]) =>
       files.filter((file) => !modules.has(file) && !existsSync(join(source, file))).map((file) => `${path} -> ${file}`),

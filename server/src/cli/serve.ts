@@ -6,6 +6,7 @@ import { LastUsed } from '../domain/last-used.ts';
 import type { Store } from '../domain/store.ts';
 import { buildApp } from '../http/app.ts';
 import type { App } from '../http/route-types.ts';
+import { listenOnLocalhost } from '../http/server.ts';
 import { type Database, databaseOf } from '../store/open.ts';
 import { BufferedLog } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
@@ -78,6 +79,7 @@ Import records:      npx backscroll import --help
 async function listen(app: App, { host, port }: Config): Promise<string> {
   try {
     await app.listen({ host, port, listenTextResolver: (address) => `listening at ${address}` });
+    if (host === 'localhost') await listenOnLocalhost(app.server);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') throw new Error(`PORT=${port}: already in use on ${host}`);

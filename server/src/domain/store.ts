@@ -21,6 +21,8 @@ export type StoredKey = {
   expires_at: number | null;
 };
 
+export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
+
 /** A new key: neither revoked nor used yet. */
 export type CreatedKey = Reach & {
   id: string;

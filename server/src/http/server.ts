@@ -1,5 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import { limits } from '../contract/limits.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Connections } from './front/connections.ts';
@@ -59,4 +59,26 @@ function rejectConnect(socket: Socket): void {
   afterPending(socket, () => {
     writeError(socket, new ServiceError('method_not_allowed', 'CONNECT is not supported'), { allow: 'GET, HEAD' });
   });
+}
+
+/**
+ * Listens on the other addresses of `localhost` too: it often has one for IPv4 and one for IPv6. Fastify does so only for
+ * servers that it creates itself (`multipleBindings` in its `lib/server.js`).
+ */
+export async function listenOnLocalhost(server: Server): Promise<void> {
+  const { lookup } = await import('node:dns/promises');
+  const { address, port } = server.address() as AddressInfo;
+  for (const other of await lookup('localhost', { all: true })) {
+    if (other.address !== address) await listenAlso(server, other.address, port);
+  }
+}
+
+/** Listens on one more address until the server closes. An address that is not available is left out. */
+export async function listenAlso(server: Server, host: string, port: number): Promise<void> {
+  // With the options of an HTTP server.
+  const options = { allowHalfOpen: true, noDelay: true };
+  const second = createNetServer(options, (socket) => void server.emit('connection', socket));
+  second.maxConnections = server.maxConnections;
+  server.once('close', () => second.close());
+  await new Promise<void>((resolve) => second.once('error', () => resolve()).listen(port, host, resolve));
 }

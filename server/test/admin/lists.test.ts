@@ -203,7 +203,7 @@ onEveryEngine('lists of the console', (engine) => {
         const { status, body } = await ask(`${path}?cursor=${one}`);
         assert.deepEqual(body, {
           ...{ status, code: 'invalid_param' },
-          message: 'cursor must be what an earlier page gave',
+          message: 'cursor must be the next_cursor of an earlier page',
         });
         assert.equal(status, 400);
       }
