@@ -64,7 +64,7 @@ async function inDatabase(engine: Engine, url: string, sql: string): Promise<voi
 const began = Math.floor(Date.now() / 1000);
 const isDuringTests = (second: number): boolean => began <= second && second <= Date.now() / 1000;
 
-it('uses of keys are noted in batches; a batch that fails is part of the next', async () => {
+it('uses of keys are saved in batches; a batch that fails is part of the next', async () => {
   const batches: Map<string, number>[] = [];
   let isAway = false;
   const noteKeyUse = async (uses: Map<string, number>) => {
@@ -75,14 +75,14 @@ it('uses of keys are noted in batches; a batch that fails is part of the next', 
   const uses = new LastUsed();
   for (const second of [1, 2, 3]) uses.add('one', second);
   uses.add('other', 3);
-  await uses.note(store);
+  await uses.save(store);
   isAway = true;
   uses.add('one', 4);
-  await assert.rejects(uses.note(store), /away/);
+  await assert.rejects(uses.save(store), /away/);
   isAway = false;
   uses.add('other', 5);
-  await uses.note(store);
-  await uses.note(store);
+  await uses.save(store);
+  await uses.save(store);
   const expected = [
     { one: 3, other: 3 },
     { one: 4, other: 5 },
