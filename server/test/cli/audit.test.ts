@@ -64,7 +64,7 @@ async function inDatabase(engine: Engine, url: string, sql: string): Promise<voi
 const began = Math.floor(Date.now() / 1000);
 const isDuringTests = (second: number): boolean => began <= second && second <= Date.now() / 1000;
 
-it('uses of keys are noted in batches; a batch that fails is part of the next', async () => {
+it('uses of keys are saved in batches; a batch that fails is part of the next', async () => {
   const batches: Map<string, number>[] = [];
   let isAway = false;
   const noteKeyUse = async (uses: Map<string, number>) => {

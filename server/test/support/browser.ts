@@ -32,6 +32,9 @@ export async function openBrowser(): Promise<Browser> {
   return url ? chromium.connect(url) : chromium.launch(await launchOptions());
 }
 
+/** Far more than a step needs on a busy machine. */
+const actionMillisMax = 120_000;
+
 export type Theme = 'light' | 'dark';
 export const phone = { width: 375, height: 740 };
 export const desk = { width: 1280, height: 800 };
@@ -51,6 +54,7 @@ export async function openTab(browser: Browser, base: string, options: BrowserCo
     timezoneId: 'UTC',
     ...options,
   });
+  context.setDefaultTimeout(actionMillisMax);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(`${error.message}\n${error.stack}`));

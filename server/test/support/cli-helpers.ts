@@ -1,8 +1,8 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -112,8 +112,10 @@ export async function runMany(
       results.push(ran);
     }
     print(JSON.stringify(results));`;
-  const args = ['--input-type=module', '--eval', script];
-  const { code, stdout, stderr } = await run(args, { ...options, command: process.execPath });
+  const file = join(tmpdir(), `backscroll-${randomUUID()}.mjs`);
+  await writeFile(file, script);
+  const { code, stdout, stderr } = await run([file], { ...options, command: process.execPath });
+  await rm(file);
   if (code !== 0) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
   return JSON.parse(stdout);
 }
