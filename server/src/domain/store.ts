@@ -32,7 +32,6 @@ export type CreatedKey = Reach & {
   created_at: number;
   expires_at: number | null;
 };
-export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
 
 /** A position in a conversation of an app. `user` undefined: of any user. `first_id` undefined: the newest message. */
 export type MessagePlace = {
