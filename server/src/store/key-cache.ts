@@ -26,7 +26,7 @@ export class KeyCache {
       (key) => {
         entry.lookup = key;
       },
-      // A failed query says nothing about the key.
+      // Failures are not cached.
       () => this.#entries.delete(digest),
     );
     return pending;

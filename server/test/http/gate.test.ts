@@ -10,20 +10,20 @@ import { Metrics } from '../../src/http/observe/metrics.ts';
 import { makeWorld, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-/** A request of which the last byte is kept back, so that it is worked on until that is sent. */
-async function hold(
+/** Sends a request without its last byte, so that it is in flight until `finish` sends that byte. */
+async function startRequest(
   port: number,
   path: string,
   key: string,
   body: string,
-): Promise<{ socket: Socket; release(): Promise<string> }> {
+): Promise<{ socket: Socket; finish(): Promise<string> }> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   const head = `PATCH ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
   socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
   return {
     socket,
-    release: async () => {
+    finish: async () => {
       socket.write(body.slice(-1));
       const [response] = (await once(socket, 'data')) as [Buffer];
       socket.destroy();
@@ -43,19 +43,19 @@ onEveryEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
   });
   after(async () => service?.close());
 
-  /** Until the service has taken up what was sent. */
+  /** Waits until so many requests are in flight. */
   const inFlight = (count: number) =>
     until(async () => {
       const { text } = await service.request('GET', '/metrics', { key: admin });
-      // The one that asks is in flight too.
+      // The request for the metrics is in flight too.
       return text.includes(`backscroll_http_requests_in_flight ${count + 1}\n`);
     });
 
-  it('503 with Retry-After for any route, known or not; 200 again once there is room', async () => {
-    const held = [await hold(service.port, one.chunkPath, one.keys.knowledge, body)];
-    held.push(await hold(service.port, one.chunkPath, one.keys.knowledge, body));
+  it('503 with Retry-After for any path, also an unknown one; 200 again once there is room', async () => {
+    const pending = [await startRequest(service.port, one.chunkPath, one.keys.knowledge, body)];
+    pending.push(await startRequest(service.port, one.chunkPath, one.keys.knowledge, body));
     await inFlight(2);
-    const refused = [
+    const rejected = [
       service.request('GET', page, { key: one.keys.app, headers: { 'x-request-id': 'mine' } }),
       service.request('GET', page),
       service.request('HEAD', page, { key: one.keys.app }),
@@ -64,48 +64,48 @@ onEveryEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
       service.request('PATCH', one.chunkPath, { headers: { connection: 'close' }, body: { content: 'never written' } }),
       service.request('POST', '/admin/records', { key: admin, body: 'x'.repeat(3_000_000) }),
     ];
-    for (const { status, headers, text } of await Promise.all(refused)) {
+    for (const { status, headers, text } of await Promise.all(rejected)) {
       assert.deepEqual([status, headers['retry-after']], [503, '1']);
       assert.ok(headers['x-request-id']);
       if (text !== '') assert.equal(JSON.parse(text).code, 'service_unavailable');
     }
-    assert.equal((await refused[0])?.headers['x-request-id'], 'mine');
+    assert.equal((await rejected[0])?.headers['x-request-id'], 'mine');
     for (const path of ['/health/live', '/health/ready'])
       assert.equal((await service.request('GET', path)).status, 200);
-    for (const { release } of held) assert.match(await release(), /^HTTP\/1\.1 200 /);
+    for (const { finish } of pending) assert.match(await finish(), /^HTTP\/1\.1 200 /);
     await inFlight(0);
     assert.equal((await service.request('GET', page, { key: one.keys.app })).status, 200);
     const { body: chunk } = await service.request('GET', one.chunkPath, { key: one.keys.knowledge });
     assert.equal(chunk.data.content, 'a text that comes late');
   });
 
-  it('a client that leaves makes room', async () => {
-    const held = [await hold(service.port, one.chunkPath, one.keys.knowledge, body)];
-    held.push(await hold(service.port, one.chunkPath, one.keys.knowledge, body));
+  it('a client that disconnects makes room', async () => {
+    const pending = [await startRequest(service.port, one.chunkPath, one.keys.knowledge, body)];
+    pending.push(await startRequest(service.port, one.chunkPath, one.keys.knowledge, body));
     await inFlight(2);
-    for (const { socket } of held) socket.destroy();
+    for (const { socket } of pending) socket.destroy();
     await inFlight(0);
     assert.equal((await service.request('GET', page, { key: one.keys.app })).status, 200);
   });
 
-  it('is told in one line a second, and counted', async () => {
-    const told = () => service.logs.filter((line) => line.includes('overloaded: requests were rejected'));
-    const refused = () => told().reduce((sum, line) => sum + JSON.parse(line).rejected, 0);
-    await until(() => refused() >= 7);
-    assert.equal(refused(), 7);
-    assert.ok(told().length <= 2, told().join(''));
+  it('is logged in one line a second, and counted', async () => {
+    const lines = () => service.logs.filter((line) => line.includes('overloaded: requests were rejected'));
+    const rejected = () => lines().reduce((sum, line) => sum + JSON.parse(line).rejected, 0);
+    await until(() => rejected() >= 7);
+    assert.equal(rejected(), 7);
+    assert.ok(lines().length <= 2, lines().join(''));
     const { text } = await service.request('GET', '/metrics', { key: admin });
     assert.match(text, /backscroll_http_requests_total\{method="GET",route="rejected",status="503"\} 3\n/);
   });
 });
 
-describe('a turn of the event loop', () => {
-  it('200 for what waits in line for a while, 503 for what would wait for too long', async (t) => {
+describe('a tick of the event loop', () => {
+  it('200 for requests that wait in the queue for a while, 503 for those that would wait too long', async (t) => {
     let now = 0;
-    // What each request takes of the loop's time.
-    let takes = 6;
+    // Milliseconds that each request takes.
+    let millis = 6;
     const next = (_request: IncomingMessage, response: ServerResponse) => {
-      now += takes;
+      now += millis;
       response.end();
     };
     const logger = pino({ level: 'silent' });
@@ -118,7 +118,7 @@ describe('a turn of the event loop', () => {
     socket.on('data', (bytes) => {
       text += bytes;
     });
-    /** The statuses of so many that come up in one turn. */
+    /** Sends so many requests that arrive in one tick, and returns their statuses. */
     const send = async (count: number): Promise<string[]> => {
       text = '';
       socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n'.repeat(count));
@@ -126,18 +126,18 @@ describe('a turn of the event loop', () => {
       await until(() => statuses().length >= count);
       return statuses();
     };
-    // Four at once, 24 ms; then in line for as long as lineMillisMax: 42 times 6 ms.
+    // Four at once, 24 ms; then from the queue for as long as lineMillisMax: 42 times 6 ms.
     assert.deepEqual(await send(60), [...Array(46).fill('200'), ...Array(14).fill('503')]);
     assert.deepEqual(await send(40), Array(40).fill('200'));
-    // Where few take long, it is not the crowd.
-    takes = 1_000;
+    // Few slow requests are no overload.
+    millis = 1_000;
     assert.deepEqual(await send(2), ['200', '200']);
     socket.destroy();
   });
 });
 
-describe('requests that a client sends without waiting for answers', () => {
-  it('are answered in their order, also where some wait in line and others never do', async (t) => {
+describe('requests that a client sends without waiting for responses', () => {
+  it('get their responses in order, also if some wait in the queue and others never do', async (t) => {
     let now = 0;
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -156,18 +156,18 @@ describe('requests that a client sends without waiting for answers', () => {
     });
     const paths = ['/1', '/2', '/3', '/health/live', '/4'];
     socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`).join(''));
-    const answered = () => [...text.matchAll(/(?<=\r\n)\/[\w/]+/g)].map(([path]) => path);
-    await until(() => answered().length >= paths.length);
-    assert.deepEqual(answered(), paths);
+    const respondedPaths = () => [...text.matchAll(/(?<=\r\n)\/[\w/]+/g)].map(([path]) => path);
+    await until(() => respondedPaths().length >= paths.length);
+    assert.deepEqual(respondedPaths(), paths);
   });
 });
 
-describe('readers that take nothing', () => {
-  it('are cut off from the slowest on before their answers fill the memory, and others are served', async (t) => {
+describe('clients that do not read', () => {
+  it('are disconnected, the slowest first, before their responses fill the memory, and others are served', async (t) => {
     const { one, records } = makeWorld();
     const service = await startService('sqlite');
     t.after(() => service.close());
-    // 48 MB a page: six of them are more than may wait.
+    // 48 MB a page: six of them exceed the limit.
     const response = 'x'.repeat(3_900_000);
     await service.load(records);
     for (let n = 0; n < 12; n += 1) await service.load([message(one.ids.conversation, n, { answer: response })]);
@@ -185,7 +185,7 @@ describe('readers that take nothing', () => {
     const aborted = () => service.logs.filter((line) => line.includes('"aborted":true')).length;
     await until(() => aborted() >= 4);
     assert.equal(aborted(), 4);
-    // Those that came last still get all of it.
+    // The last ones still get the whole page.
     const last = readers.at(-1) as Socket;
     let bytes = 0;
     last.on('data', (chunk) => {

@@ -33,8 +33,8 @@ export function isRejected(request: IncomingMessage): boolean {
 }
 
 /**
- * Rejects requests that could only be answered late, with a 503 that costs almost nothing. So the others get their
- * responses in time, and memory stays bounded:
+ * Rejects requests that would get their responses late, with a 503 that costs almost nothing. So the others get theirs in
+ * time, and memory stays bounded:
  *
  * - In one tick of the event loop, requests are handled for a short time only. The others wait in a queue, and are
  *   rejected after waiting too long. Since their connections wait too, a tick ends however many clients there are:

@@ -5,7 +5,7 @@ export type LaneHeaders = {
   request_id: string | undefined;
 };
 
-/** These announce a body, or ask the server for more than a response. */
+/** These announce a body, or request more than a response. */
 const unsupported = new Set(['connection', 'content-length', 'expect', 'transfer-encoding', 'upgrade']);
 
 /**

@@ -14,8 +14,8 @@ export function pageQuery(parameters: Static<typeof MessageQuery>, pageOrder: Pa
 }
 
 /**
- * Headers of a message page, or of the 304 in its place, as names and values in turn. `url` is that of the request; `path`
- * is its path as the link repeats it.
+ * Headers of a message page, or of the 304 in its place, as alternating names and values. `url` is the request's; `path`
+ * is its path in the link.
  */
 export function pageHeaders(page: MessagePage | PageTag, path: string, url: string): string[] {
   const headers = ['etag', `"${page.tag}"`, 'cache-control', revalidate];
