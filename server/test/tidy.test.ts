@@ -113,20 +113,34 @@ describe('the source', () => {
     );
   });
 
-  it('has walls between folders', () => {
-    const walls = [['http/front/', 'http/admin/']] as const;
-    const wrong = walls.flatMap(([from, to]) => {
-      const inside = [...modules].filter(([path]) => path.startsWith(from));
-      assert.ok(inside.length > 0, from);
+  it('has folders that never import each other', () => {
+    const separate = [
+      ['store/sqlite/', 'store/postgres/'],
+      ['store/postgres/', 'store/sqlite/'],
+      ['http/front/', 'http/admin/'],
+    ] as const;
+    for (const folder of separate.flat())
       assert.ok(
-        [...modules.keys()].some((path) => path.startsWith(to)),
-        to,
+        [...modules.keys()].some((path) => path.startsWith(folder)),
+        folder,
       );
-      return inside.flatMap(([path, { files }]) =>
-        files.filter((file) => file.startsWith(to)).map((file) => `${path} -> ${file}`),
-      );
-    });
+    const wrong = separate.flatMap(([from, to]) =>
+      [...modules]
+        .filter(([path]) => path.startsWith(from))
+        .flatMap(([path, { files }]) =>
+          files.filter((file) => file.startsWith(to)).map((file) => `${path} -> ${file}`),
+        ),
+    );
     assert.deepEqual(wrong, []);
+  });
+
+  it('has no folder with more than 20 files', () => {
+    const folders = ['src', 'test', 'torture'].flatMap((name) => walk(join(repository, 'server', name)).map(dirname));
+    const large = [...Map.groupBy(folders, (folder) => relative(repository, folder))]
+      .filter(([folder, files]) => folder !== join('server', 'src', 'domain') && files.length > 20)
+      .map(([folder, files]) => `${folder}: ${files.length}`);
+    assert.ok(folders.length > 100);
+    assert.deepEqual(large, []);
   });
 
   it('imports only files that exist', () => {

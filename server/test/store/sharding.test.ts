@@ -19,13 +19,13 @@ import {
 import { openPostgres } from '../support/plans.ts';
 
 /**
- * The rules that let the tables be laid out over several machines, held against the catalog of a migrated database and
+ * The rules that allow the tables to be distributed over several machines, checked against the catalog of a migrated database and
  * against what the service really sends.
  */
 
 const distributed: Readonly<Record<string, string>> = distribution.distributed;
 const reference: readonly string[] = distribution.reference;
-/** On the coordinator alone: what migrations and imports need to take turns. */
+/** On the coordinator alone: what migrations and imports lock. */
 const local = ['schema_migrations', 'leases'];
 
 async function connect(url: string): Promise<pg.Client> {
@@ -44,10 +44,10 @@ describe('the catalog', () => {
 
   const ours = `relnamespace NOT IN (SELECT oid FROM pg_namespace WHERE nspname ~ '^pg_' OR nspname = 'information_schema')`;
   // biome-ignore lint/suspicious/noExplicitAny: rows of the catalog
-  const ask = async (text: string): Promise<any[]> => (await client.query(text)).rows;
+  const select = async (text: string): Promise<any[]> => (await client.query(text)).rows;
 
-  it('holds the tables laid out, each in one way, and no others', async () => {
-    const rows = await ask(`SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND ${ours} ORDER BY relname`);
+  it('has the distributed, reference and local tables, and no others', async () => {
+    const rows = await select(`SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND ${ours} ORDER BY relname`);
     const placed = [...reference, ...Object.keys(distributed), ...local];
     assert.equal(new Set(placed).size, placed.length);
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe('the catalog', () => {
   });
 
   const keys = () =>
-    ask(`
+    select(`
       SELECT t.relname AS table, i.relname AS index, x.indisprimary AS is_primary, x.indpred IS NULL AS is_whole,
         ARRAY(SELECT coalesce(a.attname::text, '(expression)') FROM unnest(x.indkey::int[]) WITH ORDINALITY k(attnum, at)
           LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.attnum AND k.attnum > 0
@@ -90,8 +90,8 @@ describe('the catalog', () => {
     assert.deepEqual(primary.sort(), [...reference, ...Object.keys(distributed), ...local].sort());
   });
 
-  it('spells the distribution columns of one group alike, and never leaves them empty', async () => {
-    const rows = await ask(`
+  it('has the same type for the distribution columns of one group, and never null in them', async () => {
+    const rows = await select(`
       SELECT c.relname AS table, a.attname AS column, a.attnotnull, format_type(a.atttypid, a.atttypmod) AS type, l.collname
       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_collation l ON l.oid = a.attcollation
       WHERE c.relkind = 'r' AND c.${ours}`);
@@ -102,7 +102,7 @@ describe('the catalog', () => {
   });
 
   it('compares every text by its bytes', async () => {
-    const rows = await ask(`
+    const rows = await select(`
       SELECT c.relname || '.' || a.attname AS column, l.collname
       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_collation l ON l.oid = a.attcollation
       WHERE c.relkind IN ('r', 'i') AND a.attnum > 0 AND NOT a.attisdropped AND c.${ours}`);
@@ -131,10 +131,10 @@ describe('the catalog', () => {
     'inheritance or partitions': 'SELECT inhrelid::regclass FROM pg_inherits',
   };
   for (const [what, text] of Object.entries(absent))
-    it(`has no ${what}`, async () => assert.deepEqual(await ask(text), []));
+    it(`has no ${what}`, async () => assert.deepEqual(await select(text), []));
 });
 
-/** What no statement may hold, since a distributed engine refuses it or does something else. */
+/** What no statement may contain, since a distributed engine rejects it or does something else. */
 const banned: Record<string, RegExp> = {
   'a volatile function':
     /\b(?:random|now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday|gen_random_uuid|uuidv[47]|uuid_generate_v\d|nextval|currval|setval|lastval|txid_current|pg_sleep)\s*\(/i,
@@ -161,11 +161,11 @@ function listen(): { sent: Sent[]; end: () => void } {
   const sent: Sent[] = [];
   const { query } = pg.Client.prototype;
   function tapped(this: pg.Client, ...given: unknown[]): unknown {
-    const [asked, values] = given as [string | { text: string; values?: unknown[] }, unknown[] | undefined];
+    const [statement, values] = given as [string | { text: string; values?: unknown[] }, unknown[] | undefined];
     sent.push(
-      typeof asked === 'string'
-        ? { text: asked, values: values ?? [] }
-        : { text: asked.text, values: asked.values ?? [] },
+      typeof statement === 'string'
+        ? { text: statement, values: values ?? [] }
+        : { text: statement.text, values: statement.values ?? [] },
     );
     return (query as (...all: unknown[]) => unknown).apply(this, given);
   }
@@ -173,7 +173,7 @@ function listen(): { sent: Sent[]; end: () => void } {
   return { sent, end: () => void Object.assign(pg.Client.prototype, { query }) };
 }
 
-/** The text from the mention of a table to the end of the parenthesis that it stands in. */
+/** The text from the mention of a table to the end of the parenthesis around it. */
 function scopeAt(text: string, at: number): string {
   let depth = 0;
   for (let end = at; end < text.length; end += 1) {
@@ -186,7 +186,7 @@ function scopeAt(text: string, at: number): string {
 
 type Named = { table: string; parameter: number | undefined };
 
-/** Every mention of a distributed table, with the parameter that its distribution column is held equal to. */
+/** Every mention of a distributed table, with the parameter that its distribution column is equal to. */
 function namedIn(text: string): Named[] {
   const words = 'ON|SET|WHERE|LEFT|INNER|JOIN|CROSS|ORDER|GROUP|LIMIT|VALUES|SELECT|RETURNING|AS';
   const mention = new RegExp(`\\b(FROM|JOIN|INTO|UPDATE|,)\\s+([a-z_]+)\\b(?:\\s+(?!(?:${words})\\b)([a-z_]+))?`, 'g');
@@ -273,33 +273,33 @@ describe('the statements', () => {
 
     const start = wire.sent.length;
     const page = `/v1/messages?conversation_id=${conversation}`;
-    const asked: [string, string, RequestOptions][] = [];
+    const requests: [string, string, RequestOptions][] = [];
     for (const user of ['', '&user=ann'])
       for (const before of ['', `&first_id=${second.id}`])
         for (const headers of [{}, { 'if-none-match': '"other"' }])
-          asked.push(['GET', `${page}${user}${before}`, { key: one.keys.app, headers }]);
+          requests.push(['GET', `${page}${user}${before}`, { key: one.keys.app, headers }]);
     const etag = (await service.request('GET', page, { key: one.keys.app })).headers.etag ?? '';
-    asked.push(['GET', page, { key: one.keys.app, headers: { 'if-none-match': etag } }]);
+    requests.push(['GET', page, { key: one.keys.app, headers: { 'if-none-match': etag } }]);
     for (const [content, headers] of [
       ['new text', {}],
       ['new text', {}],
       ['newer text', { 'if-match': '"stale"' }],
       ['newer text', { 'if-match': '*' }],
     ] as const)
-      asked.push(['PATCH', one.chunkPath, { key: one.keys.knowledge, headers, body: { content } }]);
-    asked.push(['PATCH', other.chunkPath, { key: one.keys.knowledge, body: { content: 'x' } }]);
-    asked.push(['GET', one.chunkPath, { key: one.keys.knowledge }]);
+      requests.push(['PATCH', one.chunkPath, { key: one.keys.knowledge, headers, body: { content } }]);
+    requests.push(['PATCH', other.chunkPath, { key: one.keys.knowledge, body: { content: 'x' } }]);
+    requests.push(['GET', one.chunkPath, { key: one.keys.knowledge }]);
     const inAdmin = one.chunkPath.replace('/v1/', '/admin/');
     // From the dataset down to the chunk, rows and lists by turns.
     const parts = inAdmin.split('/');
     const inSpace = parts.map((_, at) => parts.slice(0, at + 1).join('/')).slice(3);
     for (const path of [...inSpace, `${inAdmin}/revisions`])
-      for (const query of ['', '?limit=1']) asked.push(['GET', `${path}${query}`, { key: admin }]);
-    asked.push(['PATCH', inAdmin, { key: admin, body: { content: 'newest text' } }]);
+      for (const query of ['', '?limit=1']) requests.push(['GET', `${path}${query}`, { key: admin }]);
+    requests.push(['PATCH', inAdmin, { key: admin, body: { content: 'newest text' } }]);
     for (const key of [one.keys.knowledge, one.keys.app])
-      asked.push(['GET', '/v1/workspaces/current/models/model-types/llm', { key }]);
-    for (const [method, path, ask] of asked) {
-      const { status } = await service.request(method, path, ask);
+      requests.push(['GET', '/v1/workspaces/current/models/model-types/llm', { key }]);
+    for (const [method, path, options] of requests) {
+      const { status } = await service.request(method, path, options);
       assert.ok(status < 500, `${method} ${path}: ${status}`);
     }
     operations = wire.sent.slice(start);
@@ -321,8 +321,8 @@ describe('the statements', () => {
     await service.store.sessions.trim(5);
     await service.store.listKeys();
     await service.store.noteKeyUse(new Map([[one.keyIds.writer, 5]]));
-    const question = { before: 'z', since: 0, key_id: 'k', record_id: 'r', limit: 5 };
-    assert.deepEqual(await service.store.listAudit(question), []);
+    const auditQuery = { before: 'z', since: 0, key_id: 'k', record_id: 'r', limit: 5 };
+    assert.deepEqual(await service.store.listAudit(auditQuery), []);
     assert.equal(await service.store.trimAudit(5), 0);
     await service.store.revokeKey(one.keyIds.writer, null, 5);
     await service.store.countConversations({ conversation_id: other.ids.conversation });
@@ -361,11 +361,11 @@ describe('the statements', () => {
     assert.ok(distinct(operations).length >= 8, String(distinct(operations).length));
   });
 
-  it('hold nothing that a distributed engine refuses', () => {
+  it('contain nothing that a distributed engine rejects', () => {
     for (const { text } of distinct(all)) assertAllowed(text);
   });
 
-  it('hold nothing of the kind in the source either', () => {
+  it('contain nothing of that in the source either', () => {
     const files = [
       'schema/schema',
       'schema/usage-step',
@@ -432,7 +432,7 @@ describe('the statements', () => {
       }
     });
 
-    it(`of ${operation} are planned so: every scan of a distributed table is held to a parameter`, async () => {
+    it(`of ${operation} are planned so: every scan of a distributed table is limited by a parameter`, async () => {
       let scans = 0;
       for (const { text } of mine()) {
         const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`);
@@ -440,8 +440,8 @@ describe('the statements', () => {
           const by = distributed[step['Relation Name'] ?? ''];
           if (by === undefined || step['Node Type'] === 'ModifyTable') continue;
           scans += 1;
-          const held = `${step['Index Cond'] ?? ''} ${step.Filter ?? ''} ${step['Recheck Cond'] ?? ''}`;
-          assert.match(held, new RegExp(`\\b${by} = \\(?\\$\\d`), `${JSON.stringify(step)} of ${text}`);
+          const conditions = `${step['Index Cond'] ?? ''} ${step.Filter ?? ''} ${step['Recheck Cond'] ?? ''}`;
+          assert.match(conditions, new RegExp(`\\b${by} = \\(?\\$\\d`), `${JSON.stringify(step)} of ${text}`);
         }
       }
       assert.ok(scans >= 4);
@@ -499,11 +499,11 @@ describe('the calls to Citus', () => {
     `SELECT create_distributed_table('audit_entries', 'dataset_id', colocate_with => 'documents')`,
   ];
 
-  it('come in order: reference tables, then each group behind the table it lies beside', () => {
+  it('come in order: reference tables, then each group behind the table it is colocated with', () => {
     assert.deepEqual(citusStatements(), calls);
   });
 
-  it('leave out what is laid out, and still lay the rest beside it', () => {
+  it('leave out distributed tables, and still colocate the rest with them', () => {
     const done = ['workspaces', 'conversations', 'documents', 'segments'];
     const left = calls.filter((call) => !done.some((table) => call.includes(`table('${table}'`)));
     assert.deepEqual(
@@ -605,7 +605,7 @@ describe('backscroll migrate --citus', () => {
     }
   });
 
-  it('again: nothing more; half done: the rest', async (t) => {
+  it('again: nothing more; done in part: the rest', async (t) => {
     const { client, distribute, laidOut } = await newDatabase(t, true);
     await distribute(true);
     await distribute(true);

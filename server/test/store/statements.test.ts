@@ -36,12 +36,12 @@ import {
   stepsOf,
 } from '../support/plans.ts';
 
-/** What a client was seen to send: every statement it had run, and how often it waited for an answer. */
+/** What a client has sent: its statements, and how often it waited for a response. */
 type Traffic = { statements: { name: string; text: string }[]; roundTrips: number };
 
 type Tap = { url: string; traffic: Traffic; startups: string[][]; close: () => Promise<void> };
 
-/** Stands between a client and PostgreSQL, passes everything on, and reads along what the client says. */
+/** A proxy between a client and PostgreSQL that records what the client sends. */
 async function tap(url: string): Promise<Tap> {
   const { hostname, port } = new URL(url);
   const traffic: Traffic = { statements: [], roundTrips: 0 };
@@ -87,7 +87,7 @@ async function tap(url: string): Promise<Tap> {
   return { url: tapped.href, traffic, startups, close };
 }
 
-/** Reads the frontend's side of the protocol. True where these bytes held a statement or a part of one. */
+/** Parses what the client sends. True where these bytes contain a statement or a part of one. */
 function reader(traffic: Traffic, startups: string[][]): (bytes: Buffer) => boolean {
   const prepared = new Map<string, string>();
   let bound = '';
@@ -120,14 +120,14 @@ function reader(traffic: Traffic, startups: string[][]): (bytes: Buffer) => bool
   };
 }
 
-/** A statement in a few words: what it does first, and to which tables. */
-function gist(text: string): string {
+/** A statement in short: its first word and its tables. */
+function summary(text: string): string {
   const tables = [...text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE) (?:LATERAL )?([a-z_]+)/g)].map(([, table]) => table);
   return [text.trim().split(/\s/, 1)[0], ...new Set(tables)].join(' ');
 }
 
-const keyQuestion = 'SELECT api_keys apps';
-const chunkQuestion = 'SELECT datasets documents segments child_chunks';
+const keyQuery = 'SELECT api_keys apps';
+const chunkQuery = 'SELECT datasets documents segments child_chunks';
 const models = '/v1/workspaces/current/models/model-types/llm';
 
 for (const prepared of ['on', 'off'])
@@ -153,22 +153,22 @@ for (const prepared of ['on', 'off'])
       await remove?.();
     });
 
-    type Sent = Traffic & { answer: TestResponse };
-    async function sent(method: string, path: string, asked: RequestOptions): Promise<Sent> {
+    type Sent = Traffic & { response: TestResponse };
+    async function sent(method: string, path: string, options: RequestOptions): Promise<Sent> {
       wire.traffic.statements.length = 0;
       wire.traffic.roundTrips = 0;
-      const response = await service.request(method, path, asked);
-      return { answer: response, statements: [...wire.traffic.statements], roundTrips: wire.traffic.roundTrips };
+      const response = await service.request(method, path, options);
+      return { response, statements: [...wire.traffic.statements], roundTrips: wire.traffic.roundTrips };
     }
     /** With the key in the cache, where a request of the same key has just put it. */
-    async function warm(method: string, path: string, asked: RequestOptions): Promise<Sent> {
-      await service.request('GET', models, { key: asked.key });
-      return sent(method, path, asked);
+    async function warm(method: string, path: string, options: RequestOptions): Promise<Sent> {
+      await service.request('GET', models, { key: options.key });
+      return sent(method, path, options);
     }
-    function assertOne({ answer: response, statements, roundTrips }: Sent, status: number, what: string): void {
+    function assertOne({ response, statements, roundTrips }: Sent, status: number, what: string): void {
       assert.equal(response.status, status);
       assert.deepEqual(
-        statements.map(({ text }) => gist(text)),
+        statements.map(({ text }) => summary(text)),
         [what],
       );
       assert.equal(roundTrips, 1);
@@ -193,7 +193,7 @@ for (const prepared of ['on', 'off'])
     it('GET /messages: one statement', async () => {
       const seen = await warm('GET', page, { key });
       assertOne(seen, 200, 'SELECT conversations messages');
-      assert.equal(seen.answer.body.data.length, 2);
+      assert.equal(seen.response.body.data.length, 2);
       assertOne(await warm('GET', `${page}&user=ann`, { key }), 200, 'SELECT conversations messages');
     });
 
@@ -201,7 +201,7 @@ for (const prepared of ['on', 'off'])
       const seen = await warm('GET', `${page}&first_id=${second.id}`, { key });
       assertOne(seen, 200, 'SELECT conversations messages');
       assert.deepEqual(
-        seen.answer.body.data.map(({ id }: { id: string }) => id),
+        seen.response.body.data.map(({ id }: { id: string }) => id),
         [first.id],
       );
       assertOne(
@@ -219,8 +219,8 @@ for (const prepared of ['on', 'off'])
 
     it('GET /messages, 304: one statement, which reads no page', async () => {
       const etag = (await service.request('GET', page, { key })).headers.etag ?? '';
-      const held = { key, headers: { 'if-none-match': etag } };
-      assertOne(await warm('GET', page, held), 304, 'SELECT conversations messages');
+      const cached = { key, headers: { 'if-none-match': etag } };
+      assertOne(await warm('GET', page, cached), 304, 'SELECT conversations messages');
       const older = `${page}&first_id=${second.id}`;
       const olderTag = (await service.request('GET', older, { key })).headers.etag ?? '';
       const headers = { 'if-none-match': olderTag };
@@ -241,13 +241,13 @@ for (const prepared of ['on', 'off'])
 
     const knowledge = one.keys.knowledge;
     const patch = (content: string, headers = {}): RequestOptions => ({ key: knowledge, headers, body: { content } });
-    const edit = gist(updateChildChunk);
+    const edit = summary(updateChildChunk);
 
     it('PATCH: one statement, whatever comes of it', async () => {
       assertOne(await warm('PATCH', one.chunkPath, patch('new text')), 200, edit);
       const same = await warm('PATCH', one.chunkPath, patch('new text'));
       assertOne(same, 200, edit);
-      const etag = same.answer.headers.etag ?? '';
+      const etag = same.response.headers.etag ?? '';
       assertOne(await warm('PATCH', one.chunkPath, patch('newer text', { 'if-match': etag })), 200, edit);
       assertOne(await warm('PATCH', one.chunkPath, patch('other text', { 'if-match': etag })), 412, edit);
       assertOne(await warm('PATCH', one.chunkPath, patch('newer text', { 'if-match': etag })), 200, edit);
@@ -259,10 +259,10 @@ for (const prepared of ['on', 'off'])
 
     it('GET of a chunk: one statement', async () => {
       const seen = await warm('GET', one.chunkPath, { key: knowledge });
-      assertOne(seen, 200, chunkQuestion);
-      const headers = { 'if-none-match': seen.answer.headers.etag ?? '' };
-      assertOne(await warm('GET', one.chunkPath, { key: knowledge, headers }), 304, chunkQuestion);
-      assertOne(await warm('GET', other.chunkPath, { key: knowledge }), 404, chunkQuestion);
+      assertOne(seen, 200, chunkQuery);
+      const headers = { 'if-none-match': seen.response.headers.etag ?? '' };
+      assertOne(await warm('GET', one.chunkPath, { key: knowledge, headers }), 304, chunkQuery);
+      assertOne(await warm('GET', other.chunkPath, { key: knowledge }), 404, chunkQuery);
     });
 
     it('GET of a row that the console lists: one statement', async () => {
@@ -279,20 +279,20 @@ for (const prepared of ['on', 'off'])
         assertOne(await warm('GET', `/admin/${path}`, { key: admin }), 200, what);
     });
 
-    it('an append: opens its conversation, looks, writes and adds up; moves and new conversations are told apart', async () => {
+    it('an append: opens its conversation, looks up, writes and adds up; moves and new conversations are treated apart', async () => {
       const fresh = randomUUID();
       const append = async (...lines: object[]) => {
         const headers = { 'content-type': 'application/x-ndjson' };
         const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-        const { answer: response, statements } = await warm('POST', '/admin/records', {
+        const { response, statements } = await warm('POST', '/admin/records', {
           key: one.keys.writer,
           headers,
           body,
         });
         assert.equal(response.status, 200, response.text);
-        const steps = statements.map(({ text }) => gist(text));
+        const steps = statements.map(({ text }) => summary(text));
         assert.equal(steps.at(-1), 'COMMIT');
-        // What the check asked, before; then what is written, but for the audit.
+        // Only what is written, without look-ups before it and without the audit log.
         return steps.slice(steps.indexOf('BEGIN') + 1, -1).filter((step) => step !== 'INSERT audit_entries unnest');
       };
       const [open, look, write] = [
@@ -324,35 +324,35 @@ for (const prepared of ['on', 'off'])
       assertOne(await warm('GET', models, { key }), 200, 'SELECT model_entries');
     });
 
-    it('what is refused before the database: no statement', async () => {
-      const refused: [string, string, RequestOptions, number][] = [
+    it('what is rejected before the database: no statement', async () => {
+      const rejected: [string, string, RequestOptions, number][] = [
         ['GET', `${page}&limit=0`, { key }, 400],
         ['PATCH', one.chunkPath, patch(' '), 400],
         ['GET', `${models}x`, { key }, 400],
         ['GET', page, {}, 401],
       ];
-      for (const [method, path, asked, status] of refused) {
-        const seen = await warm(method, path, { ...asked });
-        assert.deepEqual([seen.answer.status, seen.statements], [status, []]);
+      for (const [method, path, options, status] of rejected) {
+        const seen = await warm(method, path, { ...options });
+        assert.deepEqual([seen.response.status, seen.statements], [status, []]);
       }
     });
 
-    it('one statement more where the key is not remembered, and none for a key known to be unknown', async () => {
-      const forget = () =>
+    it('one statement more where the key is not cached, and none where its absence is cached', async () => {
+      const clearCache = () =>
         service.load([{ record: 'api_key', kind: 'admin', name: 'another', secret: makeSecret('admin') }]);
       const operations: [string, string, RequestOptions, string][] = [
         ['GET', page, { key }, 'SELECT conversations messages'],
-        ['PATCH', one.chunkPath, patch('text of a key not remembered'), edit],
-        ['GET', one.chunkPath, { key: knowledge }, chunkQuestion],
+        ['PATCH', one.chunkPath, patch('text of a key not cached'), edit],
+        ['GET', one.chunkPath, { key: knowledge }, chunkQuery],
         ['GET', models, { key: knowledge }, 'SELECT model_entries'],
       ];
-      for (const [method, path, asked, what] of operations) {
-        await forget();
-        const seen = await sent(method, path, asked);
-        assert.equal(seen.answer.status, 200);
+      for (const [method, path, options, what] of operations) {
+        await clearCache();
+        const seen = await sent(method, path, options);
+        assert.equal(seen.response.status, 200);
         assert.deepEqual(
-          seen.statements.map(({ text }) => gist(text)),
-          [keyQuestion, what],
+          seen.statements.map(({ text }) => summary(text)),
+          [keyQuery, what],
         );
       }
       const unknown = { key: makeSecret('app') };
@@ -373,13 +373,13 @@ for (const prepared of ['on', 'off'])
     it(
       prepared === 'on' ? 'statements are prepared under a name' : 'no statement is prepared under a name',
       async () => {
-        const asked: [string, string, RequestOptions][] = [
+        const requests: [string, string, RequestOptions][] = [
           ['GET', page, { key }],
           ['PATCH', one.chunkPath, patch('prepared text')],
           ['GET', models, { key }],
         ];
-        for (const [method, path, ask] of asked) {
-          const { statements } = await warm(method, path, ask);
+        for (const [method, path, options] of requests) {
+          const { statements } = await warm(method, path, options);
           assert.equal(statements.length, 1);
           assert.equal(statements[0]?.name !== '', prepared === 'on');
         }
@@ -394,7 +394,7 @@ describe('what is run on SQLite', () => {
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   const ran: string[] = [];
   const methods = ['all', 'get', 'run', 'iterate'] as const;
-  const kept = new Map(methods.map((method) => [method, StatementSync.prototype[method]]));
+  const originals = new Map(methods.map((method) => [method, StatementSync.prototype[method]]));
   const exec = DatabaseSync.prototype.exec;
 
   before(async () => {
@@ -415,93 +415,93 @@ describe('what is run on SQLite', () => {
     await service.load([...records, message(one.ids.conversation, 1), second]);
   });
   after(async () => {
-    Object.assign(StatementSync.prototype, Object.fromEntries(kept));
+    Object.assign(StatementSync.prototype, Object.fromEntries(originals));
     DatabaseSync.prototype.exec = exec;
     await service?.close();
   });
 
-  async function run(method: string, path: string, asked: RequestOptions, status: number): Promise<string[]> {
+  async function run(method: string, path: string, options: RequestOptions, status: number): Promise<string[]> {
     ran.length = 0;
-    assert.equal((await service.request(method, path, asked)).status, status);
-    return ran.map(gist);
+    assert.equal((await service.request(method, path, options)).status, status);
+    return ran.map(summary);
   }
   const key = one.keys.app;
-  const mark = gist('PRAGMA data_version');
+  const dataVersion = summary('PRAGMA data_version');
 
   const change = () => service.load([{ record: 'workspace', id: randomUUID(), name: 'a change' }]);
   const readPage = ['BEGIN', 'SELECT conversations', 'SELECT messages', 'COMMIT'];
   const readOlder = ['BEGIN', 'SELECT conversations messages', 'SELECT messages', 'COMMIT'];
 
-  it('GET /messages: the mark, the key, and the page in one snapshot', async () => {
+  it('GET /messages: the data version, the key, and the page in one snapshot', async () => {
     await change();
-    assert.deepEqual(await run('GET', page, { key }, 200), [mark, keyQuestion, ...readPage]);
+    assert.deepEqual(await run('GET', page, { key }, 200), [dataVersion, keyQuery, ...readPage]);
     await change();
     const older = `${page}&user=ann&first_id=${second.id}`;
-    assert.deepEqual(await run('GET', older, { key }, 200), [mark, keyQuestion, ...readOlder]);
+    assert.deepEqual(await run('GET', older, { key }, 200), [dataVersion, keyQuery, ...readOlder]);
     await change();
     const lost = await run('GET', `${page}&user=bob`, { key }, 404);
-    assert.deepEqual(lost, [mark, keyQuestion, 'BEGIN', 'SELECT conversations', 'COMMIT']);
+    assert.deepEqual(lost, [dataVersion, keyQuery, 'BEGIN', 'SELECT conversations', 'COMMIT']);
   });
 
-  it('GET /messages again: the mark alone where nothing has changed, else the version and no message', async () => {
+  it('GET /messages again: only the data version where nothing has changed, else the version and no message', async () => {
     for (const path of [page, `${page}&user=ann&first_id=${second.id}`]) {
-      const held = {
+      const cached = {
         key,
         headers: { 'if-none-match': (await service.request('GET', path, { key })).headers.etag ?? '' },
       };
       await run('GET', path, { key }, 200);
-      assert.deepEqual(await run('GET', path, { key }, 200), [mark]);
-      assert.deepEqual(await run('GET', path, held, 304), [mark]);
+      assert.deepEqual(await run('GET', path, { key }, 200), [dataVersion]);
+      assert.deepEqual(await run('GET', path, cached, 304), [dataVersion]);
       await change();
       const version = (path === page ? readPage : readOlder).filter((text) => text !== 'SELECT messages');
-      assert.deepEqual(await run('GET', path, { key }, 200), [mark, keyQuestion, ...version]);
+      assert.deepEqual(await run('GET', path, { key }, 200), [dataVersion, keyQuery, ...version]);
       await change();
-      assert.deepEqual(await run('GET', path, held, 304), [mark, keyQuestion, ...version]);
+      assert.deepEqual(await run('GET', path, cached, 304), [dataVersion, keyQuery, ...version]);
     }
   });
 
-  it('models and GET of a chunk: one for the key, where something has changed, one for the answer', async () => {
+  it('models and GET of a chunk: one for the key, where something has changed, one for the response', async () => {
     await change();
-    assert.deepEqual(await run('GET', models, { key }, 200), [mark, keyQuestion, 'SELECT model_entries']);
-    assert.deepEqual(await run('GET', models, { key }, 200), [mark, 'SELECT model_entries']);
+    assert.deepEqual(await run('GET', models, { key }, 200), [dataVersion, keyQuery, 'SELECT model_entries']);
+    assert.deepEqual(await run('GET', models, { key }, 200), [dataVersion, 'SELECT model_entries']);
     const knowledge = { key: one.keys.knowledge };
-    assert.deepEqual(await run('GET', one.chunkPath, knowledge, 200), [mark, keyQuestion, chunkQuestion]);
-    assert.deepEqual(await run('GET', other.chunkPath, knowledge, 404), [mark, chunkQuestion]);
+    assert.deepEqual(await run('GET', one.chunkPath, knowledge, 200), [dataVersion, keyQuery, chunkQuery]);
+    assert.deepEqual(await run('GET', other.chunkPath, knowledge, 404), [dataVersion, chunkQuery]);
   });
 
-  it('PATCH: one for the key, on the thread that answers', async () => {
+  it('PATCH: one for the key, on the thread that serves requests', async () => {
     for (const content of ['new text', 'new text', 'newer text']) {
-      const asked = { key: one.keys.knowledge, body: { content } };
+      const options = { key: one.keys.knowledge, body: { content } };
       await change();
-      assert.deepEqual(await run('PATCH', one.chunkPath, asked, 200), [mark, keyQuestion]);
+      assert.deepEqual(await run('PATCH', one.chunkPath, options, 200), [dataVersion, keyQuery]);
     }
   });
 
-  it('PATCH: the write on the thread that writes, in one transaction', async () => {
-    // The product's own writer, in a thread whose statements are told.
+  it('PATCH: the write on the writer thread, in one transaction', async () => {
+    // The writer thread of the service, with its statements reported.
     const code = `
       const { parentPort } = require('node:worker_threads');
       const { DatabaseSync, StatementSync } = require('node:sqlite');
-      const tell = (sql) => parentPort.postMessage({ sql });
+      const report = (sql) => parentPort.postMessage({ sql });
       for (const method of ['all', 'get', 'run']) {
         const original = StatementSync.prototype[method];
         StatementSync.prototype[method] = function (...values) {
-          tell(this.sourceSQL);
+          report(this.sourceSQL);
           return original.apply(this, values);
         };
       }
       const { exec } = DatabaseSync.prototype;
       DatabaseSync.prototype.exec = function (text) {
-        tell(text);
+        report(text);
         return exec.call(this, text);
       };
       import(${JSON.stringify(new URL('../../src/store/sqlite/writer-thread.ts', import.meta.url).href)});`;
     const path = service.config.database_url.replace('sqlite:', '');
     const writer = new Worker(code, { eval: true, workerData: { path } });
-    const told: string[] = [];
-    const answered = new Promise<unknown>((resolve, reject) => {
+    const reported: string[] = [];
+    const done = new Promise<unknown>((resolve, reject) => {
       writer.on('error', reject);
-      writer.on('message', (said) => ('sql' in said ? told.push(said.sql) : resolve(said)));
+      writer.on('message', (message) => ('sql' in message ? reported.push(message.sql) : resolve(message)));
     });
     const { dataset, document, segment, chunk } = one.ids;
     const place = { dataset_id: dataset, document_id: document, segment_id: segment, child_chunk_id: chunk };
@@ -509,15 +509,15 @@ describe('what is run on SQLite', () => {
     const workspace_id = one.ids.workspace;
     const edit = { ...place, workspace_id, ...text, version: newVersion(), precondition: undefined };
     writer.postMessage([{ name: 'updateChildChunk', input: edit }]);
-    const [outcome] = ((await answered) as { outcomes: { result?: { version: string } }[] }).outcomes;
+    const [outcome] = ((await done) as { outcomes: { result?: { version: string } }[] }).outcomes;
     writer.postMessage('close');
     await once(writer, 'exit');
     assert.equal(outcome?.result?.version, edit.version);
-    const steps = told.slice(told.indexOf('BEGIN IMMEDIATE')).map(gist);
+    const steps = reported.slice(reported.indexOf('BEGIN IMMEDIATE')).map(summary);
     assert.deepEqual(
       steps.map((step) => step.trim()),
       [
-        ...['BEGIN', 'SAVEPOINT', chunkQuestion, 'INSERT child_chunk_revisions child_chunks', 'UPDATE child_chunks'],
+        ...['BEGIN', 'SAVEPOINT', chunkQuery, 'INSERT child_chunk_revisions child_chunks', 'UPDATE child_chunks'],
         ...['INSERT audit_entries', 'RELEASE', 'COMMIT'],
       ],
     );
@@ -579,7 +579,7 @@ describe('plans on PostgreSQL', () => {
     assert.ok(!stepsOf(plan).some((step) => step['Node Type'] === 'Seq Scan'), describePlan(plan));
   }
 
-  /** The scan that reads the page, held to the primary key and to the rows of the page. */
+  /** The scan that reads the page must use the primary key and read only the rows of the page. */
   function assertPage(plan: Plan, hasFirst: boolean, rows: number): void {
     assertIndexed(plan);
     const scan = stepsOf(plan).find((step) => step.Alias === 'messages');
@@ -639,15 +639,15 @@ describe('plans on PostgreSQL', () => {
         segment_id: 's1',
         child_chunk_id: 'h1',
       });
-      const questions: [string, string, (string | number | null)[], number][] = [
+      const queries: [string, string, (string | number | null)[], number][] = [
         ['key', sql.findKey, ['c4ca4238a0b923820dcc509a6f75849b', 0], 2],
-        ['held page', pageStatement(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
-        ['held page with first_id', pageStatement(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
+        ['cached page', pageStatement(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
+        ['cached page with first_id', pageStatement(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],
         ['chunk', sql.findChildChunk, chunk, 4],
         ['edit', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]'], 12],
       ];
-      for (const [name, text, values, rows] of questions) {
+      for (const [name, text, values, rows] of queries) {
         const plan = await explainAs(mode, text, values);
         assertIndexed(plan);
         // A row that is written counts as read once more by the step that writes it.
@@ -721,7 +721,7 @@ describe('plans on SQLite', () => {
 
   it('pages: the conversation by its key, its messages by theirs', (t) => {
     const { conversation, messages } = embedded.pageStatements;
-    for (const form of ['anybody', 'user'] as const) {
+    for (const form of ['anyUser', 'user'] as const) {
       assertSearch(conversation.newest[form], byConversation);
       assertSearch(conversation.older[form], byConversation, byId);
     }
@@ -748,7 +748,7 @@ describe('plans on SQLite', () => {
     }
   });
 
-  it('is not planned anew for each page', () => {
+  it('is not planned again for each page', () => {
     // What is planned for a bound value is planned again with every binding.
     for (const form of Object.values(embedded.pageStatements.messages).flatMap((forms) => Object.values(forms)))
       assert.match(form, /LIMIT \+\?/);
@@ -792,8 +792,8 @@ describe('plans on SQLite', () => {
     const { findProviderPosition, findLastPosition, clearModelEntries, findChunkText, revokeKey } = sql;
     const others = [findMessage, replaceMessage, findSequence, advanceConversation, findProviderPosition];
     const more = [findLastPosition, clearModelEntries, findChunkText, revokeKey, replaceChildChunk];
-    const question = { before: 'e', since: 1, key_id: 'k', record_id: 'r', limit: 1 };
-    for (const text of [audit.findEntries(question)[0], audit.trimEntries, embedded.noteKeyUse]) assertSearch(text);
+    const query = { before: 'e', since: 1, key_id: 'k', record_id: 'r', limit: 1 };
+    for (const text of [audit.findEntries(query)[0], audit.trimEntries, embedded.noteKeyUse]) assertSearch(text);
     for (const text of [...others, ...more]) assertSearch(text);
     for (const by of ['conversation', 'user'] as const)
       for (const statement of Object.values(sql.purge)) assertSearch(statement(by));

@@ -224,5 +224,5 @@ function publicError(error: unknown, isConnecting = false): Error {
   // Class 53 is a server out of disk, memory or connections.
   const isTemporary =
     isConnecting || isRetryable(error) || isLost(error) || tooLate.includes(code) || code.startsWith('53');
-  return isTemporary ? Object.assign(unavailable('the database cannot answer'), { cause: error }) : (error as Error);
+  return isTemporary ? Object.assign(unavailable('the database is not available'), { cause: error }) : (error as Error);
 }

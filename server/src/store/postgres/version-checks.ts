@@ -78,7 +78,7 @@ export class VersionChecks {
     const waited = performance.now() - (waiting[0]?.since ?? 0);
     return setTimeout(
       () => {
-        for (const { reject } of waiting) reject(unavailable('the database cannot answer'));
+        for (const { reject } of waiting) reject(unavailable('the database is not available'));
       },
       Math.max(0, this.#reads.millisMax - waited),
     );

@@ -61,7 +61,7 @@ export class SqliteEngine implements Engine {
       return read();
     } catch (error) {
       if (!isClosed(error) && !transientSqliteCodes.includes(sqliteCode(error) ?? 0)) throw error;
-      throw Object.assign(unavailable('the database cannot answer'), { cause: error });
+      throw Object.assign(unavailable('the database is not available'), { cause: error });
     }
   }
 

@@ -36,8 +36,8 @@ function joinMessages(hasFirst: boolean, page_order: PageOrder): string {
 /** The two statements of a page, in each form. */
 export const pageStatements = {
   conversation: {
-    newest: { anybody: findConversation(false, false), user: findConversation(false, true) },
-    older: { anybody: findConversation(true, false), user: findConversation(true, true) },
+    newest: { anyUser: findConversation(false, false), user: findConversation(false, true) },
+    older: { anyUser: findConversation(true, false), user: findConversation(true, true) },
   },
   messages: {
     newest: { newest_first: joinMessages(false, 'newest_first'), oldest_first: joinMessages(false, 'oldest_first') },
