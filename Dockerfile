@@ -1,10 +1,10 @@
-# Builds the service as it is published, and runs it as a user without rights.
+# Builds the service as it is published, and runs it as an unprivileged user.
 FROM node:26-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 COPY server/package.json server/
 COPY client/package.json client/
-# The pinned runtime is for machines with an old Node.js; here the image brings the right one.
+# The image has the right Node.js already, so the install script of the pinned runtime is not needed.
 RUN npm ci --ignore-scripts
 COPY server server
 COPY web web

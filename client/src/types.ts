@@ -6,11 +6,11 @@ export type GetConversationHistoryQuery = {
   conversation_id: string;
   /** End-user identifier defined by the calling app. */
   user?: string | undefined;
-  /** Cursor: answer only messages older than the one with this id. */
+  /** Cursor: returns only messages older than the message with this ID. */
   first_id?: string | undefined;
   /** Number of messages returned per request. */
   limit?: number | undefined;
-  /** Order inside the page; the same messages either way. Default: the setting PAGE_ORDER. */
+  /** Order in the page. Both orders return the same messages. Default: the setting PAGE_ORDER. */
   page_order?: 'newest_first' | 'oldest_first' | undefined;
 };
 
@@ -53,7 +53,7 @@ export type AgentThought = {
   message_id: string;
   /** Position of the thought. */
   position: number;
-  /** What the model is thinking. */
+  /** Thought of the model. */
   thought: string;
   /** Tools called, separated by `;`. */
   tool: string;
@@ -94,7 +94,7 @@ export type ChildChunk = {
   position: number;
   /** Word count. */
   word_count: number;
-  /** Kind of child chunk: `automatic` as split, `customized` once edited. */
+  /** Type of child chunk: `automatic` after splitting, `customized` after an edit. */
   type: string;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
@@ -105,23 +105,23 @@ export type ChildChunk = {
 export type ChildChunkRevision = {
   /** Number of the revision. */
   revision: number;
-  /** The text that was replaced. */
+  /** Replaced text. */
   content: string;
-  /** When it was replaced. Unix epoch seconds. */
+  /** Time of the replacement. Unix epoch seconds. */
   replaced_at: number;
-  /** The key that replaced it; null where an import did. */
+  /** Key that replaced it; null for an import. */
   key_id: string | null;
-  /** Name of that key; null where there is none. */
+  /** Name of that key; null without a key. */
   key_name: string | null;
 };
 
-/** A session of the console. Its secret is in the cookie alone. */
+/** A session of the console. Its secret is only in the cookie. */
 export type ConsoleSession = {
-  /** The admin key that it was made from, and with which it ends. */
+  /** Admin key of the session. The session ends with it. */
   key_id: string;
   /** Name of that key. */
   name: string;
-  /** From then on one has to sign in again. Unix epoch seconds. */
+  /** End of the session. Unix epoch seconds. */
   expires_at: number;
 };
 
@@ -129,14 +129,22 @@ export type ConsoleSession = {
 export type Conversation = {
   /** Conversation ID. */
   id: string;
-  /** End user the conversation belongs to. */
+  /** End user of the conversation. */
   user: string | null;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
-  /** How many messages it holds. */
+  /** Number of messages in it. */
   message_count: number;
-  /** Time of its newest message; null where it has none. Unix epoch seconds. */
+  /** Time of its newest message; null if it has none. Unix epoch seconds. */
   last_message_at: number | null;
+};
+
+/** A new key, with its secret. */
+export type CreatedKey = {
+  /** Key ID. */
+  id: string;
+  /** Secret. It is returned only once. */
+  secret: string;
 };
 
 /** A knowledge base. */
@@ -159,11 +167,11 @@ export type Document = {
   name: string;
 };
 
-/** Every error, whatever was asked. */
+/** Every error response has this shape. */
 export type ErrorAnswer = {
   /** The HTTP status. */
   status: number;
-  /** What went wrong, for programs. */
+  /** Error code, for programs. */
   code:
     | 'invalid_param'
     | 'bad_request'
@@ -179,7 +187,7 @@ export type ErrorAnswer = {
     | 'headers_too_large'
     | 'internal_server_error'
     | 'service_unavailable';
-  /** What went wrong, for people. */
+  /** Error message, for people. */
   message: string;
 };
 
@@ -234,9 +242,9 @@ export type FormSubmissionData = {
   node_id: string;
   /** Title of that node. */
   node_title: string;
-  /** The form as it was answered. */
+  /** Form content as submitted. */
   rendered_content: string;
-  /** The clicked action button. */
+  /** ID of the clicked action button. */
   action_id: string;
   /** Display text of the clicked button. */
   action_text: string;
@@ -271,20 +279,12 @@ export type Key = {
   dataset_ids: string[] | null;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
-  /** From then on the key is refused. Unix epoch seconds. */
+  /** The key is rejected from then on. Unix epoch seconds. */
   expires_at: number | null;
-  /** Since then the key is refused. Unix epoch seconds. */
+  /** The key is rejected since then. Unix epoch seconds. */
   revoked_at: number | null;
-  /** When it was last used, as last noted. Unix epoch seconds. */
+  /** Time of last use, stored every 30 seconds. Unix epoch seconds. */
   last_used_at: number | null;
-};
-
-/** A new key, with its secret. */
-export type KeyMade = {
-  /** Key ID. */
-  id: string;
-  /** The secret: shown here and nowhere else, ever. */
-  secret: string;
 };
 
 export type Message = {
@@ -413,7 +413,7 @@ export type NewKey = {
   workspace_id?: string | null | undefined;
   /** Only these datasets; null for all. Only for kind knowledge. */
   dataset_ids?: string[] | null | undefined;
-  /** From then on the key is refused. Unix epoch seconds, in the future. */
+  /** The key is rejected from then on. Unix epoch seconds, in the future. */
   expires_at?: number | null | undefined;
 };
 
@@ -466,28 +466,28 @@ export type Segment = {
   child_chunk_count: number;
 };
 
-/** The last hour of this instance. */
+/** Requests to this instance in the last hour. */
 export type Traffic = {
   /** Length of an interval. */
   interval_seconds: number;
-  /** The whole intervals of the last hour, oldest first. */
+  /** Complete intervals of the last hour, oldest first. */
   data: TrafficInterval[];
 };
 
 export type TrafficInterval = {
-  /** Beginning of the interval. Unix epoch seconds. */
+  /** Start of the interval. Unix epoch seconds. */
   at: number;
-  /** Requests answered. */
+  /** Number of requests. */
   requests: number;
-  /** Of them, with a status from 400 to 499. */
+  /** Requests with a status from 400 to 499. */
   client_errors: number;
-  /** Of them, with a status from 500. */
+  /** Requests with a status of 500 or above. */
   server_errors: number;
-  /** Half of them were answered within so many milliseconds; null where there are none. */
+  /** Milliseconds within which half of the requests were answered; null without requests. */
   p50: number | null;
-  /** Nine in ten were answered within so many milliseconds; null where there are none. */
+  /** Milliseconds within which 90 % of the requests were answered; null without requests. */
   p90: number | null;
-  /** 99 of 100 were answered within so many milliseconds; null where there are none. */
+  /** Milliseconds within which 99 % of the requests were answered; null without requests. */
   p99: number | null;
 };
 
@@ -500,11 +500,11 @@ export type Usage = {
   app_name: string;
   /** Currency of price; null for messages without a price. */
   currency: string | null;
-  /** How many messages the day has. */
+  /** Number of messages of that day. */
   messages: number;
   /** Sum of their total_tokens. */
   tokens: number;
-  /** Sum of their total_price; 0 where there is none. */
+  /** Sum of their total_price; 0 without prices. */
   price: number;
 };
 

@@ -33,7 +33,7 @@ Options of create:
   --json           print one JSON object with id and secret
 
 The secret is shown once, when the key is created; only its digest is stored.
-The time of last use is stored every ${limits.keyUseMillis / 1000} seconds.
+The time of last use is stored every ${limits.lastUsedIntervalMillis / 1000} seconds.
 A revocation takes effect at once in a running service, on PostgreSQL within 5 seconds.`,
 
   run: async ([action, ...argv], config) => {

@@ -17,7 +17,7 @@ export function startMaintenance({ store, uses, audit_days, logger }: Options): 
     attempt('delete old audit entries', store.trimAudit(epochSeconds() - audit_days * secondsPerDay));
   const trimSessions = () => attempt('delete expired sessions', store.sessions.trim(epochSeconds()));
   const trim = () => Promise.all([trimAudit(), trimSessions()]);
-  const timers = [setInterval(storeUses, limits.keyUseMillis), setInterval(trim, limits.trimMillis)];
+  const timers = [setInterval(storeUses, limits.lastUsedIntervalMillis), setInterval(trim, limits.trimIntervalMillis)];
   for (const timer of timers) timer.unref();
   void trim();
   return {

@@ -37,7 +37,7 @@ class ValidationPool {
     let failure: { error: unknown } | undefined;
     try {
       for await (const chunk of chunks) {
-        const isLarge = chunk.bytes.length >= limits.sharedBytesMin;
+        const isLarge = chunk.bytes.length >= limits.threadChunkBytesMin;
         ahead.push(isLarge ? this.#share(chunk) : prepareLines(chunk, this.#now));
         const aheadMax = isLarge ? threadChunksMax * this.#threads.length : 0;
         while (ahead.length > aheadMax) yield await (ahead.shift() as PreparedLines);
@@ -58,7 +58,7 @@ class ValidationPool {
   }
 
   #start(): void {
-    const count = Math.min(limits.checkThreadsMax, availableParallelism() - 1);
+    const count = Math.min(limits.validationThreadsMax, availableParallelism() - 1);
     this.#threads = Array.from({ length: count }, () => new ValidationThread());
   }
 

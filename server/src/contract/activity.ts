@@ -8,10 +8,10 @@ import { Type } from './type.ts';
 export const ConversationListed = shape(
   {
     id: id('Conversation ID.'),
-    user: nullable(text('End user the conversation belongs to.')),
+    user: nullable(text('End user of the conversation.')),
     created_at: epochSeconds('Creation time.'),
-    message_count: integer('How many messages it holds.'),
-    last_message_at: nullable(epochSeconds('Time of its newest message; null where it has none.')),
+    message_count: integer('Number of messages in it.'),
+    last_message_at: nullable(epochSeconds('Time of its newest message; null if it has none.')),
   },
   { title: 'Conversation', description: 'A conversation of an app.' },
 );
@@ -24,9 +24,9 @@ export const UsageListed = shape(
     app_id: id('App ID.'),
     app_name: text('Name of the app.'),
     currency: nullable(text('Currency of price; null for messages without a price.')),
-    messages: integer('How many messages the day has.'),
+    messages: integer('Number of messages of that day.'),
     tokens: number('double', 'Sum of their total_tokens.'),
-    price: number('double', 'Sum of their total_price; 0 where there is none.'),
+    price: number('double', 'Sum of their total_price; 0 without prices.'),
   },
   { title: 'Usage' },
 );
@@ -38,7 +38,7 @@ export const ConversationQuery = Type.Object({
   search: Type.Optional(
     Type.String({
       maxLength: limits.searchUnitsMax,
-      description: 'A conversation ID, or the beginning of the name of a user.',
+      description: 'A conversation ID, or the beginning of a user identifier.',
     }),
   ),
 });
@@ -53,5 +53,5 @@ export const UsageQuery = Type.Object({
 });
 
 const { first_id, limit, page_order } = MessageQuery.properties;
-/** Of the page of a conversation that the path names. */
+/** Parameters of a page of messages, for routes whose path has the conversation. */
 export const TranscriptQuery = Type.Object({ first_id, limit, page_order });

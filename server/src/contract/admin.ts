@@ -16,10 +16,10 @@ export const rowsUpTo = (maximum: number) =>
     }),
   );
 
-/** What every list takes; a list may take more. */
+/** Parameters of every list. */
 export const listParameters = {
   limit: rowsUpTo(limits.listRowsMax),
-  cursor: Type.Optional(Type.String({ description: 'Where to go on: `next_cursor` of the page before.' })),
+  cursor: Type.Optional(Type.String({ description: 'Start of the page: `next_cursor` of the previous page.' })),
 };
 
 export const ListQuery = Type.Object(listParameters);
@@ -28,10 +28,10 @@ export const ListQuery = Type.Object(listParameters);
 export const listOf = <S extends TSchema>(row: S) =>
   shape(
     {
-      limit: integer('The number of rows asked for.'),
+      limit: integer('Requested number of rows.'),
       has_more: flag('Whether more rows follow.'),
       data: list(row, 'The rows.'),
-      next_cursor: nullable(text('Where the next page begins; null where there is none.')),
+      next_cursor: nullable(text('Cursor of the next page; null on the last page.')),
     },
     { description: 'A page of the list.' },
   );
@@ -40,11 +40,11 @@ export const SignIn = Type.Object({ key: Type.String({ description: 'The secret 
 
 export const ConsoleSession = shape(
   {
-    key_id: id('The admin key that it was made from, and with which it ends.'),
+    key_id: id('Admin key of the session. The session ends with it.'),
     name: text('Name of that key.'),
-    expires_at: epochSeconds('From then on one has to sign in again.'),
+    expires_at: epochSeconds('End of the session.'),
   },
-  { title: 'ConsoleSession', description: 'A session of the console. Its secret is in the cookie alone.' },
+  { title: 'ConsoleSession', description: 'A session of the console. Its secret is only in the cookie.' },
 );
 
 export const WorkspaceListed = shape(
@@ -66,7 +66,7 @@ export const AppListed = shape(
 );
 export type AppListed = Static<typeof AppListed>;
 
-/** With all its models and statuses, unlike the entry of a model listing. */
+/** With all models and statuses, unlike the entry of a model listing. */
 export const ProviderListed = shape(
   { ...ModelProvider.properties, models: list(ModelProvider.properties.models.items, 'All its models.') },
   { title: 'WholeModelProvider' },
@@ -99,10 +99,10 @@ export type SegmentListed = Static<typeof SegmentListed>;
 export const RevisionListed = shape(
   {
     revision: integer('Number of the revision.'),
-    content: text('The text that was replaced.'),
-    replaced_at: epochSeconds('When it was replaced.'),
-    key_id: nullable(id('The key that replaced it; null where an import did.')),
-    key_name: nullable(text('Name of that key; null where there is none.')),
+    content: text('Replaced text.'),
+    replaced_at: epochSeconds('Time of the replacement.'),
+    key_id: nullable(id('Key that replaced it; null for an import.')),
+    key_name: nullable(text('Name of that key; null without a key.')),
   },
   { title: 'ChildChunkRevision' },
 );
@@ -116,7 +116,7 @@ const reach = {
   ),
 };
 
-/** Everything but what could open something. */
+/** A key without its secret and digest. */
 export const ListedKey = shape(
   {
     id: id('Key ID.'),
@@ -124,9 +124,11 @@ export const ListedKey = shape(
     name: text('Name.'),
     ...reach,
     created_at: epochSeconds('Creation time.'),
-    expires_at: nullable(epochSeconds('From then on the key is refused.')),
-    revoked_at: nullable(epochSeconds('Since then the key is refused.')),
-    last_used_at: nullable(epochSeconds('When it was last used, as last noted.')),
+    expires_at: nullable(epochSeconds('The key is rejected from then on.')),
+    revoked_at: nullable(epochSeconds('The key is rejected since then.')),
+    last_used_at: nullable(
+      epochSeconds(`Time of last use, stored every ${limits.lastUsedIntervalMillis / 1000} seconds.`),
+    ),
   },
   { title: 'Key', description: 'A key, without its secret.' },
 );
@@ -158,7 +160,7 @@ export const NewKey = Type.Object(
         Type.Integer({
           format: 'int64',
           maximum: Number.MAX_SAFE_INTEGER,
-          description: 'From then on the key is refused. Unix epoch seconds, in the future.',
+          description: 'The key is rejected from then on. Unix epoch seconds, in the future.',
         }),
       ),
     ),
@@ -167,14 +169,16 @@ export const NewKey = Type.Object(
 );
 export type NewKey = Static<typeof NewKey>;
 
-export const KeyMade = shape(
-  { id: id('Key ID.'), secret: text('The secret: shown here and nowhere else, ever.') },
-  { title: 'KeyMade', description: 'A new key, with its secret.' },
+export const CreatedKey = shape(
+  { id: id('Key ID.'), secret: text('Secret. It is returned only once.') },
+  { title: 'CreatedKey', description: 'A new key, with its secret.' },
 );
 
 const millis = (share: string) =>
   nullable(
-    Type.Number({ description: `${share} were answered within so many milliseconds; null where there are none.` }),
+    Type.Number({
+      description: `Milliseconds within which ${share} of the requests were answered; null without requests.`,
+    }),
   );
 
 export const Traffic = shape(
@@ -183,19 +187,19 @@ export const Traffic = shape(
     data: list(
       shape(
         {
-          at: epochSeconds('Beginning of the interval.'),
-          requests: integer('Requests answered.'),
-          client_errors: integer('Of them, with a status from 400 to 499.'),
-          server_errors: integer('Of them, with a status from 500.'),
-          p50: millis('Half of them'),
-          p90: millis('Nine in ten'),
-          p99: millis('99 of 100'),
+          at: epochSeconds('Start of the interval.'),
+          requests: integer('Number of requests.'),
+          client_errors: integer('Requests with a status from 400 to 499.'),
+          server_errors: integer('Requests with a status of 500 or above.'),
+          p50: millis('half'),
+          p90: millis('90 %'),
+          p99: millis('99 %'),
         },
         { title: 'TrafficInterval' },
       ),
-      'The whole intervals of the last hour, oldest first.',
+      'Complete intervals of the last hour, oldest first.',
     ),
   },
-  { title: 'Traffic', description: 'The last hour of this instance.' },
+  { title: 'Traffic', description: 'Requests to this instance in the last hour.' },
 );
 export type Traffic = Static<typeof Traffic>;

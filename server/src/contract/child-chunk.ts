@@ -11,7 +11,7 @@ export const ChildChunk = shape(
     content: text('Child chunk text.'),
     position: integer('Position.'),
     word_count: integer('Word count.'),
-    type: text('Kind of child chunk: `automatic` as split, `customized` once edited.'),
+    type: text('Type of child chunk: `automatic` after splitting, `customized` after an edit.'),
     created_at: epochSeconds('Creation time.'),
     updated_at: epochSeconds('Time of the last change.'),
   },
@@ -20,7 +20,7 @@ export const ChildChunk = shape(
 
 export type ChildChunk = Static<typeof ChildChunk>;
 
-export const ChildChunkAnswer = shape({ data: ChildChunk }, { description: 'The child chunk as it stands.' });
+export const ChildChunkAnswer = shape({ data: ChildChunk }, { description: 'The child chunk.' });
 
 export const ChildChunkPath = Type.Object({
   dataset_id: Type.String({ description: 'Knowledge base ID.' }),

@@ -1,6 +1,6 @@
 import { choice, integer, shape, text } from './primitives.ts';
 
-/** The closed list of codes a caller can meet. */
+/** All error codes of the API. */
 export const errorCodes = [
   'invalid_param',
   'bad_request',
@@ -23,8 +23,8 @@ export type ErrorCode = (typeof errorCodes)[number];
 export const ErrorBody = shape(
   {
     status: integer('The HTTP status.'),
-    code: choice(errorCodes, 'What went wrong, for programs.'),
-    message: text('What went wrong, for people.'),
+    code: choice(errorCodes, 'Error code, for programs.'),
+    message: text('Error message, for people.'),
   },
-  { title: 'Error', description: 'Every error, whatever was asked.' },
+  { title: 'Error', description: 'Every error response has this shape.' },
 );

@@ -4,8 +4,8 @@ type ReachField = (typeof reachFields)[number];
 
 /**
  * The kinds of key. `requires` and `accepts` say which fields a new key of the kind has. A key that requires an app
- * belongs to the app's workspace, which a new key does not name. The CLI, the HTTP API, records and, through the OpenAPI
- * document, the console follow this table.
+ * belongs to the app's workspace, which a new key does not name. The CLI, the HTTP API, records, the OpenAPI document and
+ * the console follow this table.
  */
 export const keyKindTable = {
   app: {

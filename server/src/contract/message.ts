@@ -73,7 +73,7 @@ export const AgentThought = shape(
     chain_id: nullable(text('Chain ID.')),
     message_id: uuid('Message the thought belongs to.'),
     position: integer('Position of the thought.'),
-    thought: text('What the model is thinking.'),
+    thought: text('Thought of the model.'),
     tool: text('Tools called, separated by `;`.'),
     tool_labels: nullable(openObject('Labels for tools used.')),
     tool_input: text('Tool input, in JSON format.'),
@@ -137,8 +137,8 @@ export const FormSubmissionData = shape(
   {
     node_id: text('Human Input node of the form.'),
     node_title: text('Title of that node.'),
-    rendered_content: text('The form as it was answered.'),
-    action_id: text('The clicked action button.'),
+    rendered_content: text('Form content as submitted.'),
+    action_id: text('ID of the clicked action button.'),
     action_text: text('Display text of the clicked button.'),
   },
   { title: 'FormSubmissionData', description: 'Null when the form has not been submitted yet.' },
@@ -196,7 +196,7 @@ export const MessageQuery = Type.Object({
   conversation_id: Type.String({ description: 'Conversation to read.' }),
   user: Type.Optional(Type.String({ description: 'End-user identifier defined by the calling app.' })),
   first_id: Type.Optional(
-    Type.String({ description: 'Cursor: answer only messages older than the one with this id.' }),
+    Type.String({ description: 'Cursor: returns only messages older than the message with this ID.' }),
   ),
   limit: Type.Optional(
     Type.Integer({
@@ -207,6 +207,6 @@ export const MessageQuery = Type.Object({
     }),
   ),
   page_order: Type.Optional(
-    choice(pageOrders, 'Order inside the page; the same messages either way. Default: the setting PAGE_ORDER.'),
+    choice(pageOrders, 'Order in the page. Both orders return the same messages. Default: the setting PAGE_ORDER.'),
   ),
 });

@@ -7,8 +7,8 @@ export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-
 export const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/;
 
 /**
- * Ids compare without regard to letter case: a UUID is kept and looked up in lower case. No id holds NUL, which
- * PostgreSQL would not even compare; such a text becomes the empty one, which names nothing either.
+ * Ids are compared case-insensitively: a UUID is stored and looked up in lower case. No id contains NUL, which PostgreSQL
+ * cannot compare; a text with NUL becomes the empty text, which is no id either.
  */
 export function canonicalId(id: string): string {
   if (uuidPattern.test(id)) return id.toLowerCase();
@@ -32,7 +32,7 @@ export function choice<const V extends readonly string[]>(values: V, description
   return Type.Unsafe<V[number]>({ type: 'string', enum: values, description });
 }
 
-/** An object whose fields are these and no others. One with a title is a named schema of the OpenAPI document. */
+/** A closed object. One with a title becomes a named schema of the OpenAPI document. */
 export function shape<const P extends TProperties>(
   properties: P,
   notes: { title?: string; description?: string } = {},
@@ -42,7 +42,7 @@ export function shape<const P extends TProperties>(
 
 export const list = <S extends TSchema>(items: S, description: string) => Type.Array(items, { description });
 
-/** An object with arbitrary properties; kept and given back as it came. */
+/** An object with arbitrary properties, stored and returned unchanged. */
 export const openObject = (description: string) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
 
@@ -54,16 +54,16 @@ export const localized = (description: string) =>
     description,
   });
 
-/** Any JSON value: the document shows only null. */
+/** Any JSON value. The API document shows only null. */
 export const anyJson = (description: string) => Type.Unsafe<unknown>({ description, default: null });
 
-/** Spelled `type: [T, 'null']` for plain types, `anyOf` for closed objects. */
+/** `type: [T, 'null']` for plain types, `anyOf` for closed objects. */
 export function nullable<S extends TSchema>(schema: S) {
   const { description, ...bare } = schema as TSchema & { description?: string; type?: string; enum?: string[] };
   const notes = description === undefined ? {} : { description };
-  const spelled =
+  const nullableSchema =
     bare.type === 'object' && 'properties' in bare
       ? { anyOf: [bare, { type: 'null' }], ...notes }
       : { ...bare, type: [bare.type, 'null'], ...(bare.enum && { enum: [...bare.enum, null] }), ...notes };
-  return Type.Unsafe<Static<S> | null>(spelled);
+  return Type.Unsafe<Static<S> | null>(nullableSchema);
 }

@@ -1,7 +1,7 @@
 import { limits } from './limits.ts';
 import { notBlank } from './rules.ts';
 
-/** What a compiled schema says about a value that does not fit. */
+/** An error that a compiled schema reports. */
 export type SchemaProblem = {
   keyword: string;
   instancePath: string;
@@ -14,7 +14,7 @@ const formats: Record<string, string> = {
   decimal: 'a decimal number with an exponent of at most two digits',
 };
 
-/** `/message_files/0/id` as a person writes it: `message_files[0].id`. */
+/** `message_files[0].id` for `/message_files/0/id`. */
 function fieldName(instancePath: string): string {
   return instancePath
     .split('/')
@@ -25,9 +25,9 @@ function fieldName(instancePath: string): string {
 
 const join = (path: string, name: unknown): string => (path === '' ? `${name}` : `${path}.${name}`);
 
-/** One sentence that names the field and what is wrong with it. */
+/** One sentence that names the field and its problem. */
 export function describeProblem(problems: readonly SchemaProblem[], whole = 'the record'): string {
-  // Unknown fields come twice, once as a schema that is `false`; nullable objects once per branch.
+  // An unknown field is reported twice, once for the schema `false`; a nullable object once for each branch.
   const problem = problems.find(({ keyword }) => keyword !== 'boolean' && keyword !== 'anyOf') ?? problems[0];
   if (problem === undefined) return 'is not as described';
   const { keyword, params, message } = problem;
@@ -64,7 +64,7 @@ export function findBadValue(value: unknown, json: string): string | undefined {
   return isSuspect(value, 0, json.includes('\\u')) ? findBad(value, '', 0) : undefined;
 }
 
-/** Doubles cannot tell integers of magnitude 2^53 or more from their neighbours. */
+/** Doubles cannot distinguish integers of magnitude 2^53 or more from their neighbours. */
 const isTooLarge = (value: number): boolean => !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
 
 /** Whether there may be a bad value. Almost always there is none, so this walk builds no paths. */

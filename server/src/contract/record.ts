@@ -18,15 +18,15 @@ type Node = TSchema & {
   default?: unknown;
 };
 
-/** Numbers are doubles: beyond these, neighbours look alike. */
+/** Doubles cannot distinguish larger integers from their neighbours. */
 const safeInteger = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 
-/** Stands for the moment of writing wherever a time is left out. */
+/** The default of a time: the time of the import. */
 export const now = 'now';
 
 /**
- * What a record may leave out, said by `default`: inside nested objects the nullable fields and those that carry a
- * default already; at the top also `emptyOf` the type, where `all` is set.
+ * The schema with a `default` for each field that a record may omit: in nested objects the nullable fields and those that
+ * have a default already; at the top level, where `all` is set, also the empty value of the type.
  */
 function lenient(schema: Node, all: boolean, required: readonly string[] = []): Node {
   if ([schema.type].flat().includes('integer')) return { ...safeInteger, ...schema };
@@ -52,7 +52,7 @@ function defaultOf(schema: Node, name: string, all: boolean): unknown {
   return { object: {}, array: [], integer: 0, number: 0 }[schema.type as string];
 }
 
-/** A record of these fields; one with a `default` may be left out. */
+/** A record with these fields; those with a `default` may be omitted. */
 function record<const F extends TProperties>(kind: string, fields: F): TObject<F> {
   return lenient(shape({ record: Type.Literal(kind), ...fields }) as Node, false) as unknown as TObject<F>;
 }
@@ -70,7 +70,7 @@ export const records = {
     mode: text('App mode, for example `chat`.'),
   }),
   api_key: record('api_key', {
-    id: withDefault(id('Key ID; a new one where left out.'), null),
+    id: withDefault(id('Key ID. Default: a new one.'), null),
     kind: choice(keyKinds, 'Kind of key.'),
     workspace_id: nullable(id('Workspace; null for kind admin.')),
     app_id: nullable(id(`App; only for kind ${kindsWith('app_id')}.`)),
@@ -78,27 +78,27 @@ export const records = {
       list(uuid('Knowledge base ID.'), `Only these datasets; null for all. Only for kind ${kindsWith('dataset_ids')}.`),
     ),
     name: text('Name.'),
-    secret: withDefault(text('The secret: taken in, never given out.'), null),
+    secret: withDefault(text('Secret. It is imported, never exported.'), null),
     digest: withDefault(
-      Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the whole secret, hex.' }),
+      Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the whole secret, in hex.' }),
       null,
     ),
     created_at: withDefault(epochSeconds('Creation time.'), now),
-    expires_at: nullable(epochSeconds('From then on the key is refused.')),
-    revoked_at: nullable(epochSeconds('Since then the key is refused.')),
+    expires_at: nullable(epochSeconds('The key is rejected from then on.')),
+    revoked_at: nullable(epochSeconds('The key is rejected since then.')),
   }),
   conversation: record('conversation', {
     id: uuid('Conversation ID.'),
     app_id: id('App of the conversation.'),
-    user: nullable(text('End user the conversation belongs to.')),
+    user: nullable(text('End user of the conversation.')),
     created_at: withDefault(epochSeconds('Creation time.'), now),
-    deleted: withDefault(flag('A deleted conversation does not exist for readers.'), false),
+    deleted: withDefault(flag('Whether it is deleted. Readers cannot see a deleted conversation.'), false),
   }),
   message: lenient(
     shape({
       record: Type.Literal('message'),
       ...Message.properties,
-      total_tokens: Type.Unsafe<unknown>({ description: 'Always the sum, whatever is given.', default: 0 }),
+      total_tokens: Type.Unsafe<unknown>({ description: 'Always the sum, whatever the input.', default: 0 }),
     }) as Node,
     true,
     ['record', 'id', 'conversation_id', 'query', 'answer'],
@@ -123,17 +123,17 @@ export const records = {
     ...ChildChunk.properties,
     id: id('Child chunk ID.'),
     segment_id: uuid('Segment of the child chunk.'),
-    word_count: withDefault(integer('Counted where left out.'), null),
-    type: withDefault(text('Kind of child chunk.'), 'automatic'),
+    word_count: withDefault(integer('Word count. Default: counted.'), null),
+    type: withDefault(text('Type of child chunk.'), 'automatic'),
     created_at: withDefault(epochSeconds('Creation time.'), now),
-    updated_at: withDefault(epochSeconds('created_at where left out.'), null),
+    updated_at: withDefault(epochSeconds('Time of the last change. Default: created_at.'), null),
   }),
   child_chunk_revision: record('child_chunk_revision', {
     child_chunk_id: id('Child chunk.'),
     revision: Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Number of the revision.' }),
-    content: text('The text that was replaced.'),
-    replaced_at: epochSeconds('When it was replaced.'),
-    key_id: nullable(id('The key that replaced it; null where an import did.')),
+    content: text('Replaced text.'),
+    replaced_at: epochSeconds('Time of the replacement.'),
+    key_id: nullable(id('Key that replaced it; null for an import.')),
   }),
   model_provider: record('model_provider', {
     workspace_id: id('Workspace.'),

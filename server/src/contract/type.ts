@@ -19,8 +19,8 @@ import type {
 const optional = new WeakSet<TSchema>();
 
 /**
- * The few constructors of TypeBox that the contract needs: the same schemas, the same static types. TypeBox's own come
- * with all that derives types from types, hundreds of modules, which every start would load.
+ * The constructors of TypeBox that the contract needs, with the same schemas and static types. TypeBox's own module would
+ * load hundreds of modules at every start.
  */
 export const Type = {
   String: (options?: TStringOptions) => ({ type: 'string', ...options }) as TString,
@@ -28,11 +28,11 @@ export const Type = {
   Number: (options?: TNumberOptions) => ({ type: 'number', ...options }) as TNumber,
   Boolean: (options?: TSchemaOptions) => ({ type: 'boolean', ...options }) as TBoolean,
   Literal: <const V extends string>(value: V) => ({ type: 'string', const: value }) as unknown as TLiteral<V>,
-  /** A schema in its own words, for values of a type that is given. */
+  /** Any schema, with a given static type. */
   Unsafe: <T>(schema: TSchema) => schema as TUnsafe<T>,
   Array: <S extends TSchema>(items: S, options?: TSchemaOptions) =>
     ({ type: 'array', items, ...options }) as unknown as TArray<S>,
-  /** Marks a property that an object may leave out. */
+  /** Marks a property that an object may omit. */
   Optional: <S extends TSchema>(schema: S) => {
     const marked = { ...schema };
     optional.add(marked);

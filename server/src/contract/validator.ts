@@ -3,13 +3,13 @@ import type { TSchema } from 'typebox';
 import { decimalPattern, uuidPattern } from './primitives.ts';
 import type { SchemaProblem } from './problem.ts';
 
-/** Says whether a value fits a schema, and why not. */
+/** Checks values against a schema. */
 export type Validator = { Check(value: unknown): boolean; Errors(value: unknown): SchemaProblem[] };
 
 const require = createRequire(import.meta.url);
 let typebox: typeof import('typebox/schema') | undefined;
 
-/** Call it when there is a value to check: the first schema loads the compiler, which comes as hundreds of modules. */
+/** Call it only when there is a value to check: the first call loads the compiler, hundreds of modules. */
 export function compile(schema: TSchema): Validator {
   const validator = loadCompiler().Compile(schema);
   return {
@@ -18,7 +18,7 @@ export function compile(schema: TSchema): Validator {
   };
 }
 
-/** For a moment when nobody waits. */
+/** Call it early, while no request is waiting. */
 export function loadCompiler(): typeof import('typebox/schema') {
   if (typebox === undefined) {
     const format: typeof import('typebox/format') = require('typebox/format');

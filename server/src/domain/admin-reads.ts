@@ -10,24 +10,24 @@ import type {
 } from '../contract/admin.ts';
 import type { ChildChunk } from '../contract/child-chunk.ts';
 
-/** Where a page of a list begins, and how much of it is read: one row more than it shows, which tells whether it is the last. */
+/** Where a page of a list begins, and how many rows are read: one more than the page has, to detect the last page. */
 export type ListPlace = {
-  /** What the list is sorted by, of the row before; undefined at the beginning. */
+  /** Sort values of the previous row; undefined on the first page. */
   after: readonly (string | number)[] | undefined;
   count: number;
 };
 
-/** A list that is sorted by a text looks at so many characters of it: an index and an address take no text of any length. */
+/** Lists are sorted by the first characters of a text: the length of index entries and of cursors is limited. */
 export const sortedCharsMax = 200;
 
-/** The part of a text that counts in a sorted list. */
+/** The part of a text that a list is sorted by. */
 export function sortText(text: string): string {
   return Array.from(text.slice(0, sortedCharsMax * 2))
     .slice(0, sortedCharsMax)
     .join('');
 }
 
-/** A place in the tree of knowledge, as deep as it is asked for. */
+/** A dataset, or a document, segment or child chunk in it. */
 export type KnowledgePath = {
   dataset_id: string;
   document_id?: string;
@@ -35,22 +35,23 @@ export type KnowledgePath = {
   child_chunk_id?: string;
 };
 
-/** How far a path holds together; undefined: not even its dataset exists. */
-export type KnowledgeFound = { workspace_id: string; document: boolean; segment: boolean; child_chunk: boolean };
+/** Which parts of a path exist, each in the part before it. */
+export type FoundKnowledge = { workspace_id: string; document: boolean; segment: boolean; child_chunk: boolean };
 
-/** A provider with its place among those of its workspace. */
-export type ProviderFound = ProviderListed & { position: number };
+/** A provider with its position in its workspace. */
+export type StoredProvider = ProviderListed & { position: number };
 
-/** What the console shows. Ids are as they are kept; the parents of a list are known to exist. */
+/** Reads for the console. Ids are canonical; callers check that the parent of a list exists. */
 export interface AdminReads {
   listWorkspaces(place: ListPlace): Promise<WorkspaceListed[]>;
   findWorkspace(id: string): Promise<WorkspaceListed | undefined>;
   listApps(place: ListPlace): Promise<AppListed[]>;
   findApp(id: string): Promise<AppListed | undefined>;
   /** In the order in which they were recorded. */
-  listProviders(workspace_id: string, place: ListPlace): Promise<ProviderFound[]>;
+  listProviders(workspace_id: string, place: ListPlace): Promise<StoredProvider[]>;
 
-  findKnowledge(path: KnowledgePath): Promise<KnowledgeFound | undefined>;
+  /** Undefined if the dataset does not exist. */
+  findKnowledge(path: KnowledgePath): Promise<FoundKnowledge | undefined>;
   listDatasets(place: ListPlace): Promise<DatasetListed[]>;
   findDataset(id: string): Promise<DatasetListed | undefined>;
   listDocuments(dataset_id: string, place: ListPlace): Promise<DocumentListed[]>;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../contract/error.ts';
 
-/** What the service says no with. Anything else that is thrown is a fault of ours and stays inside. */
+/** An error that a client gets to see. Any other error is an internal fault, and its message is not returned. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly retryAfterSeconds: number | undefined;
@@ -16,10 +16,10 @@ export const invalidParam = (message: string) => new ServiceError('invalid_param
 export const notFound = (message: string) => new ServiceError('not_found', message);
 export const unavailable = (message: string) => new ServiceError('service_unavailable', message, 1);
 
-/** One for all requests: making one takes longer than refusing. */
-export const overloaded = unavailable('the service has too much to do, try again');
+/** One object for all requests: creating an error takes longer than rejecting a request. */
+export const overloaded = unavailable('the service is overloaded, try again');
 
-/** A line of records that cannot be taken: `line 17: message: conversation_id does not exist`. */
+/** A rejected line of an import: `line 17: message: conversation_id does not exist`. */
 export class BadRecord extends ServiceError {
   /** `source` names the file where an import reads several. */
   constructor(line: number, kind: string | undefined, problem: string, source?: string) {

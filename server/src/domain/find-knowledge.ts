@@ -5,56 +5,56 @@ import type { CallerOf } from './caller.ts';
 import { notFound } from './errors.ts';
 import type { Store } from './store.ts';
 
-const asKept = <P extends KnowledgePath>(path: P): P =>
+const canonicalPath = <P extends KnowledgePath>(path: P): P =>
   Object.fromEntries(Object.entries(path).map(([name, id]) => [name, canonicalId(id)])) as P;
 
-/** The first part of a path that fails; undefined where it holds together. */
-async function failingPart({ admin }: Store, path: KnowledgePath): Promise<string | undefined> {
-  const found = await admin.findKnowledge(path);
-  if (found === undefined) return 'dataset';
-  if (path.document_id !== undefined && !found.document) return 'document';
-  if (path.segment_id !== undefined && !found.segment) return 'segment';
-  if (path.child_chunk_id !== undefined && !found.child_chunk) return 'child chunk';
+/** The first part of a path that does not exist in the part before it; undefined if all do. */
+async function findMissingPart({ admin }: Store, path: KnowledgePath): Promise<string | undefined> {
+  const exists = await admin.findKnowledge(path);
+  if (exists === undefined) return 'dataset';
+  if (path.document_id !== undefined && !exists.document) return 'document';
+  if (path.segment_id !== undefined && !exists.segment) return 'segment';
+  if (path.child_chunk_id !== undefined && !exists.child_chunk) return 'child chunk';
   return undefined;
 }
 
-/** The path with its ids as they are kept; throws for the first part that fails. */
+/** The path with canonical ids; throws for its first missing part. */
 export async function requireKnowledge<P extends KnowledgePath>(store: Store, given: P): Promise<P> {
-  const path = asKept(given);
-  const part = await failingPart(store, path);
+  const path = canonicalPath(given);
+  const part = await findMissingPart(store, path);
   if (part !== undefined) throw notFound(`${part} not found`);
   return path;
 }
 
-/** Throws for the first part of its path that fails, which is only looked for where the document is not found. */
+/** Throws for the first missing part of the path, which is only looked up if the document is not found. */
 export async function requireDocument(
   store: Store,
   given: { dataset_id: string; document_id: string },
 ): Promise<DocumentListed> {
-  const path = asKept(given);
-  const found = await store.admin.findDocument(path.dataset_id, path.document_id);
-  if (found === undefined) throw notFound(`${(await failingPart(store, path)) ?? 'document'} not found`);
-  return found;
+  const path = canonicalPath(given);
+  const document = await store.admin.findDocument(path.dataset_id, path.document_id);
+  if (document === undefined) throw notFound(`${(await findMissingPart(store, path)) ?? 'document'} not found`);
+  return document;
 }
 
-/** As above. */
+/** Throws for the first missing part of the path, which is only looked up if the segment is not found. */
 export async function requireSegment(
   store: Store,
   given: { dataset_id: string; document_id: string; segment_id: string },
 ): Promise<SegmentListed> {
-  const path = asKept(given);
-  const found = await store.admin.findSegment(path.dataset_id, path.document_id, path.segment_id);
-  if (found === undefined) throw notFound(`${(await failingPart(store, path)) ?? 'segment'} not found`);
-  return found;
+  const path = canonicalPath(given);
+  const segment = await store.admin.findSegment(path.dataset_id, path.document_id, path.segment_id);
+  if (segment === undefined) throw notFound(`${(await findMissingPart(store, path)) ?? 'segment'} not found`);
+  return segment;
 }
 
-/** An admin reaches what a knowledge key of the dataset's workspace reaches. */
+/** An admin acts on child chunks like a knowledge key of the dataset's workspace. */
 export async function asKnowledge(
   { admin }: Store,
   { key_id }: CallerOf<'admin'>,
   dataset_id: string,
 ): Promise<CallerOf<'knowledge'>> {
-  const found = await admin.findKnowledge({ dataset_id: canonicalId(dataset_id) });
-  // No workspace has an empty id: then the dataset is not found where the path is looked at.
-  return { kind: 'knowledge', key_id, workspace_id: found?.workspace_id ?? '', dataset_ids: null };
+  const dataset = await admin.findKnowledge({ dataset_id: canonicalId(dataset_id) });
+  // No workspace has an empty id, so the look-up of the path then fails with `dataset not found`.
+  return { kind: 'knowledge', key_id, workspace_id: dataset?.workspace_id ?? '', dataset_ids: null };
 }

@@ -24,7 +24,7 @@ export type StoredKey = {
 export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
 
 /** A new key: neither revoked nor used yet. */
-export type CreatedKey = Reach & {
+export type NewStoredKey = Reach & {
   id: string;
   kind: KeyKind;
   name: string;
@@ -154,7 +154,7 @@ export interface Store {
   lookup(kind: LookupKind, ids: readonly string[]): Promise<Map<string, ReferenceTarget>>;
 
   /** `createdBy`: the id of a key, or null for the command line. */
-  createKey(key: CreatedKey, createdBy: string | null): Promise<void>;
+  createKey(key: NewStoredKey, createdBy: string | null): Promise<void>;
   listKeys(): Promise<ListedKey[]>;
   /** False where no such key exists; a key that is revoked already stays as it is. `by`: the id of a key, or null. */
   revokeKey(id: string, by: string | null, now: number): Promise<boolean>;

@@ -3,9 +3,9 @@ import type {
   CachedVersion,
   ChildChunkEdit,
   ChildChunkOutcome,
-  CreatedKey,
   FoundPage,
   MessagePlace,
+  NewStoredKey,
   PageShape,
   PurgeSelection,
 } from '../domain/store.ts';
@@ -20,7 +20,7 @@ export type Writes = {
   updateChildChunk: { input: ChildChunkEdit; result: ChildChunkOutcome };
   /** The result is the number of records. */
   applyRecords: { input: { spool: SpoolHandle; author: Author }; result: number };
-  createKey: { input: { key: CreatedKey; createdBy: string | null }; result: undefined };
+  createKey: { input: { key: NewStoredKey; createdBy: string | null }; result: undefined };
   /** The result is false where no such key exists. */
   revokeKey: { input: { id: string; by: string | null; now: number }; result: boolean };
   changeSession: { input: SessionChange; result: undefined };

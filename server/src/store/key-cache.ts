@@ -12,7 +12,7 @@ type Entry = { lookup: KeyLookup; dataVersion: number | undefined; until: number
  * valid while the database has the data version from before the query; without data versions, for a few seconds.
  */
 export class KeyCache {
-  #entries = new RecentMap<Entry>(limits.callersMin);
+  #entries = new RecentMap<Entry>(limits.cachedKeysMin);
 
   /** Requests that arrive during a query share its result. */
   find(digest: string, dataVersion: number | undefined, query: () => Promise<StoredKey | undefined>): KeyLookup {
@@ -34,7 +34,7 @@ export class KeyCache {
 
   /** Called after this instance has changed keys. Results of queries that are still running are not cached either. */
   clear(): void {
-    this.#entries = new RecentMap(limits.callersMin);
+    this.#entries = new RecentMap(limits.cachedKeysMin);
   }
 }
 

@@ -7,13 +7,13 @@ import type {
   ChildChunkEdit,
   ChildChunkOutcome,
   ChildChunkPlace,
-  CreatedKey,
   FoundChunkPath,
   FoundPage,
   ImportProgress,
   KeyLookup,
   LookupKind,
   MessagePlace,
+  NewStoredKey,
   PageShape,
   PendingImport,
   PurgeSelection,
@@ -123,7 +123,7 @@ export class SqlStore implements Store {
     return new Map((await findTargets(this.#engine, kind, ids)).map((target) => [target.id, target]));
   }
 
-  async createKey(key: CreatedKey, createdBy: string | null): Promise<void> {
+  async createKey(key: NewStoredKey, createdBy: string | null): Promise<void> {
     await this.#engine.write('createKey', { key, createdBy }, { waitForever: true });
     this.#keys.clear();
   }

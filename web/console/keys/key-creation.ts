@@ -2,7 +2,7 @@ import { h, useState } from '../../shared/dom.ts';
 import { type ApiError, pathOf, request } from '../parts/api.ts';
 import { ManyPicker, Picker } from '../parts/picker.ts';
 import { chatModes, type KeyKind, keyKinds, keyKindTable, limits } from '../parts/server-rules.ts';
-import type { App, Conversation, Dataset, KeyMade, Workspace } from '../parts/types.ts';
+import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../parts/types.ts';
 import { Dialog, ErrorNote } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
 import type { Page } from '../parts/use-list.ts';
@@ -45,7 +45,7 @@ function Form({ made, close }: { made: (key: NewKey) => void; close: () => void 
     try {
       const conversation_id =
         kind === 'app' ? await findConversation(apps.rows?.find(({ id }) => id === app_id)) : undefined;
-      const answer = await request<KeyMade>('/admin/keys', { method: 'POST', body });
+      const answer = await request<CreatedKey>('/admin/keys', { method: 'POST', body });
       made({ kind, secret: answer.body.secret, conversation_id });
     } catch (error) {
       setError(error as ApiError);

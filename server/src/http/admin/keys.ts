@@ -1,4 +1,4 @@
-import { KeyMade, ListedKey, NewKey } from '../../contract/admin.ts';
+import { CreatedKey, ListedKey, NewKey } from '../../contract/admin.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { createKey } from '../../domain/create-key.ts';
@@ -36,7 +36,7 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
       summary: 'Create a key',
       description: 'Creates a key. Its secret is only in this response, and cannot be read again.',
       body: NewKey,
-      response: responses({ 201: KeyMade }, [400, 401, 408, 413, 415]),
+      response: responses({ 201: CreatedKey }, [400, 401, 408, 413, 415]),
     },
     onRequest: [requireAdmin, requireContentType('application/json')],
     handler: async (request, reply) => {

@@ -1,7 +1,7 @@
 import { AppListed, ProviderListed, WorkspaceListed } from '../../contract/admin.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
-import { type ProviderFound, sortText } from '../../domain/admin-reads.ts';
+import { type StoredProvider, sortText } from '../../domain/admin-reads.ts';
 import { notFound } from '../../domain/errors.ts';
 import type { Store } from '../../domain/store.ts';
 import type { Routes } from '../route-types.ts';
@@ -14,7 +14,7 @@ export const byName = <R extends Named>() =>
 
 const workspaces = byName<WorkspaceListed>();
 const apps = byName<AppListed>();
-const providers = new Paging<ProviderFound>(['number'], ({ position }) => [position]);
+const providers = new Paging<StoredProvider>(['number'], ({ position }) => [position]);
 
 const workspace_id = Type.String({ description: 'Workspace ID.' });
 const app_id = Type.String({ description: 'App ID.' });

@@ -92,7 +92,7 @@ class Gate {
       this.#tickStart = now;
       setImmediate(this.#endTick);
     }
-    return this.#queue.length === 0 && this.#hasRoom() && now - this.#tickStart < limits.turnMillisMax;
+    return this.#queue.length === 0 && this.#hasRoom() && now - this.#tickStart < limits.tickMillisMax;
   }
 
   #hasRoom(): boolean {
@@ -107,10 +107,10 @@ class Gate {
     this.#tickStart = start;
     setImmediate(this.#endTick);
     let at = 0;
-    for (let now = start; at < this.#queue.length && now - start < limits.turnMillisMax; now = this.#now()) {
+    for (let now = start; at < this.#queue.length && now - start < limits.tickMillisMax; now = this.#now()) {
       const { request, response, queuedAt } = this.#queue[at++] as QueuedRequest;
       if (response.closed) continue;
-      if (this.#hasRoom() && now - queuedAt < limits.lineMillisMax) this.#pass(request, response);
+      if (this.#hasRoom() && now - queuedAt < limits.queueMillisMax) this.#pass(request, response);
       else this.#reject(request, response);
     }
     this.#queue.splice(0, at);
@@ -142,7 +142,7 @@ class Gate {
       const rejected = this.#rejections;
       this.#rejections = 0;
       this.#options.logger.warn({ rejected, in_flight: this.#inFlight }, 'overloaded: requests were rejected');
-    }, limits.overloadLineMillis).unref();
+    }, limits.overloadLogMillis).unref();
   }
 }
 

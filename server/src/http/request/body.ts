@@ -65,7 +65,7 @@ class PublicBodies {
     const waiting = new AbortController();
     this.#awaited.add(waiting);
     waiting.signal.addEventListener('abort', () => this.#awaited.delete(waiting));
-    return readAll(payload, limits.openBodyBytesMax, waiting.signal).finally(() => this.#awaited.delete(waiting));
+    return readAll(payload, limits.signInBodyBytesMax, waiting.signal).finally(() => this.#awaited.delete(waiting));
   }
 }
 
@@ -143,7 +143,7 @@ async function drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
   raw.resume();
   if (reply.raw.shouldKeepAlive) return;
   // Usually the rest is already on its way, and the response can close the connection as usual.
-  await Promise.race([ended, sleep(limits.closeGraceMillis)]);
+  await Promise.race([ended, sleep(limits.earlyResponseGraceMillis)]);
   if (!raw.complete) closeWhenDropped(request, reply);
 }
 

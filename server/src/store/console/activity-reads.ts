@@ -1,6 +1,6 @@
 import type { ConversationListed, UsageListed } from '../../contract/activity.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import type { ActivityReads, UsageQuestion } from '../../domain/activity-reads.ts';
+import type { ActivityReads, UsageSelection } from '../../domain/activity-reads.ts';
 import type { ListPlace } from '../../domain/admin-reads.ts';
 import { dayText } from '../../domain/usage.ts';
 import type { Engine, Row, Value } from '../engine.ts';
@@ -56,7 +56,7 @@ export class SqlActivityReads implements ActivityReads {
     return page;
   }
 
-  async listUsage(query: UsageQuestion, place: ListPlace): Promise<UsageListed[]> {
+  async listUsage(query: UsageSelection, place: ListPlace): Promise<UsageListed[]> {
     const rows = await this.#engine.read(...sql.usage(this.#engine.dialect.usageDays, query, place));
     return rows.map(usageOf);
   }

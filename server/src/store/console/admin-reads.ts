@@ -8,7 +8,7 @@ import type {
   WorkspaceListed,
 } from '../../contract/admin.ts';
 import type { ChildChunk } from '../../contract/child-chunk.ts';
-import type { AdminReads, KnowledgeFound, KnowledgePath, ListPlace, ProviderFound } from '../../domain/admin-reads.ts';
+import type { AdminReads, FoundKnowledge, KnowledgePath, ListPlace, StoredProvider } from '../../domain/admin-reads.ts';
 import type { Engine, Row, Value } from '../engine.ts';
 import * as sql from './admin-statements.ts';
 
@@ -44,7 +44,7 @@ export class SqlAdminReads implements AdminReads {
     return this.#find(sql.findApp, id);
   }
 
-  async listProviders(workspace_id: string, place: ListPlace): Promise<ProviderFound[]> {
+  async listProviders(workspace_id: string, place: ListPlace): Promise<StoredProvider[]> {
     const rows = await this.#list<{ position: number; doc: string }>(sql.lists.providers, place, workspace_id);
     return rows.map(({ position, doc }) => {
       const { workspace_id: tenant_id, ...entry } = JSON.parse(doc);
@@ -52,7 +52,7 @@ export class SqlAdminReads implements AdminReads {
     });
   }
 
-  async findKnowledge(path: KnowledgePath): Promise<KnowledgeFound | undefined> {
+  async findKnowledge(path: KnowledgePath): Promise<FoundKnowledge | undefined> {
     const [row] = await this.#engine.read(sql.findKnowledge, ...sql.knowledgeValues(path));
     if (row === undefined) return undefined;
     const { workspace_id, document, segment, child_chunk } = row;
