@@ -5,6 +5,19 @@ export const limits = {
   pageMessagesMax: 100,
   /** Rendered pages that one instance caches. */
   pageCacheBytesMax: 67_108_864,
+  /** A page up to this size is read and sent as a whole; a larger one is streamed. */
+  pageBytesMax: 4_194_304,
+  /** A message over this size is read by itself, after the size of its page is known. */
+  joinedDocBytesMax: 65_536,
+  /** Large pages that are streamed at once. Each holds a snapshot of the database. */
+  largePagesMax: 4,
+  largePageWaitMillisMax: 5_000,
+  /** One read of a large page, unless a message is larger; and one write to its reader. */
+  largePageReadBytes: 1_048_576,
+  largePageWriteBytes: 262_144,
+  /** The reader of a large page who takes less than this for so long is slow, and is disconnected. */
+  slowReaderBytesPerSecond: 262_144,
+  slowReaderMillis: 30_000,
 
   /** Rows in one page of an admin list. */
   listRowsDefault: 20,

@@ -4,7 +4,7 @@ import { chatModes } from '../contract/rules.ts';
 import type { App } from './caller.ts';
 import { notFound, ServiceError } from './errors.ts';
 import type { MessagePage, PageCache, PageTag } from './page-cache.ts';
-import type { MessagePlace, Messages, PageShape, Store } from './store.ts';
+import type { MessagePlace, Messages, PageShape, PageStream, Store } from './store.ts';
 
 /** The parameters of a request for a page, with their defaults. */
 export type PageQuery = {
@@ -51,10 +51,25 @@ export function pageRequest(app_id: string, query: PageQuery): PageRequest {
 }
 
 /**
+ * A page that is sent while it is read: it is too large for memory. Always closed, read or not; closing it twice is
+ * harmless.
+ */
+export type LargePage = {
+  tag: string;
+  next: string | undefined;
+  /** Length of the whole text. */
+  bytes: number;
+  text: AsyncIterable<Uint8Array>;
+  close(): void;
+};
+
+export type Page = MessagePage | PageTag | LargePage;
+
+/**
  * One page of a conversation, going back from `first_id`. If the cache has the page for the current data version, the
  * store is not queried. Otherwise it takes one query, which reads no message if the client, or else the cache, has the
  * page in the conversation's current version. `dataVersion` is the store's, from before this call: then a write during the
- * call shows as a change.
+ * call shows as a change. `disconnected` aborts when the client leaves; only a large page needs it.
  */
 export async function listMessages(
   store: Store,
@@ -62,7 +77,8 @@ export async function listMessages(
   { key, suffix, place, shape }: PageRequest,
   clientTags: ClientTags | undefined,
   dataVersion: number | undefined,
-): Promise<MessagePage | PageTag> {
+  disconnected: () => AbortSignal,
+): Promise<Page> {
   // No user has such a name, and PostgreSQL would reject the parameter.
   if (place.user?.includes('\0')) throw notFound('conversation not exists');
   const current = pages.current(key, dataVersion);
@@ -79,7 +95,11 @@ export async function listMessages(
   if (!foundPage.first_message_exists) throw notFound('first message not exists');
   const { version, messages } = foundPage;
   const tag = version + suffix;
-  const page = messages === undefined ? cachedPage : renderPage(version, tag, shape.limit, messages);
+  if (messages === 'too_large' && !clientTags?.matchesTag(tag)) {
+    return openLargePage(await store.openPage(place, shape, disconnected()), suffix, shape.limit);
+  }
+  const page =
+    messages === undefined || messages === 'too_large' ? cachedPage : renderPage(version, tag, shape.limit, messages);
   const isUnchanged = clientTags?.matchesTag(tag) === true;
   if (page === undefined && !isUnchanged) throw new Error('the store did not read a page that nothing has cached');
   const response = isUnchanged || page === undefined ? { tag, docs: undefined } : page;
@@ -88,6 +108,26 @@ export async function listMessages(
 }
 
 function renderPage(version: string, tag: string, limit: number, { docs, next }: Messages): MessagePage {
-  const head = `{"limit":${limit},"has_more":${next !== undefined},"data":[`;
-  return { version, tag, next, head, docs, tail: ']}', isCached: false };
+  return { version, tag, next, head: pageHead(limit, next), docs, tail: pageTail, isCached: false };
+}
+
+const pageHead = (limit: number, next: string | undefined): string =>
+  `{"limit":${limit},"has_more":${next !== undefined},"data":[`;
+const pageTail = ']}';
+
+/** Checked again: the conversation may have changed while the request waited for its turn. */
+function openLargePage(stream: PageStream | undefined, suffix: string, limit: number): LargePage {
+  if (stream === undefined) throw notFound('conversation not exists');
+  const { version, first_message_exists, next, bytes, chunks, close } = stream;
+  if (!first_message_exists) {
+    close();
+    throw notFound('first message not exists');
+  }
+  const head = pageHead(limit, next);
+  async function* text() {
+    yield Buffer.from(head);
+    yield* chunks;
+    yield Buffer.from(pageTail);
+  }
+  return { tag: version + suffix, next, bytes: head.length + bytes + pageTail.length, text: text(), close };
 }

@@ -53,8 +53,29 @@ export type Messages = { docs: Uint8Array; next: string | undefined };
 /** The version of a cached page. `page_exists`: the page was read in that version, so its first message exists. */
 export type CachedVersion = { version: string; page_exists: boolean };
 
-/** `messages` is undefined where the conversation still has the cached version. */
-export type FoundPage = { version: string; first_message_exists: boolean; messages: Messages | undefined };
+/**
+ * `messages` is undefined where the conversation still has the cached version, and `too_large` where the
+ * page must be streamed.
+ */
+export type FoundPage = {
+  version: string;
+  first_message_exists: boolean;
+  messages: Messages | 'too_large' | undefined;
+};
+
+/**
+ * A page that is too large to hold in memory. The texts come in chunks, in the order of the page, joined by commas; all
+ * of them are from one snapshot, which lasts until `close`. Always closed, read or not; closing it twice is harmless.
+ */
+export type PageStream = {
+  version: string;
+  first_message_exists: boolean;
+  /** Length of all chunks together. */
+  bytes: number;
+  next: string | undefined;
+  chunks: AsyncIterable<Uint8Array>;
+  close(): void;
+};
 
 export type ChildChunkPlace = {
   workspace_id: string;
@@ -131,6 +152,11 @@ export interface Store {
 
   /** The newest messages from a place on. They are not read where the conversation still has the cached version. */
   findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
+  /**
+   * A page of any size. Only a few are open at once: this waits for a free slot for a few seconds, then throws; the
+   * signal ends the wait.
+   */
+  openPage(place: MessagePlace, shape: PageShape, signal: AbortSignal): Promise<PageStream | undefined>;
 
   findChildChunk(place: ChildChunkPlace): Promise<FoundChunkPath>;
   /** Decides the edit by the chunk as it is stored at the moment of writing; resolves when the edit is on disk. */

@@ -7,6 +7,7 @@ import type {
   MessagePlace,
   NewStoredKey,
   PageShape,
+  PageStream,
   PurgeSelection,
 } from '../domain/store.ts';
 import type { SessionChange } from './console/session-statements.ts';
@@ -60,6 +61,10 @@ export interface Engine {
   /** See `Store`. */
   dataVersion(): number | undefined;
   findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
+  /** A page of any size, on a connection of its own until it is closed. */
+  openPage(place: MessagePlace, shape: PageShape): Promise<PageStream | undefined>;
+  /** How many of them may be open at once. */
+  readonly openPagesMax: number;
   /** Throws where the database does not respond. */
   ping(): Promise<void>;
   write<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>>;

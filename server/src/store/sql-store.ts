@@ -15,6 +15,7 @@ import type {
   MessagePlace,
   NewStoredKey,
   PageShape,
+  PageStream,
   PendingImport,
   PurgeSelection,
   ReferenceTarget,
@@ -27,6 +28,7 @@ import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
 import { SqlSessions } from './console/sessions.ts';
 import type { Engine } from './engine.ts';
 import { KeyCache } from './key-cache.ts';
+import { LargePages } from './large-pages.ts';
 import { exportSteps } from './records/export.ts';
 import { lookupStatement } from './records/lookups.ts';
 import { SeenIds } from './records/seen-ids.ts';
@@ -40,12 +42,14 @@ export class SqlStore implements Store {
   readonly sessions: SqlSessions;
   readonly #engine: Engine;
   readonly #keys = new KeyCache();
+  readonly #largePages: LargePages;
 
   constructor(engine: Engine) {
     this.#engine = engine;
     this.admin = new SqlAdminReads(engine);
     this.activity = new SqlActivityReads(engine);
     this.sessions = new SqlSessions(engine);
+    this.#largePages = new LargePages(engine.openPagesMax);
   }
 
   findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup {
@@ -65,6 +69,10 @@ export class SqlStore implements Store {
 
   findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined> {
     return this.#engine.findPage(place, shape, cached);
+  }
+
+  openPage(place: MessagePlace, shape: PageShape, signal: AbortSignal): Promise<PageStream | undefined> {
+    return this.#largePages.open(() => this.#engine.openPage(place, shape), signal);
   }
 
   async findChildChunk(place: ChildChunkPlace): Promise<FoundChunkPath> {

@@ -6,7 +6,7 @@ import { sortText } from '../../domain/admin-reads.ts';
 import { notFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest } from '../../domain/list-messages.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
-import { pageQuery, sendPage } from '../operations/message-page.ts';
+import { onDisconnect, pageQuery, sendPage } from '../operations/message-page.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
@@ -97,7 +97,9 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
       const { conversation_id } = request.params;
       const wanted = pageRequest(id, pageQuery({ ...request.query, conversation_id }, page_order));
       const clientTags = parseIfNoneMatch(request.headers['if-none-match']);
-      const page = await listMessages(store, pages, wanted, clientTags, store.dataVersion());
+      const page = await listMessages(store, pages, wanted, clientTags, store.dataVersion(), () =>
+        onDisconnect(reply.raw),
+      );
       const path = [id, 'conversations', wanted.place.conversation_id, 'messages'].map(encodeURIComponent).join('/');
       return sendPage(reply, page, `/admin/apps/${path}`);
     },

@@ -1,21 +1,29 @@
 import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream';
 import { parse } from 'fast-querystring';
 import type { Static } from 'typebox';
 import { MessageQuery } from '../../contract/message.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
-import { isChatApp, listMessages, type PageQuery, type PageRequest, pageRequest } from '../../domain/list-messages.ts';
-import type { MessagePage, PageTag } from '../../domain/page-cache.ts';
+import {
+  isChatApp,
+  listMessages,
+  type Page,
+  type PageQuery,
+  type PageRequest,
+  pageRequest,
+} from '../../domain/list-messages.ts';
 import { RecentMap } from '../../domain/recent-map.ts';
 import { bearerDigest } from '../auth/bearer.ts';
 import { type RequestSummary, safeRequestId } from '../observe/observe.ts';
-import { messagesPath, pageHeaders, pageQuery } from '../operations/message-page.ts';
+import { isLarge, isTag, messagesPath, onDisconnect, pageHeaders, pageQuery } from '../operations/message-page.ts';
 import { writeErrorResponse } from '../request/errors.ts';
 import { matchesTag, parseIfNoneMatch } from '../request/etag.ts';
 import { validatorCompiler } from '../request/query.ts';
 import type { Dependencies, Handler } from '../route-types.ts';
 import type { Connections } from './connections.ts';
 import { readLaneHeaders } from './lane-headers.ts';
+import { readLargePage } from './large-page.ts';
 
 /** Publishes each request that the fast lane responds to. For tests, which check that it took the requests it should. */
 export const fastLaneChannel = channel('backscroll:fast-lane');
@@ -122,7 +130,9 @@ class FastLane {
     const { store, pages } = this.#dependencies;
     const { ifNoneMatch, dataVersion } = plain;
     try {
-      sendPage(plain, await listMessages(store, pages, wanted, parseIfNoneMatch(ifNoneMatch), dataVersion));
+      const clientTags = parseIfNoneMatch(ifNoneMatch);
+      const disconnected = () => onDisconnect(plain.response);
+      sendPage(plain, await listMessages(store, pages, wanted, clientTags, dataVersion, disconnected));
     } catch (error) {
       this.#sendError(plain, error as Error);
     }
@@ -179,12 +189,17 @@ function pageOf(query: ParsedQuery, { app }: CallerOf<'app'>): PageRequest {
   return query.page;
 }
 
-function sendPage({ request, response, ifNoneMatch, summary }: PlainRequest, found: MessagePage | PageTag): void {
+function sendPage({ request, response, ifNoneMatch, summary }: PlainRequest, found: Page): void {
   fastLaneChannel.publish(request);
-  const page: MessagePage | PageTag = matchesTag(ifNoneMatch, found.tag) ? { tag: found.tag, docs: undefined } : found;
+  const page: Page = matchesTag(ifNoneMatch, found.tag) ? { tag: found.tag, docs: undefined } : found;
   const headers = pageHeaders(page, messagesPath, request.url ?? '');
   headers.push('x-request-id', summary.id);
-  if (page.docs === undefined) return void response.writeHead(304, headers).end();
+  if (isTag(page)) return void response.writeHead(304, headers).end();
+  if (isLarge(page)) {
+    response.writeHead(200, [...headers, 'content-length', String(page.bytes)]);
+    pipeline(readLargePage(page), response, () => undefined);
+    return;
+  }
   headers.push('content-length', String(page.head.length + page.docs.length + page.tail.length));
   response.writeHead(200, headers);
   if (page.isCached) return void response.end(page.docs);

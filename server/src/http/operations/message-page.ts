@@ -1,9 +1,12 @@
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import type { MessageQuery, PageOrder } from '../../contract/message.ts';
-import type { PageQuery } from '../../domain/list-messages.ts';
-import type { MessagePage, PageTag } from '../../domain/page-cache.ts';
+import type { LargePage, Page, PageQuery } from '../../domain/list-messages.ts';
+import type { PageTag } from '../../domain/page-cache.ts';
+import { readLargePage } from '../front/large-page.ts';
 import { revalidate } from '../request/etag.ts';
 
 export const messagesPath = '/v1/messages';
@@ -17,20 +20,38 @@ export function pageQuery(parameters: Static<typeof MessageQuery>, pageOrder: Pa
  * Headers of a message page, or of the 304 in its place, as alternating names and values. `url` is the request's; `path`
  * is its path in the link.
  */
-export function pageHeaders(page: MessagePage | PageTag, path: string, url: string): string[] {
+export function pageHeaders(page: Page, path: string, url: string): string[] {
   const headers = ['etag', `"${page.tag}"`, 'cache-control', revalidate];
-  if (page.docs === undefined) return headers;
+  if (isTag(page)) return headers;
   headers.push('content-type', 'application/json; charset=utf-8');
   if (page.next !== undefined) headers.push('link', linkToNext(path, url, page.next));
   return headers;
 }
 
+export const isTag = (page: Page): page is PageTag => !('next' in page);
+export const isLarge = (page: Page): page is LargePage => 'text' in page;
+
 /** Sends a page through the framework, or 304 for a client that has it. */
-export function sendPage(reply: FastifyReply, page: MessagePage | PageTag, path: string): FastifyReply {
+export function sendPage(reply: FastifyReply, page: Page, path: string): FastifyReply {
   const headers = pageHeaders(page, path, reply.request.url);
   for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1]);
-  if (page.docs === undefined) return reply.code(304).send();
+  if (isTag(page)) return reply.code(304).send();
+  if (isLarge(page)) {
+    reply.header('content-length', page.bytes);
+    if (reply.request.method !== 'HEAD') return reply.send(readLargePage(page));
+    page.close();
+    // For HEAD Fastify reads a stream to its end, and replaces the length where there is none.
+    return reply.send(Readable.from([]));
+  }
   return reply.send(Buffer.concat([Buffer.from(page.head), page.docs, Buffer.from(page.tail)]));
+}
+
+/** Aborts when the client disconnects, or has already. */
+export function onDisconnect(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.closed) controller.abort();
+  else response.once('close', () => controller.abort());
+  return controller.signal;
 }
 
 /** The link repeats the other parameters as they were spelled, so that they mean the same. */

@@ -4,7 +4,7 @@ import { requireCaller } from '../auth/bearer.ts';
 import { header, responses } from '../openapi/openapi.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
-import { messagesPath, pageQuery, sendPage } from './message-page.ts';
+import { messagesPath, onDisconnect, pageQuery, sendPage } from './message-page.ts';
 
 export const messageRoutes: Routes = (app, { store, pages, bearer, page_order }) => {
   app.route({
@@ -31,7 +31,9 @@ export const messageRoutes: Routes = (app, { store, pages, bearer, page_order })
       const { app } = requireCaller(request, 'app');
       const wanted = pageRequest(app.id, pageQuery(request.query, page_order));
       const clientTags = parseIfNoneMatch(request.headers['if-none-match']);
-      const page = await listMessages(store, pages, wanted, clientTags, store.dataVersion());
+      const page = await listMessages(store, pages, wanted, clientTags, store.dataVersion(), () =>
+        onDisconnect(reply.raw),
+      );
       return sendPage(reply, page, messagesPath);
     },
   });

@@ -8,8 +8,8 @@ import type {
   ChildChunkOutcome,
   FoundPage,
   MessagePlace,
-  Messages,
   PageShape,
+  PageStream,
 } from '../../domain/store.ts';
 import { decideEdit } from '../../domain/update-child-chunk.ts';
 import * as audit from '../accounting/audit.ts';
@@ -27,6 +27,7 @@ import {
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { addAuditEntries, applyRecords, isAppend } from './apply-records.ts';
+import { openPage, readPage } from './page.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 import * as postgres from './statements.ts';
 import { type ConversationVersion, VersionChecks } from './version-checks.ts';
@@ -41,14 +42,10 @@ const longStatementMillis = 600_000;
 /** An edit fails with 503 where so many other edits of the chunk came first. */
 const editTriesMax = 100;
 
-/** Without and with a first message, each without and with a user. */
-const pageStatements = [false, true].flatMap((hasFirst) =>
-  [false, true].map((hasUser) => postgres.pageStatement(hasFirst, hasUser)),
-);
-
 export class PostgresEngine implements Engine {
   readonly dialect = postgres.dialect;
   readonly spoolFolder = tmpdir();
+  readonly openPagesMax: number;
   readonly #pool: PostgresPool;
   readonly #checks: VersionChecks;
   #lastImport: Promise<unknown> = Promise.resolve();
@@ -56,8 +53,10 @@ export class PostgresEngine implements Engine {
   /** The schema is up to date already. */
   constructor(pool: PostgresPool) {
     this.#pool = pool;
+    // Small requests keep a connection, where there is more than one.
+    this.openPagesMax = Math.max(1, Math.min(limits.largePagesMax, pool.connections - 1));
     this.#checks = new VersionChecks({
-      readPage: ({ place, shape, version }) => this.#readPage(place, shape, version),
+      readPage: ({ place, shape, version }) => readPage(this.#pool, place, shape, version),
       findVersions: (ids) => this.read(postgres.findVersions, ids) as Promise<ConversationVersion[]>,
       millisMax: pool.statementMillis,
     });
@@ -75,22 +74,11 @@ export class PostgresEngine implements Engine {
   findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined> {
     return cached?.page_exists
       ? this.#checks.check({ place, shape, version: cached.version })
-      : this.#readPage(place, shape, cached?.version);
+      : readPage(this.#pool, place, shape, cached?.version);
   }
 
-  async #readPage(place: MessagePlace, shape: PageShape, cached: string | undefined): Promise<FoundPage | undefined> {
-    const { first_id, conversation_id, app_id, user } = place;
-    // The empty text is never a version.
-    const values: Value[] = [cached ?? '', conversation_id, app_id];
-    if (first_id !== undefined) values.unshift(first_id);
-    if (user !== undefined) values.push(user);
-    const statement = pageStatements[(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
-    const rows = (await this.read(statement, ...values, shape.limit + 1)) as PageRow[];
-    const [head] = rows;
-    if (head === undefined) return undefined;
-    const { version, first_message_exists } = head;
-    if (version === cached) return { version, first_message_exists, messages: undefined };
-    return { version, first_message_exists, messages: joinMessages(head.id === null ? [] : rows, shape) };
+  openPage(place: MessagePlace, shape: PageShape): Promise<PageStream | undefined> {
+    return openPage(this.#pool, place, shape);
   }
 
   async ping(): Promise<void> {
@@ -206,21 +194,4 @@ export class PostgresEngine implements Engine {
   close(): Promise<void> {
     return this.#pool.close();
   }
-}
-
-type PageRow = { version: string; first_message_exists: boolean; id: string | null; doc: string };
-
-/** `rows` may have one message more than the page: it shows that older ones exist. */
-function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape): Messages {
-  const page = rows.slice(0, limit);
-  const next = rows.length > limit ? (page.at(-1)?.id ?? undefined) : undefined;
-  const texts = (page_order === 'newest_first' ? page : page.reverse()).map(({ doc }) => doc);
-  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), Math.max(0, texts.length - 1));
-  const docs = Buffer.allocUnsafeSlow(bytes);
-  let at = 0;
-  for (const text of texts) {
-    if (at > 0) at += docs.write(',', at);
-    at += docs.write(text, at);
-  }
-  return { docs, next };
 }

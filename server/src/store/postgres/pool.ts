@@ -68,6 +68,10 @@ export class PostgresPool {
     });
   }
 
+  get connections(): number {
+    return this.#options.connections;
+  }
+
   get statementMillis(): number {
     return this.#options.statementMillis;
   }

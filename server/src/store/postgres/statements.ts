@@ -1,6 +1,18 @@
+import { limits } from '../../contract/limits.ts';
 import type { Dialect } from '../engine.ts';
 
 /** The SQL of PostgreSQL alone. Every statement names the column that its tables are distributed by. */
+
+/** What is read of each message of a page. PostgreSQL knows the length of a text without loading it. */
+export const pageColumns = {
+  /** Without texts that are large by themselves: the page may be too large to read at once. */
+  smallTexts: `m.id, octet_length(m.doc) AS bytes,
+      CASE WHEN octet_length(m.doc) <= ${limits.joinedDocBytesMax} THEN m.doc END AS doc`,
+  /** For a page that is known to fit into memory. */
+  allTexts: 'm.id, octet_length(m.doc) AS bytes, m.doc',
+  /** For one that does not. */
+  positions: 'm.id, octet_length(m.doc) AS bytes, m.created_at, m.sequence',
+};
 
 /**
  * A page, in four forms: with and without a first message, with and without a user. Every row carries the conversation's
@@ -8,7 +20,7 @@ import type { Dialect } from '../engine.ts';
  * A lateral subquery reads the range in order and stops. Joining the texts here would cost more than sending them one by
  * one. Parameters: [first_id,] cached version, conversation_id, app_id[, user], count.
  */
-export function pageStatement(hasFirst: boolean, hasUser: boolean): string {
+export function pageStatement(hasFirst: boolean, hasUser: boolean, columns: string = pageColumns.smallTexts): string {
   let at = 0;
   const next = () => `$${++at}`;
   const first = hasFirst ? next() : '';
@@ -16,7 +28,7 @@ export function pageStatement(hasFirst: boolean, hasUser: boolean): string {
   const user = hasUser ? next() : '';
   const count = next();
   return `
-    SELECT c.version, ${hasFirst ? 'f.id IS NOT NULL' : 'true'} AS first_message_exists, m.id, m.doc
+    SELECT c.version, ${hasFirst ? 'f.id IS NOT NULL' : 'true'} AS first_message_exists, ${columns}
     FROM conversations c
     ${hasFirst ? `LEFT JOIN messages f ON f.conversation_id = ${conversation} AND f.id = ${first}` : ''}
     LEFT JOIN LATERAL (
@@ -29,6 +41,12 @@ export function pageStatement(hasFirst: boolean, hasUser: boolean): string {
       ${hasUser ? `AND c."user" = ${user}` : ''}
     ORDER BY m.created_at DESC, m.sequence DESC`;
 }
+
+/** Texts by their positions in one conversation. Parameters: conversation_id, created_at, sequence. */
+export const findDocs = `
+  SELECT m.doc FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS given (created_at, sequence, place)
+  JOIN messages m ON m.conversation_id = $1 AND m.created_at = given.created_at AND m.sequence = given.sequence
+  WHERE m.conversation_id = $1 ORDER BY given.place`;
 
 /** Checks many cached pages at once. Parameters: conversation ids. */
 export const findVersions = `

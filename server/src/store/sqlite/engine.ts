@@ -1,6 +1,14 @@
 import { dirname } from 'node:path';
+import { limits } from '../../contract/limits.ts';
 import { unavailable } from '../../domain/errors.ts';
-import type { CachedVersion, ChildChunkEdit, FoundPage, MessagePlace, PageShape } from '../../domain/store.ts';
+import type {
+  CachedVersion,
+  ChildChunkEdit,
+  FoundPage,
+  MessagePlace,
+  PageShape,
+  PageStream,
+} from '../../domain/store.ts';
 import { decideEdit } from '../../domain/update-child-chunk.ts';
 import { isClosed, sqliteCode, transientSqliteCodes } from '../disk-errors.ts';
 import {
@@ -16,7 +24,7 @@ import {
 } from '../engine.ts';
 import * as sql from '../statements.ts';
 import { Connection } from './connection.ts';
-import { findPage } from './page.ts';
+import { findPage, openPage } from './page.ts';
 import { WriterQueue } from './writer-queue.ts';
 
 /** Readers do not wait for the writer in WAL mode; this covers recovery after a crash. */
@@ -37,6 +45,7 @@ const dialect: Dialect = {
 /** The embedded engine: this thread reads, the writer thread writes. */
 export class SqliteEngine implements Engine {
   readonly dialect = dialect;
+  readonly openPagesMax = limits.largePagesMax;
   readonly spoolFolder: string;
   readonly #path: string;
   readonly #reader: Connection;
@@ -78,6 +87,19 @@ export class SqliteEngine implements Engine {
     return this.#orUnavailable(() =>
       this.#reader.snapshot(() => findPage(this.#reader, place, shape, cached?.version)),
     );
+  }
+
+  async openPage(place: MessagePlace, shape: PageShape): Promise<PageStream | undefined> {
+    return this.#orUnavailable(() => {
+      const db = new Connection(this.#path, readerBusyMillis);
+      let page: PageStream | undefined;
+      try {
+        page = openPage(db, place, shape);
+        return page;
+      } finally {
+        if (page === undefined) db.close();
+      }
+    });
   }
 
   async ping(): Promise<void> {

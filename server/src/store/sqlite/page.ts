@@ -1,7 +1,13 @@
-import type { FoundPage, MessagePlace, Messages, PageShape } from '../../domain/store.ts';
+import { limits } from '../../contract/limits.ts';
+import type { FoundPage, MessagePlace, Messages, PageShape, PageStream } from '../../domain/store.ts';
 import type { Value } from '../engine.ts';
+import { pageOfRows, readInBatches } from '../page-stream.ts';
 import type { Connection } from './connection.ts';
 import { pageStatements } from './statements.ts';
+
+/** Where the messages of a page begin: parameters of the statements that read them. */
+type Start = { from: 'newest' | 'older'; values: Value[] };
+type FoundConversation = { version: string; start: Start | undefined };
 
 /** Reads a page inside the caller's snapshot: the version first, and messages only if it is not the cached version. */
 export function findPage(
@@ -10,34 +16,72 @@ export function findPage(
   shape: PageShape,
   cachedVersion: string | undefined,
 ): FoundPage | undefined {
-  const { conversation_id, app_id, user, first_id } = place;
-  const from = first_id === undefined ? 'newest' : 'older';
-  const first = first_id === undefined ? [] : [first_id];
-  const statements = pageStatements.conversation[from];
-  const row =
-    user === undefined
-      ? db.first(statements.anyUser, ...first, conversation_id, app_id)
-      : db.first(statements.user, ...first, conversation_id, app_id, user);
-  if (row === undefined) return undefined;
-  const [version, created_at, sequence] = row as [string, Value | undefined, Value | undefined];
-  if (created_at === null) return { version, first_message_exists: false, messages: undefined };
-  if (version === cachedVersion) return { version, first_message_exists: true, messages: undefined };
-  const bounds = created_at === undefined || sequence === undefined ? [] : [created_at, sequence];
-  const messages = joinMessages(db, from, shape, [conversation_id, ...bounds]);
+  const conversation = findConversation(db, place);
+  if (conversation === undefined) return undefined;
+  const { version, start } = conversation;
+  if (start === undefined) return { version, first_message_exists: false, messages: undefined };
+  const messages = version === cachedVersion ? undefined : joinMessages(db, start, shape);
   return { version, first_message_exists: true, messages };
 }
 
-/** One message more than the page has is read, which shows whether older ones exist, and is cut off. */
-function joinMessages(db: Connection, from: 'newest' | 'older', shape: PageShape, values: Value[]): Messages {
-  const { limit, page_order } = shape;
-  const row = db.first(pageStatements.messages[from][page_order], ...values, limit + 1);
-  const [count, joined, lengths] = row as [number, Uint8Array | null, string | null];
-  const docs = joined ?? new Uint8Array();
-  if (count <= limit) return { docs, next: undefined };
-  // `id length id length …`, in the order of the texts.
-  const parts = (lengths ?? '').split(' ');
-  if (page_order === 'newest_first') {
-    return { docs: docs.subarray(0, -Number(parts.at(-1)) - 1), next: parts.at(-4) };
+/** `start` is undefined where the first message does not exist. */
+function findConversation(db: Connection, place: MessagePlace): FoundConversation | undefined {
+  const { conversation_id, app_id, user, first_id } = place;
+  const from = first_id === undefined ? 'newest' : 'older';
+  const first = first_id === undefined ? [] : [first_id];
+  const row =
+    user === undefined
+      ? db.first(pageStatements.conversation[from].anyUser, ...first, conversation_id, app_id)
+      : db.first(pageStatements.conversation[from].user, ...first, conversation_id, app_id, user);
+  if (row === undefined) return undefined;
+  const [version, created_at, sequence] = row as [string, Value | undefined, Value | undefined];
+  if (created_at === null) return { version, start: undefined };
+  const bounds = created_at === undefined || sequence === undefined ? [] : [created_at, sequence];
+  return { version, start: { from, values: [conversation_id, ...bounds] } };
+}
+
+type JoinedRow = [count: number, joined: number, docs: Uint8Array | null, parts: string | null];
+
+/** One message more than the page shows is read: it shows whether there are older ones, and is cut off. */
+function joinMessages(db: Connection, start: Start, shape: PageShape): Messages | 'too_large' {
+  const read = (statements: typeof pageStatements.messages) =>
+    db.first(statements[start.from][shape.page_order], ...start.values, shape.limit + 1) as JoinedRow;
+  const row = read(pageStatements.messages);
+  const [count, joined] = row;
+  if (joined === count) return cutPage(row, shape);
+  return pageBytes(row, shape) > limits.pageBytesMax ? 'too_large' : cutPage(read(pageStatements.allMessages), shape);
+}
+
+function cutPage([count, , docs, parts]: JoinedRow, { limit, page_order }: PageShape): Messages | 'too_large' {
+  let page = docs ?? new Uint8Array();
+  let next: string | undefined;
+  if (count > limit) {
+    const list = (parts ?? '').split(' ');
+    const isNewestFirst = page_order === 'newest_first';
+    page = isNewestFirst ? page.subarray(0, -Number(list.at(-1)) - 1) : page.subarray(Number(list[1]) + 1);
+    next = isNewestFirst ? list.at(-4) : list[2];
   }
-  return { docs: docs.subarray(Number(parts[1]) + 1), next: parts[2] };
+  return page.length > limits.pageBytesMax ? 'too_large' : { docs: page, next };
+}
+
+/** Of a page whose texts were not all read. */
+function pageBytes([count, , , parts]: JoinedRow, { limit, page_order }: PageShape): number {
+  const lengths = (parts ?? '').split(' ').flatMap((part, index) => (index % 2 === 1 ? [Number(part)] : []));
+  if (count > limit) lengths.splice(page_order === 'newest_first' ? -1 : 0, 1);
+  return lengths.reduce((sum, length) => sum + length + 1, 0);
+}
+
+/** A page on a connection of its own, which is closed with it: one transaction lasts until the last message is read. */
+export function openPage(db: Connection, place: MessagePlace, shape: PageShape): PageStream | undefined {
+  db.db.exec('PRAGMA query_only = ON; BEGIN');
+  const conversation = findConversation(db, place);
+  if (conversation === undefined) return undefined;
+  const { version, start } = conversation;
+  const rows =
+    start === undefined ? [] : db.all(pageStatements.positions[start.from], ...start.values, shape.limit + 1);
+  const { messages, bytes, next } = pageOfRows(rows, shape);
+  const readDoc = ({ created_at, sequence }: { created_at: number; sequence: number }) =>
+    db.first(pageStatements.doc, place.conversation_id, created_at, sequence)?.[0] as Uint8Array;
+  const chunks = readInBatches(messages, async (batch) => batch.map(readDoc));
+  return { version, first_message_exists: start !== undefined, bytes, next, chunks, close: () => db.close() };
 }

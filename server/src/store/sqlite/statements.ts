@@ -1,3 +1,4 @@
+import { limits } from '../../contract/limits.ts';
 import type { PageOrder } from '../../contract/message.ts';
 
 /** The SQL of the embedded engine alone. Parameters are positional. */
@@ -14,35 +15,58 @@ function findConversation(hasFirst: boolean, hasUser: boolean): string {
     WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 ${hasUser ? 'AND c."user" = ?' : ''}`;
 }
 
-/**
- * The newest messages, or those before a position, as one text: returning a row for each costs twice as much. `parts` lists
- * each id with the length of its text in bytes. Parameters: conversation_id[, created_at, sequence], count.
- *
- * The unary plus hides the bound LIMIT from the planner: SQLite would make a new plan for each value that is bound
- * (https://sqlite.org/c3ref/prepare.html).
- */
-function joinMessages(hasFirst: boolean, page_order: PageOrder): string {
-  const newest = `
-    SELECT id, doc, created_at, sequence FROM messages
+/** Rows of the newest messages, or of those before a position. Parameters: conversation_id[, created_at, sequence], count. */
+function newestMessages(columns: string, hasFirst: boolean): string {
+  // The unary plus hides the bound LIMIT from the planner: SQLite would make a new plan for each value that is bound
+  // (https://sqlite.org/c3ref/prepare.html).
+  return `
+    SELECT ${columns}, created_at, sequence FROM messages
     WHERE conversation_id = ? ${hasFirst ? 'AND (created_at, sequence) < (?, ?)' : ''}
     ORDER BY created_at DESC, sequence DESC LIMIT +?`;
+}
+
+/**
+ * The messages of a page joined into one text: returning each by itself costs twice as much. `parts` lists their ids and
+ * lengths in bytes. Texts over `docBytesMax` are left out, unread: SQLite knows the length of a column without loading it.
+ */
+function joinMessages(hasFirst: boolean, page_order: PageOrder, docBytesMax: number): string {
+  const doc = `CASE WHEN octet_length(doc) <= ${docBytesMax} THEN doc END AS doc`;
+  const newest = newestMessages(`id, ${doc}, octet_length(doc) AS bytes`, hasFirst);
   const ordered = page_order === 'newest_first' ? newest : `SELECT * FROM (${newest}) ORDER BY created_at, sequence`;
   return `
-    SELECT COUNT(*) AS count, CAST(group_concat(doc, ',') AS BLOB) AS docs,
-      group_concat(id || ' ' || octet_length(doc), ' ') AS parts
+    SELECT COUNT(*) AS count, COUNT(doc) AS joined, CAST(group_concat(doc, ',') AS BLOB) AS docs,
+      group_concat(id || ' ' || bytes, ' ') AS parts
     FROM (${ordered})`;
 }
 
-/** The two statements of a page, in each form. */
+const inBothOrders = (hasFirst: boolean, docBytesMax: number) => ({
+  newest_first: joinMessages(hasFirst, 'newest_first', docBytesMax),
+  oldest_first: joinMessages(hasFirst, 'oldest_first', docBytesMax),
+});
+
+/** The two statements that read a page, in each form. */
 export const pageStatements = {
   conversation: {
     newest: { anyUser: findConversation(false, false), user: findConversation(false, true) },
     older: { anyUser: findConversation(true, false), user: findConversation(true, true) },
   },
+  /** Without texts that are large by themselves: the page may be too large to read at once. */
   messages: {
-    newest: { newest_first: joinMessages(false, 'newest_first'), oldest_first: joinMessages(false, 'oldest_first') },
-    older: { newest_first: joinMessages(true, 'newest_first'), oldest_first: joinMessages(true, 'oldest_first') },
+    newest: inBothOrders(false, limits.joinedDocBytesMax),
+    older: inBothOrders(true, limits.joinedDocBytesMax),
   },
+  /** For a page that is known to fit into memory. */
+  allMessages: {
+    newest: inBothOrders(false, Number.MAX_SAFE_INTEGER),
+    older: inBothOrders(true, Number.MAX_SAFE_INTEGER),
+  },
+  /** Positions and lengths, for a page that does not. */
+  positions: {
+    newest: newestMessages('id, octet_length(doc) AS bytes', false),
+    older: newestMessages('id, octet_length(doc) AS bytes', true),
+  },
+  /** One text. Parameters: conversation_id, created_at, sequence. */
+  doc: 'SELECT CAST(doc AS BLOB) FROM messages WHERE conversation_id = ? AND created_at = ? AND sequence = ?',
 };
 
 /** An older time never replaces a newer one. Parameters: time, id. */

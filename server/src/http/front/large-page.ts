@@ -1,0 +1,33 @@
+import { Readable } from 'node:stream';
+import { limits } from '../../contract/limits.ts';
+import type { LargePage } from '../../domain/list-messages.ts';
+
+/**
+ * The text of a large page as fast as its reader takes it. The page holds a snapshot of the database, so a reader that is
+ * slow for a while is disconnected; and whatever ends the response closes the page.
+ */
+export function readLargePage(page: LargePage): Readable {
+  const { slowReaderMillis, slowReaderBytesPerSecond, largePageWriteBytes } = limits;
+  let taken = 0;
+  let takenBefore = 0;
+  async function* slices() {
+    for await (const chunk of page.text) {
+      for (let start = 0; start < chunk.length; start += largePageWriteBytes) {
+        const slice = chunk.subarray(start, start + largePageWriteBytes);
+        yield slice;
+        taken += slice.length;
+      }
+    }
+  }
+  const text = Readable.from(slices());
+  const timer = setInterval(() => {
+    if (taken - takenBefore < (slowReaderBytesPerSecond * slowReaderMillis) / 1000) {
+      text.destroy(new Error('the reader of a large page is too slow'));
+    }
+    takenBefore = taken;
+  }, slowReaderMillis);
+  return text.once('close', () => {
+    clearInterval(timer);
+    page.close();
+  });
+}

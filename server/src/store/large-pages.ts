@@ -1,0 +1,67 @@
+import { limits } from '../contract/limits.ts';
+import { unavailable } from '../domain/errors.ts';
+import type { PageStream } from '../domain/store.ts';
+
+const clientLeft = () => unavailable('the client has disconnected');
+
+/**
+ * Slots for pages that are streamed. Each open one holds a snapshot, and on PostgreSQL a connection, for as long as its
+ * reader takes, so there are few. Requests wait for a slot in their order.
+ */
+export class LargePages {
+  readonly #waiting = new Set<() => void>();
+  #free: number;
+
+  constructor(slots: number) {
+    this.#free = slots;
+  }
+
+  async open(openPage: () => Promise<PageStream | undefined>, signal: AbortSignal): Promise<PageStream | undefined> {
+    await this.#acquire(signal);
+    const page = await openPage().catch((error: Error) => {
+      this.#release();
+      throw error;
+    });
+    if (page === undefined) {
+      this.#release();
+      return undefined;
+    }
+    let isOpen = true;
+    const close = () => {
+      if (!isOpen) return;
+      isOpen = false;
+      page.close();
+      this.#release();
+    };
+    return { ...page, close };
+  }
+
+  async #acquire(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw clientLeft();
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const end = (settle: () => void) => {
+        this.#waiting.delete(take);
+        clearTimeout(timer);
+        signal.removeEventListener('abort', leave);
+        settle();
+      };
+      const take = () => end(resolve);
+      const leave = () => end(() => reject(clientLeft()));
+      const giveUp = () => end(() => reject(unavailable('too many large pages are being read')));
+      const timer = setTimeout(giveUp, limits.largePageWaitMillisMax);
+      signal.addEventListener('abort', leave);
+      this.#waiting.add(take);
+    });
+  }
+
+  /** The slot goes to the request that has waited longest. */
+  #release(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}

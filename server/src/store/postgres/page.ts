@@ -1,0 +1,110 @@
+import { limits } from '../../contract/limits.ts';
+import type { FoundPage, MessagePlace, Messages, PageShape, PageStream } from '../../domain/store.ts';
+import type { Row, Value } from '../engine.ts';
+import { type MessagePosition, pageOfRows, readInBatches } from '../page-stream.ts';
+import type { PostgresPool, Transaction } from './pool.ts';
+import * as postgres from './statements.ts';
+
+/** A row for each message, newest first, or one row without a message. */
+type PageRow = { version: string; first_message_exists: boolean; id: string | null; bytes: number; doc: string | null };
+
+/** Without and with a first message, each without and with a user. */
+const statementsOf = (columns: string): string[] =>
+  [false, true].flatMap((hasFirst) =>
+    [false, true].map((hasUser) => postgres.pageStatement(hasFirst, hasUser, columns)),
+  );
+const statements = {
+  smallTexts: statementsOf(postgres.pageColumns.smallTexts),
+  allTexts: statementsOf(postgres.pageColumns.allTexts),
+  positions: statementsOf(postgres.pageColumns.positions),
+};
+
+/** One message more than the page shows is read: it shows whether there are older ones. */
+async function readRows(
+  database: PostgresPool | Transaction,
+  columns: keyof typeof statements,
+  { first_id, conversation_id, app_id, user }: MessagePlace,
+  { limit }: PageShape,
+  cachedVersion: string | undefined,
+): Promise<Row[]> {
+  // No version is empty.
+  const values: Value[] = [cachedVersion ?? '', conversation_id, app_id];
+  if (first_id !== undefined) values.unshift(first_id);
+  if (user !== undefined) values.push(user);
+  const statement = statements[columns][(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
+  return database.query(statement, ...values, limit + 1);
+}
+
+export async function readPage(
+  pool: PostgresPool,
+  place: MessagePlace,
+  shape: PageShape,
+  cachedVersion: string | undefined,
+): Promise<FoundPage | undefined> {
+  const read = async (columns: 'smallTexts' | 'allTexts') =>
+    (await readRows(pool, columns, place, shape, cachedVersion)) as PageRow[];
+  let rows = await read('smallTexts');
+  if (rows.some((row) => row.id !== null && row.doc === null) && bytesOf(rows, shape) <= limits.pageBytesMax) {
+    rows = await read('allTexts');
+  }
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const { version, first_message_exists } = first;
+  if (version === cachedVersion) return { version, first_message_exists, messages: undefined };
+  const messages = bytesOf(rows, shape) > limits.pageBytesMax ? 'too_large' : joinMessages(rows, shape);
+  return { version, first_message_exists, messages };
+}
+
+const bytesOf = (rows: readonly PageRow[], { limit }: PageShape): number =>
+  rows.slice(0, limit).reduce((sum, { bytes }) => sum + bytes + 1, 0);
+
+function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape): Messages {
+  const page = rows.slice(0, limit);
+  const next = rows.length > limit ? (page.at(-1)?.id ?? undefined) : undefined;
+  const texts = (page_order === 'newest_first' ? page : page.reverse()).flatMap(({ doc }) => doc ?? []);
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), Math.max(0, texts.length - 1));
+  const docs = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for (const text of texts) {
+    if (at > 0) at += docs.write(',', at);
+    at += docs.write(text, at);
+  }
+  return { docs, next };
+}
+
+type PageHead = Omit<PageStream, 'chunks' | 'close'>;
+
+/** A page that holds a connection and its transaction until it is closed. */
+export async function openPage(
+  pool: PostgresPool,
+  place: MessagePlace,
+  shape: PageShape,
+): Promise<PageStream | undefined> {
+  const steps = pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (transaction) =>
+    readSteps(transaction, place, shape),
+  );
+  const { value: head } = await steps.next();
+  const close = () => void steps.return(undefined);
+  if (head === undefined) return undefined;
+  return { ...(head as PageHead), chunks: steps as AsyncGenerator<Uint8Array>, close };
+}
+
+/** What is known of the page before its texts are read, unless it does not exist; then the texts. */
+async function* readSteps(
+  transaction: Transaction,
+  place: MessagePlace,
+  shape: PageShape,
+): AsyncGenerator<PageHead | Uint8Array> {
+  const rows = await readRows(transaction, 'positions', place, shape, undefined);
+  const [first] = rows as PageRow[];
+  if (first === undefined) return;
+  const { version, first_message_exists, id } = first;
+  const { messages, bytes, next } = pageOfRows(id === null ? [] : rows, shape);
+  yield { version, first_message_exists, bytes, next };
+  yield* readInBatches(messages, async (batch) => {
+    const column = (name: keyof MessagePosition) => batch.map((message) => message[name]) as unknown as Value;
+    const values = [place.conversation_id, column('created_at'), column('sequence')];
+    const docs = await transaction.query(postgres.findDocs, ...values);
+    return docs.map(({ doc }) => Buffer.from(doc as string));
+  });
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import { after, before, it } from 'node:test';
+import { limits } from '../../src/contract/limits.ts';
+import { makeWorld, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+const mebibyte = 2 ** 20;
+/** Enough for a page that is streamed, and more than the sockets of one connection can buffer. */
+const messageCount = 24;
+
+onEveryEngine('large pages', (engine) => {
+  const { one, admin, records } = makeWorld();
+  const conversation_id = one.ids.conversation;
+  const path = `/v1/messages?conversation_id=${conversation_id}&limit=100`;
+  const headers = { authorization: `Bearer ${one.keys.app}` };
+  const messages = Array.from({ length: messageCount }, (_, n) =>
+    message(conversation_id, 1_000 + n, { answer: `${n} ${'é'.repeat(mebibyte / 2)}` }),
+  );
+  const newestFirst = messages.map(({ id }) => id).reverse();
+  let service: Service;
+
+  before(async () => {
+    service = await startService(engine);
+    await service.load([...records, ...messages]);
+  });
+  after(() => service.close());
+
+  /** A request whose response is not read yet. */
+  async function begin(target = path): Promise<http.IncomingMessage> {
+    const request = http.get(`${service.base}${target}`, { headers, agent: false });
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+    return response;
+  }
+
+  async function read(response: http.IncomingMessage): Promise<string> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  }
+
+  const idsOf = (page: { data: { id: string }[] }) => page.data.map(({ id }) => id);
+
+  it('200: a large page is complete, with its length, in both orders', async () => {
+    for (const order of ['newest_first', 'oldest_first']) {
+      const { status, headers, text, body } = await service.request('GET', `${path}&page_order=${order}`, {
+        key: one.keys.app,
+      });
+      assert.equal(status, 200);
+      assert.equal(Number(headers['content-length']), Buffer.byteLength(text));
+      assert.equal(body.has_more, false);
+      assert.deepEqual(idsOf(body), order === 'newest_first' ? newestFirst : newestFirst.toReversed());
+      assert.deepEqual(
+        new Map(body.data.map((one: { id: string; answer: string }) => [one.id, one.answer])),
+        new Map(messages.map(({ id, answer }) => [id, answer])),
+      );
+    }
+  });
+
+  it('200: walking back through large pages visits every message once', async () => {
+    const seen: string[] = [];
+    for (let target: string | undefined = path.replace('limit=100', 'limit=7'); target !== undefined; ) {
+      const { headers, body } = await service.request('GET', target, { key: one.keys.app });
+      seen.push(...idsOf(body));
+      const link = /^<([^>]+)>; rel="next"$/.exec(headers.link as string)?.[1];
+      assert.equal(link !== undefined, body.has_more);
+      target = link;
+    }
+    assert.deepEqual(seen, newestFirst);
+  });
+
+  it('304: a large page has an ETag like any other', async () => {
+    const first = await begin();
+    const etag = first.headers.etag as string;
+    first.destroy();
+    const { status, text } = await service.request('GET', path, {
+      key: one.keys.app,
+      headers: { 'if-none-match': etag },
+    });
+    assert.equal(status, 304);
+    assert.equal(text, '');
+  });
+
+  it('200: HEAD returns the headers of a large page, and holds no slot', async () => {
+    for (let count = 0; count < limits.largePagesMax + 2; count += 1) {
+      const response = await service.request('HEAD', path, { key: one.keys.app });
+      assert.equal(response.status, 200);
+      assert.equal(response.text, '');
+      assert.ok(Number(response.headers['content-length']) > messageCount * mebibyte);
+    }
+  });
+
+  it('200: the transcript of the console streams large pages too', async () => {
+    const target = `/admin/apps/${one.ids.app}/conversations/${conversation_id}/messages?limit=100`;
+    const { status, body } = await service.request('GET', target, { key: admin });
+    assert.equal(status, 200);
+    assert.deepEqual(idsOf(body), newestFirst);
+  });
+
+  it('other requests are answered while readers of large pages wait, and a slot is free once a reader leaves', async () => {
+    const unread = await Promise.all(Array.from({ length: limits.largePagesMax }, () => begin()));
+    for (const response of unread) assert.equal(response.statusCode, 200);
+
+    const small = await service.request('GET', `/v1/messages?conversation_id=${randomUUID()}`, { key: one.keys.app });
+    assert.equal(small.status, 404);
+    assert.equal((await service.request('GET', '/health/live')).status, 200);
+
+    const waiting = begin();
+    unread[0]?.destroy();
+    const response = await waiting;
+    assert.equal(response.statusCode, 200);
+    assert.equal(JSON.parse(await read(response)).data.length, messageCount);
+    for (const one of unread.slice(1)) {
+      assert.equal(JSON.parse(await read(one)).data.length, messageCount);
+    }
+  });
+
+  it('a large page is of one moment: what is written while it is read does not show', async () => {
+    const target = path.replace('limit=100', 'limit=10');
+    const response = await begin(target);
+    const [newest] = newestFirst;
+    await service.load([
+      message(conversation_id, 9_000, { query: 'appended' }),
+      { ...messages.at(-1), id: newest, answer: 'replaced' },
+    ]);
+    const page = JSON.parse(await read(response));
+    assert.deepEqual(idsOf(page), newestFirst.slice(0, 10));
+    assert.equal(page.data[0].answer, messages.at(-1)?.answer);
+
+    const next = await service.request('GET', target, { key: one.keys.app });
+    assert.notEqual(next.headers.etag, response.headers.etag);
+    assert.equal(next.body.data[0].query, 'appended');
+    assert.equal(next.body.data[1].answer, 'replaced');
+  });
+
+  it('a page with one large message beside small ones is complete', async () => {
+    const conversation = randomUUID();
+    const sizes = [10, 100_000, 20, 4_000_000, 30];
+    const mixed = sizes.map((size, n) => message(conversation, n, { answer: 'x'.repeat(size) }));
+    await service.load([{ record: 'conversation', id: conversation, app_id: one.ids.app }, ...mixed]);
+    for (const limit of [1, 2, 3, 4, 5]) {
+      for (const order of ['newest_first', 'oldest_first']) {
+        const target = `/v1/messages?conversation_id=${conversation}&limit=${limit}&page_order=${order}`;
+        const { body } = await service.request('GET', target, { key: one.keys.app });
+        const expected = mixed.slice(-limit).reverse();
+        if (order === 'oldest_first') expected.reverse();
+        assert.deepEqual(
+          body.data.map((one: { id: string; answer: string }) => [one.id, one.answer.length]),
+          expected.map(({ id, answer }) => [id, answer.length]),
+        );
+        assert.equal(body.has_more, limit < sizes.length);
+      }
+    }
+  });
+});
