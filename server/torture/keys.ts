@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
-import { keyKinds } from '../src/contract/record.ts';
+import { keyKinds } from '../src/contract/key-kinds.ts';
 import { makeSecret } from '../src/domain/secret.ts';
 import { newFolder, newScope, run, type Serving, serve } from '../test/support/cli-helpers.ts';
 import { type Engine, engines, makeWorld, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';

@@ -1,13 +1,11 @@
 import type { TObject, TProperties, TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
-import { type KeyKind, keyKinds, kindsWith } from './key-kinds.ts';
+import { keyKinds, kindsWith } from './key-kinds.ts';
 import { limits } from './limits.ts';
 import { Message } from './message.ts';
 import { ModelProvider } from './model.ts';
 import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
 import { Type } from './type.ts';
-
-export { type KeyKind, keyKinds };
 
 type Node = TSchema & {
   type?: string | string[];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { KeyKind } from '../../src/contract/record.ts';
+import type { KeyKind } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type ChunkIds,

@@ -1,4 +1,4 @@
-import type { KeyKind } from '../../src/contract/record.ts';
+import type { KeyKind } from '../../src/contract/key-kinds.ts';
 
 /** A request on the starter records that shows what an operation does. */
 export type ExampleRequest = {

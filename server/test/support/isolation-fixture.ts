@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { KeyKind } from '../../src/contract/record.ts';
+import type { KeyKind } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { makeTenant, message, type TestResponse } from './harness.ts';
 

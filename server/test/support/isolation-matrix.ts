@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { KeyKind } from '../../src/contract/record.ts';
+import type { KeyKind } from '../../src/contract/key-kinds.ts';
 import { type ChunkIds, chunkPath, message, ndjson, type RequestOptions } from './harness.ts';
 import { type IsolationFixture, makeDataset } from './isolation-fixture.ts';
 import { openapiFile } from './openapi-check.ts';

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { KeyKind } from '../../contract/key-kinds.ts';
 import { limits } from '../../contract/limits.ts';
-import type { KeyKind } from '../../contract/record.ts';
 import { authenticate } from '../../domain/authenticate.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
 import { ServiceError } from '../../domain/errors.ts';
