@@ -7,8 +7,8 @@ import { badRecord, type PreparedRecord } from './prepared-record.ts';
  * in contract/record.ts, its table is in store/records/tables.ts and store/schema/.
  */
 export type KindRules = {
-  /** The fields that identify a record in the installation. Kinds identified by `id` alone can be referred to. */
-  identity: readonly string[];
+  /** One or two fields that identify a record in the installation. Kinds identified by `id` alone can be referred to. */
+  identity: readonly [string] | readonly [string, string];
   /** The record it belongs to, and the field that names it. A record never moves to another parent. */
   parent: { kind: RecordKind; field: string } | null;
   /**
@@ -63,8 +63,10 @@ export function fieldOf(record: PreparedRecord, field: string): string | null {
 
 /** What identifies a record in the installation, as one text. */
 export function nameOf(record: PreparedRecord): string {
-  const { identity } = kindRules[record.record];
-  return identity.map((field) => fieldOf(record, field)).join('/');
+  const { identity }: KindRules = kindRules[record.record];
+  const [first, second] = identity;
+  const name = fieldOf(record, first) ?? '';
+  return second === undefined ? name : `${name}/${fieldOf(record, second)}`;
 }
 
 export const missingParent = (record: PreparedRecord): BadRecord =>

@@ -1,4 +1,4 @@
-import { recheckReferences } from '../../domain/check-references.ts';
+import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
 import { withCreatedAt } from '../../domain/prepared-record.ts';
 import { nameOf } from '../../domain/record-kinds.ts';
 import type { ReferenceTarget } from '../../domain/store.ts';
@@ -37,10 +37,11 @@ export class MessageWriter {
   async write(messages: readonly Message[]): Promise<void> {
     const open = await openConversations(this.#tx, messages);
     const stored = await findStored(this.#tx, messages, open);
+    const find: FindTarget = (_, id) => open.get(id);
     for (const record of messages) {
-      recheckReferences(record, (_, id) => open.get(id));
+      recheckReferences(record, find);
       const conversation = open.get(record.conversation_id) as OpenConversation;
-      const before = stored.get(nameOf(record));
+      const before = stored.size === 0 ? undefined : stored.get(nameOf(record));
       if (before !== undefined) {
         this.#usage.add(conversation, before.created_at, usageOf(before), -1);
         if (before.created_at !== record.created_at) this.#moved.add(conversation.id);
