@@ -168,9 +168,9 @@ describe('clients that do not read', () => {
     const service = await startService('sqlite');
     t.after(() => service.close());
     // 48 MB a page: six of them exceed the limit.
-    const response = 'x'.repeat(3_900_000);
+    const answer = 'x'.repeat(3_900_000);
     await service.load(records);
-    for (let n = 0; n < 12; n += 1) await service.load([message(one.ids.conversation, n, { answer: response })]);
+    for (let n = 0; n < 12; n += 1) await service.load([message(one.ids.conversation, n, { answer })]);
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const readers: Socket[] = [];
     for (let reader = 0; reader < 9; reader += 1) {
