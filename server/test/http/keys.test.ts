@@ -23,7 +23,7 @@ type Kind = 'app' | 'knowledge' | 'writer' | 'admin';
 const kinds: readonly Kind[] = ['app', 'knowledge', 'writer', 'admin'];
 const modelPath = '/v1/workspaces/current/models/model-types/llm';
 const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
-const challenge = 'Bearer fixture="api"';
+const challenge = 'Bearer realm="api"';
 
 /** Two workspaces with all four kinds of key, and every route with the kinds that it allows. */
 function makeKeyFixture() {
@@ -208,7 +208,7 @@ onEveryEngine('keys', (engine) => {
       };
       const expected = await rawResponse(service.port, page);
       assert.match(expected, /^HTTP\/1\.1 401 /);
-      assert.match(expected, /^www-authenticate: Bearer fixture="api"\r$/im);
+      assert.match(expected, /^www-authenticate: Bearer realm="api"\r$/im);
       const body = JSON.parse(expected.split('\r\n\r\n')[1] ?? '');
       assert.deepEqual(Object.keys(body).sort(), ['code', 'message', 'status']);
       assert.equal(body.code, 'unauthorized');
