@@ -17,7 +17,7 @@ const excludedArguments = ['--single-process', '--disable-web-security', '--allo
 /** A real browser from the npm registry: Chromium as packaged by `@sparticuz/chromium`. */
 async function launchOptions(): Promise<LaunchOptions> {
   const executablePath = await chromiumFiles.executablePath();
-  const args = chromiumFiles.args.filter((one) => !excludedArguments.includes(one));
+  const args = chromiumFiles.args.filter((argument) => !excludedArguments.includes(argument));
   return { executablePath, args, headless: true };
 }
 

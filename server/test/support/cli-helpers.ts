@@ -76,7 +76,7 @@ export type Ran = { code: number | null; signal: NodeJS.Signals | null; stdout: 
 /** Far more than a command needs on a busy machine. */
 const commandMillisMax = 120_000;
 
-/** Runs the command to its end. Without `stdin` its input ends at once. */
+/** Runs the command until it exits. Without `stdin` its input is empty. */
 export async function run(
   args: readonly string[],
   options: RunOptions & { stdin?: string | Uint8Array; millisMax?: number },
