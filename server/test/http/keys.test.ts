@@ -337,7 +337,7 @@ onEveryEngine('after 100 failed keys', (engine) => {
       assert.equal((await service.request('GET', '/metrics', { key: keys.admin, from })).status, 200);
     }
     assert.equal((await service.request('GET', '/health/live', { from })).status, 200);
-    assert.equal((await service.request('GET', '/nowhere', { from })).status, 404);
+    assert.equal((await service.request('GET', '/unknown', { from })).status, 404);
     assertTooMany(await fail(from));
 
     assertUnauthorized(await fail('127.0.0.3'), 'another address is not affected');

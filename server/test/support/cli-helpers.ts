@@ -138,7 +138,7 @@ export type Serving = {
   end: (signal?: NodeJS.Signals) => Promise<void>;
 };
 
-/** `serve` as a process of its own; resolves when it is ready. On PORT=0 unless a port is given. */
+/** Starts `serve` as a child process; resolves when it is ready. On PORT=0 unless a port is set. */
 export async function serve(scope: Scope, options: RunOptions & { args?: string[] }): Promise<Serving> {
   const startedAt = performance.now();
   const child = start(['serve', ...(options.args ?? [])], { ...options, env: { PORT: '0', ...options.env } });
