@@ -8,7 +8,7 @@ import { onDatabase } from '../support/faulty-postgres.ts';
 import {
   type Engine,
   makeTenant,
-  makeWorld,
+  makeTwoTenants,
   message,
   newDatabaseUrl,
   onEveryEngine,
@@ -25,7 +25,7 @@ const idAt = (at: number): string => `00000000-0000-4000-8000-${String(at).padSt
 
 onEveryEngine('conversations of an app', (engine) => {
   let service: Service;
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const completion = makeTenant('completion');
   const path = `/admin/apps/${one.ids.app}/conversations`;
   const conversation = (at: number, user: string | null, more = {}) => ({
@@ -228,7 +228,7 @@ onEveryEngine('conversations of an app', (engine) => {
 
 onEveryEngine('usage', (engine) => {
   let service: Service;
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const today = Math.floor(Date.now() / 1000 / day);
   const text = (at: number) => new Date(at * day * 1000).toISOString().slice(0, 10);
   const priced = (total_price: string, currency = 'USD') => ({
@@ -351,7 +351,7 @@ onEveryEngine('a database from before counts were stored', (engine) => {
   it('has the same counts after its migration as if they had always been stored', async (t) => {
     const database = await newDatabaseUrl(engine);
     t.after(database.remove);
-    const { one, other, admin, records } = makeWorld();
+    const { one, other, admin, records } = makeTwoTenants();
     const prices = [
       '0.0012890',
       '0.1',

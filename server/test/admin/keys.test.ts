@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import { makeWorld, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 onEveryEngine('keys in the console API', (engine) => {
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const { app, workspace, dataset } = one.ids;
   let service: Service;
   let adminId: string;
@@ -135,7 +135,7 @@ onEveryEngine('keys in the console API', (engine) => {
     const entry = { key_id: adminId, action: 'revoke', record: 'api_key', count: 1, ids: [id] };
     assert.deepEqual(await newestAuditEntry(), entry);
     assert.equal((await service.request('GET', models, { key: secret })).status, 401);
-    service.passTime(100);
+    service.advanceClock(100);
     assert.deepEqual((await revoke(id)).body, response.body);
   });
 

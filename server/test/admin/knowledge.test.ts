@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import { makeWorld, onEveryEngine, type Service, startService, type TestResponse } from '../support/harness.ts';
+import { makeTwoTenants, onEveryEngine, type Service, startService, type TestResponse } from '../support/harness.ts';
 
 onEveryEngine('child chunks in the console API', (engine) => {
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const path = one.chunkPath.replace('/v1/', '/admin/');
   let service: Service;
   let adminId: string;

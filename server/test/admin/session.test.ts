@@ -10,7 +10,7 @@ import { LastUsed } from '../../src/domain/last-used.ts';
 import { digestOf, makeSecret } from '../../src/domain/secret.ts';
 import {
   type Engine,
-  makeWorld,
+  makeTwoTenants,
   onEveryEngine,
   type Service,
   startService,
@@ -57,7 +57,7 @@ async function lockSessions(engine: Engine, url: string): Promise<() => Promise<
 }
 
 onEveryEngine('sessions of the console', (engine) => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   let service: Service;
   let adminId: string;
   let address = 0;
@@ -295,10 +295,10 @@ onEveryEngine('sessions of the console', (engine) => {
     const cookie = await newSession(admin);
     const restarted = await startService(engine, {}, service.config.database_url);
     try {
-      restarted.stopTime();
-      restarted.passTime(hours12 - 60);
+      restarted.freezeClock();
+      restarted.advanceClock(hours12 - 60);
       assert.equal(await statusOf(cookie, restarted), 200);
-      restarted.passTime(61);
+      restarted.advanceClock(61);
       assert.equal(await statusOf(cookie, restarted), 401);
       assert.equal((await restarted.request('GET', path, withSession(cookie))).status, 401);
     } finally {
@@ -309,14 +309,14 @@ onEveryEngine('sessions of the console', (engine) => {
   it('401: a session ends with a key that expires sooner, and has that time as expires_at', async () => {
     const ownService = await startService(engine, {}, service.config.database_url);
     try {
-      ownService.stopTime();
+      ownService.freezeClock();
       const expires_at = Math.floor(Date.now() / 1000) + 3_600;
       const { secret } = await newKey({ expires_at });
       const response = await signIn(secret, {}, ownService);
       assert.equal(response.body.expires_at, expires_at);
-      ownService.passTime(3_500);
+      ownService.advanceClock(3_500);
       assert.equal(await statusOf(cookieOf(response), ownService), 200);
-      ownService.passTime(101);
+      ownService.advanceClock(101);
       assert.equal(await statusOf(cookieOf(response), ownService), 401);
     } finally {
       await ownService.close();
@@ -326,7 +326,7 @@ onEveryEngine('sessions of the console', (engine) => {
   it('429: requests of a session count for its key', async () => {
     const limited = await startService(engine, { RATE_LIMIT: '2' }, service.config.database_url);
     try {
-      limited.stopTime();
+      limited.freezeClock();
       const cookie = await newSession(admin, limited);
       const other = await newSession(admin, limited);
       const statuses = [

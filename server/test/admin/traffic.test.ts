@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { Traffic } from '../../src/http/observe/traffic.ts';
-import { makeWorld, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
 
 type Interval = {
   at: number;
@@ -16,13 +16,13 @@ type Interval = {
 const counts = ({ requests, client_errors, server_errors }: Interval) => [requests, client_errors, server_errors];
 
 describe('traffic of the last hour', () => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const models = '/v1/workspaces/current/models/model-types/llm';
   let service: Service;
   before(async () => {
     service = await startService('sqlite');
     await service.load(records);
-    service.stopTime();
+    service.freezeClock();
   });
   after(() => service?.close());
   /** Waits until so many requests are logged: the server counts and logs a request after its client got the response. */
@@ -66,14 +66,14 @@ describe('traffic of the last hour', () => {
       (await readTraffic()).every(({ requests }) => requests === 0),
       'not before the interval is over',
     );
-    service.passTime(10);
+    service.advanceClock(10);
     const last = (await readTraffic()).at(-1) ?? assert.fail();
     assert.deepEqual(counts(last), [5, 2, 0]);
     const { p50, p90, p99 } = last;
     assert.ok(p50 !== null && p90 !== null && p99 !== null && p50 > 0 && p50 <= p90 && p90 <= p99);
-    service.passTime(3_590);
+    service.advanceClock(3_590);
     assert.deepEqual(counts((await readTraffic())[0] ?? assert.fail()), [5, 2, 0]);
-    service.passTime(10);
+    service.advanceClock(10);
     assert.ok(
       (await readTraffic()).every(({ requests }) => requests === 0),
       'no longer listed',
@@ -86,7 +86,7 @@ describe('traffic of the last hour', () => {
     assert.equal((await service.request('GET', models, { key: one.keys.app })).status, 500);
     service.store.findModelEntries = findModelEntries;
     await waitForRequests(6);
-    service.passTime(10);
+    service.advanceClock(10);
     assert.deepEqual(counts((await readTraffic()).at(-1) ?? assert.fail()), [1, 0, 1]);
   });
 

@@ -784,14 +784,14 @@ onEveryEngine('child chunks', (engine) => {
         return response.body.data.updated_at;
       };
       const first = await edit('one');
-      ownService.passTime(100);
+      ownService.advanceClock(100);
       const second = await edit('two');
       assert.ok(second >= first + 100 && second <= first + 105);
-      ownService.passTime(-50);
+      ownService.advanceClock(-50);
       assert.equal(await edit('three'), second);
-      ownService.passTime(-5000);
+      ownService.advanceClock(-5000);
       assert.equal(await edit('four'), second);
-      ownService.passTime(5200);
+      ownService.advanceClock(5200);
       assert.ok((await edit('five')) > second);
     });
   });

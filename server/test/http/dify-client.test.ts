@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { ChatClient, DifyClient } from 'dify-client';
-import { makeWorld, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 type ShownMessage = { id: string; query: string };
 type Page = { limit: number; has_more: boolean; data: ShownMessage[] };
 
 onEveryEngine('the unmodified dify-client', (engine) => {
   let service: Service;
-  const { one, records } = makeWorld();
+  const { one, records } = makeTwoTenants();
   const provider = {
     record: 'model_provider',
     workspace_id: one.ids.workspace,

@@ -4,7 +4,14 @@ import { METHODS } from 'node:http';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { makeWorld, message, newDatabaseUrl, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  makeTwoTenants,
+  message,
+  newDatabaseUrl,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 type RawResponse = { status: number; headers: Record<string, string>; body: string };
@@ -104,7 +111,7 @@ function assertError(response: RawResponse | undefined, status: number, code: st
 
 onEveryEngine('HTTP', (engine) => {
   let service: Service;
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const pagePath = `/v1/messages?conversation_id=${one.ids.conversation}`;
 
   before(async () => {
@@ -926,7 +933,7 @@ onEveryEngine('HTTP', (engine) => {
 onEveryEngine('HTTP without a database', (engine) => {
   let service: Service;
   let database: Awaited<ReturnType<typeof newDatabaseUrl>>;
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   before(async () => {
     database = await newDatabaseUrl(engine);
     service = await startService(engine, {}, database.url);

@@ -9,7 +9,7 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type Engine,
   makeTenant,
-  makeWorld,
+  makeTwoTenants,
   message,
   ndjson,
   onEveryEngine,
@@ -27,7 +27,7 @@ const challenge = 'Bearer realm="api"';
 
 /** Two workspaces with all four kinds of key, and every route with the kinds that it allows. */
 function makeKeyFixture() {
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const keys: Record<Kind, string> = { ...one.keys, admin };
   const record = message(one.ids.conversation, 1);
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
@@ -291,9 +291,9 @@ onEveryEngine('keys', (engine) => {
 
     it('401: a key that expires while in use is rejected', async () => {
       assert.equal((await service.request('GET', page, { key: extraKeys.brief })).status, 200);
-      service.passTime(900);
+      service.advanceClock(900);
       assert.equal((await service.request('GET', page, { key: extraKeys.brief })).status, 200);
-      service.passTime(101);
+      service.advanceClock(101);
       assertUnauthorized(await service.request('GET', page, { key: extraKeys.brief }));
       assert.equal((await service.request('GET', page, { key: keys.app })).status, 200);
     });
@@ -344,7 +344,7 @@ onEveryEngine('after 100 failed keys', (engine) => {
     assertUnauthorized(await service.request('GET', page, { from: '127.0.0.3' }));
 
     const seconds = Number((await fail(from)).headers['retry-after']);
-    service.passTime(seconds);
+    service.advanceClock(seconds);
     assertUnauthorized(await fail(from), 'after Retry-After');
     assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
   });
@@ -365,7 +365,7 @@ onEveryEngine('after 100 failed keys', (engine) => {
     for (let round = 0; round < 4; round += 1) {
       const responses = await Promise.all(Array.from({ length: 60 }, () => fail(from)));
       for (const response of responses) assertUnauthorized(response);
-      service.passTime(61);
+      service.advanceClock(61);
     }
   });
 
@@ -395,7 +395,7 @@ onEveryEngine('RATE_LIMIT', (engine) => {
   after(() => service.close());
 
   it('429: one key gets exactly RATE_LIMIT requests per second, over all routes', async () => {
-    service.passTime(10);
+    service.advanceClock(10);
     const paths = Array.from({ length: 12 }, (_, index) => (index % 2 ? page : modelPath));
     const responses = await Promise.all(paths.map((path) => service.request('GET', path, { key: keys.app })));
     const limited = responses.filter(({ status }) => status === 429);
@@ -409,12 +409,12 @@ onEveryEngine('RATE_LIMIT', (engine) => {
     assert.equal((await service.request('GET', '/health/live', { key: keys.app })).status, 200, 'an open address');
     assertUnauthorized(await service.request('GET', page, { key: makeSecret('app') }));
 
-    service.passTime(1);
+    service.advanceClock(1);
     assert.equal((await service.request('GET', page, { key: keys.app })).status, 200, 'the next second');
   });
 
   it('429: a rejected request writes nothing', async () => {
-    service.passTime(10);
+    service.advanceClock(10);
     const texts = Array.from({ length: 9 }, (_, index) => `text ${index}`);
     const responses = await Promise.all(
       texts.map((content) => service.request('PATCH', one.chunkPath, { key: keys.knowledge, body: { content } })),
@@ -426,7 +426,7 @@ onEveryEngine('RATE_LIMIT', (engine) => {
   });
 
   it('429: the limit is checked before the parameters', async () => {
-    service.passTime(10);
+    service.advanceClock(10);
     const responses = await Promise.all(
       Array.from({ length: 8 }, () => service.request('GET', '/v1/messages?limit=x', { key: keys.app })),
     );

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   makeTenant,
-  makeWorld,
+  makeTwoTenants,
   message,
   messageDefaults,
   onEveryEngine,
@@ -417,7 +417,7 @@ onEveryEngine('GET /messages', (engine) => {
   describe('order of checks', () => {
     it('401: the key is checked before the app mode, the parameters and the path', async () => {
       const tenant = await createTenant(1, 'completion');
-      const { admin, records } = makeWorld();
+      const { admin, records } = makeTwoTenants();
       await service.load(records);
       const keys = [undefined, 'app-unknown', tenant.keys.knowledge, tenant.keys.writer, admin];
       for (const query of ['limit=0&limit=1', `conversation_id=${tenant.ids.conversation}`]) {
@@ -1374,7 +1374,7 @@ onEveryEngine('GET /messages', (engine) => {
     it('304: the tag of an unchanged page stays the same when the clock advances', async () => {
       const tenant = await createTenant(1);
       const tag = etagOf(await tenant.get());
-      service.passTime(10);
+      service.advanceClock(10);
       assert.equal((await tenant.get({}, ifNoneMatch(tag))).status, 304);
     });
   });

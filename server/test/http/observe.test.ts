@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { Outages } from '../../src/http/observe/outages.ts';
 import {
-  makeWorld,
+  makeTwoTenants,
   message,
   ndjson,
   newDatabaseUrl,
@@ -75,7 +75,7 @@ function readMetrics(text: string): { samples: Sample[]; types: Map<string, stri
 
 onEveryEngine('logs and metrics', (engine) => {
   let service: Service;
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   before(async () => {
     service = await startService(engine, { LOG_LEVEL: 'trace' });
@@ -437,7 +437,7 @@ onEveryEngine('logs and metrics', (engine) => {
 
 onEveryEngine('logs of server errors', (engine) => {
   it('5xx: the error line has the request id, and no secret or query', async () => {
-    const { one, records } = makeWorld();
+    const { one, records } = makeTwoTenants();
     const database = await newDatabaseUrl(engine);
     const service = await startService(engine, { LOG_LEVEL: 'trace' }, database.url);
     try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { makeWorld, type Service, startService, type TestResponse } from '../support/harness.ts';
+import { makeTwoTenants, type Service, startService, type TestResponse } from '../support/harness.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 
 /** Routes that the contract serves without a key. All others require one. */
@@ -31,7 +31,7 @@ const describedRoutes = Object.entries(document.paths).flatMap(([path, methods])
 );
 
 describe('every registered route', () => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   let service: Service;
   before(async () => {
     service = await startService('sqlite');
@@ -40,7 +40,7 @@ describe('every registered route', () => {
   after(() => service.close());
   const send = (method: string, url: string, key?: string): Promise<TestResponse> => {
     // Too many failed requests from one address would get 429.
-    service.passTime(61);
+    service.advanceClock(61);
     return service.request(method, url.replace(':file', 'main.js').replaceAll(/:\w+/g, 'x'), { key });
   };
 

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type Engine,
-  makeWorld,
+  makeTwoTenants,
   message,
   ndjson,
   onEveryEngine,
@@ -31,10 +31,10 @@ const requests = (max: number, left: number) => [
 ];
 
 async function startFixture(engine: Engine, settings: Record<string, string>) {
-  const fixture = makeWorld();
+  const fixture = makeTwoTenants();
   const service = await startService(engine, settings);
   await service.load([...fixture.records, message(fixture.one.ids.conversation, 1)]);
-  service.stopTime();
+  service.freezeClock();
   const { one, admin } = fixture;
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   const read = (headers: RequestOptions['headers'] = {}) =>
@@ -61,7 +61,7 @@ onEveryEngine('rate limits', (engine) => {
 
     for (const [way, headers] of Object.entries({ 'the fast lane': laneHeaders, 'its route': routeHeaders })) {
       it(`200, 304, 404 and 429: a page by ${way} reports what is left`, async () => {
-        service.passTime(1);
+        service.advanceClock(1);
         const first = await fixture.read(headers);
         assert.equal(first.status, 200);
         assert.deepEqual(limitsOf(first), requests(3, 2));
@@ -80,7 +80,7 @@ onEveryEngine('rate limits', (engine) => {
     }
 
     it('200 and 429: a write counts towards both limits, and the older headers report the one that is closest', async () => {
-      service.passTime(1);
+      service.advanceClock(1);
       const policy = '"requests";q=3;w=1, "writes";q=2;w=1';
       const first = await fixture.write();
       assert.equal(first.status, 200);
@@ -94,13 +94,13 @@ onEveryEngine('rate limits', (engine) => {
       const read = await fixture.readChunk();
       assert.equal(read.status, 429);
       assert.equal(read.body.message, 'more than 3 requests a second');
-      service.passTime(1);
+      service.advanceClock(1);
       const laterRead = await fixture.readChunk();
       assert.deepEqual([laterRead.status, laterRead.body.data.content], [200, 'text']);
     });
 
     it('429: a write over the request limit is not counted as a write', async () => {
-      service.passTime(1);
+      service.advanceClock(1);
       for (let times = 0; times < 3; times += 1) assert.equal((await fixture.readChunk()).status, 200);
       const response = await fixture.write();
       assert.equal(response.status, 429);
@@ -109,7 +109,7 @@ onEveryEngine('rate limits', (engine) => {
     });
 
     it('200 and 429: POST /admin/records is a write, GET is not', async () => {
-      service.passTime(1);
+      service.advanceClock(1);
       assert.deepEqual(limitsOf(await fixture.post())[1], '"requests";r=2;t=1, "writes";r=1;t=1');
       assert.equal((await fixture.post()).status, 200);
       assert.equal((await fixture.post()).body.message, 'more than 2 writes a second');
@@ -119,7 +119,7 @@ onEveryEngine('rate limits', (engine) => {
     });
 
     it('400, 412 and 415: errors report the limits too; 405 does not', async () => {
-      service.passTime(1);
+      service.advanceClock(1);
       const key = fixture.one.keys.knowledge;
       const stale = { key, headers: { 'if-match': '"stale"' }, body: { content: 'another' } };
       const requests: [number, RequestOptions][] = [
@@ -128,7 +128,7 @@ onEveryEngine('rate limits', (engine) => {
         [400, { key, body: { content: '' } }],
       ];
       for (const [status, options] of requests) {
-        service.passTime(1);
+        service.advanceClock(1);
         const response = await service.request('PATCH', fixture.one.chunkPath, options);
         assert.equal(response.status, status);
         assert.equal(response.headers.ratelimit, '"requests";r=2;t=1, "writes";r=1;t=1');
@@ -139,7 +139,7 @@ onEveryEngine('rate limits', (engine) => {
     });
 
     it('401: a key that does not allow the route gets no limits, and nothing is counted', async () => {
-      service.passTime(1);
+      service.advanceClock(1);
       for (const key of [undefined, 'x', makeSecret('app'), fixture.one.keys.knowledge]) {
         for (const headers of [laneHeaders, routeHeaders]) {
           const response = await service.request('GET', fixture.page, { key, headers });
@@ -165,27 +165,27 @@ onEveryEngine('rate limits', (engine) => {
     });
 
     it('200: setting the clock back blocks no key', async () => {
-      service.passTime(1);
+      service.advanceClock(1);
       for (let times = 0; times < 4; times += 1) await fixture.read();
       assert.equal((await fixture.read()).status, 429);
-      service.passTime(-3600);
+      service.advanceClock(-3600);
       const response = await fixture.read();
       assert.equal(response.status, 200);
       assert.deepEqual(limitsOf(response), requests(3, 2));
     });
 
     it('401: setting the clock back ends the throttling of an address', async () => {
-      service.passTime(100);
+      service.advanceClock(100);
       const from = '127.0.0.9';
       const fail = () => service.request('GET', fixture.page, { key: makeSecret('app'), from });
       for (let times = 0; times < 100; times += 1) assert.equal((await fail()).status, 401);
       assert.equal((await fail()).status, 429);
-      service.passTime(-3600);
+      service.advanceClock(-3600);
       assert.equal((await fail()).status, 401);
     });
 
     it('429: the log line names the key', async () => {
-      service.passTime(1);
+      service.advanceClock(1);
       for (const headers of [laneHeaders, routeHeaders]) {
         let response: TestResponse;
         do response = await fixture.read({ ...headers, 'x-request-id': 'limited' });
@@ -243,7 +243,7 @@ onEveryEngine('rate limits', (engine) => {
       const expired = makeSecret('app');
       const from = '127.0.0.8';
       const readCounts = async () => {
-        service.passTime(1);
+        service.advanceClock(1);
         const { text } = await service.request('GET', '/metrics', { key: admin });
         const samples = text.matchAll(/^backscroll_(failed_keys|throttled)_total\{(.*)\} (\d+)$/gm);
         return Object.fromEntries([...samples].map(([, name, label, value]) => [`${name} ${label}`, Number(value)]));
@@ -277,7 +277,7 @@ onEveryEngine('rate limits', (engine) => {
         expected['throttled limit="writes"'] = 2;
         assert.deepEqual(await readCounts(), expected);
 
-        service.passTime(61);
+        service.advanceClock(61);
         for (let times = 0; times < 102; times += 1)
           await service.request('GET', page, { key: makeSecret('app'), from });
         await service.request('GET', page, { from });

@@ -9,13 +9,13 @@ import { after, before, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { run } from '../support/cli-helpers.ts';
-import { makeWorld, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 /** Bugs that reviews and experiments found: each stays fixed. */
 onEveryEngine('fixed bugs', (engine) => {
   let service: Service;
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   before(async () => {
     service = await startService(engine, { DATABASE_POOL: '2' });
     const many = Array.from({ length: 3_000 }, (_, at) =>
@@ -123,7 +123,7 @@ onEveryEngine('fixed bugs', (engine) => {
 
   if (engine === 'postgres') {
     it('an append that is in progress while its conversation is purged leaves no message', async () => {
-      const tenant = makeWorld().one;
+      const tenant = makeTwoTenants().one;
       await service.load(tenant.records);
       const client = new pg.Client(service.config.database_url);
       await client.connect();
@@ -198,7 +198,7 @@ describe('fixed bugs on the command line', () => {
   it('export follows a symbolic link instead of replacing it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'backscroll-regressions-'));
     const env = { DATABASE_URL: `sqlite:${join(folder, 'x.db')}` };
-    const { records } = makeWorld();
+    const { records } = makeTwoTenants();
     assert.equal((await run(['import', '-'], { cwd: folder, env, stdin: ndjson(records) })).code, 0);
     await writeFile(join(folder, 'target'), '');
     await symlink(join(folder, 'target'), join(folder, 'link'));

@@ -6,7 +6,7 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import { fastLaneChannel } from '../../src/http/front/fast-lane.ts';
 import {
   makeTenant,
-  makeWorld,
+  makeTwoTenants,
   message,
   onEveryEngine,
   type Service,
@@ -42,7 +42,7 @@ const comparedParts = ({ status, headers, text }: TestResponse) => ({
 
 onEveryEngine('the fast lane and the route', (engine) => {
   let service: Service;
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const completion = makeTenant('completion');
   const deleted = randomUUID();
   const expired = makeSecret('app');
@@ -54,7 +54,7 @@ onEveryEngine('the fast lane and the route', (engine) => {
   before(async () => {
     service = await startService(engine, { RATE_LIMIT: '3', WRITE_LIMIT: '1' });
     // Responses contain what is left of a time window.
-    service.stopTime();
+    service.freezeClock();
     await service.load([
       ...records,
       ...completion.records,
@@ -126,7 +126,7 @@ onEveryEngine('the fast lane and the route', (engine) => {
 
   async function send(url: string, key: string | undefined, headers: object, earlier = 0): Promise<Sent> {
     // Failed keys are counted per minute, requests per second.
-    service.passTime(61);
+    service.advanceClock(61);
     const request = () => service.request('GET', url, { key, headers: { 'x-request-id': 'same', ...headers } });
     for (let times = 0; times < earlier; times += 1) await request();
     const before = laneRequests;
