@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CDPSession, Page } from 'playwright-core';
 import { openBrowser, openTab, signIn } from '../server/test/support/browser.ts';
-import { leapBack } from '../server/test/support/transcript-scripts.ts';
+import { jumpToStart } from '../server/test/support/transcript-scripts.ts';
 import { adminSecret, app_id, conversationId, head, importLines, messageId } from './data.ts';
 import { describeMachine } from './machine.ts';
 import { endAll, startOurs } from './servers.ts';
@@ -166,7 +166,7 @@ async function scrollThrough(page: Page): Promise<void> {
 
   [before, from] = [after, to];
   const start = performance.now();
-  const isThere = await page.evaluate<boolean>(leapBack(leap, leapMillisMax));
+  const isThere = await page.evaluate<boolean>(jumpToStart(leap, leapMillisMax));
   [after, to] = [await metricsOf(session), await watchedOf(page)];
   console.log(
     `leaps of ${leap} px${isThere ? '' : ', given up short of'} to the beginning in ${((performance.now() - start) / 1000).toFixed(1)} s`,
@@ -192,12 +192,12 @@ try {
   const { port } = await startOurs(folder, database);
   const browser = await openBrowser();
   try {
-    const { page, complaints } = await openTab(browser, `http://127.0.0.1:${port}`);
+    const { page, pageErrors } = await openTab(browser, `http://127.0.0.1:${port}`);
     await signIn(page, adminSecret);
     console.log(`${messages} messages; ${JSON.stringify(describeMachine())}`);
     await scrollThrough(page);
     await scrollPlain((await openTab(browser, 'about:blank')).page);
-    for (const complaint of complaints) console.log(`complaint: ${complaint}`);
+    for (const error of pageErrors) console.log(`page error: ${error}`);
   } finally {
     await browser.close();
   }

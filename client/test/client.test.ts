@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { makeTenant, makeWorld, message, type Service, startService } from '../../server/test/support/harness.ts';
+import { makeTenant, makeTwoTenants, message, type Service, startService } from '../../server/test/support/harness.ts';
 import { ApiError, Backscroll, BackscrollError, type ModelType, TooManyRequests } from '../src/index.ts';
 
-const { one, other, records } = makeWorld();
+const { one, other, records } = makeTwoTenants();
 const workflow = makeTenant('workflow');
 const provider = {
   record: 'model_provider',
@@ -156,7 +156,7 @@ describe('against a running service', () => {
     const limited = await startService('sqlite', { RATE_LIMIT: '1' });
     try {
       await limited.load([...records, message(conversation_id, 1)]);
-      limited.stopTime();
+      limited.freezeClock();
       const client = new Backscroll({ baseUrl: `${limited.base}/v1`, key: one.keys.app, retries: 0 });
       const calls = Array.from({ length: 5 }, () => client.listMessages({ conversation_id }));
       const refused = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected');

@@ -2,8 +2,8 @@ import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, newFolder, newScope, run, serve } from '../test/support/cli-helpers.ts';
-import { makeWorld, message, ndjson } from '../test/support/harness.ts';
+import { newFolder, newScope, run, sendRequest, serve } from '../test/support/cli-helpers.ts';
+import { makeTwoTenants, message, ndjson } from '../test/support/harness.ts';
 import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function backUpUnderLoad(
   const scope = newScope();
   try {
     const cwd = await newFolder(scope);
-    const { one, other, admin, records } = makeWorld();
+    const { one, other, admin, records } = makeTwoTenants();
     const filler = Array.from({ length: messages }, (_, n) =>
       message(one.ids.conversation, n, { query: 'filler', answer: `${n} `.repeat(150) }),
     );
@@ -36,7 +36,10 @@ export async function backUpUnderLoad(
           message(ids.conversation, 1_000_000 + number, { query: `${number}` }),
         );
         const began = performance.now();
-        const { status } = await ask(serving.base, '/admin/records', admin, { method: 'POST', lines: ndjson(pair) });
+        const { status } = await sendRequest(serving.base, '/admin/records', admin, {
+          method: 'POST',
+          lines: ndjson(pair),
+        });
         slowest = Math.max(slowest, performance.now() - began);
         if (status === 200) acknowledged.add(number);
         else refused += 1;
@@ -72,7 +75,7 @@ export async function backUpUnderLoad(
     const isEqual = (await done(['export'], cwd)) === (await done(['export'], restored));
     const again = await serve(scope, { cwd: restored });
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
-    const page = await ask(again.base, path, one.keys.app);
+    const page = await sendRequest(again.base, path, one.keys.app);
     await again.end('SIGTERM');
 
     const during = taken.map((one) => one.during);

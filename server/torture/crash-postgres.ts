@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newScope, type Scope, type Serving } from '../test/support/cli-helpers.ts';
+import { newScope, type Scope, type ServerProcess } from '../test/support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../test/support/faulty-postgres.ts';
 import { message, ndjson } from '../test/support/harness.ts';
 import { until } from '../test/support/until.ts';
@@ -133,7 +133,7 @@ function killed(pid: number): boolean {
 }
 
 /** Until it is ready, reads, edits and appends again. */
-async function millisToHeal({ one }: Installation, { base, output }: Serving): Promise<number> {
+async function millisToHeal({ one }: Installation, { base, output }: ServerProcess): Promise<number> {
   const client = new Client();
   const began = performance.now();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
@@ -157,7 +157,12 @@ async function millisToHeal({ one }: Installation, { base, output }: Serving): P
   return performance.now() - began;
 }
 
-async function auditAll(installation: Installation, ledger: Ledger, { base }: Serving, seen: Seen): Promise<void> {
+async function auditAll(
+  installation: Installation,
+  ledger: Ledger,
+  { base }: ServerProcess,
+  seen: Seen,
+): Promise<void> {
   // What the service caches of keys may be out of date for a few seconds.
   await until(async () => (await misjudgedKeys(installation, ledger, base)).length === 0).catch(() => undefined);
   await auditServed(installation, ledger, base, seen);

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newScope, run, type Scope, type Serving } from '../test/support/cli-helpers.ts';
+import { newScope, run, type Scope, type ServerProcess } from '../test/support/cli-helpers.ts';
 import { Client } from './support/client.ts';
 import { auditServed, Commands } from './support/commands.ts';
 import { count, type Experiment, type Finding, type Say, some } from './support/experiment.ts';
@@ -112,7 +112,7 @@ function leftoversIn(installation: Installation): string[] {
 }
 
 /** Right after a restart: what was acknowledged last is there. */
-async function glance({ one }: Installation, ledger: Ledger, { base }: Serving, seen: Seen): Promise<void> {
+async function glance({ one }: Installation, ledger: Ledger, { base }: ServerProcess, seen: Seen): Promise<void> {
   const client = new Client();
   for (const { chunk, alone, acknowledged } of ledger.edits) {
     const last = acknowledged.at(-1) ?? 0;
@@ -123,7 +123,12 @@ async function glance({ one }: Installation, ledger: Ledger, { base }: Serving, 
   client.close();
 }
 
-async function auditAll(installation: Installation, ledger: Ledger, { base }: Serving, seen: Seen): Promise<void> {
+async function auditAll(
+  installation: Installation,
+  ledger: Ledger,
+  { base }: ServerProcess,
+  seen: Seen,
+): Promise<void> {
   await auditServed(installation, ledger, base, seen);
   const db = new DatabaseSync(fileOf(installation), { readOnly: true });
   seen.integrity.push(String(db.prepare('PRAGMA integrity_check').get()?.integrity_check));

@@ -4,16 +4,16 @@ import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import {
-  ask,
+  type CommandResult,
   newFolder,
   newScope,
-  type Ran,
   run,
   type Scope,
+  sendRequest,
   serve,
-  withFilesUpTo,
+  withFileSizeLimit,
 } from '../test/support/cli-helpers.ts';
-import { makeWorld, message, ndjson } from '../test/support/harness.ts';
+import { makeTwoTenants, message, ndjson } from '../test/support/harness.ts';
 import { Client } from './support/disk-client.ts';
 import { count, type Experiment, type Finding } from './support/experiment.ts';
 
@@ -77,7 +77,7 @@ function writeAll(file: number, bytes: Buffer): void {
 /** Serves from a disk that gets full, `cycles` times over, and looks at what is answered, logged and kept. */
 export async function fillUp(disk: Disk, scope: Scope, { cycles, asks }: { cycles: number; asks: number }) {
   const { place } = disk;
-  const world = makeWorld();
+  const world = makeTwoTenants();
   const { one, admin } = world;
   await imported(place, ndjson([...world.records, message(one.ids.conversation, 1)]));
   const serving = await serve(scope, place);
@@ -100,7 +100,7 @@ export async function fillUp(disk: Disk, scope: Scope, { cycles, asks }: { cycle
       message(one.ids.conversation, 2 + n, { query: 'too large', answer: 'x'.repeat(8_000) }),
     );
     const lines = ndjson(large);
-    add(statuses.writes, (await ask(serving.base, '/admin/records', admin, { method: 'POST', lines })).status);
+    add(statuses.writes, (await sendRequest(serving.base, '/admin/records', admin, { method: 'POST', lines })).status);
     const ran = await run(['import', '-'], { ...place, stdin: lines, millisMax: 60_000 });
     if (ran.code !== 1 || !/^[^\n]*(disk|I\/O|too large)[^\n]*\n$/.test(ran.stderr)) worstCommand = said(ran);
     halves += (await client.messages('too large')).length;
@@ -119,7 +119,8 @@ export async function fillUp(disk: Disk, scope: Scope, { cycles, asks }: { cycle
 }
 
 const add = (counts: Map<number, number>, status: number) => counts.set(status, (counts.get(status) ?? 0) + 1);
-const said = ({ code, signal, stdout, stderr }: Ran) => `exit code ${code ?? signal}: ${stdout}${stderr}`.trim();
+const said = ({ code, signal, stdout, stderr }: CommandResult) =>
+  `exit code ${code ?? signal}: ${stdout}${stderr}`.trim();
 const told = (counts: Map<number, number>) => [...counts].map(([status, n]) => `${count(n)} × ${status}`).join(', ');
 
 async function imported(place: Place, stdin: string): Promise<void> {
@@ -172,7 +173,7 @@ export async function readOnly({ starts, asks }: { starts: number; asks: number 
       for (const folder of [cwd, join(cwd, 'data')]) await chown(folder, otherUser, otherUser);
     const place = { cwd, ...(otherUser !== undefined && { uid: otherUser }) };
     const file = join(cwd, 'data', 'backscroll.db');
-    const world = makeWorld();
+    const world = makeTwoTenants();
     await imported(place, ndjson([...world.records, message(world.one.ids.conversation, 1)]));
     const statuses = { writes: new Map<number, number>(), reads: new Map<number, number>() };
     const healing: number[] = [];
@@ -225,7 +226,7 @@ export const disk: Experiment = {
       const small = await smallDisk(scope, 24);
       const how = small ? 'a full disk' : 'files that may not grow (no disk may be mounted here)';
       say(how);
-      const disk = small ?? (await boundedFiles(scope, withFilesUpTo(20_000)));
+      const disk = small ?? (await boundedFiles(scope, withFileSizeLimit(20_000)));
       const findings = findingsOf(how, await fillUp(disk, scope, { cycles: 5, asks: 500 }));
       say('a read-only database');
       return [...findings, ...(await readOnly({ starts: 3, asks: 300 }))];

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { ask, newFolder, newScope, run, type Serving, serve } from '../test/support/cli-helpers.ts';
-import { makeWorld, message, ndjson } from '../test/support/harness.ts';
+import { newFolder, newScope, run, type ServerProcess, sendRequest, serve } from '../test/support/cli-helpers.ts';
+import { makeTwoTenants, message, ndjson } from '../test/support/harness.ts';
 import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
 
 type Person = ReturnType<typeof makePerson>;
@@ -103,14 +103,14 @@ export async function erase(
   const scope = newScope();
   try {
     const cwd = await newFolder(scope);
-    const { one, admin, records } = makeWorld();
+    const { one, admin, records } = makeTwoTenants();
     const all = Array.from({ length: people + 1 }, (_, at) => makePerson(`person-${at}`, one.ids.app));
     const [stays, ...erased] = all as [Person, ...Person[]];
     await done(['import', '-'], cwd, ndjson([...records, ...all.flatMap(({ heads }) => heads)]));
     const serving = await serve(scope, { cwd });
     for (let round = 0; round < rounds; round += 1) {
       const lines = Array.from({ length: messages }, (_, at) => all.map(({ words }) => words(at, round))).flat();
-      const reply = await ask(serving.base, '/admin/records', admin, { method: 'POST', lines: ndjson(lines) });
+      const reply = await sendRequest(serving.base, '/admin/records', admin, { method: 'POST', lines: ndjson(lines) });
       if (reply.status !== 200) throw new Error(reply.text);
     }
     const before = sizeOf(cwd);
@@ -131,7 +131,7 @@ export async function erase(
       slowest = Math.max(slowest, performance.now() - began);
       left.push(...filesWith(cwd, mark));
       for (const id of conversations) {
-        const { status } = await ask(serving.base, `/v1/messages?conversation_id=${id}`, one.keys.app);
+        const { status } = await sendRequest(serving.base, `/v1/messages?conversation_id=${id}`, one.keys.app);
         if (status !== 404) left.push(`a page of ${id}`);
       }
     }
@@ -173,7 +173,7 @@ export async function erase(
 type Busy = { app: string; admin: string; knowledge: string; path: string; stays: Person };
 
 /** Reads pages and whole exports of who stays, and writes, until it is ended. A write may be turned away for a while. */
-function keepBusy({ base }: Serving, { app, admin, knowledge, path, stays }: Busy, readers: number) {
+function keepBusy({ base }: ServerProcess, { app, admin, knowledge, path, stays }: Busy, readers: number) {
   let isBusy = true;
   let responses = 0;
   const faults: string[] = [];
@@ -186,15 +186,15 @@ function keepBusy({ base }: Serving, { app, admin, knowledge, path, stays }: Bus
   };
   const page = async (at: number) => {
     const asked = `/v1/messages?conversation_id=${stays.conversations[at % 2]}&limit=${1 + (at % 100)}`;
-    const { status, text } = await ask(base, asked, app);
+    const { status, text } = await sendRequest(base, asked, app);
     return status === 200 && text.includes(stays.mark) ? undefined : `page ${status}`;
   };
   const everything = async () => {
-    const { status, text } = await ask(base, '/admin/records', admin);
+    const { status, text } = await sendRequest(base, '/admin/records', admin);
     return status === 200 && text.endsWith('}\n') ? undefined : `export ${status}`;
   };
   const edit = async (at: number) => {
-    const { status } = await ask(base, path, knowledge, { method: 'PATCH', json: { content: `text ${at}` } });
+    const { status } = await sendRequest(base, path, knowledge, { method: 'PATCH', json: { content: `text ${at}` } });
     return status === 200 || status === 503 ? undefined : `edit ${status}`;
   };
   const loops = Promise.all([...Array.from({ length: readers }, () => loop(page)), loop(everything), loop(edit)]);

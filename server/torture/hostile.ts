@@ -1,4 +1,4 @@
-import { ask, newFolder, newScope, run, type Serving, serve } from '../test/support/cli-helpers.ts';
+import { newFolder, newScope, run, type ServerProcess, sendRequest, serve } from '../test/support/cli-helpers.ts';
 import { type Engine, engines, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
 import { converse } from './hostile/client.ts';
 import { judge } from './hostile/judge.ts';
@@ -61,7 +61,7 @@ export async function sendHostile(options: HostileOptions): Promise<Finding[]> {
   }
 }
 
-async function attack(options: HostileOptions, serving: Serving, source: Source): Promise<Finding[]> {
+async function attack(options: HostileOptions, serving: ServerProcess, source: Source): Promise<Finding[]> {
   const { requests, connections, silent, warmUp, say, seed } = options;
   const { world } = source;
   const port = Number(new URL(serving.base).port);
@@ -103,7 +103,7 @@ async function attack(options: HostileOptions, serving: Serving, source: Source)
   const log = serving.output();
   if (hasEnded)
     return [...tally.findings(), { promise: livesOn, measured: `it ended: ${log.slice(-600)}`, holds: false }];
-  const ready = await ask(serving.base, '/health/ready', '');
+  const ready = await sendRequest(serving.base, '/health/ready', '');
   return [
     ...tally.findings(),
     {
@@ -190,14 +190,14 @@ async function askKnown(base: string, { calm, busy, admin }: HostileWorld): Prom
   ];
   const known: Known[] = [];
   for (const [target, key] of questions) {
-    const { status, text } = await ask(base, target, key ?? '');
+    const { status, text } = await sendRequest(base, target, key ?? '');
     known.push({ target, key, status, text });
   }
   return known;
 }
 
 async function exportLines(base: string, { admin }: HostileWorld): Promise<string[]> {
-  const { status, text } = await ask(base, '/admin/records', admin);
+  const { status, text } = await sendRequest(base, '/admin/records', admin);
   if (status !== 200) throw new Error(`the export says ${status}: ${text}`);
   return text.split('\n');
 }

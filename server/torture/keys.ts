@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { keyKinds } from '../src/contract/key-kinds.ts';
 import { makeSecret } from '../src/domain/secret.ts';
-import { newFolder, newScope, run, type Serving, serve } from '../test/support/cli-helpers.ts';
-import { type Engine, engines, makeWorld, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
+import { newFolder, newScope, run, type ServerProcess, serve } from '../test/support/cli-helpers.ts';
+import { type Engine, engines, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
 import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
 
 /** How much of it: guesses from each address, and seconds of hammering with a limited key. */
@@ -35,7 +35,7 @@ export async function attackKeys(attack: KeyAttack, say: Say): Promise<Finding[]
     scope.after(database.remove);
     const cwd = await newFolder(scope);
     const env = { DATABASE_URL: database.url };
-    const world = makeWorld();
+    const world = makeTwoTenants();
     const stdin = ndjson([...world.records, message(world.one.ids.conversation, 1)]);
     const imported = await run(['import', '-'], { cwd, env, stdin });
     if (imported.code !== 0) throw new Error(imported.stderr);
@@ -59,11 +59,16 @@ export async function attackKeys(attack: KeyAttack, say: Say): Promise<Finding[]
   }
 }
 
-type World = ReturnType<typeof makeWorld>;
+type World = ReturnType<typeof makeTwoTenants>;
 const pageOf = ({ one }: World) => `/v1/messages?conversation_id=${one.ids.conversation}`;
 
 /** Wrong secrets from several addresses at once, while a client at one of them goes on with its own. */
-async function guess(serving: Serving, world: World, { addresses, guesses }: KeyAttack, say: Say): Promise<Finding[]> {
+async function guess(
+  serving: ServerProcess,
+  world: World,
+  { addresses, guesses }: KeyAttack,
+  say: Say,
+): Promise<Finding[]> {
   const page = pageOf(world);
   const paths = [page, '/v1/workspaces/current/models/model-types/llm', '/admin/records', '/metrics'];
   const client = new Client(serving.base, addressOf(0));
@@ -127,7 +132,12 @@ async function guess(serving: Serving, world: World, { addresses, guesses }: Key
 }
 
 /** More reads and writes than the limits allow, on several connections. */
-async function hammer(serving: Serving, world: World, { hammerSeconds }: KeyAttack, say: Say): Promise<Finding[]> {
+async function hammer(
+  serving: ServerProcess,
+  world: World,
+  { hammerSeconds }: KeyAttack,
+  say: Say,
+): Promise<Finding[]> {
   const { one } = world;
   const reads = { method: 'GET', path: pageOf(world), key: one.keys.app, max: requestsMax, what: 'requests' };
   const writes = { method: 'PATCH', path: one.chunkPath, key: one.keys.knowledge, max: writesMax, what: 'writes' };
@@ -169,7 +179,7 @@ async function hammer(serving: Serving, world: World, { hammerSeconds }: KeyAtta
 
 /** Goes on with a key while another process revokes it. */
 async function useRevoked(
-  serving: Serving,
+  serving: ServerProcess,
   world: World,
   { engine }: KeyAttack,
   revoke: (id: string) => Promise<void>,
@@ -262,7 +272,7 @@ function nearMiss(secret: string): string {
   return `${secret.slice(0, -2)}${letters[randomInt(letters.length)]}${secret.slice(-1)}`;
 }
 
-async function figuresOf({ base }: Serving, admin: string): Promise<(series: string) => number> {
+async function figuresOf({ base }: ServerProcess, admin: string): Promise<(series: string) => number> {
   const client = new Client(base, '127.0.0.1');
   const { text } = await client.send('GET', '/metrics', admin);
   client.close();

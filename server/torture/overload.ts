@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { loadCount } from '../../bench/load.ts';
-import { ask, newFolder, newScope, run, serve } from '../test/support/cli-helpers.ts';
-import { chunkPath, type Engine, makeWorld, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
+import { newFolder, newScope, run, sendRequest, serve } from '../test/support/cli-helpers.ts';
+import { chunkPath, type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
 import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
 import type { Flood, Flooded } from './support/overload-client.ts';
 
@@ -26,7 +26,7 @@ export async function floodService({ engine, seconds, times }: OverloadOptions, 
     const { url, remove } = await newDatabaseUrl(engine);
     scope.after(remove);
     const env = { DATABASE_URL: url };
-    const { records, one } = makeWorld();
+    const { records, one } = makeTwoTenants();
     const talks = Array.from({ length: conversations }, () => crypto.randomUUID());
     const chunks = Array.from({ length: 500 }, () => crypto.randomUUID());
     const lines = [
@@ -151,14 +151,14 @@ async function peakOf(pid: number, until: Promise<unknown>): Promise<number> {
 }
 
 /** Until a page and an edit are answered with 200 three times over, each within 100 ms. */
-async function recoveryMillis(base: string, one: ReturnType<typeof makeWorld>['one']): Promise<number> {
+async function recoveryMillis(base: string, one: ReturnType<typeof makeTwoTenants>['one']): Promise<number> {
   const began = performance.now();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   for (let good = 0; good < 3; ) {
     const from = performance.now();
-    const read = await ask(base, page, one.keys.app);
+    const read = await sendRequest(base, page, one.keys.app);
     const content = `after ${from}`;
-    const edit = await ask(base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content } });
+    const edit = await sendRequest(base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content } });
     const isGood = read.status === 200 && edit.status === 200 && performance.now() - from < 200;
     good = isGood ? good + 1 : 0;
   }

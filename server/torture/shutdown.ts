@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../src/contract/limits.ts';
-import { newScope, type Serving } from '../test/support/cli-helpers.ts';
+import { newScope, type ServerProcess } from '../test/support/cli-helpers.ts';
 import { type Engine, engines, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
 import { Client } from './support/client.ts';
 import { count, type Experiment, type Finding, type Say, some } from './support/experiment.ts';
@@ -77,7 +77,7 @@ class Round {
   readonly port: number;
   signalledAt = Number.POSITIVE_INFINITY;
 
-  constructor(serving: Serving, seen: Seen) {
+  constructor(serving: ServerProcess, seen: Seen) {
     this.#seen = seen;
     this.port = Number(new URL(serving.base).port);
   }
@@ -188,7 +188,7 @@ class Round {
 async function stopOnce(
   installation: Installation,
   ledger: Ledger,
-  serving: Serving,
+  serving: ServerProcess,
   signal: NodeJS.Signals,
   seen: Seen,
 ): Promise<void> {
@@ -248,7 +248,7 @@ async function stopOnce(
   await Promise.all(clients);
 }
 
-async function auditAll({ admin }: Installation, ledger: Ledger, { base }: Serving, seen: Seen): Promise<void> {
+async function auditAll({ admin }: Installation, ledger: Ledger, { base }: ServerProcess, seen: Seen): Promise<void> {
   const client = new Client();
   const { text } = await client.ask(base, '/admin/records', { key: admin });
   client.close();

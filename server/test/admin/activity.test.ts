@@ -8,7 +8,7 @@ import { onDatabase } from '../support/faulty-postgres.ts';
 import {
   type Engine,
   makeTenant,
-  makeWorld,
+  makeTwoTenants,
   message,
   newDatabaseUrl,
   onEveryEngine,
@@ -20,13 +20,13 @@ import {
 type Row = any;
 
 const day = 86_400;
-/** Ids in an order that is known. */
+/** Ids in a known order. */
 const idAt = (at: number): string => `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`;
 
 onEveryEngine('conversations of an app', (engine) => {
   let service: Service;
-  const { one, other, admin, records } = makeWorld();
-  const batch = makeTenant('completion');
+  const { one, other, admin, records } = makeTwoTenants();
+  const completion = makeTenant('completion');
   const path = `/admin/apps/${one.ids.app}/conversations`;
   const conversation = (at: number, user: string | null, more = {}) => ({
     ...{ record: 'conversation', id: idAt(at), app_id: one.ids.app, user, created_at: at, ...more },
@@ -35,8 +35,8 @@ onEveryEngine('conversations of an app', (engine) => {
     service = await startService(engine);
     await service.load([
       ...records,
-      ...batch.records,
-      // Ties in time, and one without messages.
+      ...completion.records,
+      // Equal times, and one without messages.
       ...[1, 2, 3].flatMap((at) => [conversation(at, 'anna'), message(idAt(at), 50)]),
       ...[conversation(4, 'Ann'), message(idAt(4), 60), message(idAt(4), 10)],
       ...[conversation(5, null), message(idAt(5), 40)],
@@ -44,7 +44,7 @@ onEveryEngine('conversations of an app', (engine) => {
       ...[conversation(7, 'bob', { deleted: true }), message(idAt(7), 99)],
       ...[conversation(8, '\u{1f600}\u{10ffff}x'), conversation(9, 'bo%'), conversation(10, `${'n'.repeat(300)}2`)],
       ...[conversation(11, `${'n'.repeat(300)}1`), message(idAt(11), 5)],
-      ...[message(batch.ids.conversation, 1), message(batch.ids.conversation, 2)],
+      ...[message(completion.ids.conversation, 1), message(completion.ids.conversation, 2)],
     ]);
   });
   after(() => service.close());
@@ -63,28 +63,33 @@ onEveryEngine('conversations of an app', (engine) => {
   }
   const numbers = (rows: Row[]) => rows.map(({ id }) => (id === one.ids.conversation ? 0 : Number(id.slice(-12))));
 
-  it('200: latest message first, then by id, descending; each once, whatever the limit', async () => {
+  it('200: sorted by latest message, then by id, descending; each once, whatever the limit', async () => {
     for (const limit of [1, 2, 3, 4, 5, 100]) {
-      const listed = numbers(await walk(`${path}?`, limit));
-      assert.deepEqual(listed.slice(0, 7), [6, 4, 3, 2, 1, 5, 11], String(limit));
-      assert.deepEqual(listed.slice(7).sort(), [0, 10, 8, 9]);
+      const order = numbers(await walk(`${path}?`, limit));
+      assert.deepEqual(order.slice(0, 7), [6, 4, 3, 2, 1, 5, 11], String(limit));
+      assert.deepEqual(order.slice(7).sort(), [0, 10, 8, 9]);
     }
   });
 
-  it('200: says who, how many messages and when last', async () => {
+  it('200: has the user, the number of messages and the time of the last one', async () => {
     const { body } = await get(`${path}?limit=2`);
     assert.deepEqual(body.data, [
       { id: idAt(6), user: 'bob', created_at: 6, message_count: 2, last_message_at: 71 },
       { id: idAt(4), user: 'Ann', created_at: 4, message_count: 2, last_message_at: 60 },
     ]);
     assert.equal(body.has_more, true);
-    const single = await get(`${path}/${idAt(8).toUpperCase()}`);
-    const none = { message_count: 0, last_message_at: null };
-    assert.deepEqual(single.body, { id: idAt(8), user: '\u{1f600}\u{10ffff}x', created_at: 8, ...none });
-    assert.equal(single.headers['cache-control'], 'no-store');
+    const conversationResponse = await get(`${path}/${idAt(8).toUpperCase()}`);
+    const noMessages = { message_count: 0, last_message_at: null };
+    assert.deepEqual(conversationResponse.body, {
+      id: idAt(8),
+      user: '\u{1f600}\u{10ffff}x',
+      created_at: 8,
+      ...noMessages,
+    });
+    assert.equal(conversationResponse.headers['cache-control'], 'no-store');
   });
 
-  it('200: a search finds a conversation by its id, and those of users whose name begins so', async () => {
+  it('200: a search finds a conversation by its id, and conversations by the beginning of the user', async () => {
     const cases: [string, number[]][] = [
       ['ann', [0, 3, 2, 1]],
       ['an', [0, 3, 2, 1]],
@@ -117,23 +122,23 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.equal((await get(`${path}?search=${'n'.repeat(201)}`)).status, 400);
   });
 
-  it('200: a user may be called as a conversation is; that one comes first, and once', async () => {
-    const named = randomUUID();
-    const ids = [named, randomUUID(), randomUUID()].sort();
+  it('200: if a user equals the id of a conversation, that conversation comes first, and once', async () => {
+    const sharedId = randomUUID();
+    const ids = [sharedId, randomUUID(), randomUUID()].sort();
     await service.load(
-      ids.map((id) => ({ record: 'conversation', id, app_id: other.ids.app, user: named, created_at: 1 })),
+      ids.map((id) => ({ record: 'conversation', id, app_id: other.ids.app, user: sharedId, created_at: 1 })),
     );
     for (const limit of [1, 2, 3]) {
-      const rows = await walk(`/admin/apps/${other.ids.app}/conversations?search=${named}`, limit);
-      const rest = ids.filter((id) => id !== named).reverse();
+      const rows = await walk(`/admin/apps/${other.ids.app}/conversations?search=${sharedId}`, limit);
+      const rest = ids.filter((id) => id !== sharedId).reverse();
       assert.deepEqual(
         rows.map(({ id }) => id),
-        [named, ...rest],
+        [sharedId, ...rest],
       );
     }
   });
 
-  it('200: an empty app has none', async () => {
+  it('200: an app without conversations has an empty list', async () => {
     const app = randomUUID();
     await service.load([{ record: 'app', id: app, workspace_id: one.ids.workspace, name: 'empty', mode: 'chat' }]);
     const { body } = await get(`/admin/apps/${app}/conversations`);
@@ -141,7 +146,7 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.deepEqual((await get(`/admin/usage?app_id=${app}`)).body.data, []);
   });
 
-  it('200: a conversation written again keeps its place; one that is restored comes back', async () => {
+  it('200: a restored conversation keeps its counts', async () => {
     await service.load([conversation(6, 'bob', { deleted: true })]);
     assert.equal((await get(`${path}/${idAt(6)}`)).status, 404);
     await service.load([conversation(6, 'bob')]);
@@ -149,7 +154,7 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.deepEqual([body.message_count, body.last_message_at], [2, 71]);
   });
 
-  it('404: an app or a conversation that is not there', async () => {
+  it('404: an unknown app or conversation does not exist', async () => {
     const missing: [string, string][] = [
       [`/admin/apps/${randomUUID()}/conversations`, 'app not found'],
       [`/admin/apps/x%00/conversations?search=ann`, 'app not found'],
@@ -163,20 +168,23 @@ onEveryEngine('conversations of an app', (engine) => {
       [`${path}/${other.ids.conversation}/messages`, 'conversation not exists'],
       [`${path}/${idAt(1)}/messages?first_id=${randomUUID()}`, 'first message not exists'],
     ];
-    for (const [url, says] of missing) {
+    for (const [url, message] of missing) {
       const { status, body } = await get(url);
-      assert.deepEqual([status, body.message], [404, says], url);
+      assert.deepEqual([status, body.message], [404, message], url);
     }
   });
 
-  it('400: a cursor that no page gave, or that another list gave', async () => {
+  it('400: an invalid cursor, or a cursor of another list, is rejected', async () => {
     const cursorOf = async (url: string) => (await get(url)).body.next_cursor as string;
-    const [listed, found] = [await cursorOf(`${path}?limit=1`), await cursorOf(`${path}?limit=1&search=ann`)];
+    const [listCursor, searchCursor] = [
+      await cursorOf(`${path}?limit=1`),
+      await cursorOf(`${path}?limit=1&search=ann`),
+    ];
     for (const url of [
       `${path}?cursor=x`,
-      `${path}?cursor=${found}`,
-      `${path}?search=ann&cursor=${listed}`,
-      `/admin/usage?cursor=${listed}`,
+      `${path}?cursor=${searchCursor}`,
+      `${path}?search=ann&cursor=${listCursor}`,
+      `/admin/usage?cursor=${listCursor}`,
       `${path}?cursor=${Buffer.from('[1.5,"x"]').toString('base64url')}`,
     ]) {
       const { status, body } = await get(url);
@@ -186,14 +194,14 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.equal((await get(`${path}?limit=101`)).status, 400);
   });
 
-  it('200: a transcript is the page of GET /v1/messages, with its tag', async () => {
-    const ofApp = await service.request('GET', `/v1/messages?conversation_id=${one.ids.conversation}`, {
+  it('200: a transcript is the page of GET /v1/messages, with the same tag', async () => {
+    const appPage = await service.request('GET', `/v1/messages?conversation_id=${one.ids.conversation}`, {
       key: one.keys.app,
     });
-    const own = await get(`${path}/${one.ids.conversation}/messages`);
-    assert.equal(own.text, ofApp.text);
-    assert.equal(own.headers.etag, ofApp.headers.etag);
-    assert.equal(own.headers['cache-control'], ofApp.headers['cache-control']);
+    const adminPage = await get(`${path}/${one.ids.conversation}/messages`);
+    assert.equal(adminPage.text, appPage.text);
+    assert.equal(adminPage.headers.etag, appPage.headers.etag);
+    assert.equal(adminPage.headers['cache-control'], appPage.headers['cache-control']);
     const url = `${path}/${idAt(4)}/messages?limit=1&page_order=oldest_first`;
     const page = await get(url);
     assert.equal(page.body.data[0].created_at, 60);
@@ -209,8 +217,10 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.match(String(plain.headers.link), /messages\?limit=1&first_id=/);
   });
 
-  it('200: a transcript is there for apps of any mode', async () => {
-    const { status, body } = await get(`/admin/apps/${batch.ids.app}/conversations/${batch.ids.conversation}/messages`);
+  it('200: apps of any mode have transcripts', async () => {
+    const { status, body } = await get(
+      `/admin/apps/${completion.ids.app}/conversations/${completion.ids.conversation}/messages`,
+    );
     assert.equal(status, 200);
     assert.equal(body.data.length, 2);
   });
@@ -218,7 +228,7 @@ onEveryEngine('conversations of an app', (engine) => {
 
 onEveryEngine('usage', (engine) => {
   let service: Service;
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const today = Math.floor(Date.now() / 1000 / day);
   const text = (at: number) => new Date(at * day * 1000).toISOString().slice(0, 10);
   const priced = (total_price: string, currency = 'USD') => ({
@@ -258,16 +268,16 @@ onEveryEngine('usage', (engine) => {
     ...{ day: text(at), app_id, app_name: 'app', currency, messages, tokens, price },
   });
 
-  it('200: newest day first, then by app and currency, for the last 30 days', async () => {
-    const mine = [
+  it('200: the last 30 days, newest first, then by app and currency', async () => {
+    const ownRows = [
       row(today, one.ids.app, null, 1, 0, 0),
       row(today, one.ids.app, 'EUR', 1, 7, 3),
       row(today, one.ids.app, 'USD', 2, 14, 1.75),
     ];
-    // A price without a currency is none.
-    const theirs = [row(today, other.ids.app, null, 1, 1, 0)];
-    const now = one.ids.app < other.ids.app ? [...mine, ...theirs] : [...theirs, ...mine];
-    const all = [...now, row(today - 29, one.ids.app, 'USD', 1, 7, 1)];
+    // A price without a currency does not count.
+    const otherRows = [row(today, other.ids.app, null, 1, 1, 0)];
+    const todayRows = one.ids.app < other.ids.app ? [...ownRows, ...otherRows] : [...otherRows, ...ownRows];
+    const all = [...todayRows, row(today - 29, one.ids.app, 'USD', 1, 7, 1)];
     assert.deepEqual(await usage(''), all);
     const rows: Row[] = [];
     for (let cursor = ''; ; ) {
@@ -277,35 +287,35 @@ onEveryEngine('usage', (engine) => {
       cursor = `&cursor=${body.next_cursor}`;
     }
     assert.deepEqual(rows, all);
-    assert.deepEqual(await usage(`app_id=${other.ids.app.toUpperCase()}`), theirs);
+    assert.deepEqual(await usage(`app_id=${other.ids.app.toUpperCase()}`), otherRows);
     assert.deepEqual((await usage(`since=${text(today - 40)}`)).at(-1), row(today - 40, one.ids.app, 'USD', 1, 7, 1));
     assert.equal((await usage(`since=${text(today - 39)}`)).length, all.length);
     assert.deepEqual(await usage(`since=${text(today + 1)}`), []);
   });
 
-  it('200: a message written again counts as it is; deleted conversations count, erased ones do not', async () => {
-    const mine = async () =>
+  it('200: a message written again counts with its new values; deleted conversations count, purged ones do not', async () => {
+    const readOwnRow = async () =>
       (await usage(`app_id=${one.ids.app}`)).find(({ currency, day }) => currency === 'USD' && day === text(today));
     await service.load([{ ...first, ...priced('0.75'), answer: 'longer', answer_tokens: 10 }]);
-    assert.deepEqual(await mine(), row(today, one.ids.app, 'USD', 2, 22, 2.25));
+    assert.deepEqual(await readOwnRow(), row(today, one.ids.app, 'USD', 2, 22, 2.25));
     await service.load([{ ...one.records.at(-1), deleted: true }]);
-    assert.deepEqual(await mine(), row(today, one.ids.app, 'USD', 2, 22, 2.25));
+    assert.deepEqual(await readOwnRow(), row(today, one.ids.app, 'USD', 2, 22, 2.25));
     await service.store.purge({ app_id: one.ids.app, user: 'ann' }, 1);
     assert.deepEqual(await usage(`since=0000-01-01&app_id=${one.ids.app}`), []);
     assert.equal((await usage('since=0000-01-01')).length, 1);
   });
 
-  it('200: up to 1,000 rows a page; 400: more, or less than one', async () => {
-    const ask = (limit: string) => service.request('GET', `/admin/usage?limit=${limit}`, { key: admin });
-    for (const limit of ['101', '1000']) assert.deepEqual((await ask(limit)).body.limit, Number(limit));
+  it('200 and 400: a page has 1 to 1,000 rows', async () => {
+    const send = (limit: string) => service.request('GET', `/admin/usage?limit=${limit}`, { key: admin });
+    for (const limit of ['101', '1000']) assert.deepEqual((await send(limit)).body.limit, Number(limit));
     for (const limit of ['0', '1001', 'x']) {
-      const { status, body } = await ask(limit);
+      const { status, body } = await send(limit);
       assert.equal(status, 400, limit);
       assert.match(body.message, /^limit /);
     }
   });
 
-  it('400: a day that is none', async () => {
+  it('400: an invalid day is rejected', async () => {
     for (const since of ['x', '2026-02-30', '2026-13-01', '20261115', '2026-1-1', '+02026-01-01', '2026-11-15T00']) {
       const { status, body } = await service.request('GET', `/admin/usage?since=${encodeURIComponent(since)}`, {
         key: admin,
@@ -315,8 +325,8 @@ onEveryEngine('usage', (engine) => {
   });
 });
 
-/** What a database of the schema before held. */
-const undo = [
+/** Statements that restore the previous schema. */
+const revertStatements = [
   'DROP TABLE conversation_days',
   'DROP INDEX conversations_by_activity',
   'DROP INDEX conversations_by_user',
@@ -325,23 +335,23 @@ const undo = [
   'DELETE FROM schema_migrations WHERE version >= 4',
 ];
 
-async function takeBack(engine: Engine, url: string): Promise<void> {
+async function revertSchema(engine: Engine, url: string): Promise<void> {
   if (engine === 'postgres') {
     await onDatabase(url, async (client) => {
-      for (const statement of undo) await client.query(statement);
+      for (const statement of revertStatements) await client.query(statement);
     });
     return;
   }
   const db = new DatabaseSync(url.replace(/^sqlite:/, ''));
-  for (const statement of ['DROP TABLE usage_days', ...undo]) db.exec(statement);
+  for (const statement of ['DROP TABLE usage_days', ...revertStatements]) db.exec(statement);
   db.close();
 }
 
-onEveryEngine('a database from before anything was counted', (engine) => {
-  it('is counted when it is migrated, as if it had been all along', async (t) => {
+onEveryEngine('a database from before counts were stored', (engine) => {
+  it('has the same counts after its migration as if they had always been stored', async (t) => {
     const database = await newDatabaseUrl(engine);
     t.after(database.remove);
-    const { one, other, admin, records } = makeWorld();
+    const { one, other, admin, records } = makeTwoTenants();
     const prices = [
       '0.0012890',
       '0.1',
@@ -355,19 +365,31 @@ onEveryEngine('a database from before anything was counted', (engine) => {
       '12345678901234567890',
       '-7e9',
     ];
-    const odd = [...prices, `0.${'3'.repeat(60)}`, '0.0000000005', '-0.0000000005', '2.0000000015'].flatMap(
+    const pricedMessages = [...prices, `0.${'3'.repeat(60)}`, '0.0000000005', '-0.0000000005', '2.0000000015'].flatMap(
       (total_price, at) =>
-        ['USD', '', null, 'ü'.repeat(8), 'ü'.repeat(9)].map((currency, also) =>
-          message(one.ids.conversation, (at - 5) * day + also - 2, { total_price, currency, message_tokens: at }),
+        ['USD', '', null, 'ü'.repeat(8), 'ü'.repeat(9)].map((currency, offset) =>
+          message(one.ids.conversation, (at - 5) * day + offset - 2, { total_price, currency, message_tokens: at }),
         ),
     );
-    const far = [2 ** 53 - 1, -(2 ** 53 - 1), 253_402_300_799, 253_402_300_800, -62_167_219_200, -62_167_219_201];
-    const rest = far.map((at) => message(other.ids.conversation, at, { currency: 'USD' }));
-    const ask = async (): Promise<Row[]> => {
+    const extremeTimes = [
+      2 ** 53 - 1,
+      -(2 ** 53 - 1),
+      253_402_300_799,
+      253_402_300_800,
+      -62_167_219_200,
+      -62_167_219_201,
+    ];
+    const timedMessages = extremeTimes.map((at) => message(other.ids.conversation, at, { currency: 'USD' }));
+    const readCounts = async (): Promise<Row[]> => {
       const service = await startService(engine, {}, database.url);
       try {
         if ((await service.store.isEmpty()) === true)
-          await service.load([...records, ...odd, ...rest, { ...one.records.at(-1), id: randomUUID() }]);
+          await service.load([
+            ...records,
+            ...pricedMessages,
+            ...timedMessages,
+            { ...one.records.at(-1), id: randomUUID() },
+          ]);
         const pages = [
           ...[one, other].map(({ ids }) => `/admin/apps/${ids.app}/conversations`),
           '/admin/usage?since=0000-01-01&limit=100',
@@ -379,11 +401,11 @@ onEveryEngine('a database from before anything was counted', (engine) => {
         await service.close();
       }
     };
-    const counted = await ask();
-    assert.deepEqual([counted[0].data.length, counted[1].data[0].last_message_at], [2, 2 ** 53 - 1]);
-    assert.ok(counted[2].data.length > 20);
-    await takeBack(engine, database.url);
+    const counts = await readCounts();
+    assert.deepEqual([counts[0].data.length, counts[1].data[0].last_message_at], [2, 2 ** 53 - 1]);
+    assert.ok(counts[2].data.length > 20);
+    await revertSchema(engine, database.url);
     await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
-    assert.deepEqual(await ask(), counted);
+    assert.deepEqual(await readCounts(), counts);
   });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import { makeWorld, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
-onEveryEngine('keys over the console', (engine) => {
-  const { one, other, admin, records } = makeWorld();
+onEveryEngine('keys in the console API', (engine) => {
+  const { one, other, admin, records } = makeTwoTenants();
   const { app, workspace, dataset } = one.ids;
   let service: Service;
   let adminId: string;
@@ -17,18 +17,18 @@ onEveryEngine('keys over the console', (engine) => {
 
   const create = (body: unknown, headers = {}) => service.request('POST', '/admin/keys', { key: admin, body, headers });
   const revoke = (id: string) => service.request('DELETE', `/admin/keys/${id}`, { key: admin });
-  const listed = async () => (await service.request('GET', '/admin/keys?limit=100', { key: admin })).body.data;
-  const newest = async () => {
-    const question = { before: undefined, since: 0, key_id: undefined, record_id: undefined, limit: 1 };
-    const [{ id: _, at: __, ...entry } = assert.fail()] = await service.store.listAudit(question);
+  const listKeys = async () => (await service.request('GET', '/admin/keys?limit=100', { key: admin })).body.data;
+  const newestAuditEntry = async () => {
+    const query = { before: undefined, since: 0, key_id: undefined, record_id: undefined, limit: 1 };
+    const [{ id: _, at: __, ...entry } = assert.fail()] = await service.store.listAudit(query);
     return entry;
   };
 
-  it('201: a key of each kind opens what its kind opens, and is listed without its secret', async () => {
+  it('201: a key of each kind allows what its kind allows, and is listed without its secret', async () => {
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const expires_at = Math.floor(Date.now() / 1000) + 600;
-    const nothing = { workspace_id: null, app_id: null, dataset_ids: null };
-    const wanted: [object, object, string][] = [
+    const noScope = { workspace_id: null, app_id: null, dataset_ids: null };
+    const newKeys: [object, object, string][] = [
       [{ kind: 'app', app_id: app, name: 'reader' }, { app_id: app, workspace_id: workspace }, page],
       [{ kind: 'app', app_id: app.toUpperCase(), workspace_id: null }, { app_id: app, workspace_id: workspace }, page],
       [{ kind: 'writer', app_id: app, dataset_ids: null }, { app_id: app, workspace_id: workspace }, ''],
@@ -40,7 +40,7 @@ onEveryEngine('keys over the console', (engine) => {
       ],
       [{ kind: 'admin', name: 'Zoë', expires_at: null }, {}, '/admin/keys'],
     ];
-    for (const [body, reach, path] of wanted) {
+    for (const [body, scope, path] of newKeys) {
       const { kind, name = '', expires_at = null } = body as { kind: string; name?: string; expires_at?: number };
       const response = await create(body);
       assert.equal(response.status, 201, response.text);
@@ -48,41 +48,41 @@ onEveryEngine('keys over the console', (engine) => {
       const { id, secret, ...more } = response.body;
       assert.deepEqual(more, {});
       if (path !== '') assert.equal((await service.request('GET', path, { key: secret })).status, 200, kind);
-      const { created_at, last_used_at, ...key } = (await listed()).find((key: { id: string }) => key.id === id);
-      assert.deepEqual(key, { ...nothing, id, kind, name, ...reach, expires_at, revoked_at: null });
+      const { created_at, last_used_at, ...key } = (await listKeys()).find((key: { id: string }) => key.id === id);
+      assert.deepEqual(key, { ...noScope, id, kind, name, ...scope, expires_at, revoked_at: null });
       assert.ok(Math.abs(created_at - Date.now() / 1000) < 60);
-      assert.ok(!JSON.stringify(await listed()).includes(secret));
+      assert.ok(!JSON.stringify(await listKeys()).includes(secret));
       const entry = { key_id: adminId, action: 'create', record: 'api_key', count: 1, ids: [id] };
-      assert.deepEqual(await newest(), entry);
+      assert.deepEqual(await newestAuditEntry(), entry);
       assert.ok(!service.logs.join('').includes(secret));
     }
   });
 
-  it('201: a key for many knowledge bases takes no more than one, and names each once', async () => {
-    const many = Array.from({ length: 1_000 }, () => randomUUID());
-    const base = (id: string) => ({ record: 'dataset', id, workspace_id: workspace, name: 'one of many' });
-    await service.load(many.map(base));
-    const made = await create({ kind: 'knowledge', workspace_id: workspace, dataset_ids: many });
-    assert.equal(made.status, 201, made.text);
-    const twice = {
+  it('201: a key may have 1,000 knowledge bases, each listed once', async () => {
+    const datasetIds = Array.from({ length: 1_000 }, () => randomUUID());
+    const datasetRecord = (id: string) => ({ record: 'dataset', id, workspace_id: workspace, name: 'one of many' });
+    await service.load(datasetIds.map(datasetRecord));
+    const response = await create({ kind: 'knowledge', workspace_id: workspace, dataset_ids: datasetIds });
+    assert.equal(response.status, 201, response.text);
+    const repeated = {
       kind: 'knowledge',
       workspace_id: workspace,
-      dataset_ids: [dataset, dataset.toUpperCase(), many[0]],
+      dataset_ids: [dataset, dataset.toUpperCase(), datasetIds[0]],
     };
-    const { id } = (await create(twice)).body;
-    const { dataset_ids } = (await listed()).find((key: { id: string }) => key.id === id);
-    assert.deepEqual(dataset_ids, [dataset, many[0]]);
+    const { id } = (await create(repeated)).body;
+    const { dataset_ids } = (await listKeys()).find((key: { id: string }) => key.id === id);
+    assert.deepEqual(dataset_ids, [dataset, datasetIds[0]]);
   });
 
-  it('lists what the command line lists, newest first', async () => {
+  it('200: lists the same keys as the command line, newest first', async () => {
     const keys = await service.store.listKeys();
-    assert.deepEqual(await listed(), keys.toReversed());
+    assert.deepEqual(await listKeys(), keys.toReversed());
   });
 
-  it('400: what does not go together is refused by its field, and makes no key', async () => {
-    const before = await listed();
+  it('400: an invalid combination is rejected with the name of its field, and creates no key', async () => {
+    const before = await listKeys();
     const now = Math.floor(Date.now() / 1000);
-    const wrong: [object, RegExp][] = [
+    const invalidBodies: [object, RegExp][] = [
       [{}, /^kind is required/],
       [{ kind: 'root' }, /^kind must be one of app, knowledge, writer, admin/],
       [{ kind: 'app' }, /^app_id is required for kind app/],
@@ -111,17 +111,17 @@ onEveryEngine('keys over the console', (engine) => {
       [{ kind: 'admin', expires_at: 2 ** 60 }, /^expires_at /],
       [{ kind: 'admin', expires_at: '90d' }, /^expires_at must be an integer or null/],
     ];
-    for (const [body, message] of wrong) {
+    for (const [body, message] of invalidBodies) {
       const response = await create(body);
       assert.deepEqual([response.status, response.body.code], [400, 'invalid_param'], JSON.stringify(body));
       assert.match(response.body.message, message);
     }
     assert.equal((await create('kind=admin')).status, 415);
     assert.equal((await create('{', { 'content-type': 'application/json' })).status, 400);
-    assert.deepEqual(await listed(), before);
+    assert.deepEqual(await listKeys(), before);
   });
 
-  it('200: a revoked key opens nothing from then on; again is harmless; the audit names who did it', async () => {
+  it('200: a revoked key allows nothing; revoking again changes nothing; the audit log has the key that revoked it', async () => {
     const { id, secret } = (await create({ kind: 'app', app_id: app })).body;
     const models = '/v1/workspaces/current/models/model-types/llm';
     assert.equal((await service.request('GET', models, { key: secret })).status, 200);
@@ -129,32 +129,32 @@ onEveryEngine('keys over the console', (engine) => {
     assert.equal(response.status, 200);
     assert.deepEqual(
       response.body,
-      (await listed()).find((key: { id: string }) => key.id === id),
+      (await listKeys()).find((key: { id: string }) => key.id === id),
     );
     assert.ok(Math.abs(response.body.revoked_at - Date.now() / 1000) < 60);
     const entry = { key_id: adminId, action: 'revoke', record: 'api_key', count: 1, ids: [id] };
-    assert.deepEqual(await newest(), entry);
+    assert.deepEqual(await newestAuditEntry(), entry);
     assert.equal((await service.request('GET', models, { key: secret })).status, 401);
-    service.passTime(100);
+    service.advanceClock(100);
     assert.deepEqual((await revoke(id)).body, response.body);
   });
 
-  it('200: a body that comes along with a revocation is dropped, whatever it is', async () => {
+  it('200: the body of a revocation is ignored, whatever it is', async () => {
     const { id } = (await create({ kind: 'admin' })).body;
     for (const type of ['application/json', 'text/html', undefined]) {
-      const ask = { key: admin, body: '{"x', headers: type === undefined ? {} : { 'content-type': type } };
-      assert.equal((await service.request('DELETE', `/admin/keys/${id}`, ask)).status, 200, String(type));
+      const options = { key: admin, body: '{"x', headers: type === undefined ? {} : { 'content-type': type } };
+      assert.equal((await service.request('DELETE', `/admin/keys/${id}`, options)).status, 200, String(type));
     }
   });
 
-  it('404: a key that is not there', async () => {
+  it('404: an unknown key does not exist', async () => {
     for (const id of [randomUUID(), 'x', '%00']) {
       const { status, body } = await revoke(id);
       assert.deepEqual([status, body.message], [404, 'key not found']);
     }
   });
 
-  it('200: a key can revoke itself, and then does nothing more', async () => {
+  it('200 and 401: a key can revoke itself', async () => {
     const { id, secret } = (await create({ kind: 'admin' })).body;
     assert.equal((await service.request('DELETE', `/admin/keys/${id}`, { key: secret })).status, 200);
     assert.equal((await service.request('GET', '/admin/keys', { key: secret })).status, 401);

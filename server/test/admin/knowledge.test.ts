@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import { makeWorld, onEveryEngine, type Service, startService, type TestResponse } from '../support/harness.ts';
+import { makeTwoTenants, onEveryEngine, type Service, startService, type TestResponse } from '../support/harness.ts';
 
-onEveryEngine('child chunks over the console', (engine) => {
-  const { one, other, admin, records } = makeWorld();
+onEveryEngine('child chunks in the console API', (engine) => {
+  const { one, other, admin, records } = makeTwoTenants();
   const path = one.chunkPath.replace('/v1/', '/admin/');
   let service: Service;
   let adminId: string;
@@ -19,75 +19,84 @@ onEveryEngine('child chunks over the console', (engine) => {
   const patch = (content: unknown, headers = {}, at = path) =>
     service.request('PATCH', at, { key: admin, headers, body: { content } });
   const revisions = async () => (await service.request('GET', `${path}/revisions`, { key: admin })).body.data;
-  const newest = async () => {
-    const question = { before: undefined, since: 0, key_id: undefined, record_id: undefined, limit: 1 };
-    const [{ id: _, at: __, ...entry } = assert.fail()] = await service.store.listAudit(question);
+  const newestAuditEntry = async () => {
+    const query = { before: undefined, since: 0, key_id: undefined, record_id: undefined, limit: 1 };
+    const [{ id: _, at: __, ...entry } = assert.fail()] = await service.store.listAudit(query);
     return entry;
   };
-  const shown = ({ status, body, headers }: TestResponse) => ({ status, body, etag: headers.etag });
+  const comparedParts = ({ status, body, headers }: TestResponse) => ({ status, body, etag: headers.etag });
 
-  it('200: the chunk is the one that a knowledge key sees, with the same tag', async () => {
+  it('200: the chunk is the same as for a knowledge key, with the same tag', async () => {
     const response = await get();
     assert.equal(response.status, 200);
-    assert.deepEqual(shown(response), shown(await service.request('GET', one.chunkPath, { key: one.keys.knowledge })));
+    assert.deepEqual(
+      comparedParts(response),
+      comparedParts(await service.request('GET', one.chunkPath, { key: one.keys.knowledge })),
+    );
     assert.equal(response.headers['cache-control'], 'private, no-cache');
     assert.equal((await get({ 'if-none-match': response.headers.etag })).status, 304);
     const upper = path.replaceAll(/[0-9a-f-]{36}/g, (id) => id.toUpperCase());
     assert.equal((await service.request('GET', upper, { key: admin })).status, 200);
   });
 
-  it('200: an edit is kept as a revision with the key that made it, and is in the audit', async () => {
+  it('200: an edit stores the earlier text as a revision with the key, and is in the audit log', async () => {
     const before = (await get()).body.data.content;
     const response = await patch('An admin wrote this.', { 'if-match': (await get()).headers.etag });
     assert.equal(response.status, 200, response.text);
     const { content, word_count, type } = response.body.data;
     assert.deepEqual([content, word_count, type], ['An admin wrote this.', 4, 'customized']);
-    assert.deepEqual(shown(response), shown(await get()));
+    assert.deepEqual(comparedParts(response), comparedParts(await get()));
     const [{ replaced_at, ...revision }] = await revisions();
     assert.ok(Math.abs(replaced_at - Date.now() / 1000) < 60);
     assert.deepEqual(revision, { revision: 1, content: before, key_id: adminId, key_name: 'admin' });
     const ids = [one.ids.chunk];
-    assert.deepEqual(await newest(), { key_id: adminId, action: 'update', record: 'child_chunk', count: 1, ids });
+    assert.deepEqual(await newestAuditEntry(), {
+      key_id: adminId,
+      action: 'update',
+      record: 'child_chunk',
+      count: 1,
+      ids,
+    });
   });
 
-  it('412: an edit of somebody else in between is a conflict, and nothing is overwritten', async () => {
-    const seen = (await get()).headers.etag;
-    const theirs = { key: one.keys.knowledge, body: { content: 'Theirs.' } };
-    assert.equal((await service.request('PATCH', one.chunkPath, theirs)).status, 200);
-    const kept = await revisions();
-    for (const tag of [seen, `W/${(await get()).headers.etag}`, '"x"']) {
-      const response = await patch('Mine.', { 'if-match': tag });
+  it('412: an edit after another edit is a conflict, and nothing is overwritten', async () => {
+    const staleTag = (await get()).headers.etag;
+    const otherEdit = { key: one.keys.knowledge, body: { content: 'Other edit.' } };
+    assert.equal((await service.request('PATCH', one.chunkPath, otherEdit)).status, 200);
+    const revisionsBefore = await revisions();
+    for (const tag of [staleTag, `W/${(await get()).headers.etag}`, '"x"']) {
+      const response = await patch('Own edit.', { 'if-match': tag });
       assert.deepEqual([response.status, response.body.code], [412, 'precondition_failed']);
     }
-    assert.equal((await get()).body.data.content, 'Theirs.');
-    assert.deepEqual(await revisions(), kept);
-    // A replay of what stands already succeeds.
-    assert.equal((await patch('Theirs.', { 'if-match': seen })).status, 200);
-    assert.equal((await patch('Mine.', { 'if-match': (await get()).headers.etag })).status, 200);
+    assert.equal((await get()).body.data.content, 'Other edit.');
+    assert.deepEqual(await revisions(), revisionsBefore);
+    // An edit with the stored text succeeds.
+    assert.equal((await patch('Other edit.', { 'if-match': staleTag })).status, 200);
+    assert.equal((await patch('Own edit.', { 'if-match': (await get()).headers.etag })).status, 200);
     assert.deepEqual(
       (await revisions()).map(({ content, key_name }: { content: string; key_name: string }) => [content, key_name]),
       [
-        ['Theirs.', 'admin'],
+        ['Other edit.', 'admin'],
         ['An admin wrote this.', 'knowledge'],
-        [kept.at(-1).content, 'admin'],
+        [revisionsBefore.at(-1).content, 'admin'],
       ],
     );
   });
 
-  it('400, 415: the body is checked as it is for a knowledge key, before the path', async () => {
-    const nowhere = path.replace(one.ids.dataset, randomUUID());
-    for (const at of [path, nowhere]) {
+  it('400 and 415: the body is checked as for a knowledge key, before the path', async () => {
+    const missingPath = path.replace(one.ids.dataset, randomUUID());
+    for (const at of [path, missingPath]) {
       for (const content of ['', ' \n', 5, null, undefined, 'a\0', '\ud800', 'x'.repeat(100_001)]) {
         const response = await patch(content, {}, at);
         assert.equal(response.status, 400, `${content}`.slice(0, 20));
         assert.match(response.body.message, /^content /);
       }
-      const typed = { key: admin, headers: { 'content-type': 'text/plain' }, body: 'x' };
-      assert.equal((await service.request('PATCH', at, typed)).status, 415);
+      const plainText = { key: admin, headers: { 'content-type': 'text/plain' }, body: 'x' };
+      assert.equal((await service.request('PATCH', at, plainText)).status, 415);
     }
   });
 
-  it('404: a path that does not hold together, with the first part that fails; other workspaces are in reach', async () => {
+  it('404: the message names the first part that does not exist; an admin key reaches all workspaces', async () => {
     for (const [part, message] of [
       ['dataset', 'dataset not found'],
       ['document', 'document not found'],
@@ -95,8 +104,11 @@ onEveryEngine('child chunks over the console', (engine) => {
       ['chunk', 'child chunk not found'],
     ] as const) {
       for (const id of [randomUUID(), 'x', '%00']) {
-        const wrong = path.replace(one.ids[part], id);
-        for (const response of [await patch('text', {}, wrong), await service.request('GET', wrong, { key: admin })])
+        const wrongPath = path.replace(one.ids[part], id);
+        for (const response of [
+          await patch('text', {}, wrongPath),
+          await service.request('GET', wrongPath, { key: admin }),
+        ])
           assert.deepEqual([response.status, response.body.message], [404, message]);
       }
     }

@@ -9,14 +9,14 @@ import { provider } from '../support/isolation-fixture.ts';
 type Row = any;
 type List = { path: string; rows: Row[] };
 
-/** By bytes, as both engines compare. */
+/** Compares by bytes, as both engines do. */
 const compare = (one: string | number, other: string | number): number =>
   typeof one === 'number' ? one - (other as number) : Buffer.compare(Buffer.from(one), Buffer.from(String(other)));
 const by =
   (...keys: ((row: Row) => string | number)[]) =>
   (one: Row, other: Row): number =>
     keys.map((key) => compare(key(one), key(other))).find((order) => order !== 0) ?? 0;
-/** The order of lists by name: by its first 200 characters, then by id. */
+/** The order of lists by name: by the first 200 characters, then by id. */
 const byName = by(
   ({ name }) =>
     Array.from(name as string)
@@ -30,7 +30,7 @@ const byPosition = by(
 );
 
 const cat = '\u{1f408}';
-/** Ties, texts that only bytes tell apart, and texts that share their first 200 characters. */
+/** Equal names, names that differ only in their bytes, and names that share their first 200 characters. */
 const names = [
   ...['b', 'b', 'b', 'a', 'B', 'é', 'e\u0301', '', ' ', cat, '\uffff', '"quoted" \\ \u0001', '%_'],
   ...['y', 'x', 'z'].map((end) => cat.repeat(200) + end),
@@ -39,7 +39,7 @@ const names = [
 ];
 const positions = [3, 3, 3, 1, 0, -5, -5, 2 ** 53 - 1, 7, 7];
 
-onEveryEngine('lists of the console', (engine) => {
+onEveryEngine('lists of the console API', (engine) => {
   const admin = makeSecret('admin');
   const workspaces = names.map((name) => ({ id: randomUUID(), name }));
   const home = workspaces[3] ?? assert.fail();
@@ -49,18 +49,18 @@ onEveryEngine('lists of the console', (engine) => {
   const dataset = datasets[0] ?? assert.fail();
   const documents = names.map((name) => ({ id: randomUUID(), name }));
   const document = documents[0] ?? assert.fail();
-  const placed = positions.map((position, at) => ({ id: randomUUID(), position, content: `segment ${at}` }));
-  const segment = placed[0] ?? assert.fail();
+  const segmentRows = positions.map((position, at) => ({ id: randomUUID(), position, content: `segment ${at}` }));
+  const segment = segmentRows[0] ?? assert.fail();
   const chunks = positions.map((position, at) => ({
     ...{ id: randomUUID(), segment_id: segment.id, content: `chunk ${at}`, position, word_count: 2, type: 'automatic' },
     ...{ created_at: 5, updated_at: 6 },
   }));
-  const segments = placed.map((row) => ({ ...row, child_chunk_count: row === segment ? chunks.length : 0 }));
-  const keyed = { id: randomUUID(), name: 'editor' };
+  const segments = segmentRows.map((row) => ({ ...row, child_chunk_count: row === segment ? chunks.length : 0 }));
+  const editorKey = { id: randomUUID(), name: 'editor' };
   const revisions = Array.from({ length: 12 }, (_, at) => ({
     ...{ revision: at + 1, content: `text ${at}`, replaced_at: 100 + at },
     ...[
-      { key_id: keyed.id, key_name: keyed.name },
+      { key_id: editorKey.id, key_name: editorKey.name },
       { key_id: null, key_name: null },
       { key_id: randomUUID(), key_name: null },
     ][at % 3],
@@ -68,14 +68,14 @@ onEveryEngine('lists of the console', (engine) => {
   const chunk = chunks[0] ?? assert.fail();
   const providers = ['z', 'a', 'm', 'b'].map((name, at) => provider(home.id, name, at % 2 ? 'active' : 'no-configure'));
   const keys = [1, 5, 5, 5, 3].map((created_at, at) => ({
-    ...{ id: at === 0 ? keyed.id : randomUUID(), kind: 'knowledge', name: at === 0 ? keyed.name : 'k' },
+    ...{ id: at === 0 ? editorKey.id : randomUUID(), kind: 'knowledge', name: at === 0 ? editorKey.name : 'k' },
     ...{ workspace_id: home.id, app_id: null, dataset_ids: at === 4 ? [dataset.id] : null, created_at },
     ...{ expires_at: null, revoked_at: at === 3 ? 9 : null, last_used_at: null },
   }));
   const adminKey = { id: randomUUID(), kind: 'admin', name: 'admin', created_at: 2 };
-  const whole = { ...adminKey, workspace_id: null, app_id: null, dataset_ids: null };
-  const listedKeys = [...keys, { ...whole, expires_at: null, revoked_at: null, last_used_at: null }];
-  const elsewhere = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID() };
+  const listedAdminKey = { ...adminKey, workspace_id: null, app_id: null, dataset_ids: null };
+  const listedKeys = [...keys, { ...listedAdminKey, expires_at: null, revoked_at: null, last_used_at: null }];
+  const otherPath = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID() };
 
   const inDataset = `/admin/datasets/${dataset.id}`;
   const inDocument = `${inDataset}/documents/${document.id}`;
@@ -92,7 +92,7 @@ onEveryEngine('lists of the console', (engine) => {
     },
     datasets: {
       path: '/admin/datasets',
-      rows: [...datasets, { id: elsewhere.dataset, ...inHome, name: 'elsewhere' }].toSorted(byName),
+      rows: [...datasets, { id: otherPath.dataset, ...inHome, name: 'elsewhere' }].toSorted(byName),
     },
     documents: { path: `${inDataset}/documents`, rows: documents.toSorted(byName) },
     segments: { path: `${inDocument}/segments`, rows: segments.toSorted(byPosition) },
@@ -124,26 +124,26 @@ onEveryEngine('lists of the console', (engine) => {
       ...record('app', apps),
       ...record('dataset', datasets),
       ...record('document', documents, { dataset_id: dataset.id }),
-      ...record('segment', placed, { document_id: document.id }),
+      ...record('segment', segmentRows, { document_id: document.id }),
       ...record('child_chunk', chunks),
       ...record('child_chunk_revision', revisions, { child_chunk_id: chunk.id }),
       ...providers,
       ...keys.map((key) => ({ ...record('api_key', [key])[0], secret: makeSecret('knowledge') })),
       { record: 'api_key', ...adminKey, secret: admin },
-      { record: 'dataset', id: elsewhere.dataset, workspace_id: home.id, name: 'elsewhere' },
-      { record: 'document', id: elsewhere.document, dataset_id: elsewhere.dataset, name: 'a' },
-      { record: 'segment', id: elsewhere.segment, document_id: elsewhere.document, position: 3, content: 's' },
+      { record: 'dataset', id: otherPath.dataset, workspace_id: home.id, name: 'elsewhere' },
+      { record: 'document', id: otherPath.document, dataset_id: otherPath.dataset, name: 'a' },
+      { record: 'segment', id: otherPath.segment, document_id: otherPath.document, position: 3, content: 's' },
     ]);
   });
   after(() => service?.close());
-  const ask = (path: string) => service.request('GET', path, { key: admin });
+  const get = (path: string) => service.request('GET', path, { key: admin });
 
-  /** The whole list, page by page. */
+  /** Reads the whole list page by page. */
   async function walk(path: string, limit: number | undefined, between?: () => Promise<unknown>): Promise<Row[][]> {
     const pages: Row[][] = [];
     for (let cursor: string | null = null; ; ) {
       const query = new URLSearchParams({ ...(limit && { limit: `${limit}` }), ...(cursor !== null && { cursor }) });
-      const { status, text, body } = await ask(`${path}?${query}`);
+      const { status, text, body } = await get(`${path}?${query}`);
       assert.equal(status, 200, text);
       assert.deepEqual(Object.keys(body), ['limit', 'has_more', 'data', 'next_cursor']);
       assert.equal(body.limit, limit ?? 20);
@@ -157,9 +157,9 @@ onEveryEngine('lists of the console', (engine) => {
   }
 
   for (const [name, { path, rows }] of Object.entries(lists)) {
-    it(`${name}: every row once and in order, whatever the limit; has_more is exact`, async () => {
+    it(`${name}: 200: every row once and in order, whatever the limit; has_more is exact`, async () => {
       for (const limit of [1, 2, 3, 5, rows.length - 1, rows.length, rows.length + 1, 100, undefined]) {
-        // What was used shows as soon as it is noted.
+        // When a key was last used may be written at any time.
         const pages = await walk(path, limit);
         const data = pages.flat().map((row) => ('last_used_at' in row ? { ...row, last_used_at: null } : row));
         assert.deepEqual(data, rows, `limit ${limit}`);
@@ -167,11 +167,11 @@ onEveryEngine('lists of the console', (engine) => {
       }
     });
 
-    it(`${name}: 400: a cursor that no page gave, a limit that is none`, async () => {
+    it(`${name}: 400: an invalid cursor or limit is rejected`, async () => {
       const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-      const cursor = (await ask(`${path}?limit=1`)).body.next_cursor;
+      const cursor = (await get(`${path}?limit=1`)).body.next_cursor;
       const key = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-      const bad = [
+      const invalidCursors = [
         ...[
           'x',
           'null',
@@ -199,8 +199,8 @@ onEveryEngine('lists of the console', (engine) => {
         Buffer.from('[1e400,"x"]').toString('base64url'),
         Buffer.from(` ${JSON.stringify(key)}`).toString('base64url'),
       ];
-      for (const one of bad) {
-        const { status, body } = await ask(`${path}?cursor=${one}`);
+      for (const invalidCursor of invalidCursors) {
+        const { status, body } = await get(`${path}?cursor=${invalidCursor}`);
         assert.deepEqual(body, {
           ...{ status, code: 'invalid_param' },
           message: 'cursor must be the next_cursor of an earlier page',
@@ -208,89 +208,89 @@ onEveryEngine('lists of the console', (engine) => {
         assert.equal(status, 400);
       }
       for (const limit of ['0', '101', '-1', '1.5', 'x', '1e1', '+1']) {
-        const { status, body } = await ask(`${path}?limit=${limit}`);
+        const { status, body } = await get(`${path}?limit=${limit}`);
         assert.equal(status, 400, limit);
         assert.match(body.message, /^limit /);
       }
       for (const name of ['limit', 'cursor'])
-        assert.equal((await ask(`${path}?${name}=1&${name}=1`)).status, 400, 'repeated');
-      assert.deepEqual((await ask(`${path}?cursor=&limit=&unknown=x`)).body.data.length, Math.min(20, rows.length));
-      // A place that was never given but could have been.
+        assert.equal((await get(`${path}?${name}=1&${name}=1`)).status, 400, 'repeated');
+      assert.deepEqual((await get(`${path}?cursor=&limit=&unknown=x`)).body.data.length, Math.min(20, rows.length));
+      // A valid cursor that no page returned.
       assert.equal(
-        (await ask(`${path}?cursor=${encode(key.map((one: unknown) => (typeof one === 'string' ? '~' : 4)))}`)).status,
+        (await get(`${path}?cursor=${encode(key.map((one: unknown) => (typeof one === 'string' ? '~' : 4)))}`)).status,
         200,
       );
     });
 
-    it(`${name}: 200: HEAD works, and nobody keeps the answer`, async () => {
+    it(`${name}: 200: HEAD works, and the response may not be stored`, async () => {
       const { status, headers } = await service.request('HEAD', path, { key: admin });
       assert.deepEqual([status, headers['cache-control']], [200, 'no-store']);
     });
   }
 
-  it('rows that come meanwhile move no others', async () => {
+  it('200: rows added while paging do not move other rows', async () => {
     const { path, rows } = lists.documents ?? assert.fail();
     const added: string[] = [];
     const add = async () => {
-      const fresh = ['', 'b', 'zz'].map((name) => ({
+      const newDocuments = ['', 'b', 'zz'].map((name) => ({
         record: 'document',
         id: randomUUID(),
         dataset_id: dataset.id,
         name,
       }));
-      added.push(...fresh.map(({ id }) => id));
-      await service.load(fresh);
+      added.push(...newDocuments.map(({ id }) => id));
+      await service.load(newDocuments);
     };
-    const seen = (await walk(path, 4, add)).flat();
+    const visited = (await walk(path, 4, add)).flat();
     assert.ok(added.length > 3);
-    assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length);
+    assert.equal(new Set(visited.map(({ id }) => id)).size, visited.length);
     assert.deepEqual(
-      seen.filter(({ id }) => !added.includes(id)),
+      visited.filter(({ id }) => !added.includes(id)),
       rows,
     );
   });
 
-  it('404: what has no parent is not there, first part first', async () => {
-    const none = randomUUID();
-    const wrong: [string, string][] = [
-      [`/admin/apps/${none}`, 'app not found'],
-      [`/admin/workspaces/${none}`, 'workspace not found'],
-      [`/admin/datasets/${none}`, 'dataset not found'],
+  it('404: the message names the first part of the path that does not exist', async () => {
+    const missingId = randomUUID();
+    const wrongPaths: [string, string][] = [
+      [`/admin/apps/${missingId}`, 'app not found'],
+      [`/admin/workspaces/${missingId}`, 'workspace not found'],
+      [`/admin/datasets/${missingId}`, 'dataset not found'],
       ['/admin/datasets/x%00', 'dataset not found'],
-      [`/admin/datasets/${none}/documents/${document.id}`, 'dataset not found'],
-      [`${inDataset}/documents/${none}`, 'document not found'],
-      [`${inDataset}/documents/${elsewhere.document}`, 'document not found'],
-      [`/admin/datasets/${none}/documents/${document.id}/segments/${segment.id}`, 'dataset not found'],
-      [`${inDataset}/documents/${none}/segments/${segment.id}`, 'document not found'],
+      [`/admin/datasets/${missingId}/documents/${document.id}`, 'dataset not found'],
+      [`${inDataset}/documents/${missingId}`, 'document not found'],
+      [`${inDataset}/documents/${otherPath.document}`, 'document not found'],
+      [`/admin/datasets/${missingId}/documents/${document.id}/segments/${segment.id}`, 'dataset not found'],
+      [`${inDataset}/documents/${missingId}/segments/${segment.id}`, 'document not found'],
       [`${inDataset}/documents/${documents[1]?.id}/segments/${segment.id}`, 'segment not found'],
-      [`${inDocument}/segments/${elsewhere.segment}`, 'segment not found'],
+      [`${inDocument}/segments/${otherPath.segment}`, 'segment not found'],
       [`${inDocument}/segments/x%00`, 'segment not found'],
-      [`/admin/workspaces/${none}/model-providers`, 'workspace not found'],
-      [`/admin/datasets/${none}/documents`, 'dataset not found'],
-      [`/admin/datasets/${none}/documents/${none}/segments`, 'dataset not found'],
-      [`${inDataset}/documents/${none}/segments`, 'document not found'],
-      [`${inDataset}/documents/${elsewhere.document}/segments`, 'document not found'],
-      [`${inDocument}/segments/${none}/child_chunks`, 'segment not found'],
-      [`${inDocument}/segments/${elsewhere.segment}/child_chunks`, 'segment not found'],
-      [`${inDataset}/documents/${none}/segments/${segment.id}/child_chunks`, 'document not found'],
-      [`${inSegment}/child_chunks/${none}/revisions`, 'child chunk not found'],
-      [`${inDocument}/segments/${placed[1]?.id}/child_chunks/${chunk.id}/revisions`, 'child chunk not found'],
+      [`/admin/workspaces/${missingId}/model-providers`, 'workspace not found'],
+      [`/admin/datasets/${missingId}/documents`, 'dataset not found'],
+      [`/admin/datasets/${missingId}/documents/${missingId}/segments`, 'dataset not found'],
+      [`${inDataset}/documents/${missingId}/segments`, 'document not found'],
+      [`${inDataset}/documents/${otherPath.document}/segments`, 'document not found'],
+      [`${inDocument}/segments/${missingId}/child_chunks`, 'segment not found'],
+      [`${inDocument}/segments/${otherPath.segment}/child_chunks`, 'segment not found'],
+      [`${inDataset}/documents/${missingId}/segments/${segment.id}/child_chunks`, 'document not found'],
+      [`${inSegment}/child_chunks/${missingId}/revisions`, 'child chunk not found'],
+      [`${inDocument}/segments/${segmentRows[1]?.id}/child_chunks/${chunk.id}/revisions`, 'child chunk not found'],
       [`${inSegment}/child_chunks/x%00/revisions`, 'child chunk not found'],
       ['/admin/datasets/%00/documents', 'dataset not found'],
       ['/admin/apps/x%00', 'app not found'],
     ];
-    for (const [path, message] of wrong) {
-      const { status, body } = await ask(path);
+    for (const [path, message] of wrongPaths) {
+      const { status, body } = await get(path);
       assert.deepEqual([status, body.code, body.message], [404, 'not_found', message], path);
     }
   });
 
-  it('200: a row by itself is the one that its list shows, with ids in any letter case', async () => {
+  it('200: a single row is the same as in its list, with ids in any letter case', async () => {
     for (const name of ['workspaces', 'apps', 'datasets', 'documents', 'segments']) {
       const { path, rows } = lists[name] ?? assert.fail();
       for (const row of rows) {
         for (const id of [row.id, row.id.toUpperCase()]) {
-          const { status, headers, body } = await ask(`${path}/${id}`);
+          const { status, headers, body } = await get(`${path}/${id}`);
           assert.deepEqual([status, headers['cache-control']], [200, 'no-store']);
           assert.deepEqual(body, row);
         }
@@ -298,11 +298,11 @@ onEveryEngine('lists of the console', (engine) => {
     }
   });
 
-  it('200: parents in any letter case; lists that are empty', async () => {
-    assert.deepEqual((await ask(`/admin/datasets/${dataset.id.toUpperCase()}/documents?limit=1`)).body.limit, 1);
+  it('200: ids of parents in any letter case, and empty lists', async () => {
+    assert.deepEqual((await get(`/admin/datasets/${dataset.id.toUpperCase()}/documents?limit=1`)).body.limit, 1);
     const empty = { limit: 20, has_more: false, data: [], next_cursor: null };
-    const inElsewhere = `/admin/datasets/${elsewhere.dataset}/documents/${elsewhere.document}`;
-    assert.deepEqual((await ask(`${inElsewhere}/segments/${elsewhere.segment}/child_chunks`)).body, empty);
-    assert.deepEqual((await ask(`/admin/workspaces/${workspaces[0]?.id}/model-providers`)).body, empty);
+    const inOther = `/admin/datasets/${otherPath.dataset}/documents/${otherPath.document}`;
+    assert.deepEqual((await get(`${inOther}/segments/${otherPath.segment}/child_chunks`)).body, empty);
+    assert.deepEqual((await get(`/admin/workspaces/${workspaces[0]?.id}/model-providers`)).body, empty);
   });
 });

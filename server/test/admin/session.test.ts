@@ -10,7 +10,7 @@ import { LastUsed } from '../../src/domain/last-used.ts';
 import { digestOf, makeSecret } from '../../src/domain/secret.ts';
 import {
   type Engine,
-  makeWorld,
+  makeTwoTenants,
   onEveryEngine,
   type Service,
   startService,
@@ -20,16 +20,16 @@ import { until } from '../support/until.ts';
 
 const path = '/console/session';
 const hours12 = 43_200;
-const ofConsole = { 'backscroll-console': '1' };
+const consoleHeader = { 'backscroll-console': '1' };
 
-/** What a browser would keep of an answer. */
+/** The cookie that a browser would store. */
 function cookieOf({ headers }: TestResponse): string {
   const [cookie = ''] = headers['set-cookie'] ?? [];
   return cookie.split(';')[0] ?? '';
 }
 const secretOf = (cookie: string): string => cookie.slice(cookie.indexOf('=') + 1);
 
-async function inDatabase(engine: Engine, url: string, sql: string): Promise<Record<string, unknown>[]> {
+async function runSql(engine: Engine, url: string, sql: string): Promise<Record<string, unknown>[]> {
   if (engine === 'sqlite') {
     const db = new DatabaseSync(url.replace('sqlite:', ''), { timeout: 5_000 });
     const rows = db.prepare(sql).all();
@@ -43,7 +43,7 @@ async function inDatabase(engine: Engine, url: string, sql: string): Promise<Rec
   return rows;
 }
 
-/** Until it is released, nobody else writes sessions. */
+/** Blocks all other writes of sessions until it is released. */
 async function lockSessions(engine: Engine, url: string): Promise<() => Promise<void>> {
   if (engine === 'sqlite') {
     const db = new DatabaseSync(url.replace('sqlite:', ''), { timeout: 5_000 });
@@ -57,7 +57,7 @@ async function lockSessions(engine: Engine, url: string): Promise<() => Promise<
 }
 
 onEveryEngine('sessions of the console', (engine) => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   let service: Service;
   let adminId: string;
   let address = 0;
@@ -70,41 +70,43 @@ onEveryEngine('sessions of the console', (engine) => {
 
   const signIn = (key: unknown, headers: Record<string, string> = {}, on = service) =>
     on.request('POST', path, { body: { key }, headers });
-  const signedIn = async (key: string, on = service): Promise<string> => {
+  const newSession = async (key: string, on = service): Promise<string> => {
     const response = await signIn(key, {}, on);
     assert.equal(response.status, 200, response.text);
     return cookieOf(response);
   };
-  const asked = (cookie: string, more: Record<string, string> = {}) => ({ headers: { ...ofConsole, cookie, ...more } });
+  const withSession = (cookie: string, more: Record<string, string> = {}) => ({
+    headers: { ...consoleHeader, cookie, ...more },
+  });
   const statusOf = async (cookie: string, on = service) =>
-    (await on.request('GET', '/admin/keys', asked(cookie))).status;
-  /** A key of its own for what ends keys. */
+    (await on.request('GET', '/admin/keys', withSession(cookie))).status;
+  /** A separate key for tests that revoke or expire it. */
   const newKey = async (more: object = {}): Promise<{ id: string; secret: string }> => {
     const key = { id: randomUUID(), secret: makeSecret('admin') };
-    await service.load([{ record: 'api_key', kind: 'admin', name: 'of its own', ...key, ...more }]);
+    await service.load([{ record: 'api_key', kind: 'admin', name: 'separate', ...key, ...more }]);
     return key;
   };
 
-  it('200: an admin key is exchanged for a cookie that no script reads and no other site has sent', async () => {
-    const began = Math.floor(Date.now() / 1000);
+  it('200: an admin key is exchanged for a cookie that is HttpOnly and SameSite=Strict', async () => {
+    const startedAt = Math.floor(Date.now() / 1000);
     const response = await signIn(admin);
     assert.equal(response.status, 200);
     const { expires_at, ...rest } = response.body;
     assert.deepEqual(rest, { key_id: adminId, name: 'admin' });
-    assert.ok(expires_at >= began + hours12 && expires_at <= began + hours12 + 60);
+    assert.ok(expires_at >= startedAt + hours12 && expires_at <= startedAt + hours12 + 60);
     const [cookie = '', ...more] = response.headers['set-cookie'] ?? [];
     assert.deepEqual(more, []);
     const [pair = '', ...attributes] = cookie.split('; ');
     assert.match(pair, /^backscroll_session=[\w-]{40,}$/);
     assert.deepEqual(attributes, ['Path=/', 'HttpOnly', 'SameSite=Strict', 'Max-Age=43200']);
     assert.equal(response.headers['cache-control'], 'no-store');
-    assert.ok(!response.text.includes(secretOf(pair)), 'the secret is in the cookie alone');
-    const known = await service.request('GET', path, asked(pair));
-    assert.deepEqual([known.status, known.body], [200, response.body]);
-    assert.equal((await service.request('HEAD', path, asked(pair))).status, 200);
+    assert.ok(!response.text.includes(secretOf(pair)), 'the secret is only in the cookie');
+    const current = await service.request('GET', path, withSession(pair));
+    assert.deepEqual([current.status, current.body], [200, response.body]);
+    assert.equal((await service.request('HEAD', path, withSession(pair))).status, 200);
   });
 
-  it('200: behind a proxy that speaks TLS the cookie is never sent without it', async () => {
+  it('200: behind a TLS proxy the cookie is Secure', async () => {
     for (const [proto, isSecure] of [
       ['https', true],
       ['HTTPS', true],
@@ -114,82 +116,82 @@ onEveryEngine('sessions of the console', (engine) => {
       ['httpsx', false],
     ] as const) {
       const headers = { 'x-forwarded-proto': proto };
-      const ended = await service.request('DELETE', path, { headers });
-      for (const { headers: given } of [await signIn(admin, headers), ended])
-        assert.equal(given['set-cookie']?.[0]?.endsWith('; Secure'), isSecure, proto);
+      const signedOut = await service.request('DELETE', path, { headers });
+      for (const response of [await signIn(admin, headers), signedOut])
+        assert.equal(response.headers['set-cookie']?.[0]?.endsWith('; Secure'), isSecure, proto);
     }
   });
 
-  it('200: a session opens what the console stands on; 401: and nothing else', async () => {
-    const cookie = await signedIn(admin);
+  it('200 and 401: a session allows what the console needs, and nothing else', async () => {
+    const cookie = await newSession(admin);
     const inDataset = `/admin/datasets/${one.ids.dataset}/documents`;
-    for (const open of ['workspaces', 'apps', 'datasets', 'keys', 'traffic', `apps/${one.ids.app}`])
-      assert.equal((await service.request('GET', `/admin/${open}`, asked(cookie))).status, 200, open);
-    assert.equal((await service.request('GET', inDataset, asked(cookie))).status, 200);
-    const chunk = { ...asked(cookie), body: { content: 'by a session' } };
+    for (const allowed of ['workspaces', 'apps', 'datasets', 'keys', 'traffic', `apps/${one.ids.app}`])
+      assert.equal((await service.request('GET', `/admin/${allowed}`, withSession(cookie))).status, 200, allowed);
+    assert.equal((await service.request('GET', inDataset, withSession(cookie))).status, 200);
+    const chunk = { ...withSession(cookie), body: { content: 'by a session' } };
     const edited = await service.request('PATCH', one.chunkPath.replace('/v1/', '/admin/'), chunk);
     assert.equal(edited.status, 200, edited.text);
-    for (const shut of ['/admin/records', '/metrics', one.chunkPath, '/v1/messages?conversation_id=x'])
-      assert.equal((await service.request('GET', shut, asked(cookie))).status, 401, shut);
-    assert.equal((await service.request('POST', '/admin/records', { ...asked(cookie), body: '' })).status, 401);
+    for (const denied of ['/admin/records', '/metrics', one.chunkPath, '/v1/messages?conversation_id=x'])
+      assert.equal((await service.request('GET', denied, withSession(cookie))).status, 401, denied);
+    assert.equal((await service.request('POST', '/admin/records', { ...withSession(cookie), body: '' })).status, 401);
     const secret = secretOf(cookie);
-    assert.equal((await service.request('GET', '/admin/keys', { key: secret })).status, 401, 'it is no key');
+    assert.equal((await service.request('GET', '/admin/keys', { key: secret })).status, 401, 'it is not a key');
     assert.equal((await signIn(secret)).status, 401);
   });
 
-  it('401: the cookie counts for nothing without the header, or where another site has it sent', async () => {
-    const cookie = await signedIn(admin);
-    const refusal = (await service.request('GET', '/admin/keys')).body;
-    const refused: Record<string, string>[] = [
+  it('401: the cookie is ignored without the header, and in requests from another site', async () => {
+    const cookie = await newSession(admin);
+    const unauthorized = (await service.request('GET', '/admin/keys')).body;
+    const rejectedHeaders: Record<string, string>[] = [
       { cookie },
       { cookie, 'backscroll-console': '' },
       { cookie, 'backscroll-console': '0' },
       { cookie, 'backscroll-console': '1, 1' },
-      ...['cross-site', 'same-site', 'none', 'x'].map((site) => ({ cookie, ...ofConsole, 'sec-fetch-site': site })),
-      // A key that is wrong is not made good by a cookie.
-      { cookie, ...ofConsole, authorization: `Bearer ${makeSecret('admin')}` },
-      { cookie, ...ofConsole, authorization: 'Basic eDp5' },
-      { cookie: cookie.slice(0, -1), ...ofConsole },
-      { cookie: `${cookie}A`, ...ofConsole },
-      { cookie: `x${cookie}`, ...ofConsole },
-      { cookie: secretOf(cookie), ...ofConsole },
-      { cookie: 'backscroll_session=', ...ofConsole },
-      { cookie: `backscroll_session=${admin}`, ...ofConsole },
+      ...['cross-site', 'same-site', 'none', 'x'].map((site) => ({ cookie, ...consoleHeader, 'sec-fetch-site': site })),
+      // A cookie does not make up for an invalid key.
+      { cookie, ...consoleHeader, authorization: `Bearer ${makeSecret('admin')}` },
+      { cookie, ...consoleHeader, authorization: 'Basic eDp5' },
+      { cookie: cookie.slice(0, -1), ...consoleHeader },
+      { cookie: `${cookie}A`, ...consoleHeader },
+      { cookie: `x${cookie}`, ...consoleHeader },
+      { cookie: secretOf(cookie), ...consoleHeader },
+      { cookie: 'backscroll_session=', ...consoleHeader },
+      { cookie: `backscroll_session=${admin}`, ...consoleHeader },
     ];
-    for (const headers of refused) {
+    for (const headers of rejectedHeaders) {
       const response = await service.request('GET', '/admin/keys', { headers });
-      assert.deepEqual([response.status, response.body], [401, refusal], JSON.stringify(headers));
+      assert.deepEqual([response.status, response.body], [401, unauthorized], JSON.stringify(headers));
     }
-    for (const headers of refused.filter(({ authorization }) => authorization === undefined))
+    for (const headers of rejectedHeaders.filter(({ authorization }) => authorization === undefined))
       assert.equal((await service.request('GET', path, { headers })).status, 401, JSON.stringify(headers));
     for (const more of [{}, { 'sec-fetch-site': 'same-origin' }])
-      assert.equal((await service.request('GET', '/admin/keys', asked(cookie, more))).status, 200);
+      assert.equal((await service.request('GET', '/admin/keys', withSession(cookie, more))).status, 200);
     for (const other of [`a=b; ${cookie}`, `${cookie}; c=d`, `a="; x";${cookie};c=d`])
-      assert.equal((await service.request('GET', '/admin/keys', asked(other))).status, 200, other);
+      assert.equal((await service.request('GET', '/admin/keys', withSession(other))).status, 200, other);
   });
 
-  it('401: anything but a valid admin key opens no session, and is told nothing more', async () => {
+  it('401: only a valid admin key creates a session, and the response is the same for all others', async () => {
     const keys = {
-      'no key at all': 'x',
-      nothing: '',
+      'not a key': 'x',
+      empty: '',
       'not ASCII': 'admin-é',
-      'half a character': 'admin-\ud800',
+      'a lone surrogate': 'admin-\ud800',
       unknown: makeSecret('admin'),
       'of another kind': one.keys.knowledge,
       expired: (await newKey({ expires_at: 1 })).secret,
       revoked: (await newKey({ revoked_at: 1 })).secret,
-      'in capitals': admin.toUpperCase(),
+      'in upper case': admin.toUpperCase(),
       'with a scheme': `Bearer ${admin}`,
     };
-    const refusal = (await service.request('GET', path)).body;
+    const unauthorized = (await service.request('GET', path)).body;
     for (const [name, key] of Object.entries(keys)) {
       const response = await signIn(key);
-      assert.deepEqual([response.status, response.body], [401, refusal], name);
+      assert.deepEqual([response.status, response.body], [401, unauthorized], name);
       assert.equal(response.headers['set-cookie'], undefined, name);
     }
   });
 
-  it('400, 415: what is no such body is refused by name', async () => {
+  it('400 and 415: an invalid body is rejected with the name of the field', async () => {
     for (const body of [{}, { key: 1 }, { key: null }, { secret: admin }]) {
       const response = await service.request('POST', path, { body });
       assert.equal(response.status, 400);
@@ -197,12 +199,12 @@ onEveryEngine('sessions of the console', (engine) => {
     }
     const json = { 'content-type': 'application/json' };
     assert.equal((await service.request('POST', path, { headers: json, body: '{' })).status, 400);
-    // What a form of another site could send.
+    // Content types that a form on another site could send.
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
       assert.equal((await signIn(admin, { 'content-type': type })).status, 415, type);
   });
 
-  it('429: failed sign-ins count as failed keys do; a valid key signs in all the same', async () => {
+  it('429: failed sign-ins count as failed keys; a valid key can still sign in', async () => {
     const from = `127.0.2.${++address}`;
     const attempt = (key: string) => service.request('POST', path, { body: { key }, from });
     const statuses = [];
@@ -211,7 +213,7 @@ onEveryEngine('sessions of the console', (engine) => {
     assert.equal((await attempt(admin)).status, 200);
   });
 
-  it('408: sign-ins that are begun and never sent shut nobody out', async () => {
+  it('408: incomplete sign-in requests do not block others', async () => {
     const small = await startService(engine, { IN_FLIGHT_MAX: '20' }, service.config.database_url);
     const head = `POST ${path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`;
     const sockets = Array.from({ length: 40 }, () => net.connect(small.port, '127.0.0.1').setEncoding('utf8'));
@@ -224,61 +226,61 @@ onEveryEngine('sessions of the console', (engine) => {
         left -= 1;
         if (left === 0) break;
       }
-      assert.equal(await statusOf(await signedIn(admin, small), small), 200);
+      assert.equal(await statusOf(await newSession(admin, small), small), 200);
     } finally {
       for (const socket of sockets) socket.destroy();
       await small.close();
     }
   });
 
-  it('413: nobody signs in with more than a header would hold', async () => {
+  it('413: the body of a sign-in is limited to 16 KiB', async () => {
     const response = await signIn('x'.repeat(16_384));
     assert.deepEqual([response.status, response.body.message], [413, 'the body is larger than 16384 bytes']);
   });
 
-  it('204: signing out ends this session and no other, and clears the cookie; again is harmless', async () => {
-    const [mine, other] = [await signedIn(admin), await signedIn(admin)];
-    assert.notEqual(mine, other);
-    // Without the header it is as if there were no cookie.
-    assert.equal((await service.request('DELETE', path, { headers: { cookie: mine } })).status, 204);
-    assert.equal(await statusOf(mine), 200);
-    for (const headers of [asked(mine).headers, asked(mine).headers, {}]) {
+  it('204: signing out ends only this session and clears the cookie; repeating it is harmless', async () => {
+    const [own, other] = [await newSession(admin), await newSession(admin)];
+    assert.notEqual(own, other);
+    // Without the header the cookie is ignored.
+    assert.equal((await service.request('DELETE', path, { headers: { cookie: own } })).status, 204);
+    assert.equal(await statusOf(own), 200);
+    for (const headers of [withSession(own).headers, withSession(own).headers, {}]) {
       const response = await service.request('DELETE', path, { headers });
       assert.deepEqual([response.status, response.text], [204, '']);
       assert.deepEqual(response.headers['set-cookie'], [
         'backscroll_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0',
       ]);
-      assert.equal(await statusOf(mine), 401);
+      assert.equal(await statusOf(own), 401);
     }
     assert.equal(await statusOf(other), 200);
   });
 
-  it('204: signing out of a session that is none writes nothing, and does not wait for those who write', async () => {
+  it('204: signing out of an unknown session writes nothing and does not wait for other writes', async () => {
     const release = await lockSessions(engine, service.config.database_url);
     try {
-      const unknown = asked(`backscroll_session=${makeSecret('admin')}`);
+      const unknown = withSession(`backscroll_session=${makeSecret('admin')}`);
       assert.equal((await service.request('DELETE', path, unknown)).status, 204);
     } finally {
       await release();
     }
   });
 
-  it('401: a session ends at once with its key, whichever instance revokes it', async () => {
+  it('401: a session ends immediately with its key, whichever instance revokes it', async () => {
     const second = await startService(engine, {}, service.config.database_url);
     try {
-      const ends: Record<string, (id: string) => Promise<unknown>> = {
-        'revoked here': (id) => service.request('DELETE', `/admin/keys/${id}`, { key: admin }),
-        'revoked there': (id) => second.request('DELETE', `/admin/keys/${id}`, { key: admin }),
+      const endKey: Record<string, (id: string) => Promise<unknown>> = {
+        'revoked by this instance': (id) => service.request('DELETE', `/admin/keys/${id}`, { key: admin }),
+        'revoked by the other instance': (id) => second.request('DELETE', `/admin/keys/${id}`, { key: admin }),
         'given another secret': (id) =>
-          second.load([{ record: 'api_key', id, kind: 'admin', name: 'of its own', secret: makeSecret('admin') }]),
+          second.load([{ record: 'api_key', id, kind: 'admin', name: 'separate', secret: makeSecret('admin') }]),
         expired: (id) =>
           second.load([{ record: 'api_key', id, kind: 'admin', name: 'n', digest: digests.get(id), expires_at: 1 }]),
       };
       const digests = new Map<string, string>();
-      for (const [name, end] of Object.entries(ends)) {
+      for (const [name, end] of Object.entries(endKey)) {
         const { id, secret } = await newKey();
         digests.set(id, digestOf(secret));
-        const cookies = [await signedIn(secret), await signedIn(secret, second)];
+        const cookies = [await newSession(secret), await newSession(secret, second)];
         for (const on of [service, second]) for (const cookie of cookies) assert.equal(await statusOf(cookie, on), 200);
         await end(id);
         for (const on of [service, second])
@@ -289,44 +291,44 @@ onEveryEngine('sessions of the console', (engine) => {
     }
   });
 
-  it('200: a session outlives a restart; 401: and ends after twelve hours', async () => {
-    const cookie = await signedIn(admin);
+  it('200 and 401: a session survives a restart and ends after twelve hours', async () => {
+    const cookie = await newSession(admin);
     const restarted = await startService(engine, {}, service.config.database_url);
     try {
-      restarted.stopTime();
-      restarted.passTime(hours12 - 60);
+      restarted.freezeClock();
+      restarted.advanceClock(hours12 - 60);
       assert.equal(await statusOf(cookie, restarted), 200);
-      restarted.passTime(61);
+      restarted.advanceClock(61);
       assert.equal(await statusOf(cookie, restarted), 401);
-      assert.equal((await restarted.request('GET', path, asked(cookie))).status, 401);
+      assert.equal((await restarted.request('GET', path, withSession(cookie))).status, 401);
     } finally {
       await restarted.close();
     }
   });
 
-  it('401: a session ends with a key that expires sooner, and says so beforehand', async () => {
-    const own = await startService(engine, {}, service.config.database_url);
+  it('401: a session ends with a key that expires sooner, and has that time as expires_at', async () => {
+    const ownService = await startService(engine, {}, service.config.database_url);
     try {
-      own.stopTime();
+      ownService.freezeClock();
       const expires_at = Math.floor(Date.now() / 1000) + 3_600;
       const { secret } = await newKey({ expires_at });
-      const response = await signIn(secret, {}, own);
+      const response = await signIn(secret, {}, ownService);
       assert.equal(response.body.expires_at, expires_at);
-      own.passTime(3_500);
-      assert.equal(await statusOf(cookieOf(response), own), 200);
-      own.passTime(101);
-      assert.equal(await statusOf(cookieOf(response), own), 401);
+      ownService.advanceClock(3_500);
+      assert.equal(await statusOf(cookieOf(response), ownService), 200);
+      ownService.advanceClock(101);
+      assert.equal(await statusOf(cookieOf(response), ownService), 401);
     } finally {
-      await own.close();
+      await ownService.close();
     }
   });
 
-  it('429: what a session asks for counts for its key', async () => {
+  it('429: requests of a session count for its key', async () => {
     const limited = await startService(engine, { RATE_LIMIT: '2' }, service.config.database_url);
     try {
-      limited.stopTime();
-      const cookie = await signedIn(admin, limited);
-      const other = await signedIn(admin, limited);
+      limited.freezeClock();
+      const cookie = await newSession(admin, limited);
+      const other = await newSession(admin, limited);
       const statuses = [
         await statusOf(cookie, limited),
         await statusOf(other, limited),
@@ -338,16 +340,16 @@ onEveryEngine('sessions of the console', (engine) => {
     }
   });
 
-  it('no secret shows in the log, the export or the database; the log names the key', async () => {
-    const cookie = await signedIn(admin);
-    await service.request('GET', '/admin/workspaces', asked(cookie, { 'x-request-id': secretOf(cookie) }));
-    assert.equal((await service.request('GET', '/admin/workspaces', asked(cookie))).status, 200);
+  it('no secret appears in the log, the export or the database; the log has the key id', async () => {
+    const cookie = await newSession(admin);
+    await service.request('GET', '/admin/workspaces', withSession(cookie, { 'x-request-id': secretOf(cookie) }));
+    assert.equal((await service.request('GET', '/admin/workspaces', withSession(cookie))).status, 200);
     const exported = await service.request('GET', '/admin/records', { key: admin });
     const rows = JSON.stringify(
-      await inDatabase(engine, service.config.database_url, 'SELECT * FROM console_sessions ORDER BY created_at'),
+      await runSql(engine, service.config.database_url, 'SELECT * FROM console_sessions ORDER BY created_at'),
     );
     assert.ok(rows.includes(digestOf(secretOf(cookie))));
-    assert.ok(!exported.text.includes(digestOf(secretOf(cookie))), 'a session is no record');
+    assert.ok(!exported.text.includes(digestOf(secretOf(cookie))), 'a session is not a record');
     for (const [name, text] of Object.entries({ log: service.logs.join(''), export: exported.text, database: rows }))
       for (const secret of [secretOf(cookie), admin]) assert.ok(!text.includes(secret), name);
     assert.ok(
@@ -355,20 +357,20 @@ onEveryEngine('sessions of the console', (engine) => {
     );
   });
 
-  describe('upkeep', () => {
-    it('forgets sessions that have expired, and no others', async () => {
+  describe('maintenance', () => {
+    it('deletes expired sessions only', async () => {
       const url = service.config.database_url;
-      const [old, current] = [await signedIn(admin), await signedIn(admin)];
+      const [old, current] = [await newSession(admin), await newSession(admin)];
       const digest = digestOf(secretOf(old));
-      await inDatabase(engine, url, `UPDATE console_sessions SET expires_at = 1 WHERE digest = '${digest}'`);
-      const kept = async () =>
-        (await inDatabase(engine, url, 'SELECT digest FROM console_sessions')).map((row) => row.digest);
-      assert.ok((await kept()).includes(digest));
+      await runSql(engine, url, `UPDATE console_sessions SET expires_at = 1 WHERE digest = '${digest}'`);
+      const storedDigests = async () =>
+        (await runSql(engine, url, 'SELECT digest FROM console_sessions')).map((row) => row.digest);
+      assert.ok((await storedDigests()).includes(digest));
       const logger = { debug: () => undefined } as never;
-      const upkeep = startMaintenance({ store: service.store, uses: new LastUsed(), audit_days: 1, logger });
-      await until(async () => !(await kept()).includes(digest));
-      await upkeep.end();
-      assert.ok((await kept()).includes(digestOf(secretOf(current))));
+      const maintenance = startMaintenance({ store: service.store, uses: new LastUsed(), audit_days: 1, logger });
+      await until(async () => !(await storedDigests()).includes(digest));
+      await maintenance.end();
+      assert.ok((await storedDigests()).includes(digestOf(secretOf(current))));
       assert.equal(await statusOf(current), 200);
     });
   });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { Traffic } from '../../src/http/observe/traffic.ts';
-import { makeWorld, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
 
 type Interval = {
   at: number;
@@ -16,29 +16,29 @@ type Interval = {
 const counts = ({ requests, client_errors, server_errors }: Interval) => [requests, client_errors, server_errors];
 
 describe('traffic of the last hour', () => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const models = '/v1/workspaces/current/models/model-types/llm';
   let service: Service;
   before(async () => {
     service = await startService('sqlite');
     await service.load(records);
-    service.stopTime();
+    service.freezeClock();
   });
   after(() => service?.close());
-  /** A request is counted, and logged, when its answer has ended here, be it after the client has seen it. */
-  const counted = async (requests: number) => {
+  /** Waits until so many requests are logged: the server counts and logs a request after its client got the response. */
+  const waitForRequests = async (requests: number) => {
     const lines = () => service.logs.filter((line) => /"route":"\/(?:v1\/|admin\/records)/.test(line)).length;
-    while (lines() < requests) await nextTurn();
+    while (lines() < requests) await nextTick();
   };
-  const look = async (): Promise<Interval[]> => {
+  const readTraffic = async (): Promise<Interval[]> => {
     const { status, body } = await service.request('GET', '/admin/traffic', { key: admin });
     assert.equal(status, 200);
     assert.equal(body.interval_seconds, 10);
     return body.data;
   };
 
-  it('200: the whole intervals of an hour, also those without requests', async () => {
-    const data = await look();
+  it('200: all complete intervals of an hour are listed, also those without requests', async () => {
+    const data = await readTraffic();
     assert.equal(data.length, 360);
     for (const [index, interval] of data.entries()) {
       assert.equal(interval.at % 10, 0);
@@ -48,53 +48,53 @@ describe('traffic of the last hour', () => {
     }
   });
 
-  it('200: requests to /v1 and to records count once their interval is over, for an hour; others do not', async () => {
+  it('200: requests to /v1 and to records are listed for an hour once their interval is over; others are not', async () => {
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const statuses: number[] = [];
-    const ask = async (path: string, key?: string) =>
+    const send = async (path: string, key?: string) =>
       statuses.push((await service.request('GET', path, { key })).status);
-    for (const path of ['/health/live', '/admin/keys', '/metrics', '/docs', '/nowhere']) await ask(path, admin);
+    for (const path of ['/health/live', '/admin/keys', '/metrics', '/docs', '/unknown']) await send(path, admin);
     statuses.length = 0;
-    await ask(page, one.keys.app);
-    await ask(models, one.keys.app);
-    await ask('/admin/records', admin);
-    await ask(models, 'x');
-    await ask(`${page}&first_id=x`, one.keys.app);
+    await send(page, one.keys.app);
+    await send(models, one.keys.app);
+    await send('/admin/records', admin);
+    await send(models, 'x');
+    await send(`${page}&first_id=x`, one.keys.app);
     assert.deepEqual(statuses, [200, 200, 200, 401, 404]);
-    await counted(5);
+    await waitForRequests(5);
     assert.ok(
-      (await look()).every(({ requests }) => requests === 0),
+      (await readTraffic()).every(({ requests }) => requests === 0),
       'not before the interval is over',
     );
-    service.passTime(10);
-    const last = (await look()).at(-1) ?? assert.fail();
+    service.advanceClock(10);
+    const last = (await readTraffic()).at(-1) ?? assert.fail();
     assert.deepEqual(counts(last), [5, 2, 0]);
     const { p50, p90, p99 } = last;
     assert.ok(p50 !== null && p90 !== null && p99 !== null && p50 > 0 && p50 <= p90 && p90 <= p99);
-    service.passTime(3_590);
-    assert.deepEqual(counts((await look())[0] ?? assert.fail()), [5, 2, 0]);
-    service.passTime(10);
+    service.advanceClock(3_590);
+    assert.deepEqual(counts((await readTraffic())[0] ?? assert.fail()), [5, 2, 0]);
+    service.advanceClock(10);
     assert.ok(
-      (await look()).every(({ requests }) => requests === 0),
-      'forgotten',
+      (await readTraffic()).every(({ requests }) => requests === 0),
+      'no longer listed',
     );
   });
 
-  it('200: what fails inside counts as such', async () => {
+  it('200: server errors are counted separately', async () => {
     const { findModelEntries } = service.store;
-    service.store.findModelEntries = () => Promise.reject(new Error('a fault'));
+    service.store.findModelEntries = () => Promise.reject(new Error('an internal error'));
     assert.equal((await service.request('GET', models, { key: one.keys.app })).status, 500);
     service.store.findModelEntries = findModelEntries;
-    await counted(6);
-    service.passTime(10);
-    assert.deepEqual(counts((await look()).at(-1) ?? assert.fail()), [1, 0, 1]);
+    await waitForRequests(6);
+    service.advanceClock(10);
+    assert.deepEqual(counts((await readTraffic()).at(-1) ?? assert.fail()), [1, 0, 1]);
   });
 
-  it('tells percentiles to about a tenth, from 50 µs to a minute', () => {
+  it('percentiles are accurate to about 10 percent, from 50 µs to a minute', () => {
     let now = 1_000_000_000_000;
     for (const scale of [0.0001, 0.003, 0.08, 1.7, 30]) {
       const traffic = new Traffic(() => now);
-      // Spread over three powers of two, in no order.
+      // Spread over a power of two, in no particular order.
       const seconds = Array.from({ length: 1_000 }, (_, at) => (scale / 2) * 2 ** (((at * 7) % 1_000) / 1_000));
       for (const one of seconds) traffic.add(200, one);
       now += 10_000;
@@ -105,13 +105,13 @@ describe('traffic of the last hour', () => {
         ['p90', 0.9],
         ['p99', 0.99],
       ] as const) {
-        const real = (sorted[Math.ceil(share * 1_000) - 1] ?? 0) * 1000;
-        assert.ok(Math.abs((last?.[name] ?? 0) / real - 1) < 0.1, `${name}: ${last?.[name]} of ${real}`);
+        const exact = (sorted[Math.ceil(share * 1_000) - 1] ?? 0) * 1000;
+        assert.ok(Math.abs((last?.[name] ?? 0) / exact - 1) < 0.1, `${name}: ${last?.[name]} of ${exact}`);
       }
     }
   });
 
-  it('stands times beyond all bounds, and a clock that is set back', () => {
+  it('invalid durations and a clock that is set back are handled', () => {
     let now = 1_000_000_000_000;
     const traffic = new Traffic(() => now);
     for (const seconds of [0, -1, Number.NaN, 1e9, Number.POSITIVE_INFINITY]) traffic.add(200, seconds);

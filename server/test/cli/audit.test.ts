@@ -6,8 +6,16 @@ import pg from 'pg';
 import { firstEntryId } from '../../src/domain/audit.ts';
 import { LastUsed } from '../../src/domain/last-used.ts';
 import type { Store } from '../../src/domain/store.ts';
-import { ask, newFolder, newScope, run, type Serving, type Settings, serve } from '../support/cli-helpers.ts';
-import { type Engine, makeWorld, message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
+import {
+  newFolder,
+  newScope,
+  run,
+  type ServerProcess,
+  type Settings,
+  sendRequest,
+  serve,
+} from '../support/cli-helpers.ts';
+import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 type Entry = { at: number; key_id: string | null; action: string; record: string; count: number; ids: string[] };
@@ -19,7 +27,7 @@ async function startInstallation(engine: Engine) {
   const { url, remove } = await newDatabaseUrl(engine);
   scope.after(remove);
   const env: Settings = { DATABASE_URL: url };
-  const world = makeWorld();
+  const world = makeTwoTenants();
   const command = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(args, { cwd, env });
     assert.equal(code, 0, stderr);
@@ -27,13 +35,14 @@ async function startInstallation(engine: Engine) {
   };
   const { code, stderr } = await run(['import', '-'], { cwd, env, stdin: ndjson(world.records) });
   assert.equal(code, 0, stderr);
-  let serving: Serving = await serve(scope, { cwd, env });
+  let serving: ServerProcess = await serve(scope, { cwd, env });
   return {
     ...world,
     cwd,
     env,
     command,
-    send: (path: string, key: string, request?: Parameters<typeof ask>[3]) => ask(serving.base, path, key, request),
+    send: (path: string, key: string, request?: Parameters<typeof sendRequest>[3]) =>
+      sendRequest(serving.base, path, key, request),
     audit: async (...args: string[]): Promise<Entry[]> =>
       (await command('audit', '--json', ...args))
         .trimEnd()

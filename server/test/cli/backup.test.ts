@@ -9,18 +9,18 @@ import { describe, it } from 'node:test';
 import { sqliteMigrations } from '../../src/store/schema/schema.ts';
 import { backUpUnderLoad } from '../../torture/backup.ts';
 import {
-  ask,
+  type CommandResult,
   command,
   newFolder,
   oneLine,
-  type Ran,
   run,
   runMany,
   type Scope,
+  sendRequest,
   serve,
-  withFilesUpTo,
+  withFileSizeLimit,
 } from '../support/cli-helpers.ts';
-import { makeWorld, message, ndjson } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const database = 'data/backscroll.db';
@@ -31,12 +31,12 @@ async function holding(scope: Scope, records: readonly object[]): Promise<string
   return cwd;
 }
 
-function assertDone({ code, stdout, stderr }: Ran): string {
+function assertDone({ code, stdout, stderr }: CommandResult): string {
   assert.deepEqual([code, stderr], [0, '']);
   return stdout;
 }
 
-function assertFailed({ code, stdout, stderr }: Ran, says: RegExp): void {
+function assertFailed({ code, stdout, stderr }: CommandResult, says: RegExp): void {
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(stderr, oneLine);
   assert.match(stderr, says);
@@ -50,7 +50,7 @@ describe('backup', { concurrency: 3 }, () => {
   });
 
   it('is one file for its owner alone, which takes the place of an older one', async (t) => {
-    const cwd = await holding(t, makeWorld().records);
+    const cwd = await holding(t, makeTwoTenants().records);
     await writeFile(join(cwd, 'out.db'), 'an older backup', { mode: 0o644 });
     const before = readdirSync(join(cwd, 'data'));
     assert.match(assertDone(await run(['backup', 'out.db'], { cwd })), /^backed up \d+\.\d MB in \d+\.\d s\n$/);
@@ -66,7 +66,7 @@ describe('backup', { concurrency: 3 }, () => {
   });
 
   it('neither it nor an export is written over the database, by whatever name', async (t) => {
-    const { one, records } = makeWorld();
+    const { one, records } = makeTwoTenants();
     const cwd = await holding(t, records);
     await mkdir(join(cwd, 'other'));
     await symlink(join('..', database), join(cwd, 'other', 'link'));
@@ -80,7 +80,11 @@ describe('backup', { concurrency: 3 }, () => {
     }
     const serving = await serve(t, { cwd });
     for (const name of beside.slice(0, 3)) assertFailed(await run(['backup', name], { cwd }), /the database itself/);
-    const { status } = await ask(serving.base, `/v1/messages?conversation_id=${one.ids.conversation}`, one.keys.app);
+    const { status } = await sendRequest(
+      serving.base,
+      `/v1/messages?conversation_id=${one.ids.conversation}`,
+      one.keys.app,
+    );
     assert.equal(status, 200);
   });
 
@@ -96,20 +100,20 @@ describe('backup', { concurrency: 3 }, () => {
   });
 
   it('a disk that takes no more leaves the older backup and nothing half', async (t) => {
-    const { one, records } = makeWorld();
+    const { one, records } = makeTwoTenants();
     const filler = Array.from({ length: 200 }, (_, n) =>
       message(one.ids.conversation, n, { answer: 'x'.repeat(10_000) }),
     );
     const cwd = await holding(t, [...records, ...filler]);
     await writeFile(join(cwd, 'out.db'), 'an older backup');
-    assertFailed(await run(['backup', 'out.db'], { cwd, ...withFilesUpTo(1_000) }), /could not be copied/);
+    assertFailed(await run(['backup', 'out.db'], { cwd, ...withFileSizeLimit(1_000) }), /could not be copied/);
     assert.deepEqual(readdirSync(cwd).sort(), ['data', 'out.db']);
     assert.equal(readFileSync(join(cwd, 'out.db'), 'utf8'), 'an older backup');
     assertDone(await run(['backup', 'out.db'], { cwd }));
   });
 
   it('broken off by a signal leaves nothing half', async (t) => {
-    const cwd = await holding(t, makeWorld().records);
+    const cwd = await holding(t, makeTwoTenants().records);
     // Somebody keeps the whole file, so that the backup waits.
     const holder = new DatabaseSync(join(cwd, database));
     t.after(async () => holder.close());

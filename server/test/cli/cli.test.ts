@@ -15,37 +15,37 @@ import { importRecords } from '../../src/domain/import-records.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import {
-  ask,
+  type CommandResult,
   command,
-  filesHolding,
+  filesContaining,
   freePort,
   launcher,
   newFolder,
   newScope,
   oneLine,
-  type Ran,
   repository,
   run,
   runMany,
   type Scope,
-  type Serving,
+  type ServerProcess,
   type Settings,
+  sendRequest,
   serve,
   starterRecords,
 } from '../support/cli-helpers.ts';
-import { makeTenant, makeWorld, message, ndjson } from '../support/harness.ts';
+import { makeTenant, makeTwoTenants, message, ndjson } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const together = { concurrency: 4 };
 
-function assertFailed(ran: Ran, code: number, says: RegExp): void {
+function assertFailed(ran: CommandResult, code: number, says: RegExp): void {
   assert.equal(ran.code, code, `${ran.stdout}${ran.stderr}`);
   assert.match(ran.stderr, oneLine);
   assert.match(ran.stderr, says);
   assert.equal(ran.stdout, '');
 }
 
-function assertDone(ran: Ran): string {
+function assertDone(ran: CommandResult): string {
   assert.equal(ran.code, 0, `${ran.stdout}${ran.stderr}`);
   assert.equal(ran.stderr, '');
   return ran.stdout;
@@ -95,7 +95,7 @@ describe('help', together, () => {
     );
     ran.push(await run(['keys', 'create', '--help'], { cwd, env }));
     for (const [at, call] of [...calls, ['keys', 'create']].entries()) {
-      const stdout = assertDone(ran[at] as Ran);
+      const stdout = assertDone(ran[at] as CommandResult);
       assert.match(stdout, /usage/i);
       for (const word of call.filter((one) => one !== '--help')) assert.ok(stdout.includes(word));
     }
@@ -152,7 +152,7 @@ describe('wrong usage: exit 2 and one line on standard error', together, () => {
   ];
   const scope = newScope();
   let cwd: string;
-  let ran: Ran[];
+  let ran: CommandResult[];
   before(async () => {
     cwd = await newFolder(scope);
     ran = await runMany(
@@ -162,7 +162,7 @@ describe('wrong usage: exit 2 and one line on standard error', together, () => {
   });
   after(scope.end);
   for (const [at, [call, says]] of calls.entries())
-    it(call.join(' ') || 'no arguments', () => assertFailed(ran[at] as Ran, 2, says));
+    it(call.join(' ') || 'no arguments', () => assertFailed(ran[at] as CommandResult, 2, says));
 
   it('makes nothing, and is so of the command itself', async () => {
     for (const [call, says] of calls.slice(1, 5)) assertFailed(await run(call, { cwd }), 2, says);
@@ -188,7 +188,7 @@ describe('settings', together, () => {
   ];
   const scope = newScope();
   let cwd: string;
-  let stopped: Ran[];
+  let stopped: CommandResult[];
   before(async () => {
     cwd = await newFolder(scope);
     const calls = bad.map(([name, value]) => ({ args: ['serve'], env: { [name]: value } }));
@@ -197,7 +197,7 @@ describe('settings', together, () => {
   after(scope.end);
   for (const [at, [name, value, allowed]] of bad.entries())
     it(`${name}=${value} stops the start`, async () => {
-      const ran = stopped[at] as Ran;
+      const ran = stopped[at] as CommandResult;
       assertFailed(ran, 1, allowed);
       assert.ok(ran.stderr.includes(name) && ran.stderr.includes(value), ran.stderr);
       assert.deepEqual(readdirSync(cwd), [], 'nothing was made');
@@ -244,7 +244,7 @@ describe('settings', together, () => {
   it('it listens on loopback only, unless HOST says otherwise', async (t) => {
     const cwd = await newFolder(t);
     // All of 127.0.0.0/8 is this machine: another address in it stands for one that others can reach.
-    const reaches = async ({ base }: Serving, host: string): Promise<boolean> => {
+    const reaches = async ({ base }: ServerProcess, host: string): Promise<boolean> => {
       const socket = net.connect(Number(new URL(base).port), host);
       try {
         await once(socket, 'connect');
@@ -266,13 +266,13 @@ describe('settings', together, () => {
     const env = { HOST: '', PAGE_ORDER: '', LOG_LEVEL: '', RATE_LIMIT: '', METRICS_TOKEN: '', DATABASE_URL: '' };
     const cwd = await newFolder(t);
     const { base } = await serve(t, { cwd, env });
-    assert.equal((await ask(base, '/metrics', '')).status, 401);
+    assert.equal((await sendRequest(base, '/metrics', '')).status, 401);
     assert.ok(existsSync(databaseIn(cwd)));
   });
 
   it('all of them given take effect', async (t) => {
     const cwd = await newFolder(t);
-    const { one, records } = makeWorld();
+    const { one, records } = makeTwoTenants();
     const env = {
       HOST: '127.0.0.1',
       PORT: String(await freePort()),
@@ -285,9 +285,9 @@ describe('settings', together, () => {
     const messages = [message(one.ids.conversation, 1), message(one.ids.conversation, 2)];
     assertDone(await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...messages]) }));
     const serving = await serve(t, { cwd, env });
-    assert.equal((await ask(serving.base, '/metrics', 'sesame')).status, 200);
+    assert.equal((await sendRequest(serving.base, '/metrics', 'sesame')).status, 200);
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
-    const replies = await Promise.all(Array.from({ length: 6 }, () => ask(serving.base, path, one.keys.app)));
+    const replies = await Promise.all(Array.from({ length: 6 }, () => sendRequest(serving.base, path, one.keys.app)));
     const page = replies.find(({ status }) => status === 200);
     assert.deepEqual(
       page?.body.data.map(({ id }: { id: string }) => id),
@@ -443,7 +443,7 @@ describe('import and export', together, () => {
 
   it('carries everything into another database, to the byte', async (t) => {
     const cwd = await newFolder(t);
-    const { one, records } = makeWorld();
+    const { one, records } = makeTwoTenants();
     const more = [
       { record: 'conversation', id: randomUUID(), app_id: one.ids.app, deleted: true },
       message(one.ids.conversation, 5, { inputs: { z: 'ä\u2028🙂', a: [1.5, null, { '': '' }] }, total_price: '0.10' }),
@@ -463,7 +463,7 @@ describe('import and export', together, () => {
     assertDone(await run(['import', '-', starterRecords], { cwd, stdin }));
     const serving = await serve(t, { cwd });
     for (const content of ['first edit', 'second edit'])
-      await ask(serving.base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content } });
+      await sendRequest(serving.base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content } });
     const text = await exported(cwd);
     assert.equal(text.match(/"record":"child_chunk_revision"/g)?.length, 2);
     for (const secret of Object.values(one.keys)) assert.ok(!text.includes(secret));
@@ -551,17 +551,17 @@ describe('keys', together, () => {
       wanted.map(([options]) => ({ args: ['keys', 'create', ...options] })),
       { cwd },
     );
-    for (const [at, [, named]] of wanted.entries()) assertFailed(ran[at] as Ran, 1, RegExp(named));
+    for (const [at, [, named]] of wanted.entries()) assertFailed(ran[at] as CommandResult, 1, RegExp(named));
     assert.equal(await contents(cwd), earlier);
   });
 });
 
 describe('while serve runs on the same file', together, () => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const { ids } = one;
   const models = '/v1/workspaces/current/models/model-types/llm';
   let cwd: string;
-  let serving: Serving;
+  let serving: ServerProcess;
   const scope = newScope();
   before(async () => {
     cwd = await holding(scope, [...records, message(ids.conversation, 1)]);
@@ -572,54 +572,54 @@ describe('while serve runs on the same file', together, () => {
   it('a new key works at once, and stops at once when it is revoked', async () => {
     const call = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--json'];
     const { id, secret } = JSON.parse(assertDone(await run(call, { cwd })));
-    assert.equal((await ask(serving.base, models, secret)).status, 200);
+    assert.equal((await sendRequest(serving.base, models, secret)).status, 200);
     const page = `/v1/messages?conversation_id=${ids.conversation}`;
-    assert.equal((await ask(serving.base, page, secret)).status, 200);
+    assert.equal((await sendRequest(serving.base, page, secret)).status, 200);
     assertDone(await run(['keys', 'revoke', id], { cwd }));
-    for (const path of [page, models]) assert.equal((await ask(serving.base, path, secret)).status, 401, path);
+    for (const path of [page, models]) assert.equal((await sendRequest(serving.base, path, secret)).status, 401, path);
   });
 
   it('a key stops when it expires', async () => {
     const call = ['keys', 'create', '--kind', 'admin', '--expires', '2s', '--json'];
     const { secret } = JSON.parse(assertDone(await run(call, { cwd })));
-    await until(async () => (await ask(serving.base, '/metrics', secret)).status === 401);
+    await until(async () => (await sendRequest(serving.base, '/metrics', secret)).status === 401);
   });
 
   it('a restricted key opens its datasets only', async () => {
     const call = ['keys', 'create', '--kind', 'knowledge', '--workspace', ids.workspace, '--dataset', ids.dataset];
     const { secret } = JSON.parse(assertDone(await run([...call, '--json'], { cwd })));
-    assert.equal((await ask(serving.base, one.chunkPath, secret)).status, 200);
+    assert.equal((await sendRequest(serving.base, one.chunkPath, secret)).status, 200);
     const other = makeTenant();
     const dataset = { record: 'dataset', id: other.ids.dataset, workspace_id: ids.workspace, name: 'second' };
     assertDone(await run(['import', '-'], { cwd, stdin: ndjson([dataset, ...other.records.slice(6, 9)]) }));
-    assert.equal((await ask(serving.base, other.chunkPath, one.keys.knowledge)).status, 200);
-    const { status, body } = await ask(serving.base, other.chunkPath, secret);
+    assert.equal((await sendRequest(serving.base, other.chunkPath, one.keys.knowledge)).status, 200);
+    const { status, body } = await sendRequest(serving.base, other.chunkPath, secret);
     assert.deepEqual([status, body.message], [404, 'dataset not found']);
     const both = JSON.parse(assertDone(await run([...call, other.ids.dataset, '--json'], { cwd })));
-    assert.equal((await ask(serving.base, one.chunkPath, both.secret)).status, 200);
-    assert.equal((await ask(serving.base, other.chunkPath, both.secret)).status, 200);
+    assert.equal((await sendRequest(serving.base, one.chunkPath, both.secret)).status, 200);
+    assert.equal((await sendRequest(serving.base, other.chunkPath, both.secret)).status, 200);
   });
 
   it('an import shows at once', async () => {
     const path = `/v1/messages?conversation_id=${ids.conversation}&limit=1`;
-    const held = await ask(serving.base, path, one.keys.app);
+    const held = await sendRequest(serving.base, path, one.keys.app);
     const added = message(ids.conversation, 2_000_000_000);
     assertDone(await run(['import', '-'], { cwd, stdin: ndjson([added]) }));
-    const page = await ask(serving.base, path, one.keys.app);
+    const page = await sendRequest(serving.base, path, one.keys.app);
     assert.equal(page.body.data[0].id, added.id);
     assert.notEqual(page.headers.get('etag'), held.headers.get('etag'));
   });
 
   it('an export holds what was just written', async () => {
     const content = `written ${randomUUID()}`;
-    const { status } = await ask(serving.base, one.chunkPath, one.keys.knowledge, {
+    const { status } = await sendRequest(serving.base, one.chunkPath, one.keys.knowledge, {
       method: 'PATCH',
       json: { content },
     });
     assert.equal(status, 200);
     assert.ok((await exported(cwd)).includes(content));
     assertDone(await run(['migrate'], { cwd }));
-    assert.equal((await ask(serving.base, '/metrics', admin)).status, 200);
+    assert.equal((await sendRequest(serving.base, '/metrics', admin)).status, 200);
   });
 });
 
@@ -634,7 +634,7 @@ describe('purge', together, () => {
 
   /** Three people with two conversations each, their texts carrying a mark of theirs, all written in turns. */
   function makePeople() {
-    const { one, admin, records } = makeWorld();
+    const { one, admin, records } = makeTwoTenants();
     const { ids, keys } = one;
     const people = ['ann', 'bob', 'cid'].map((name) => {
       const mark = `the-mark-of-${name}-${name}-${name}`;
@@ -666,23 +666,23 @@ describe('purge', together, () => {
     const serving = await serve(t, { cwd });
     for (let number = 1; number <= 12; number += 1) {
       const lines = ndjson(round(number));
-      const { status } = await ask(serving.base, '/admin/records', admin, { method: 'POST', lines });
+      const { status } = await sendRequest(serving.base, '/admin/records', admin, { method: 'POST', lines });
       assert.equal(status, 200);
     }
-    for (const { mark } of [ann, bob, cid]) assert.notDeepEqual(filesHolding(databaseIn(cwd), mark), []);
+    for (const { mark } of [ann, bob, cid]) assert.notDeepEqual(filesContaining(databaseIn(cwd), mark), []);
 
     const person = await run(['purge', '--app', ids.app, '--user', ann.mark, '--yes'], { cwd });
     const said = assertDone(person);
     assert.match(said, /\b2\b.*conversation/);
     assert.match(said, /\b30\b.*message/);
-    assert.deepEqual(filesHolding(databaseIn(cwd), ann.mark), [], 'no byte of it is left');
+    assert.deepEqual(filesContaining(databaseIn(cwd), ann.mark), [], 'no byte of it is left');
 
     const [gone = '', left] = bob.conversations;
     const one = assertDone(await run(['purge', '--conversation', gone.toUpperCase(), '--yes'], { cwd }));
     assert.match(one, /\b1\b.*conversation/);
     assert.match(one, /\b15\b.*message/);
 
-    const page = (id: string | undefined) => ask(serving.base, `/v1/messages?conversation_id=${id}`, keys.app);
+    const page = (id: string | undefined) => sendRequest(serving.base, `/v1/messages?conversation_id=${id}`, keys.app);
     for (const id of [...ann.conversations, gone]) {
       const { status, body } = await page(id);
       assert.deepEqual([status, body.message], [404, 'conversation not exists']);
@@ -695,7 +695,7 @@ describe('purge', together, () => {
     assert.ok(!text.includes(ann.mark) && !text.includes(gone));
     // The second conversation takes the rest of the person's marks with it.
     assertDone(await run(['purge', '--conversation', left ?? '', '--yes'], { cwd }));
-    assert.deepEqual(filesHolding(databaseIn(cwd), bob.mark), []);
+    assert.deepEqual(filesContaining(databaseIn(cwd), bob.mark), []);
     assert.match(assertDone(await run(['purge', '--conversation', gone, '--yes'], { cwd })), /\b0\b/);
   });
 
@@ -709,7 +709,7 @@ describe('purge', together, () => {
       for (; !isDone; pages += 1) {
         // Another page each time, so that it comes out of the file and not out of a cache.
         const path = `/v1/messages?conversation_id=${id}&limit=${1 + (pages % 100)}`;
-        const { status, body } = await ask(serving.base, path, keys.app);
+        const { status, body } = await sendRequest(serving.base, path, keys.app);
         assert.deepEqual([status, body.data.length], [200, Math.min(15, 1 + (pages % 100))]);
       }
       return pages;
@@ -739,11 +739,11 @@ describe('purge', together, () => {
     t.after(async () => looker.close());
     const rows = looker.prepare('SELECT 1 FROM messages WHERE conversation_id = ?');
     await until(() => rows.get(ann.conversations[0] ?? '') === undefined);
-    assert.notDeepEqual(filesHolding(databaseIn(cwd), ann.mark), []);
+    assert.notDeepEqual(filesContaining(databaseIn(cwd), ann.mark), []);
     reader.exec('COMMIT');
     const { code } = await pending;
     // It waits for the reader, or it says that it could not; it never claims what is not so.
-    const left = filesHolding(databaseIn(cwd), ann.mark);
+    const left = filesContaining(databaseIn(cwd), ann.mark);
     assert.ok(code === 0 ? left.length === 0 : code === 1, `exit code ${code}, left in ${JSON.stringify(left)}`);
   });
 
@@ -762,7 +762,7 @@ describe('purge', together, () => {
     assert.equal(code, 0);
     assert.match(stdout, /\b2\b.*conversation/);
     assert.ok(!(await contents(cwd)).includes(ann.mark));
-    assert.deepEqual(filesHolding(databaseIn(cwd), ann.mark), []);
+    assert.deepEqual(filesContaining(databaseIn(cwd), ann.mark), []);
   });
 });
 
@@ -818,7 +818,7 @@ describe('migrate', together, () => {
     const { keys, records } = makeTenant();
     assertDone(await run(['import', '-'], { cwd, stdin: ndjson(records) }));
     for (const { base } of servings) {
-      const { status } = await ask(base, '/v1/workspaces/current/models/model-types/llm', keys.app);
+      const { status } = await sendRequest(base, '/v1/workspaces/current/models/model-types/llm', keys.app);
       assert.equal(status, 200);
     }
   });
@@ -827,7 +827,7 @@ describe('migrate', together, () => {
 describe('stopping', together, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     it(`${signal}: what is in flight is finished, then exit 0`, async (t) => {
-      const { one, admin, records } = makeWorld();
+      const { one, admin, records } = makeTwoTenants();
       const cwd = await holding(t, records);
       const serving = await serve(t, { cwd });
       // Connections that are kept alive and idle, from before or just now, are no reason to stay.
@@ -839,7 +839,7 @@ describe('stopping', together, () => {
       const request = http.request(`${serving.base}/admin/records`, { method: 'POST', headers, agent });
       request.write(line.slice(0, 20));
       await until(async () => {
-        const { text } = await ask(serving.base, '/metrics', admin);
+        const { text } = await sendRequest(serving.base, '/metrics', admin);
         // This request is in flight too.
         return text.includes('backscroll_http_requests_in_flight 2\n');
       });

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { newFolder, newScope, repository, run, type Serving, serve } from '../support/cli-helpers.ts';
+import { newFolder, newScope, repository, run, type ServerProcess, serve } from '../support/cli-helpers.ts';
 import { until } from '../support/until.ts';
 
 const read = (...path: string[]): string => readFileSync(join(repository, ...path), 'utf8');
@@ -118,7 +118,7 @@ describe('the package', () => {
 type Printed = { url: string; headers: Record<string, string>; body?: string };
 
 /** The three commands that the first start prints, once they are all there. */
-async function curls(serving: Serving): Promise<Printed[]> {
+async function curls(serving: ServerProcess): Promise<Printed[]> {
   const lines = () => serving.output().match(/^curl .+$(?=\n)/gm) ?? [];
   await until(() => lines().length >= 3, serving.output);
   return lines().map((line) => {

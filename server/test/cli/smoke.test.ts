@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { makeWorld, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 onEveryEngine('the three operations', (engine) => {
   let service: Service;
-  const { one, records } = makeWorld();
+  const { one, records } = makeTwoTenants();
   before(async () => {
     service = await startService(engine);
     await service.load([...records, message(one.ids.conversation, 1), message(one.ids.conversation, 2)]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { ask, launcher, newFolder, run, type Serving, serve } from '../support/cli-helpers.ts';
+import { launcher, newFolder, run, type ServerProcess, sendRequest, serve } from '../support/cli-helpers.ts';
 import { ndjson } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -16,7 +16,7 @@ const anySecret = /(?<![\w-])(app|dataset|writer|admin)-[\w-]{27,}/;
 const curlsOf = (output: string) => output.split('\n').filter((line) => /\bcurl\b/.test(line));
 
 /** The welcome is printed once the service is ready, perhaps a moment later. */
-async function welcomed(serving: Serving): Promise<string> {
+async function welcomed(serving: ServerProcess): Promise<string> {
   await until(() => curlsOf(serving.output()).length >= 3, serving.output);
   return serving.output();
 }
@@ -66,7 +66,7 @@ describe('serve --starter', { concurrency: 3 }, () => {
     const lines = curlsOf(output);
     assert.equal(lines.length, 3);
     for (const line of lines) assert.match(line, /^\s*curl\b.*\S$/);
-    const before = await ask(serving.base, '/admin/records', secretOf(output, 'admin'));
+    const before = await sendRequest(serving.base, '/admin/records', secretOf(output, 'admin'));
     const responses = await Promise.all(lines.map((line) => perform(line, cwd)));
     assert.deepEqual(
       responses.map(({ status }) => status),
@@ -89,11 +89,11 @@ describe('serve --starter', { concurrency: 3 }, () => {
     // All four keys open what their kind opens.
     const { base } = serving;
     const types = '/v1/workspaces/current/models/model-types/llm';
-    assert.equal((await ask(base, types, secretOf(output, 'dataset'))).status, 200);
-    assert.equal((await ask(base, '/metrics', secretOf(output, 'admin'))).status, 200);
+    assert.equal((await sendRequest(base, types, secretOf(output, 'dataset'))).status, 200);
+    assert.equal((await sendRequest(base, '/metrics', secretOf(output, 'admin'))).status, 200);
     const conversation_id = /conversation_id=([\w-]+)/.exec(lines.join())?.[1];
     const said = { record: 'message', id: crypto.randomUUID(), conversation_id, query: 'q', answer: 'a' };
-    const written = await ask(base, '/admin/records', secretOf(output, 'writer'), {
+    const written = await sendRequest(base, '/admin/records', secretOf(output, 'writer'), {
       method: 'POST',
       lines: ndjson([said]),
     });
@@ -111,7 +111,11 @@ describe('serve --starter', { concurrency: 3 }, () => {
     let pages = 0;
     for (let more = true; more; pages += 1) {
       const from = messages.length > 0 ? `&first_id=${messages.at(-1).id}` : '';
-      const { status, body } = await ask(serving.base, `/v1/messages?conversation_id=${conversation}${from}`, key);
+      const { status, body } = await sendRequest(
+        serving.base,
+        `/v1/messages?conversation_id=${conversation}${from}`,
+        key,
+      );
       assert.equal(status, 200);
       assert.equal(body.limit, 20);
       messages.push(...body.data);
@@ -147,7 +151,7 @@ describe('serve --starter', { concurrency: 3 }, () => {
 
     const providers = new Set<string>();
     for (const type of ['text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation']) {
-      const { body } = await ask(serving.base, `/v1/workspaces/current/models/model-types/${type}`, key);
+      const { body } = await sendRequest(serving.base, `/v1/workspaces/current/models/model-types/${type}`, key);
       for (const { provider } of body.data) providers.add(provider);
     }
     assert.equal(providers.size, 3);
@@ -178,7 +182,7 @@ describe('serve --starter', { concurrency: 3 }, () => {
     const second = await serve(t, { cwd, args: ['--starter'] });
     assert.equal(await exported(cwd), before);
     const models = '/v1/workspaces/current/models/model-types/llm';
-    assert.equal((await ask(second.base, models, secret)).status, 200, 'the first keys still work');
+    assert.equal((await sendRequest(second.base, models, secret)).status, 200, 'the first keys still work');
     await second.end('SIGTERM');
     assert.doesNotMatch(second.output(), anySecret);
     assert.deepEqual(curlsOf(second.output()), []);

@@ -3,11 +3,11 @@ import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { checkAccess, openBrowser, openTab, phone, scrollsSideways, signIn } from '../support/browser.ts';
-import { makeWorld, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { checkAccessibility, openBrowser, openTab, phone, scrollsHorizontally, signIn } from '../support/browser.ts';
+import { makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 onEveryEngine('the console', (engine) => {
-  const { admin, one, records } = makeWorld();
+  const { admin, one, records } = makeTwoTenants();
   let service: Service;
   let browser: Browser;
   before(async () => {
@@ -23,7 +23,7 @@ onEveryEngine('the console', (engine) => {
 
   it('asks whoever comes for an admin key, and takes no other', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      const { page, complaints } = await openTab(browser, service.base, { colorScheme });
+      const { page, pageErrors } = await openTab(browser, service.base, { colorScheme });
       await page.goto('/console');
       await signInButton(page).waitFor();
       for (const key of ['nonsense', one.keys.app]) {
@@ -31,13 +31,13 @@ onEveryEngine('the console', (engine) => {
         await page.keyboard.press('Enter');
         await page.getByRole('alert').filter({ hasText: 'This key does not open the console' }).waitFor();
       }
-      await checkAccess(page);
-      assert.deepEqual(complaints, []);
+      await checkAccessibility(page);
+      assert.deepEqual(pageErrors, []);
     }
   });
 
   it('keeps one signed in over a reload, with nothing of the key where a script could read it', async () => {
-    const { page, complaints } = await openTab(browser, service.base);
+    const { page, pageErrors } = await openTab(browser, service.base);
     await signIn(page, admin);
     await page.reload();
     await views(page).waitFor();
@@ -51,7 +51,7 @@ onEveryEngine('the console', (engine) => {
     const { name, httpOnly, sameSite } = cookie ?? {};
     assert.deepEqual({ name, httpOnly, sameSite }, { name: 'backscroll_session', httpOnly: true, sameSite: 'Strict' });
     assert.notEqual(cookie?.value, admin);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('lets one out, for good', async () => {
@@ -83,7 +83,7 @@ onEveryEngine('the console', (engine) => {
   it('asks for a key again once the session has ended, and says why', async () => {
     const { page } = await openTab(browser, service.base);
     await signIn(page, admin);
-    service.passTime(13 * 3600);
+    service.advanceClock(13 * 3600);
     // Not by a click: what is still being loaded may end it first.
     await page.evaluate("location.hash = '#/models'");
     await page.getByText('You were signed out').waitFor();
@@ -106,15 +106,15 @@ onEveryEngine('the console', (engine) => {
   });
 
   it('leads to the reference and back, on a phone too', async () => {
-    const { page, complaints } = await openTab(browser, service.base, { viewport: phone });
+    const { page, pageErrors } = await openTab(browser, service.base, { viewport: phone });
     await signIn(page, admin);
     await page.getByRole('link', { name: 'API', exact: true }).click();
     await page.getByRole('heading', { name: 'Backscroll' }).waitFor();
-    assert.ok(!(await scrollsSideways(page)));
+    assert.ok(!(await scrollsHorizontally(page)));
     await page.getByRole('link', { name: 'Console', exact: true }).click();
     await views(page).waitFor();
-    assert.ok(!(await scrollsSideways(page)));
-    assert.deepEqual(complaints, []);
+    assert.ok(!(await scrollsHorizontally(page)));
+    assert.deepEqual(pageErrors, []);
   });
 });
 

@@ -2,24 +2,32 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { checkAccess, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from '../support/browser.ts';
-import { makeWorld, message, type Service, startService } from '../support/harness.ts';
+import {
+  checkAccessibility,
+  desktop,
+  openBrowser,
+  openTab,
+  phone,
+  scrollsHorizontally,
+  signIn,
+} from '../support/browser.ts';
+import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { richMessages } from '../support/rich-messages.ts';
 import {
+  expandAndScroll,
   isAtEnd,
   isNarrow,
-  leapBack,
-  leapTo,
-  leaveInTheMoment,
+  jumpToQuery,
+  jumpToStart,
+  leaveBeforeEffects,
   openConversation,
-  ownMoves,
   refreshNow,
-  unfoldAndGoOn,
-  walkBack,
+  scrollToStart,
+  unexpectedMoves,
 } from '../support/transcript-scripts.ts';
 
 describe('the console, conversations', () => {
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const { ids } = one;
   const rich = richMessages(ids.conversation);
   const long = randomUUID();
@@ -72,7 +80,7 @@ describe('the console, conversations', () => {
 
   it('leads from an address that is none to the first app, and never away from where one has gone', async () => {
     const { page } = await openTab(browser, service.base);
-    await page.addInitScript(leaveInTheMoment);
+    await page.addInitScript(leaveBeforeEffects);
     await signIn(page, admin);
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
     await page.goto('/console#/nowhere');
@@ -82,7 +90,7 @@ describe('the console, conversations', () => {
   const textsOf = (page: Page) => page.getByRole('list', { name: 'Conversations' }).getByRole('link').allInnerTexts();
 
   it('lists the conversations of the app that is chosen, more as one scrolls, and finds them', async () => {
-    const { page, complaints } = await openTab(browser, service.base);
+    const { page, pageErrors } = await openTab(browser, service.base);
     await signIn(page, admin);
     const entries = page.getByRole('list', { name: 'Conversations' }).getByRole('link');
     await entries.first().waitFor();
@@ -112,11 +120,11 @@ describe('the console, conversations', () => {
     await page.getByRole('combobox', { name: 'App' }).selectOption(other.ids.app);
     await page.getByRole('link', { name: other.ids.conversation }).waitFor();
     assert.match(page.url(), new RegExp(other.ids.app));
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('shows all that is known of a message', async () => {
-    const { page, complaints } = await open(ids.conversation);
+    const { page, pageErrors } = await open(ids.conversation);
     const article = (id: string) => page.locator(`article[data-id="${id}"]`);
     await page.getByText('The beginning of this conversation').waitFor();
     await page.getByRole('heading', { name: 'ann' }).waitFor();
@@ -158,12 +166,12 @@ describe('the console, conversations', () => {
     const failed = article(rich.failed.id);
     assert.match(await failed.innerText(), /Error: The model did not answer\.[\s\S]*disliked/);
     assert.match(await failed.locator('.note').getAttribute('class').then(String), /bad/);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('keeps what one looks at in its place while older messages come in', async () => {
     const { page } = await open(long);
-    const moves = await page.evaluate<number[]>(ownMoves);
+    const moves = await page.evaluate<number[]>(unexpectedMoves);
     assert.ok((await firstNumber(page)) < length - 100, 'older pages were read');
     assert.deepEqual(
       moves.filter((move) => !(Math.abs(move) < 2)),
@@ -172,46 +180,46 @@ describe('the console, conversations', () => {
   });
 
   it('keeps it there too once something was unfolded, and that in sight', async () => {
-    const { page, complaints } = await open(short);
+    const { page, pageErrors } = await open(short);
     const last = page.locator('article').last();
     await last.getByText('Inputs').click();
     await page.getByRole('button', { name: 'Newest' }).waitFor();
     assert.ok(await last.getByText('Inputs').isVisible());
     await last.getByText('Inputs').click();
     await page.getByRole('button', { name: 'Newest' }).waitFor({ state: 'detached' });
-    const moves = await page.evaluate<number[]>(unfoldAndGoOn);
+    const moves = await page.evaluate<number[]>(expandAndScroll);
     assert.deepEqual(
       moves.filter((move) => !(Math.abs(move) < 2)),
       [],
     );
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('comes by every message once, from the newest to the beginning', async () => {
-    const { page, complaints } = await open(long);
-    const { seen, nodesMax } = await page.evaluate<{ seen: string[]; nodesMax: number }>(walkBack);
+    const { page, pageErrors } = await open(long);
+    const { seen, nodesMax } = await page.evaluate<{ seen: string[]; nodesMax: number }>(scrollToStart);
     assert.deepEqual(
       seen,
       Array.from({ length }, (_, i) => `Question ${length - 1 - i}`),
     );
     assert.ok(nodesMax < 2_000, `${nodesMax} elements`);
     await page.getByText('The beginning of this conversation').waitFor();
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('lets go of messages that are far away, and finds the way back', async () => {
-    const { page, complaints } = await open(longer);
-    assert.ok(await page.evaluate(leapBack(40_000)));
+    const { page, pageErrors } = await open(longer);
+    assert.ok(await page.evaluate(jumpToStart(40_000)));
     assert.equal(await firstNumber(page), 0);
-    await page.evaluate(leapTo('Question 2199', 40_000));
-    assert.ok(await page.evaluate(leapBack(40_000)));
+    await page.evaluate(jumpToQuery('Question 2199', 40_000));
+    assert.ok(await page.evaluate(jumpToStart(40_000)));
     await page.getByRole('button', { name: 'Newest' }).click();
     await page.getByText('Question 2199').waitFor();
     await page.locator('.scroller').press('Home');
     await page.getByText('Question 2199').waitFor({ state: 'detached' });
     await page.locator('.scroller').press('End');
     await page.getByText('Question 2199').waitFor();
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('follows new messages at the newest end, and only tells of them elsewhere', async () => {
@@ -243,10 +251,10 @@ describe('the console, conversations', () => {
   });
 
   it('shows a time that no calendar has as the number it is', async () => {
-    const { page, complaints } = await openConversation(browser, service.base, admin, [other.ids.app, odd]);
+    const { page, pageErrors } = await openConversation(browser, service.base, admin, [other.ids.app, odd]);
     await page.getByText('When was this?').waitFor();
     assert.equal(await page.getByText(`${Number.MAX_SAFE_INTEGER}`).count(), 2);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('says what went wrong, and tries again', async () => {
@@ -264,25 +272,25 @@ describe('the console, conversations', () => {
   });
 
   for (const options of [
-    { colorScheme: 'light', viewport: desk },
+    { colorScheme: 'light', viewport: desktop },
     { colorScheme: 'dark', viewport: phone },
   ] as const)
     it(`can be used by everyone: ${options.colorScheme}, ${options.viewport.width} wide`, async () => {
-      const { page, complaints } = await open(ids.conversation, options);
+      const { page, pageErrors } = await open(ids.conversation, options);
       await page.getByText('guide.md').first().click();
       await page.getByText('2 steps').click();
-      await checkAccess(page);
-      assert.ok(!(await scrollsSideways(page)));
+      await checkAccessibility(page);
+      assert.ok(!(await scrollsHorizontally(page)));
       assert.ok(await page.evaluate(isNarrow));
       if (options.viewport === phone) {
         // List and transcript take turns.
         assert.equal(await page.getByRole('list', { name: 'Conversations' }).isVisible(), false);
         await page.getByRole('link', { name: '‹ Conversations' }).click();
         await page.getByRole('list', { name: 'Conversations' }).waitFor();
-        assert.ok(!(await scrollsSideways(page)));
-        await checkAccess(page);
+        assert.ok(!(await scrollsHorizontally(page)));
+        await checkAccessibility(page);
       }
-      assert.deepEqual(complaints, []);
+      assert.deepEqual(pageErrors, []);
     });
 });
 

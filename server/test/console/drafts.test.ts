@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { admin, chunkAt, KnowledgeScene, segmentAddress, startEdit } from '../support/knowledge-scene.ts';
+import { admin, chunkAt, KnowledgeFixture, segmentAddress, startEdit } from '../support/knowledge-fixture.ts';
 
 describe('what is written in the console', () => {
-  let scene: KnowledgeScene;
+  let fixture: KnowledgeFixture;
   before(async () => {
-    scene = await KnowledgeScene.open();
+    fixture = await KnowledgeFixture.open();
   });
-  after(() => scene.close());
+  after(() => fixture.close());
 
   it('shows a concurrent edit as a conflict; theirs can be taken', async () => {
-    const { page, asked } = await scene.atChunks();
+    const { page, dialogs } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 5);
     await field.fill('mine of five');
     await button('Review').click();
-    await scene.editElsewhere(5, 'theirs of five');
+    await fixture.editElsewhere(5, 'theirs of five');
     await button('Save').click();
     await entry.getByText('This chunk was changed while you were editing').waitFor();
     assert.equal(
@@ -24,21 +24,21 @@ describe('what is written in the console', () => {
     assert.equal(await entry.getByRole('group', { name: 'What you wrote', exact: true }).textContent(), 'mine of five');
     assert.deepEqual(await entry.locator('del').allTextContents(), ['theirs']);
     assert.deepEqual(await entry.locator('ins').allTextContents(), ['mine']);
-    assert.equal((await scene.read(5)).content, 'theirs of five', 'nothing was overwritten');
+    assert.equal((await fixture.read(5)).content, 'theirs of five', 'nothing was overwritten');
     await button('Take theirs').click();
     await entry.getByText('Theirs was kept.').waitFor();
     await entry.getByText('theirs of five').waitFor();
     await page.getByRole('link', { name: 'Models' }).click();
     await page.getByRole('heading', { name: 'Models' }).waitFor();
-    assert.deepEqual(asked, [], 'nothing unsaved is left');
+    assert.deepEqual(dialogs, [], 'nothing unsaved is left');
   });
 
   it('lets mine be edited on top of theirs, and reviewed against it', async () => {
-    const { page } = await scene.atChunks();
+    const { page } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 6);
     await field.fill('mine of six');
     await button('Review').click();
-    await scene.editElsewhere(6, 'theirs of six');
+    await fixture.editElsewhere(6, 'theirs of six');
     await button('Save').click();
     await button('Edit mine on top of theirs').click();
     assert.equal(await field.inputValue(), 'mine of six');
@@ -48,28 +48,28 @@ describe('what is written in the console', () => {
     assert.deepEqual(await entry.locator('ins').allTextContents(), ['and mine ']);
     await button('Save').click();
     await entry.getByText('Saved.').waitFor();
-    assert.equal((await scene.read(6)).content, 'theirs and mine of six');
+    assert.equal((await fixture.read(6)).content, 'theirs and mine of six');
   });
 
   it('saves over theirs only knowingly, and over nothing that came after', async () => {
-    const { page } = await scene.atChunks();
+    const { page } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 7);
     await field.fill('mine of seven');
     await button('Review').click();
-    await scene.editElsewhere(7, 'theirs of seven');
+    await fixture.editElsewhere(7, 'theirs of seven');
     await button('Save').click();
     await button('Save mine over theirs').waitFor();
-    await scene.editElsewhere(7, 'theirs again');
+    await fixture.editElsewhere(7, 'theirs again');
     await button('Save mine over theirs').click();
     await entry.getByRole('group', { name: 'What stands now', exact: true }).getByText('theirs again').waitFor();
-    assert.equal((await scene.read(7)).content, 'theirs again');
+    assert.equal((await fixture.read(7)).content, 'theirs again');
     await button('Save mine over theirs').click();
     await entry.getByText('Saved.').waitFor();
-    assert.equal((await scene.read(7)).content, 'mine of seven');
+    assert.equal((await fixture.read(7)).content, 'mine of seven');
   });
 
   it('loses nothing typed by a failed save or the end of a session', async () => {
-    const { page } = await scene.atChunks();
+    const { page } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 8);
     await field.fill('typed with care');
     await button('Review').click();
@@ -87,12 +87,12 @@ describe('what is written in the console', () => {
     await button('Review').click();
     await button('Save').click();
     await entry.getByText('Saved.').waitFor();
-    assert.equal((await scene.read(8)).content, 'typed with care');
+    assert.equal((await fixture.read(8)).content, 'typed with care');
   });
 
   it('keeps nothing of a restore that was cancelled before the chunk was read', async () => {
-    const { page, asked } = await scene.atChunks();
-    await scene.editElsewhere(4, 'another text of four');
+    const { page, dialogs } = await fixture.atChunks();
+    await fixture.editElsewhere(4, 'another text of four');
     const entry = chunkAt(page, 4);
     await entry.getByRole('button', { name: 'History' }).click();
     await entry.getByText('Revision 1').click();
@@ -107,11 +107,11 @@ describe('what is written in the console', () => {
     assert.equal(await entry.getByLabel('Text', { exact: true }).inputValue(), 'another text of four');
     await page.getByRole('link', { name: 'Models' }).click();
     await page.getByRole('heading', { name: 'Models' }).waitFor();
-    assert.deepEqual(asked, []);
+    assert.deepEqual(dialogs, []);
   });
 
   it('asks before unsaved text is left', async () => {
-    const { page, asked } = await scene.atChunks([false, false, false, true]);
+    const { page, dialogs } = await fixture.atChunks([false, false, false, true]);
     const { field } = await startEdit(page, 9);
     await field.fill('not saved');
     await page.getByRole('link', { name: 'Models' }).click();
@@ -119,9 +119,9 @@ describe('what is written in the console', () => {
     await page.goBack();
     await page.waitForURL(`**${segmentAddress}`);
     assert.equal(await field.inputValue(), 'not saved');
-    assert.equal(asked.length, 3);
+    assert.equal(dialogs.length, 3);
     await page.reload();
-    assert.equal(asked[3], 'beforeunload');
+    assert.equal(dialogs[3], 'beforeunload');
     await chunkAt(page, 9).getByText('The kettle of chunk 9').waitFor();
   });
 });

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { checkAccess, openBrowser, openTab, signIn } from '../support/browser.ts';
-import { makeWorld, message, ndjson, type Service, startService } from '../support/harness.ts';
-import { waiting } from '../support/rich-messages.ts';
+import { checkAccessibility, openBrowser, openTab, signIn } from '../support/browser.ts';
+import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
+import { pendingForm } from '../support/rich-messages.ts';
 
 /** What a writer key may write must not take the console from those who look. */
 describe('the console, with what nobody should write', () => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const { ids } = one;
   const never = Number.MAX_SAFE_INTEGER;
   let service: Service;
@@ -38,10 +38,10 @@ describe('the console, with what nobody should write', () => {
 
   it('shows times that no calendar has', async () => {
     const far = conversation('from afar');
-    const form = waiting();
+    const form = pendingForm();
     const endless = { ...form, form_definition: { ...form.form_definition, expiration_time: -never } };
     await write(far, message(far.id, never, { query: 'When?', extra_contents: [endless] }));
-    const { page, complaints } = await visit(`conversations/${ids.app}/${far.id}`);
+    const { page, pageErrors } = await visit(`conversations/${ids.app}/${far.id}`);
     await page.getByRole('link', { name: 'from afar' }).getByText(`${never} s`).waitFor();
     await page.getByText('When?').waitFor();
     await page.getByText(`Expires: -${never} s`).waitFor();
@@ -49,21 +49,21 @@ describe('the console, with what nobody should write', () => {
     assert.equal((await service.request('POST', '/admin/keys', { key: admin, body: key })).status, 201);
     await page.goto('/console#/keys');
     await page.getByText('for ever').waitFor();
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('shows the beginning of a huge form, and the whole where it is asked for', async () => {
     const huge = conversation('huge');
-    const form = waiting();
+    const form = pendingForm();
     const form_content = `${'*a* '.repeat(100_000)}The end.`;
     const content = { ...form, form_definition: { ...form.form_definition, form_content } };
     await write(huge, message(huge.id, 5_000, { query: 'How long?', extra_contents: [content] }));
-    const { page, complaints } = await visit(`conversations/${ids.app}/${huge.id}`);
+    const { page, pageErrors } = await visit(`conversations/${ids.app}/${huge.id}`);
     const region = page.getByRole('region', { name: 'Form: Book a visit' });
     await region.getByRole('button', { name: 'Show all 400,008 characters' }).waitFor();
     const shown = await region.locator('em').count();
     assert.ok(shown > 9_000 && shown <= 10_000, `${shown} of 100,000`);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('shows answers of a megabyte that nest without end or consist of marks', async () => {
@@ -71,12 +71,12 @@ describe('the console, with what nobody should write', () => {
     const deep = message(nested.id, 5_000, { answer: `${'> - '.repeat(250_000)}The end.` });
     const marked = message(nested.id, 5_001, { answer: `${'**a* '.repeat(200_000)}The end.` });
     await write(nested, deep, marked);
-    const { page, complaints } = await visit(`conversations/${ids.app}/${nested.id}`);
+    const { page, pageErrors } = await visit(`conversations/${ids.app}/${nested.id}`);
     for (const { id } of [marked, deep])
       await page.locator(`article[data-id="${id}"]`).getByRole('button', { name: 'Show all 1,000,008' }).waitFor();
     await page.locator(`article[data-id="${deep.id}"]`).getByRole('button', { name: 'Show all' }).click();
     await page.getByText('The end.').waitFor();
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('plots cost in a few currencies where somebody wrote thousands', async () => {
@@ -84,27 +84,27 @@ describe('the console, with what nobody should write', () => {
     const now = Math.floor(Date.now() / 1000);
     const price = (n: number) => message(costly.id, now, { total_price: '1', currency: `c${n}` });
     await write(costly, ...Array.from({ length: 2_000 }, (_, n) => price(n)));
-    const { page, complaints } = await visit('pulse');
+    const { page, pageErrors } = await visit('pulse');
     await page.getByText('not shown').waitFor();
     assert.equal(await page.getByText(/^Cost per day, /).count(), 6);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('says so where a view cannot be shown, keeps the other views, and tries again when asked or elsewhere', async () => {
-    const { page, complaints } = await visit('models');
+    const { page, pageErrors } = await visit('models');
     const keys = /\/admin\/keys\?/;
     const broken = page.getByRole('alert').getByText('This view cannot be shown');
     const title = (name: string) => page.getByRole('heading', { name, exact: true });
     await page.route(keys, (route) => route.fulfill({ json: { limit: 1, has_more: false, data: [null] } }));
     await page.getByRole('link', { name: 'Keys' }).click();
     await broken.waitFor();
-    assert.match(complaints.join(), /TypeError/);
+    assert.match(pageErrors.join(), /TypeError/);
     await page.getByRole('link', { name: 'Models' }).click();
     await title('Models').waitFor();
     assert.equal(await broken.count(), 0);
     await page.getByRole('link', { name: 'Keys' }).click();
     await broken.waitFor();
-    await checkAccess(page);
+    await checkAccessibility(page);
     await page.unroute(keys);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('for ever').waitFor();

@@ -3,17 +3,26 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { checkAccess, copies, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from '../support/browser.ts';
-import { makeWorld, message, ndjson, type Service, startService } from '../support/harness.ts';
+import {
+  checkAccessibility,
+  clickCopy,
+  desktop,
+  openBrowser,
+  openTab,
+  phone,
+  scrollsHorizontally,
+  signIn,
+} from '../support/browser.ts';
+import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
 
 describe('keys in the console', () => {
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const second = randomUUID();
   const shelves = Array.from({ length: 7 }, () => randomUUID());
   let service: Service;
   let browser: Browser;
   let page: Page;
-  let complaints: string[];
+  let pageErrors: string[];
 
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
@@ -47,7 +56,7 @@ describe('keys in the console', () => {
         expires_at: 9,
       },
     ]);
-    ({ page, complaints } = await openTab(browser, service.base));
+    ({ page, pageErrors } = await openTab(browser, service.base));
     await signIn(page, admin);
     await page.getByRole('link', { name: 'Keys' }).click();
     await row('an old one').waitFor();
@@ -78,7 +87,7 @@ describe('keys in the console', () => {
     await page.getByText('It is shown this once').waitFor();
     const [secret = '', command = ''] = await dialog().locator('code').allTextContents();
     assert.match(secret, /^(app|dataset|writer|admin)-[\w-]{40}$/);
-    await copies(dialog(), 'Copy secret');
+    await clickCopy(dialog(), 'Copy secret');
     await page.getByRole('button', { name: 'I have kept it' }).click();
     await dialog().waitFor({ state: 'detached' });
     assert.equal((await page.content()).includes(secret), false);
@@ -152,7 +161,7 @@ describe('keys in the console', () => {
   });
 
   it('what keys reach is asked for by name, each once, however many there are; of many datasets some', async () => {
-    const { page, complaints } = await openTab(browser, service.base);
+    const { page, pageErrors } = await openTab(browser, service.base);
     await signIn(page, admin);
     await page.goto('/console#/keys');
     await page.getByText('librarian').waitFor();
@@ -169,7 +178,7 @@ describe('keys in the console', () => {
       rows.every((path) => path.split('/').length === 4),
       `no list: ${rows}`,
     );
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
     await page.context().close();
   });
 
@@ -212,19 +221,19 @@ describe('keys in the console', () => {
 
   it('axe finds nothing grave, in both themes and at the width of a phone', async () => {
     for (const [colorScheme, viewport] of [
-      ['light', desk],
+      ['light', desktop],
       ['dark', phone],
     ] as const) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize(viewport);
-      await checkAccess(page);
+      await checkAccessibility(page);
       await beginKey('knowledge', 'x');
-      await checkAccess(page);
-      assert.equal(await scrollsSideways(page), false);
+      await checkAccessibility(page);
+      assert.equal(await scrollsHorizontally(page), false);
       await page.keyboard.press('Escape');
       await dialog().waitFor({ state: 'detached' });
     }
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('revoking the key one is signed in with, the last admin key, is warned of, and signs one out', async () => {
@@ -239,7 +248,7 @@ describe('keys in the console', () => {
     await row('second shift').filter({ hasText: 'revoked' }).waitFor();
     await own.click();
     await last.waitFor();
-    await checkAccess(page);
+    await checkAccessibility(page);
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('You were signed out').waitFor();
     assert.equal((await service.request('GET', '/admin/keys', { key: admin })).status, 401);

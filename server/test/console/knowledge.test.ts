@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { checkAccess, desk, openTab, phone, scrollsSideways, signIn } from '../support/browser.ts';
-import { admin, chunkAt, hostile, ids, KnowledgeScene, startEdit } from '../support/knowledge-scene.ts';
+import { checkAccessibility, desktop, openTab, phone, scrollsHorizontally, signIn } from '../support/browser.ts';
+import { admin, chunkAt, hostile, ids, KnowledgeFixture, startEdit } from '../support/knowledge-fixture.ts';
 
 describe('knowledge in the console', () => {
-  let scene: KnowledgeScene;
+  let fixture: KnowledgeFixture;
   before(async () => {
-    scene = await KnowledgeScene.open();
+    fixture = await KnowledgeFixture.open();
   });
-  after(() => scene.close());
+  after(() => fixture.close());
 
   it('leads from datasets to chunks by the keyboard, each level with its address', async () => {
-    const { page, complaints } = await openTab(scene.browser, scene.service.base);
+    const { page, pageErrors } = await openTab(fixture.browser, fixture.service.base);
     await signIn(page, admin);
     await page.goto('/console#/knowledge');
     const links = page.locator('.places a');
@@ -34,11 +34,11 @@ describe('knowledge in the console', () => {
     await page.getByRole('heading', { name: 'dataset', exact: true }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Chunk 13' }).waitFor();
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('opens at an address, with the names of what lies above; tells what does not exist', async () => {
-    const { page } = await scene.atChunks();
+    const { page } = await fixture.atChunks();
     const trail = page.getByRole('navigation', { name: 'Way up' });
     await trail.getByRole('link', { name: 'document', exact: true }).waitFor();
     await trail.getByRole('link', { name: 'dataset', exact: true }).waitFor();
@@ -49,7 +49,7 @@ describe('knowledge in the console', () => {
   });
 
   it('edits a chunk in place: words counted, the change reviewed, then saved', async () => {
-    const { page, complaints } = await scene.atChunks();
+    const { page, pageErrors } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 2);
     assert.equal(await field.inputValue(), 'The kettle of chunk 2 boils at ninety degrees.');
     assert.equal(await button('Review').isEnabled(), false, 'there is nothing to review yet');
@@ -61,23 +61,23 @@ describe('knowledge in the console', () => {
     await button('Save').waitFor();
     assert.deepEqual(await entry.locator('del').allTextContents(), ['ninety']);
     assert.deepEqual(await entry.locator('ins').allTextContents(), ['one hundred', ' 水开了。']);
-    assert.equal((await scene.read(2)).type, 'automatic', 'nothing is saved before');
+    assert.equal((await fixture.read(2)).type, 'automatic', 'nothing is saved before');
     await button('Save').click();
     await entry.getByText('Saved.').waitFor();
-    const { content, word_count } = await scene.read(2);
+    const { content, word_count } = await fixture.read(2);
     assert.deepEqual({ content, word_count }, { content: text, word_count: 13 });
     await entry.getByText('13 words, changed').waitFor();
     await entry.getByText(text).waitFor();
     await entry.locator('button:focus', { hasText: 'Edit' }).waitFor();
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('goes on by Ctrl+Enter and back by Escape, which asks before it drops a text', async () => {
-    const { page, asked } = await scene.atChunks([false, true]);
+    const { page, dialogs } = await fixture.atChunks([false, true]);
     const { entry, field, button } = await startEdit(page, 3);
     await field.press('Escape');
     await entry.getByRole('button', { name: 'Edit' }).click();
-    assert.deepEqual(asked, [], 'where nothing is changed there is nothing to ask');
+    assert.deepEqual(dialogs, [], 'where nothing is changed there is nothing to ask');
     await field.fill('changed');
     await field.press('Control+Enter');
     await button('Save').waitFor();
@@ -86,18 +86,18 @@ describe('knowledge in the console', () => {
     assert.equal(await field.inputValue(), 'changed', 'the answer was no');
     await field.press('Escape');
     await entry.getByText('The kettle of chunk 3').waitFor();
-    assert.equal(asked.length, 2);
+    assert.equal(dialogs.length, 2);
     await entry.getByRole('button', { name: 'Edit' }).click();
     await field.fill('by keys alone');
     await field.press('Control+Enter');
     await entry.locator('ins').waitFor();
     await page.keyboard.press('Control+Enter');
     await entry.getByText('Saved.').waitFor();
-    assert.equal((await scene.read(3)).content, 'by keys alone');
+    assert.equal((await fixture.read(3)).content, 'by keys alone');
   });
 
   it('does not offer to save what the service refuses', async () => {
-    const { page } = await scene.atChunks();
+    const { page } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 4);
     await field.fill('   ');
     await entry.getByText('The text is blank.').waitFor();
@@ -112,10 +112,10 @@ describe('knowledge in the console', () => {
   });
 
   it('shows the history with who replaced what, and restores a text through the same review', async () => {
-    const { page, complaints } = await scene.atChunks();
-    const first = (await scene.read(10)).content;
-    await scene.editElsewhere(10, 'second\r\ntext');
-    await scene.editElsewhere(10, 'third text');
+    const { page, pageErrors } = await fixture.atChunks();
+    const first = (await fixture.read(10)).content;
+    await fixture.editElsewhere(10, 'second\r\ntext');
+    await fixture.editElsewhere(10, 'third text');
     const entry = chunkAt(page, 10);
     const button = (name: string) => entry.getByRole('button', { name, exact: true });
     await entry.getByRole('button', { name: 'History' }).click();
@@ -129,11 +129,11 @@ describe('knowledge in the console', () => {
     await button('Restore revision 2').click();
     await button('Save').waitFor();
     assert.deepEqual(await entry.locator('ins').allTextContents(), ['second↵\r\n']);
-    await scene.editElsewhere(10, 'fourth text');
+    await fixture.editElsewhere(10, 'fourth text');
     await button('Save').click();
     await button('Save mine over theirs').click();
     await entry.getByText('Saved.').waitFor();
-    assert.equal((await scene.read(10)).content, 'second\r\ntext', 'line ends and all');
+    assert.equal((await fixture.read(10)).content, 'second\r\ntext', 'line ends and all');
     await entry.getByRole('button', { name: 'History' }).click();
     await entry.getByText('Revision 4').waitFor();
     assert.match((await revisions.nth(0).textContent()) ?? '', /by admin$/);
@@ -141,14 +141,14 @@ describe('knowledge in the console', () => {
     await button('Restore revision 1').click();
     await button('Save').click();
     await entry.getByText('Saved.').waitFor();
-    assert.equal((await scene.read(10)).content, first);
-    assert.deepEqual(complaints, []);
+    assert.equal((await fixture.read(10)).content, first);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('leaves long stretches out of a comparison, and keeps line ends that nobody typed', async () => {
-    const { page } = await scene.atChunks();
+    const { page } = await fixture.atChunks();
     const long = `start\r\n${'the same words again\r\n'.repeat(100)}end`;
-    await scene.editElsewhere(11, long);
+    await fixture.editElsewhere(11, long);
     const { entry, field, button } = await startEdit(page, 11);
     await field.press('Control+End');
     await field.pressSequentially(' of it');
@@ -157,18 +157,18 @@ describe('knowledge in the console', () => {
     assert.deepEqual(await entry.locator('ins').allTextContents(), [' of it']);
     await button('Save').click();
     await entry.getByText('Saved.').waitFor();
-    assert.equal((await scene.read(11)).content, `${long} of it`);
+    assert.equal((await fixture.read(11)).content, `${long} of it`);
   });
 
   for (const options of [
-    { colorScheme: 'light', viewport: desk },
+    { colorScheme: 'light', viewport: desktop },
     { colorScheme: 'dark', viewport: phone },
   ] as const)
     it(`can be used by everyone: ${options.colorScheme}, ${options.viewport.width} wide`, async () => {
-      const { page, complaints } = await scene.atChunks([], options);
+      const { page, pageErrors } = await fixture.atChunks([], options);
       const look = async () => {
-        await checkAccess(page);
-        assert.ok(!(await scrollsSideways(page)));
+        await checkAccessibility(page);
+        assert.ok(!(await scrollsHorizontally(page)));
       };
       await look();
       const { entry, field, button } = await startEdit(page, 12);
@@ -178,7 +178,7 @@ describe('knowledge in the console', () => {
       await field.fill(`${randomUUID()} is what I wrote`);
       await button('Review').click();
       await look();
-      await scene.editElsewhere(12, `${randomUUID()} is what they wrote`);
+      await fixture.editElsewhere(12, `${randomUUID()} is what they wrote`);
       await button('Save').click();
       await button('Take theirs').waitFor();
       await look();
@@ -192,6 +192,6 @@ describe('knowledge in the console', () => {
         await page.locator('.knowledge li a').first().waitFor();
         await look();
       }
-      assert.deepEqual(complaints, []);
+      assert.deepEqual(pageErrors, []);
     });
 });

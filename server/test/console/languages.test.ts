@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { openBrowser } from '../support/browser.ts';
-import { makeWorld, message, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { openConversation } from '../support/transcript-scripts.ts';
 
 describe('the console, in other languages', () => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const { ids } = one;
   const response = 'أهلاً بك! **يمكنك** ذلك.\n\n- أولاً\n\n```\nconst x = 1;\n```';
   const now = Math.floor(Date.now() / 1000);
@@ -29,11 +29,11 @@ describe('the console, in other languages', () => {
 
   it('stays English all through, in the reader’s own kind of it', async () => {
     for (const locale of ['ar-EG', 'de-DE', 'en-US']) {
-      const { page, complaints } = await open(locale);
+      const { page, pageErrors } = await open(locale);
       const footer = page.locator('article').filter({ hasText: 'مرحبا' }).locator('footer');
       await footer.getByText('2 hours ago').waitFor();
       await footer.getByText('1,234 tokens').waitFor();
-      assert.deepEqual(complaints, []);
+      assert.deepEqual(pageErrors, []);
       await page.context().close();
     }
   });

@@ -3,12 +3,12 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { Markdown } from '../../../web/console/conversations/markdown.ts';
 import { openBrowser, openTab, signIn } from '../support/browser.ts';
-import { makeWorld, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
 import { richMessages } from '../support/rich-messages.ts';
-import { drawRuns, openConversation } from '../support/transcript-scripts.ts';
+import { openConversation, renderRepeatedMarks } from '../support/transcript-scripts.ts';
 
 describe('messages in the console', () => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const { ids } = one;
   const rich = richMessages(ids.conversation);
   let service: Service;
@@ -48,7 +48,7 @@ describe('messages in the console', () => {
 
   it('lets no message run, load or hide anything', async () => {
     const asked: string[] = [];
-    const { page, complaints } = await openTab(browser, service.base);
+    const { page, pageErrors } = await openTab(browser, service.base);
     page.on('request', (request) => asked.push(request.url()));
     await signIn(page, admin);
     await page.goto(`/console#/conversations/${ids.app}/${ids.conversation}`);
@@ -68,7 +68,7 @@ describe('messages in the console', () => {
       asked.filter((url) => !url.startsWith(service.base) && !url.startsWith('data:')),
       [],
     );
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('takes time in proportion to a text, whatever is in it, and loses nothing', { timeout: 120_000 }, async () => {
@@ -120,7 +120,7 @@ describe('messages in the console', () => {
       `${'*'.repeat(999)}\n\n`,
     ];
     // Seconds in proportion to the length. In the square of it, this would take hours.
-    assert.deepEqual(await page.evaluate(drawRuns([...marks, ...mixed, ...blocks], 150_000)), []);
+    assert.deepEqual(await page.evaluate(renderRepeatedMarks([...marks, ...mixed, ...blocks], 150_000)), []);
   });
 });
 

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { checkAccess, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from '../support/browser.ts';
-import { makeWorld, type Service, startService } from '../support/harness.ts';
+import {
+  checkAccessibility,
+  desktop,
+  openBrowser,
+  openTab,
+  phone,
+  scrollsHorizontally,
+  signIn,
+} from '../support/browser.ts';
+import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
 
-const world = makeWorld();
+const world = makeTwoTenants();
 const one = world.one.ids.workspace;
 const other = world.other.ids.workspace;
 
@@ -74,7 +82,7 @@ describe('models in the console', () => {
 
   /** A signed-in tab at the models, and the icons it asked for. */
   async function atModels(options: Parameters<typeof openTab>[2] = {}) {
-    const { page, complaints } = await openTab(browser, service.base, options);
+    const { page, pageErrors } = await openTab(browser, service.base, options);
     const icons: string[] = [];
     const body = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle cx="4" cy="4" r="4"/></svg>';
     await page.route('**://icons.example/**', (route) => {
@@ -86,13 +94,13 @@ describe('models in the console', () => {
     await signIn(page, world.admin);
     await page.goto('/console#/models');
     await page.getByRole('heading', { name: 'Gull', exact: true }).waitFor();
-    return { page, complaints, icons };
+    return { page, pageErrors, icons };
   }
   const card = (page: Page, name: string) =>
     page.getByRole('article').filter({ has: page.getByRole('heading', { name, exact: true }) });
 
   it('shows providers in recorded order with their models by type, status and properties', async () => {
-    const { page, complaints } = await atModels();
+    const { page, pageErrors } = await atModels();
     const names = await page.getByRole('heading', { level: 2 }).allTextContents();
     assert.deepEqual(names, ['Gull', '鸭', 'Plain', '<b>Script</b>']);
     const gull = card(page, 'Gull');
@@ -117,7 +125,7 @@ describe('models in the console', () => {
     assert.deepEqual(await about(1), ['from predefined model', 'features {"odd":true}']);
     assert.deepEqual(await card(page, '鸭').locator('header .badge').allTextContents(), ['no-configure']);
     await card(page, '鸭').getByText('No models.').waitFor();
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('shows icons of the theme, and a letter where there is none that can be loaded', async () => {
@@ -150,14 +158,14 @@ describe('models in the console', () => {
   });
 
   for (const options of [
-    { colorScheme: 'light', viewport: desk },
+    { colorScheme: 'light', viewport: desktop },
     { colorScheme: 'dark', viewport: phone },
   ] as const)
     it(`can be used by everyone: ${options.colorScheme}, ${options.viewport.width} wide`, async () => {
-      const { page, complaints } = await atModels(options);
-      await checkAccess(page);
-      assert.ok(!(await scrollsSideways(page)));
-      assert.deepEqual(complaints, []);
+      const { page, pageErrors } = await atModels(options);
+      await checkAccessibility(page);
+      assert.ok(!(await scrollsHorizontally(page)));
+      assert.deepEqual(pageErrors, []);
     });
 });
 

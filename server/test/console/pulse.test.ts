@@ -5,25 +5,33 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { money, whole } from '../../../web/console/pulse/figures.ts';
 import { trafficWords } from '../../../web/console/pulse/traffic.ts';
 import { dayBefore } from '../../../web/console/pulse/usage.ts';
-import { checkAccess, desk, openBrowser, openTab, phone, scrollsSideways, signIn } from '../support/browser.ts';
-import { makeWorld, message, type Service, startService } from '../support/harness.ts';
+import {
+  checkAccessibility,
+  desktop,
+  openBrowser,
+  openTab,
+  phone,
+  scrollsHorizontally,
+  signIn,
+} from '../support/browser.ts';
+import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 
 const locale = 'en-GB';
 
 describe('the pulse in the console', () => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   // Noon, so that no day ends while the test runs.
   const now = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000;
   let service: Service;
   let browser: Browser;
   let page: Page;
-  let complaints: string[];
+  let pageErrors: string[];
 
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
-    service.stopTime();
+    service.freezeClock();
     await service.load(records);
-    ({ page, complaints } = await openTab(browser, service.base));
+    ({ page, pageErrors } = await openTab(browser, service.base));
     // Nobody is to wait ten seconds.
     await page.clock.install({ time: now });
     await signIn(page, admin);
@@ -56,7 +64,7 @@ describe('the pulse in the console', () => {
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
     for (let n = 0; n < 12; n += 1) await service.request('GET', path, { key: one.keys.app });
     for (let n = 0; n < 3; n += 1) await service.request('GET', `${path}&limit=0`, { key: one.keys.app });
-    service.passTime(20);
+    service.advanceClock(20);
     await page.clock.runFor(10_000);
     await plot('Requests per second').waitFor();
     const { body: traffic } = await service.request('GET', '/admin/traffic', { key: admin });
@@ -161,14 +169,14 @@ describe('the pulse in the console', () => {
   it('axe finds nothing grave, in both themes and at the width of a phone', async () => {
     await plot('Cost per day, EUR').getByText('As a table').click();
     for (const [colorScheme, viewport] of [
-      ['light', desk],
+      ['light', desktop],
       ['dark', phone],
     ] as const) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize(viewport);
-      await checkAccess(page);
-      assert.equal(await scrollsSideways(page), false);
+      await checkAccessibility(page);
+      assert.equal(await scrollsHorizontally(page), false);
     }
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 });

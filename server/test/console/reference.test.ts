@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { Secrets } from '../../src/cli/starter.ts';
-import { checkAccess, copies, openBrowser, openTab, phone } from '../support/browser.ts';
+import { checkAccessibility, clickCopy, openBrowser, openTab, phone } from '../support/browser.ts';
 import type { Service } from '../support/harness.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 import { startStarter } from '../support/record-examples.ts';
@@ -26,11 +26,11 @@ describe('the reference', () => {
 
   /** The page at a place; what it complains about fails the test. */
   async function open(place: string, use: (page: Page) => Promise<void>, options = {}): Promise<void> {
-    const { page, complaints } = await openTab(browser, service.base, options);
+    const { page, pageErrors } = await openTab(browser, service.base, options);
     await page.goto(`/docs${place}`);
     await page.locator('main h2').first().waitFor();
     await use(page);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
     await page.close();
   }
   const article = (page: Page, id: string) => page.locator(`article#${id}`);
@@ -117,7 +117,7 @@ describe('the reference', () => {
       await part.getByText('Feedback or null').waitFor();
       await part.getByRole('button', { name: 'TypeScript' }).click();
       await part.getByText('backscroll.listMessages').waitFor();
-      await copies(part, 'Copy');
+      await clickCopy(part, 'Copy');
       await part.getByText('kind app').waitFor();
     }));
 
@@ -183,7 +183,7 @@ describe('the reference', () => {
       await part.getByText('Try it').click();
       await part.getByText('Fields of data').click();
       await part.getByRole('button', { name: 'TypeScript' }).click();
-      await checkAccess(page);
+      await checkAccessibility(page);
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       assert.ok(Number(overflow) <= 0, `${overflow} pixels too wide`);
     };
@@ -196,7 +196,7 @@ describe('the reference', () => {
       await page.keyboard.press('Escape');
       assert.equal(await menu.getAttribute('aria-expanded'), 'false');
     };
-    await open('', async (page) => void (await checkAccess(page)), { colorScheme: 'dark' });
+    await open('', async (page) => void (await checkAccessibility(page)), { colorScheme: 'dark' });
     await open('#updateChildChunk', useMenu, { colorScheme: 'dark', viewport: phone });
   });
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { checkAccess, openBrowser } from '../support/browser.ts';
-import { makeWorld, message, type Service, startService } from '../support/harness.ts';
+import { checkAccessibility, openBrowser } from '../support/browser.ts';
+import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { openConversation, refreshNow } from '../support/transcript-scripts.ts';
 
 describe('the console, kept up to date', () => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const { ids } = one;
   const now = Math.floor(Date.now() / 1000);
   const conversation = (user: string) => ({ record: 'conversation', id: randomUUID(), app_id: ids.app, user });
@@ -52,20 +52,20 @@ describe('the console, kept up to date', () => {
   const list = /\/conversations\?/;
 
   it('says in the transcript that news do not come, after the second time, and no more once they do', async () => {
-    const { page, complaints } = await open(0);
+    const { page, pageErrors } = await open(0);
     const stale = page.getByRole('status').getByText('Not up to date: the service cannot be reached.');
     for (const isDown of [true, false, true]) await refresh(page, messages, isDown);
     assert.equal(await stale.count(), 0);
     await refresh(page, messages, true);
     await stale.waitFor();
-    await checkAccess(page);
+    await checkAccessibility(page);
     await refresh(page, messages);
     await stale.waitFor({ state: 'detached' });
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('lists what is new first, and leaves the choice, the focus and the rows of later pages alone', async () => {
-    const { page, complaints } = await open(2);
+    const { page, pageErrors } = await open(2);
     await entries(page).last().scrollIntoViewIfNeeded();
     await entries(page).nth(70).waitFor();
     const before = await namesOf(page);
@@ -90,7 +90,7 @@ describe('the console, kept up to date', () => {
     ]);
     assert.match(await page.locator(':focus').innerText(), /^user-60\n[\s\S]*2 messages$/);
     assert.match(await page.locator('[aria-current="true"]').innerText(), /^user-2\n/);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(pageErrors, []);
   });
 
   it('leaves the list alone while one looks further down, or searches', async () => {

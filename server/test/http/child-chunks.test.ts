@@ -46,20 +46,20 @@ function assertError(response: TestResponse, status: number, code: string, messa
   if (message instanceof RegExp) assert.match(response.body.message, message);
 }
 
-/** An object of exactly this many bytes as JSON, with the text `padded` and a field that is ignored. */
+/** A JSON object of exactly this many bytes, with the content `padded` and an ignored field. */
 function bodyOfBytes(bytes: number): Buffer {
   const start = '{"content":"padded","filler":"';
   return Buffer.from(`${start}${'x'.repeat(bytes - start.length - 2)}"}`);
 }
 
-/** A client that reads nothing before it has sent all of its body. */
-async function sendWhole(port: number, head: readonly string[], pieces: readonly Buffer[]): Promise<string> {
+/** A client that reads nothing before it has sent its whole body. */
+async function sendWhole(port: number, head: readonly string[], blocks: readonly Buffer[]): Promise<string> {
   const signal = AbortSignal.timeout(8000);
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect', { signal });
   socket.pause();
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
-  for (const piece of pieces) if (!socket.write(piece)) await once(socket, 'drain', { signal });
+  for (const block of blocks) if (!socket.write(block)) await once(socket, 'drain', { signal });
   let text = '';
   for await (const chunk of socket) {
     text += chunk;
@@ -74,15 +74,15 @@ function head(path: string, key: string, ...more: string[]): string[] {
   return [`PATCH ${path} HTTP/1.1`, 'Host: test', `Authorization: Bearer ${key}`, ...more];
 }
 
-/** A body in pieces of 64 KiB, framed as chunked coding where asked. */
-function piecesOf(body: Buffer, chunked = false): Buffer[] {
-  const pieces: Buffer[] = [];
+/** A body in blocks of 64 KiB, framed for chunked transfer coding if `chunked`. */
+function blocksOf(body: Buffer, chunked = false): Buffer[] {
+  const blocks: Buffer[] = [];
   for (let at = 0; at < body.length; at += 65536) {
-    const piece = body.subarray(at, at + 65536);
-    if (!chunked) pieces.push(piece);
-    else pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'));
+    const block = body.subarray(at, at + 65536);
+    if (!chunked) blocks.push(block);
+    else blocks.push(Buffer.from(`${block.length.toString(16)}\r\n`), block, Buffer.from('\r\n'));
   }
-  return chunked ? [...pieces, Buffer.from('0\r\n\r\n')] : pieces;
+  return chunked ? [...blocks, Buffer.from('0\r\n\r\n')] : blocks;
 }
 
 onEveryEngine('child chunks', (engine) => {
@@ -94,8 +94,8 @@ onEveryEngine('child chunks', (engine) => {
   });
   after(() => service.close());
 
-  /** A workspace of this test's own; `chunk` replaces fields of its child chunk. */
-  async function fresh(chunk: object = {}, more: (tenant: Tenant) => object[] = () => []): Promise<Tenant> {
+  /** Creates a workspace for one test; `chunk` replaces fields of its child chunk. */
+  async function createTenant(chunk: object = {}, more: (tenant: Tenant) => object[] = () => []): Promise<Tenant> {
     const tenant = makeTenant();
     const records = tenant.records.map((record) =>
       'record' in record && record.record === 'child_chunk' ? { ...record, ...chunk } : record,
@@ -121,20 +121,20 @@ onEveryEngine('child chunks', (engine) => {
       .map((line) => JSON.parse(line));
   }
 
-  /** Runs something that must leave the chunk, its tag and its revisions as they are. */
-  async function unchanged<T>(tenant: Tenant, run: () => Promise<T>): Promise<T> {
-    const [one, revisions] = [await get(tenant), await revisionsOf(tenant)];
-    const result = await run();
-    const other = await get(tenant);
-    assert.equal(other.text, one.text);
-    assert.equal(other.headers.etag, one.headers.etag);
+  /** Asserts that the action changes neither the chunk nor its tag nor its revisions. */
+  async function assertUnchanged<T>(tenant: Tenant, action: () => Promise<T>): Promise<T> {
+    const [chunkBefore, revisions] = [await get(tenant), await revisionsOf(tenant)];
+    const result = await action();
+    const chunkAfter = await get(tenant);
+    assert.equal(chunkAfter.text, chunkBefore.text);
+    assert.equal(chunkAfter.headers.etag, chunkBefore.headers.etag);
     assert.deepEqual(await revisionsOf(tenant), revisions);
     return result;
   }
 
-  describe('what 200 answers', () => {
-    it('200: exactly `data` with the eight fields, and what stays', async () => {
-      const tenant = await fresh({ position: 7, created_at: 1234, updated_at: 2345 });
+  describe('successful responses', () => {
+    it('200: the body is `data` with exactly eight fields; id, segment, position and created_at stay', async () => {
+      const tenant = await createTenant({ position: 7, created_at: 1234, updated_at: 2345 });
       const from = now();
       const response = await patch(tenant, 'An open-source platform.');
       const to = now();
@@ -154,17 +154,17 @@ onEveryEngine('child chunks', (engine) => {
       assert.ok(updated_at >= from && updated_at <= to, `${from} <= ${updated_at} <= ${to}`);
     });
 
-    it('200: GET on the same path answers the same bytes and the same tag', async () => {
-      const tenant = await fresh();
-      const patched = await patch(tenant, 'as it stands');
-      const got = await get(tenant);
-      assert.equal(got.status, 200);
-      assert.equal(got.text, patched.text);
-      assert.equal(got.headers.etag, patched.headers.etag);
+    it('200: GET on the same path returns the same bytes and the same tag', async () => {
+      const tenant = await createTenant();
+      const patched = await patch(tenant, 'current text');
+      const getResponse = await get(tenant);
+      assert.equal(getResponse.status, 200);
+      assert.equal(getResponse.text, patched.text);
+      assert.equal(getResponse.headers.etag, patched.headers.etag);
     });
 
-    it('200: GET answers a chunk never edited, as it was taken in', async () => {
-      const tenant = await fresh({ word_count: 99, type: 'automatic', updated_at: 1500 });
+    it('200: GET returns an unedited chunk as it was imported', async () => {
+      const tenant = await createTenant({ word_count: 99, type: 'automatic', updated_at: 1500 });
       const response = await get(tenant);
       assert.deepEqual(response.body, {
         data: {
@@ -181,9 +181,9 @@ onEveryEngine('child chunks', (engine) => {
       assert.match(response.headers.etag ?? '', /^"[^"]+"$/);
     });
 
-    const kept: [string, string][] = [
-      ['spaces at both ends', '  \t text \n '],
-      ['line ends of three kinds', 'a\r\nb\nc\rd'],
+    const exactTexts: [string, string][] = [
+      ['leading and trailing spaces', '  \t text \n '],
+      ['three kinds of line endings', 'a\r\nb\nc\rd'],
       ['composed letters', 'caf\u00e9'],
       ['decomposed letters', 'cafe\u0301'],
       ['compatibility letters', '\ufb01\u2460\u212b\uff21'],
@@ -192,29 +192,29 @@ onEveryEngine('child chunks', (engine) => {
       ['control characters other than NUL', 'a\u0001\u0008\u001f\u007f\u0085z'],
       ['line separators of Unicode', 'a\u2028b\u2029c'],
       ['noncharacters', 'a\ufffe\uffff\u{10ffff}'],
-      ['what HTML and SQL care about', `<b>&amp;</b> '; DROP TABLE child_chunks; -- "\\`],
+      ['HTML and SQL syntax', `<b>&amp;</b> '; DROP TABLE child_chunks; -- "\\`],
       ['a direction override', 'a\u202eb'],
-      ['a zero-width space alone, which is no white space', '\u200b'],
+      ['only a zero-width space, which is not white space', '\u200b'],
     ];
-    for (const [name, content] of kept) {
-      it(`200: stored and returned exactly as sent: ${name}`, async () => {
-        const tenant = await fresh();
+    for (const [name, content] of exactTexts) {
+      it(`200: the text is stored and returned exactly as sent: ${name}`, async () => {
+        const tenant = await createTenant();
         const response = await patch(tenant, content);
         assert.equal(response.status, 200, response.text);
         assert.equal(response.body.data.content, content);
         assert.equal((await get(tenant)).body.data.content, content);
         await patch(tenant, 'next');
-        assert.equal((await revisionsOf(tenant)).at(-1)?.content, content, 'as a revision too');
+        assert.equal((await revisionsOf(tenant)).at(-1)?.content, content, 'also as a revision');
       });
     }
 
-    it('200: escapes in the JSON mean the characters they stand for', async () => {
-      const response = await patchRaw(await fresh(), '{"content":"\\u0041\\ud83d\\ude00\\/\\n"}');
+    it('200: JSON escapes are decoded', async () => {
+      const response = await patchRaw(await createTenant(), '{"content":"\\u0041\\ud83d\\ude00\\/\\n"}');
       assert.equal(response.body.data.content, 'A😀/\n');
     });
 
-    it('200: a text that differs only in normalisation or in trailing space is another text', async () => {
-      const tenant = await fresh();
+    it('200: a text that differs only in normalization or trailing space is a different text', async () => {
+      const tenant = await createTenant();
       await patch(tenant, 'caf\u00e9');
       await patch(tenant, 'cafe\u0301');
       await patch(tenant, 'cafe\u0301 ');
@@ -238,7 +238,7 @@ onEveryEngine('child chunks', (engine) => {
     ];
     for (const [content, words] of counts) {
       it(`200: word_count of ${JSON.stringify(content)} is ${words}`, async () => {
-        const response = await patch(await fresh(), content);
+        const response = await patch(await createTenant(), content);
         assert.equal(response.body.data.word_count, words);
       });
     }
@@ -248,16 +248,16 @@ onEveryEngine('child chunks', (engine) => {
       ['Japanese', '吾輩は猫である。名前はまだ無い。'],
       ['Thai', 'สวัสดีชาวโลก'],
     ] as const) {
-      it(`200: word_count of ${language}, which has no spaces, is by segmentation`, async () => {
+      it(`200: word_count of ${language}, which has no spaces, uses word segmentation`, async () => {
         const segments = [...new Intl.Segmenter('en', { granularity: 'word' }).segment(content)];
-        const { word_count } = (await patch(await fresh(), content)).body.data;
+        const { word_count } = (await patch(await createTenant(), content)).body.data;
         assert.equal(word_count, segments.filter(({ isWordLike }) => isWordLike).length);
         assert.ok(word_count > 1);
       });
     }
 
     it('200: other fields of the body are ignored', async () => {
-      const tenant = await fresh({ position: 3, created_at: 1111 });
+      const tenant = await createTenant({ position: 3, created_at: 1111 });
       const response = await patchRaw(
         tenant,
         JSON.stringify({
@@ -290,7 +290,7 @@ onEveryEngine('child chunks', (engine) => {
     for (const field of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '']) {
       it(`200: a field named ${JSON.stringify(field)} is ignored like any other`, async () => {
         const body = `{"${field}":{"content":"no","prototype":{"polluted":1},"polluted":1},"content":"yes"}`;
-        const response = await patchRaw(await fresh(), body);
+        const response = await patchRaw(await createTenant(), body);
         assert.equal(response.status, 200, response.text);
         assert.equal(response.body.data.content, 'yes');
         assert.equal(({} as { polluted?: unknown }).polluted, undefined);
@@ -300,7 +300,7 @@ onEveryEngine('child chunks', (engine) => {
     it('200: a deeply nested other field is ignored', async () => {
       const depth = 50_000;
       const response = await patchRaw(
-        await fresh(),
+        await createTenant(),
         `{"deep":${'['.repeat(depth)}${']'.repeat(depth)},"content":"shallow"}`,
       );
       assert.equal(response.status, 200);
@@ -312,7 +312,7 @@ onEveryEngine('child chunks', (engine) => {
     const badPath = () =>
       chunkPath({ dataset: randomUUID(), document: randomUUID(), segment: randomUUID(), chunk: randomUUID() });
 
-    it('401: before the content type, the body and the path', async () => {
+    it('401: the key is checked before the content type, the body and the path', async () => {
       const response = await service.request('PATCH', badPath(), {
         headers: { 'content-type': 'text/plain' },
         body: '{',
@@ -320,16 +320,16 @@ onEveryEngine('child chunks', (engine) => {
       assertError(response, 401, 'unauthorized');
     });
 
-    it('401: before the size of the body, and a client sending it whole sees it', async () => {
+    it('401: the key is checked before the size of the body, and a client that sends it whole gets the response', async () => {
       const body = bodyOfBytes(5_000_000);
       const response = await service.request('PATCH', badPath(), { headers: json, body });
       assertError(response, 401, 'unauthorized');
-      const lines = head(badPath(), 'nothing', 'Content-Type: application/json', `Content-Length: ${body.length}`);
-      assert.match(await sendWhole(service.port, lines, piecesOf(body)), /^HTTP\/1\.1 401 /);
+      const lines = head(badPath(), 'unknown', 'Content-Type: application/json', `Content-Length: ${body.length}`);
+      assert.match(await sendWhole(service.port, lines, blocksOf(body)), /^HTTP\/1\.1 401 /);
     });
 
-    it('415: before the body and the path', async () => {
-      const tenant = await fresh();
+    it('415: the content type is checked before the body and the path', async () => {
+      const tenant = await createTenant();
       const response = await service.request('PATCH', badPath(), {
         key: tenant.keys.knowledge,
         headers: { 'content-type': 'text/plain' },
@@ -338,38 +338,38 @@ onEveryEngine('child chunks', (engine) => {
       assertError(response, 415, 'unsupported_media_type');
     });
 
-    it('400: JSON before the path', async () => {
-      const tenant = await fresh();
-      const ask = { key: tenant.keys.knowledge, headers: json, body: '{' };
-      assertError(await service.request('PATCH', badPath(), ask), 400, 'bad_request');
+    it('400: the JSON is checked before the path', async () => {
+      const tenant = await createTenant();
+      const options = { key: tenant.keys.knowledge, headers: json, body: '{' };
+      assertError(await service.request('PATCH', badPath(), options), 400, 'bad_request');
     });
 
-    it('400: the body before the path and before If-Match', async () => {
-      const tenant = await fresh();
-      const ask = { key: tenant.keys.knowledge, body: { content: ' ' }, headers: { 'if-match': '"stale"' } };
-      assertError(await service.request('PATCH', badPath(), ask), 400, 'invalid_param', /content/);
+    it('400: the body is checked before the path and If-Match', async () => {
+      const tenant = await createTenant();
+      const options = { key: tenant.keys.knowledge, body: { content: ' ' }, headers: { 'if-match': '"stale"' } };
+      assertError(await service.request('PATCH', badPath(), options), 400, 'invalid_param', /content/);
       assertError(await patch(tenant, ' ', { 'if-match': '"stale"' }), 400, 'invalid_param', /content/);
     });
 
-    it('404: the path before If-Match', async () => {
-      const tenant = await fresh();
+    it('404: the path is checked before If-Match', async () => {
+      const tenant = await createTenant();
       for (const tag of ['"stale"', '*', 'W/"x"', 'garbage', await etagOf(tenant)]) {
         const path = chunkPath({ ...tenant.ids, chunk: randomUUID() });
-        const ask = { key: tenant.keys.knowledge, body: { content: 'x' }, headers: { 'if-match': tag } };
-        assertError(await service.request('PATCH', path, ask), 404, 'not_found', 'child chunk not found');
+        const options = { key: tenant.keys.knowledge, body: { content: 'x' }, headers: { 'if-match': tag } };
+        assertError(await service.request('PATCH', path, options), 404, 'not_found', 'child chunk not found');
       }
     });
 
-    it('404: names the first part that fails, whichever parts do', async () => {
-      const tenant = await fresh();
+    it('404: the message names the first part that does not exist', async () => {
+      const tenant = await createTenant();
       for (let mask = 1; mask < 16; mask++) {
         const ids: ChunkIds = { ...tenant.ids };
-        const bad = parts.filter((_, at) => mask & (1 << at));
-        for (const part of bad) ids[part] = randomUUID();
-        const message = notFoundMessages[bad[0] ?? 'chunk'];
-        const ask = { key: tenant.keys.knowledge };
-        assertError(await service.request('GET', chunkPath(ids), ask), 404, 'not_found', message);
-        const edit = { ...ask, body: { content: 'x' } };
+        const badParts = parts.filter((_, at) => mask & (1 << at));
+        for (const part of badParts) ids[part] = randomUUID();
+        const message = notFoundMessages[badParts[0] ?? 'chunk'];
+        const options = { key: tenant.keys.knowledge };
+        assertError(await service.request('GET', chunkPath(ids), options), 404, 'not_found', message);
+        const edit = { ...options, body: { content: 'x' } };
         assertError(await service.request('PATCH', chunkPath(ids), edit), 404, 'not_found', message);
       }
     });
@@ -385,7 +385,7 @@ onEveryEngine('child chunks', (engine) => {
       'Application/Json; Charset=utf-8',
     ]) {
       it(`200: ${type}`, async () => {
-        const response = await patchRaw(await fresh(), '{"content":"é"}', { 'content-type': type });
+        const response = await patchRaw(await createTenant(), '{"content":"é"}', { 'content-type': type });
         assert.equal(response.status, 200, response.text);
         assert.equal(response.body.data.content, 'é');
       });
@@ -405,44 +405,44 @@ onEveryEngine('child chunks', (engine) => {
       'json',
     ]) {
       it(`415: ${type ?? 'none'}`, async () => {
-        const tenant = await fresh();
+        const tenant = await createTenant();
         const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
-        const response = await unchanged(tenant, () => patchRaw(tenant, '{"content":"x"}', headers));
+        const response = await assertUnchanged(tenant, () => patchRaw(tenant, '{"content":"x"}', headers));
         assertError(response, 415, 'unsupported_media_type');
       });
     }
 
     it('415: no content type and no body', async () => {
-      const tenant = await fresh();
+      const tenant = await createTenant();
       const response = await service.request('PATCH', tenant.chunkPath, { key: tenant.keys.knowledge });
       assertError(response, 415, 'unsupported_media_type');
     });
   });
 
   describe('the body', () => {
-    /** Nothing here changes it, so one is enough. */
+    /** Shared, because no test here changes it. */
     let tenant: Tenant;
-    let standing: TestResponse;
+    let unchangedChunk: TestResponse;
     before(async () => {
-      tenant = await fresh();
+      tenant = await createTenant();
     });
     beforeEach(async () => {
-      standing = await get(tenant);
+      unchangedChunk = await get(tenant);
     });
     afterEach(async () => {
       const { text, headers } = await get(tenant);
-      assert.equal(text, standing.text);
-      assert.equal(headers.etag, standing.headers.etag);
+      assert.equal(text, unchangedChunk.text);
+      assert.equal(headers.etag, unchangedChunk.headers.etag);
     });
     after(async () => assert.deepEqual(await revisionsOf(tenant), []));
 
-    const noJson: [string, string | Uint8Array][] = [
+    const invalidJson: [string, string | Uint8Array][] = [
       ['empty', ''],
       ['white space', '  \n'],
-      ['cut off', '{"content":"x"'],
+      ['truncated', '{"content":"x"'],
       ['a bare word', 'content'],
       ['single quotes', "{'content':'x'}"],
-      ['a comma too many', '{"content":"x",}'],
+      ['a trailing comma', '{"content":"x",}'],
       ['two values', '{"content":"x"}{"content":"y"}'],
       ['a comment', '{"content":"x"}//'],
       ['a raw control character in a string', '{"content":"a\nb"}'],
@@ -450,25 +450,25 @@ onEveryEngine('child chunks', (engine) => {
       ['a form', 'content=x'],
       ['NaN', 'NaN'],
       ['a bad escape', '{"content":"\\x"}'],
-      ['a byte that is no UTF-8', Buffer.from([...Buffer.from('{"content":"a'), 0xff, ...Buffer.from('"}')])],
+      ['a byte that is not UTF-8', Buffer.from([...Buffer.from('{"content":"a'), 0xff, ...Buffer.from('"}')])],
       ['an overlong encoding', Buffer.from([...Buffer.from('{"content":"a'), 0xc0, 0xaf, ...Buffer.from('"}')])],
       ['a surrogate in UTF-8', Buffer.from([...Buffer.from('{"content":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')])],
-      ['a character cut off', Buffer.from([...Buffer.from('{"content":"'), 0xe4, 0xb8, ...Buffer.from('"}')])],
+      ['a truncated character', Buffer.from([...Buffer.from('{"content":"'), 0xe4, 0xb8, ...Buffer.from('"}')])],
       ['Latin-1', Buffer.from('{"content":"café"}', 'latin1')],
       ['UTF-16', Buffer.from('{"content":"x"}', 'utf16le')],
     ];
-    for (const [name, body] of noJson) {
-      it(`400: bad_request where the body is no JSON: ${name}`, async () => {
+    for (const [name, body] of invalidJson) {
+      it(`400: bad_request if the body is not JSON: ${name}`, async () => {
         assertError(await patchRaw(tenant, body), 400, 'bad_request');
       });
     }
 
-    const wrong: [string, string][] = [
+    const invalidContents: [string, string][] = [
       ['a number', '{"content":1}'],
       ['zero', '{"content":0}'],
       ['true', '{"content":true}'],
       ['null', '{"content":null}'],
-      ['an array of one text', '{"content":["x"]}'],
+      ['an array of one string', '{"content":["x"]}'],
       ['an object', '{"content":{"content":"x"}}'],
       ['missing', '{}'],
       ['missing, with other fields', '{"text":"x"}'],
@@ -483,7 +483,7 @@ onEveryEngine('child chunks', (engine) => {
       ['a true body', 'true'],
       ['empty', '{"content":""}'],
       ['a space', '{"content":" "}'],
-      ['white space of ASCII', '{"content":" \\t\\r\\n\\u000b\\u000c"}'],
+      ['ASCII white space', '{"content":" \\t\\r\\n\\u000b\\u000c"}'],
       ['no-break space', '{"content":"\\u00a0"}'],
       ['ideographic spaces', '{"content":"\\u3000\\u3000"}'],
       ['em, thin, figure and narrow no-break spaces', '{"content":"\\u2003\\u2009\\u2007\\u202f"}'],
@@ -499,14 +499,14 @@ onEveryEngine('child chunks', (engine) => {
       ['a lone low surrogate', '{"content":"a\\udc00b"}'],
       ['a high surrogate at the end', '{"content":"a\\ud83d"}'],
       ['a low surrogate at the start', '{"content":"\\ude00a"}'],
-      ['surrogates the wrong way round', '{"content":"\\ude00\\ud83d"}'],
+      ['surrogates in the wrong order', '{"content":"\\ude00\\ud83d"}'],
       ['100,001 characters', `{"content":"${'a'.repeat(100_001)}"}`],
       ['100,001 units in 50,001 code points', `{"content":"${'😀'.repeat(50_000)}a"}`],
       ['100,002 units in 50,001 code points', `{"content":"${'😀'.repeat(50_001)}"}`],
       ['100,001 units in few graphemes', `{"content":"a${'\u0301'.repeat(100_000)}"}`],
     ];
-    for (const [name, body] of wrong) {
-      it(`400: invalid_param naming content: ${name}`, async () => {
+    for (const [name, body] of invalidContents) {
+      it(`400: invalid_param that names content: ${name}`, async () => {
         assertError(await patchRaw(tenant, body), 400, 'invalid_param', /\bcontent\b/);
       });
     }
@@ -518,7 +518,7 @@ onEveryEngine('child chunks', (engine) => {
       const { content } = paths[path].patch.requestBody.content['application/json'].schema.properties;
       for (const text of [' ', '\u0085\t', '\u200b', 'x']) {
         const isBlank = !new RegExp(content.pattern, 'u').test(text);
-        const response = await patch(await fresh(), text);
+        const response = await patch(await createTenant(), text);
         if (isBlank) assertError(response, 400, 'invalid_param', /^content must not be blank$/);
         else assert.equal(response.status, 200);
       }
@@ -526,61 +526,61 @@ onEveryEngine('child chunks', (engine) => {
   });
 
   describe('large bodies', () => {
-    it('200: a body of exactly 1 MiB', async () => {
-      const response = await patchRaw(await fresh(), bodyOfBytes(MiB));
+    it('200: a body of exactly 1 MiB is accepted', async () => {
+      const response = await patchRaw(await createTenant(), bodyOfBytes(MiB));
       assert.equal(response.status, 200);
       assert.equal(response.body.data.content, 'padded');
     });
 
-    it('200: a body of exactly 1 MiB in chunked coding', async () => {
-      const tenant = await fresh();
+    it('200: a body of exactly 1 MiB in chunked transfer coding is accepted', async () => {
+      const tenant = await createTenant();
       const lines = head(
         tenant.chunkPath,
         tenant.keys.knowledge,
         'Content-Type: application/json',
         'Transfer-Encoding: chunked',
       );
-      const text = await sendWhole(service.port, lines, piecesOf(bodyOfBytes(MiB), true));
+      const text = await sendWhole(service.port, lines, blocksOf(bodyOfBytes(MiB), true));
       assert.match(text, /^HTTP\/1\.1 200 /);
     });
 
-    it('413: one byte more', async () => {
-      const tenant = await fresh();
-      const response = await unchanged(tenant, () => patchRaw(tenant, bodyOfBytes(MiB + 1)));
+    it('413: one byte more than 1 MiB is rejected', async () => {
+      const tenant = await createTenant();
+      const response = await assertUnchanged(tenant, () => patchRaw(tenant, bodyOfBytes(MiB + 1)));
       assertError(response, 413, 'payload_too_large');
     });
 
-    it('413: before the path', async () => {
-      const tenant = await fresh();
+    it('413: the size is checked before the path', async () => {
+      const tenant = await createTenant();
       const path = chunkPath({ ...tenant.ids, dataset: randomUUID() });
-      const ask = { key: tenant.keys.knowledge, headers: json, body: bodyOfBytes(MiB + 1) };
-      assertError(await service.request('PATCH', path, ask), 413, 'payload_too_large');
+      const options = { key: tenant.keys.knowledge, headers: json, body: bodyOfBytes(MiB + 1) };
+      assertError(await service.request('PATCH', path, options), 413, 'payload_too_large');
     });
 
-    it('413: also where the body is no JSON', async () => {
-      assertError(await patchRaw(await fresh(), Buffer.alloc(MiB + 1, '[')), 413, 'payload_too_large');
+    it('413: a body that is too large need not be JSON', async () => {
+      assertError(await patchRaw(await createTenant(), Buffer.alloc(MiB + 1, '[')), 413, 'payload_too_large');
     });
 
-    it('415: the content type comes first, and a client sending it whole sees it', async () => {
-      const tenant = await fresh();
+    it('415: the content type is checked before the size, and a client that sends the whole body gets the response', async () => {
+      const tenant = await createTenant();
       const lines = head(
         tenant.chunkPath,
         tenant.keys.knowledge,
         'Content-Type: text/plain',
         'Content-Length: 5000000',
       );
-      const text = await sendWhole(service.port, lines, piecesOf(bodyOfBytes(5_000_000)));
+      const text = await sendWhole(service.port, lines, blocksOf(bodyOfBytes(5_000_000)));
       assert.match(text, /^HTTP\/1\.1 415 /);
     });
 
     for (const size of [MiB + 1, 5_000_000, 8 * MiB]) {
       for (const chunked of [false, true]) {
-        it(`413: a client sending all ${size} bytes, ${chunked ? 'chunked' : 'by length'}, sees the answer`, async () => {
-          const tenant = await fresh();
+        it(`413: a client that sends all ${size} bytes ${chunked ? 'chunked' : 'by length'} gets the response`, async () => {
+          const tenant = await createTenant();
           const framing = chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${size}`;
           const lines = head(tenant.chunkPath, tenant.keys.knowledge, 'Content-Type: application/json', framing);
-          const send = () => sendWhole(service.port, lines, piecesOf(bodyOfBytes(size), chunked));
-          const text = await unchanged(tenant, send);
+          const send = () => sendWhole(service.port, lines, blocksOf(bodyOfBytes(size), chunked));
+          const text = await assertUnchanged(tenant, send);
           assert.match(text, /^HTTP\/1\.1 413 /);
           const body = JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4));
           assert.deepEqual(Object.keys(body), ['status', 'code', 'message']);
@@ -590,8 +590,8 @@ onEveryEngine('child chunks', (engine) => {
       }
     }
 
-    it('413: and the same client goes on working', async () => {
-      const tenant = await fresh();
+    it('413: later requests of the same client succeed', async () => {
+      const tenant = await createTenant();
       for (let round = 0; round < 3; round++) {
         assertError(await patchRaw(tenant, bodyOfBytes(5_000_000)), 413, 'payload_too_large');
         assert.equal((await patch(tenant, `round ${round}`)).status, 200);
@@ -600,26 +600,26 @@ onEveryEngine('child chunks', (engine) => {
   });
 
   describe('ids in the path', () => {
-    it('200: letter case of an id does not matter', async () => {
-      const tenant = await fresh();
+    it('200: the letter case of an id does not matter', async () => {
+      const tenant = await createTenant();
       for (const part of parts) {
         const path = chunkPath({ ...tenant.ids, [part]: tenant.ids[part].toUpperCase() });
-        const ask = { key: tenant.keys.knowledge };
-        const patched = await service.request('PATCH', path, { ...ask, body: { content: `by ${part}` } });
+        const options = { key: tenant.keys.knowledge };
+        const patched = await service.request('PATCH', path, { ...options, body: { content: `by ${part}` } });
         assert.equal(patched.status, 200, part);
         assert.equal(patched.body.data.id, tenant.ids.chunk);
         assert.equal(patched.body.data.segment_id, tenant.ids.segment);
-        assert.equal((await service.request('GET', path, ask)).text, patched.text);
+        assert.equal((await service.request('GET', path, options)).text, patched.text);
       }
     });
 
     it('200: an id may be percent-encoded', async () => {
-      const tenant = await fresh();
+      const tenant = await createTenant();
       const path = tenant.chunkPath.replaceAll('-', '%2D');
       assert.equal((await service.request('GET', path, { key: tenant.keys.knowledge })).status, 200);
     });
 
-    const noUuids = [
+    const invalidUuids = [
       'x',
       '0',
       '-1',
@@ -635,10 +635,10 @@ onEveryEngine('child chunks', (engine) => {
       'a'.repeat(2000),
     ];
     for (const part of parts) {
-      it(`404: a ${part} id that is no UUID names nothing`, async () => {
-        const tenant = await fresh();
+      it(`404: a ${part} id that is not a UUID does not exist`, async () => {
+        const tenant = await createTenant();
         const { dataset } = tenant.ids;
-        const almost = [
+        const malformedUuids = [
           dataset.replaceAll('-', ''),
           `${dataset}x`,
           `%20${dataset}`,
@@ -646,20 +646,20 @@ onEveryEngine('child chunks', (engine) => {
           `%7B${dataset}%7D`,
           `urn:uuid:${dataset}`,
         ];
-        for (const id of [...noUuids, ...(part === 'dataset' ? almost : [])]) {
+        for (const id of [...invalidUuids, ...(part === 'dataset' ? malformedUuids : [])]) {
           const path = chunkPath({ ...tenant.ids, [part]: id });
-          const ask = { key: tenant.keys.knowledge };
-          assertError(await service.request('GET', path, ask), 404, 'not_found', notFoundMessages[part]);
-          const edit = { ...ask, body: { content: 'x' } };
+          const options = { key: tenant.keys.knowledge };
+          assertError(await service.request('GET', path, options), 404, 'not_found', notFoundMessages[part]);
+          const edit = { ...options, body: { content: 'x' } };
           assertError(await service.request('PATCH', path, edit), 404, 'not_found', notFoundMessages[part]);
         }
       });
     }
 
-    it('404: parts that exist but do not belong together, inside one workspace', async () => {
+    it('404: parts of one workspace that do not belong together', async () => {
       const second = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID(), chunk: randomUUID() };
       const sibling = { document: randomUUID(), segment: randomUUID(), chunk: randomUUID() };
-      const tenant = await fresh({}, ({ ids }) => [
+      const tenant = await createTenant({}, ({ ids }) => [
         { record: 'dataset', id: second.dataset, workspace_id: ids.workspace, name: 'second' },
         { record: 'document', id: second.document, dataset_id: second.dataset, name: 'd' },
         { record: 'segment', id: second.segment, document_id: second.document, position: 1, content: 's' },
@@ -683,9 +683,9 @@ onEveryEngine('child chunks', (engine) => {
         [{ ...ids, document: ids.dataset }, 'document not found'],
       ];
       for (const [path, message] of cases) {
-        const ask = { key: tenant.keys.knowledge };
-        assertError(await service.request('GET', chunkPath(path), ask), 404, 'not_found', message);
-        const edit = { ...ask, body: { content: 'x' } };
+        const options = { key: tenant.keys.knowledge };
+        assertError(await service.request('GET', chunkPath(path), options), 404, 'not_found', message);
+        const edit = { ...options, body: { content: 'x' } };
         assertError(await service.request('PATCH', chunkPath(path), edit), 404, 'not_found', message);
       }
       assert.equal((await service.request('GET', chunkPath(second), { key: tenant.keys.knowledge })).status, 200);
@@ -693,28 +693,28 @@ onEveryEngine('child chunks', (engine) => {
   });
 
   describe('keys', () => {
-    it('401: an app, a writer or an admin key opens neither PATCH nor GET', async () => {
-      const tenant = await fresh();
+    it('401: app, writer and admin keys allow neither PATCH nor GET', async () => {
+      const tenant = await createTenant();
       for (const key of [tenant.keys.app, tenant.keys.writer, admin]) {
         const edit = { key, body: { content: 'x' } };
-        const asks = () => service.request('PATCH', tenant.chunkPath, edit);
-        assertError(await unchanged(tenant, asks), 401, 'unauthorized');
+        const send = () => service.request('PATCH', tenant.chunkPath, edit);
+        assertError(await assertUnchanged(tenant, send), 401, 'unauthorized');
         assertError(await service.request('GET', tenant.chunkPath, { key }), 401, 'unauthorized');
       }
     });
 
     it('404: the dataset of another workspace does not exist', async () => {
-      const [tenant, other] = [await fresh(), await fresh()];
+      const [tenant, other] = [await createTenant(), await createTenant()];
       const edit = { key: other.keys.knowledge, body: { content: 'x' } };
-      const response = await unchanged(tenant, () => service.request('PATCH', tenant.chunkPath, edit));
+      const response = await assertUnchanged(tenant, () => service.request('PATCH', tenant.chunkPath, edit));
       assertError(response, 404, 'not_found', 'dataset not found');
     });
 
-    it('200 inside, 404 outside: a key restricted to datasets', async () => {
+    it('200 and 404: a restricted key reaches its own datasets only', async () => {
       const secret = makeSecret('knowledge');
-      const none = makeSecret('knowledge');
+      const emptySecret = makeSecret('knowledge');
       const second = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID(), chunk: randomUUID() };
-      const tenant = await fresh({}, ({ ids }) => {
+      const tenant = await createTenant({}, ({ ids }) => {
         const key = { record: 'api_key', kind: 'knowledge', workspace_id: ids.workspace, name: 'restricted' };
         return [
           { record: 'dataset', id: second.dataset, workspace_id: ids.workspace, name: 'second' },
@@ -722,11 +722,11 @@ onEveryEngine('child chunks', (engine) => {
           { record: 'segment', id: second.segment, document_id: second.document, position: 1, content: 's' },
           { record: 'child_chunk', id: second.chunk, segment_id: second.segment, position: 1, content: 'c' },
           { ...key, dataset_ids: [second.dataset], secret },
-          { ...key, dataset_ids: [], secret: none },
+          { ...key, dataset_ids: [], secret: emptySecret },
         ];
       });
       const edit = { key: secret, body: { content: 'x' } };
-      const outside = await unchanged(tenant, () => service.request('PATCH', tenant.chunkPath, edit));
+      const outside = await assertUnchanged(tenant, () => service.request('PATCH', tenant.chunkPath, edit));
       assertError(outside, 404, 'not_found', 'dataset not found');
       assertError(
         await service.request('GET', tenant.chunkPath, { key: secret }),
@@ -739,15 +739,15 @@ onEveryEngine('child chunks', (engine) => {
         assert.equal((await service.request('PATCH', path, edit)).status, 200);
         assert.equal((await service.request('GET', path, { key: secret })).status, 200);
       }
-      const nowhere = await service.request('PATCH', chunkPath(second), { ...edit, key: none });
-      assertError(nowhere, 404, 'not_found', 'dataset not found');
+      const response = await service.request('PATCH', chunkPath(second), { ...edit, key: emptySecret });
+      assertError(response, 404, 'not_found', 'dataset not found');
       const unrestricted = { key: tenant.keys.knowledge };
       assert.equal((await service.request('GET', chunkPath(second), unrestricted)).status, 200);
     });
 
-    it('200: a key whose restriction was written in capitals reaches its dataset', async () => {
+    it('200: a key whose restriction was imported in upper case reaches its dataset', async () => {
       const secret = makeSecret('knowledge');
-      const tenant = await fresh({}, ({ ids }) => [
+      const tenant = await createTenant({}, ({ ids }) => [
         {
           record: 'api_key',
           kind: 'knowledge',
@@ -762,9 +762,9 @@ onEveryEngine('child chunks', (engine) => {
   });
 
   describe('time', () => {
-    it('200: updated_at never goes back behind a chunk from the future', async () => {
+    it('200: updated_at never decreases, even if it is in the future', async () => {
       const future = now() + 1_000_000;
-      const tenant = await fresh({ updated_at: future });
+      const tenant = await createTenant({ updated_at: future });
       for (const content of ['one', 'two']) {
         const { updated_at, created_at } = (await patch(tenant, content)).body.data;
         assert.ok(updated_at >= future, `${updated_at} is before ${future}`);
@@ -772,45 +772,45 @@ onEveryEngine('child chunks', (engine) => {
       }
     });
 
-    it('200: updated_at moves on with the clock and never back with it', async (t) => {
-      const own = await startService(engine);
-      t.after(() => own.close());
+    it('200: updated_at follows the clock forward, never back', async (t) => {
+      const ownService = await startService(engine);
+      t.after(() => ownService.close());
       const tenant = makeTenant();
-      await own.load(tenant.records);
+      await ownService.load(tenant.records);
       const edit = async (content: string): Promise<number> => {
-        const ask = { key: tenant.keys.knowledge, body: { content } };
-        const response = await own.request('PATCH', tenant.chunkPath, ask);
+        const options = { key: tenant.keys.knowledge, body: { content } };
+        const response = await ownService.request('PATCH', tenant.chunkPath, options);
         assert.equal(response.status, 200);
         return response.body.data.updated_at;
       };
       const first = await edit('one');
-      own.passTime(100);
+      ownService.advanceClock(100);
       const second = await edit('two');
       assert.ok(second >= first + 100 && second <= first + 105);
-      own.passTime(-50);
+      ownService.advanceClock(-50);
       assert.equal(await edit('three'), second);
-      own.passTime(-5000);
+      ownService.advanceClock(-5000);
       assert.equal(await edit('four'), second);
-      own.passTime(5200);
+      ownService.advanceClock(5200);
       assert.ok((await edit('five')) > second);
     });
   });
 
   describe('ETag and If-Match', () => {
-    it('200: the tag is strong, and another one after every change', async () => {
-      const tenant = await fresh();
+    it('200: the tag is strong and changes with every edit', async () => {
+      const tenant = await createTenant();
       const seen = new Set([await etagOf(tenant)]);
       for (const content of ['a', 'b', 'a', 'chunk text']) {
         const { headers } = await patch(tenant, content);
         assert.match(headers.etag ?? '', /^"[\x21\x23-\x7e]+"$/);
-        assert.ok(!seen.has(headers.etag ?? ''), 'a tag is used once');
+        assert.ok(!seen.has(headers.etag ?? ''), 'a tag is never used again');
         seen.add(headers.etag ?? '');
         assert.equal(await etagOf(tenant), headers.etag);
       }
     });
 
     it('200: an import that changes the chunk changes the tag', async () => {
-      const tenant = await fresh();
+      const tenant = await createTenant();
       const tag = await etagOf(tenant);
       const { chunk: id, segment: segment_id } = tenant.ids;
       await service.load([{ record: 'child_chunk', id, segment_id, position: 1, content: 'imported' }]);
@@ -818,7 +818,7 @@ onEveryEngine('child chunks', (engine) => {
       assertError(await patch(tenant, 'x', { 'if-match': tag }), 412, 'precondition_failed');
     });
 
-    const matching: [string, (tag: string) => string][] = [
+    const matchingHeaders: [string, (tag: string) => string][] = [
       ['the tag', (tag) => tag],
       ['*', () => '*'],
       ['* with spaces', () => ' * '],
@@ -826,67 +826,67 @@ onEveryEngine('child chunks', (engine) => {
       ['a list with the tag last', (tag) => `"one", W/"two","three" ,${tag}`],
       ['a list with empty elements', (tag) => `, ,${tag},`],
       ['a list with the tag weak and strong', (tag) => `W/${tag}, ${tag}`],
-      ['a list whose other tag holds a comma', (tag) => `"a,b", ${tag}`],
+      ['a list whose other tag contains a comma', (tag) => `"a,b", ${tag}`],
     ];
-    for (const [name, header] of matching) {
-      it(`200: If-Match: ${name}`, async () => {
-        const tenant = await fresh();
+    for (const [name, header] of matchingHeaders) {
+      it(`200: If-Match matches: ${name}`, async () => {
+        const tenant = await createTenant();
         const response = await patch(tenant, 'matched', { 'if-match': header(await etagOf(tenant)) });
         assert.equal(response.status, 200, response.text);
         assert.equal((await get(tenant)).body.data.content, 'matched');
       });
     }
 
-    it('200: If-Match on two lines is one list', async () => {
-      const tenant = await fresh();
+    it('200: two If-Match headers form one list', async () => {
+      const tenant = await createTenant();
       const response = await patch(tenant, 'matched', { 'if-match': ['"other"', await etagOf(tenant)] });
       assert.equal(response.status, 200);
     });
 
-    const stale: [string, (tag: string) => string][] = [
+    const staleHeaders: [string, (tag: string) => string][] = [
       ['another tag', () => '"other"'],
-      ['the tag, weak', (tag) => `W/${tag}`],
-      ['the tag, weak, in a list', (tag) => `"other", W/${tag}`],
+      ['the tag as a weak tag', (tag) => `W/${tag}`],
+      ['the tag as a weak tag in a list', (tag) => `"other", W/${tag}`],
       ['the tag without quotes', (tag) => tag.replaceAll('"', '')],
       ['the tag with one quote', (tag) => tag.slice(0, -1)],
       ['the tag in single quotes', (tag) => tag.replaceAll('"', "'")],
       ['the tag in another letter case', (tag) => swapCase(tag)],
       ['a part of the tag', (tag) => `"${tag.slice(1, 5)}"`],
       ['the tag with a space in it', (tag) => `" ${tag.slice(1)}`],
-      ['the tag inside another', (tag) => `"x${tag.slice(1, -1)}x"`],
+      ['the tag as a part of another', (tag) => `"x${tag.slice(1, -1)}x"`],
       ['the empty tag', () => '""'],
       ['a star in quotes', () => '"*"'],
       ['garbage', () => 'garbage'],
-      ['the tag behind a small w', (tag) => `w/${tag}`],
-      ['the tag stuck to garbage', (tag) => `garbage${tag}`],
+      ['the tag with a lower-case w', (tag) => `w/${tag}`],
+      ['the tag directly after garbage', (tag) => `garbage${tag}`],
     ];
-    for (const [name, header] of stale) {
-      it(`412: If-Match: ${name}`, async () => {
-        const tenant = await fresh();
+    for (const [name, header] of staleHeaders) {
+      it(`412: If-Match does not match: ${name}`, async () => {
+        const tenant = await createTenant();
         const tag = await etagOf(tenant);
-        const response = await unchanged(tenant, () => patch(tenant, 'never', { 'if-match': header(tag) }));
+        const response = await assertUnchanged(tenant, () => patch(tenant, 'never', { 'if-match': header(tag) }));
         assertError(response, 412, 'precondition_failed');
       });
     }
 
-    it('412: a tag that was replaced, and nothing changes', async () => {
-      const tenant = await fresh();
+    it('412: an outdated tag changes nothing', async () => {
+      const tenant = await createTenant();
       const tag = await etagOf(tenant);
       assert.equal((await patch(tenant, 'first', { 'if-match': tag })).status, 200);
-      const response = await unchanged(tenant, () => patch(tenant, 'second', { 'if-match': tag }));
+      const response = await assertUnchanged(tenant, () => patch(tenant, 'second', { 'if-match': tag }));
       assertError(response, 412, 'precondition_failed');
     });
 
-    it('412: not after going back to the same text either', async () => {
-      const tenant = await fresh();
+    it('412: an outdated tag stays invalid when the text is changed back', async () => {
+      const tenant = await createTenant();
       const { etag = '' } = (await patch(tenant, 'A')).headers;
       await patch(tenant, 'B');
       await patch(tenant, 'A');
       assertError(await patch(tenant, 'C', { 'if-match': etag }), 412, 'precondition_failed');
     });
 
-    it('200: the tag of an answer opens the next edit', async () => {
-      const tenant = await fresh();
+    it('200: the tag of a response allows the next edit', async () => {
+      const tenant = await createTenant();
       let tag = await etagOf(tenant);
       for (let step = 0; step < 5; step++) {
         const { status, headers } = await patch(tenant, `step ${step}`, { 'if-match': tag });
@@ -896,20 +896,20 @@ onEveryEngine('child chunks', (engine) => {
     });
   });
 
-  describe('GET with a tag held, and HEAD', () => {
-    it('304: a matching If-None-Match', async () => {
-      const tenant = await fresh();
+  describe('If-None-Match and HEAD', () => {
+    it('304: If-None-Match matches', async () => {
+      const tenant = await createTenant();
       const tag = await etagOf(tenant);
-      for (const held of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
-        const response = await get(tenant, { 'if-none-match': held });
-        assert.equal(response.status, 304, held);
+      for (const header of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+        const response = await get(tenant, { 'if-none-match': header });
+        assert.equal(response.status, 304, header);
         assert.equal(response.text, '');
         assert.equal(response.headers.etag, tag);
       }
     });
 
-    it('200: another If-None-Match, also the tag from before an edit', async () => {
-      const tenant = await fresh();
+    it('200: If-None-Match with another tag, or with the tag from before an edit, does not match', async () => {
+      const tenant = await createTenant();
       const tag = await etagOf(tenant);
       assert.equal((await get(tenant, { 'if-none-match': '"other"' })).status, 200);
       await patch(tenant, 'new');
@@ -918,24 +918,24 @@ onEveryEngine('child chunks', (engine) => {
       assert.equal(response.body.data.content, 'new');
     });
 
-    it('404: a missing chunk, whatever is held', async () => {
-      const tenant = await fresh();
+    it('404: a missing chunk, also with If-None-Match: *', async () => {
+      const tenant = await createTenant();
       const path = chunkPath({ ...tenant.ids, chunk: randomUUID() });
-      const ask = { key: tenant.keys.knowledge, headers: { 'if-none-match': '*' } };
-      assertError(await service.request('GET', path, ask), 404, 'not_found', 'child chunk not found');
+      const options = { key: tenant.keys.knowledge, headers: { 'if-none-match': '*' } };
+      assertError(await service.request('GET', path, options), 404, 'not_found', 'child chunk not found');
     });
 
-    it('200, 304, 404, 401: HEAD answers as GET does, without a body', async () => {
-      const tenant = await fresh();
+    it('200, 304, 404 and 401: HEAD responds as GET does, without a body', async () => {
+      const tenant = await createTenant();
       const key = tenant.keys.knowledge;
-      const got = await get(tenant);
+      const getResponse = await get(tenant);
       const response = await service.request('HEAD', tenant.chunkPath, { key });
       assert.equal(response.status, 200);
       assert.equal(response.text, '');
       for (const name of ['etag', 'content-type', 'cache-control']) {
-        assert.equal(response.headers[name], got.headers[name], name);
+        assert.equal(response.headers[name], getResponse.headers[name], name);
       }
-      const headers = { 'if-none-match': got.headers.etag };
+      const headers = { 'if-none-match': getResponse.headers.etag };
       assert.equal((await service.request('HEAD', tenant.chunkPath, { key, headers })).status, 304);
       const path = chunkPath({ ...tenant.ids, chunk: randomUUID() });
       assert.equal((await service.request('HEAD', path, { key })).status, 404);
@@ -943,23 +943,23 @@ onEveryEngine('child chunks', (engine) => {
     });
 
     it('200: GET writes nothing', async () => {
-      const tenant = await fresh({ updated_at: 1500 });
-      await unchanged(tenant, () => get(tenant));
+      const tenant = await createTenant({ updated_at: 1500 });
+      await assertUnchanged(tenant, () => get(tenant));
       assert.equal((await get(tenant)).body.data.updated_at, 1500);
     });
   });
 
-  describe('sending again', () => {
+  describe('repeated edits', () => {
     for (const [name, headers] of [
       ['without If-Match', {}],
-      ['under a stale tag', { 'if-match': '"stale"' }],
-      ['under a weak tag', { 'if-match': 'W/"stale"' }],
-      ['under *', { 'if-match': '*' }],
+      ['with a stale tag', { 'if-match': '"stale"' }],
+      ['with a weak tag', { 'if-match': 'W/"stale"' }],
+      ['with *', { 'if-match': '*' }],
     ] as const) {
-      it(`200: the stored text again on a customized chunk writes nothing, ${name}`, async () => {
-        const tenant = await fresh({ type: 'customized', updated_at: 1500, word_count: 77 });
+      it(`200: an edit with the stored text on a customized chunk writes nothing, ${name}`, async () => {
+        const tenant = await createTenant({ type: 'customized', updated_at: 1500, word_count: 77 });
         const before = await get(tenant);
-        const response = await unchanged(tenant, () => patch(tenant, 'chunk text', headers));
+        const response = await assertUnchanged(tenant, () => patch(tenant, 'chunk text', headers));
         assert.equal(response.status, 200);
         assert.equal(response.text, before.text);
         assert.equal(response.headers.etag, before.headers.etag);
@@ -967,28 +967,28 @@ onEveryEngine('child chunks', (engine) => {
       });
     }
 
-    it('200: a replayed request succeeds under the tag it made stale itself', async () => {
-      const tenant = await fresh();
+    it('200: a replayed request succeeds, although it made its own tag stale', async () => {
+      const tenant = await createTenant();
       const tag = await etagOf(tenant);
       const first = await patch(tenant, 'once', { 'if-match': tag });
-      const again = await unchanged(tenant, () => patch(tenant, 'once', { 'if-match': tag }));
-      assert.equal(again.status, 200);
-      assert.equal(again.text, first.text);
-      assert.equal(again.headers.etag, first.headers.etag);
+      const replay = await assertUnchanged(tenant, () => patch(tenant, 'once', { 'if-match': tag }));
+      assert.equal(replay.status, 200);
+      assert.equal(replay.text, first.text);
+      assert.equal(replay.headers.etag, first.headers.etag);
       assert.equal((await revisionsOf(tenant)).length, 1);
     });
 
-    it('412: a replay after another edit came between', async () => {
-      const tenant = await fresh();
+    it('412: a replayed request fails after another edit', async () => {
+      const tenant = await createTenant();
       const tag = await etagOf(tenant);
-      await patch(tenant, 'mine', { 'if-match': tag });
-      await patch(tenant, 'theirs');
-      const response = await unchanged(tenant, () => patch(tenant, 'mine', { 'if-match': tag }));
+      await patch(tenant, 'own text', { 'if-match': tag });
+      await patch(tenant, 'other text');
+      const response = await assertUnchanged(tenant, () => patch(tenant, 'own text', { 'if-match': tag }));
       assertError(response, 412, 'precondition_failed');
     });
 
-    it('200: the stored text on an automatic chunk makes it customized', async () => {
-      const tenant = await fresh({ updated_at: 1500, word_count: 77 });
+    it('200: an edit with the stored text makes an automatic chunk customized', async () => {
+      const tenant = await createTenant({ updated_at: 1500, word_count: 77 });
       const tag = await etagOf(tenant);
       const from = now();
       const response = await patch(tenant, 'chunk text');
@@ -996,25 +996,25 @@ onEveryEngine('child chunks', (engine) => {
       const { type, content, updated_at, word_count } = response.body.data;
       assert.deepEqual({ type, content, word_count }, { type: 'customized', content: 'chunk text', word_count: 2 });
       assert.ok(updated_at >= from);
-      assert.notEqual(response.headers.etag, tag, 'a strong tag changes with what it stands for');
+      assert.notEqual(response.headers.etag, tag, 'a strong tag changes with the representation');
     });
 
-    it('412: the stored text on an automatic chunk under a stale tag', async () => {
-      const tenant = await fresh();
-      const response = await unchanged(tenant, () => patch(tenant, 'chunk text', { 'if-match': '"stale"' }));
+    it('412: an edit with the stored text and a stale tag on an automatic chunk fails', async () => {
+      const tenant = await createTenant();
+      const response = await assertUnchanged(tenant, () => patch(tenant, 'chunk text', { 'if-match': '"stale"' }));
       assertError(response, 412, 'precondition_failed');
     });
 
-    it('200: the stored text on a chunk of any other type makes it customized', async () => {
-      const tenant = await fresh({ type: 'Customized' });
+    it('200: an edit with the stored text makes a chunk of any other type customized', async () => {
+      const tenant = await createTenant({ type: 'Customized' });
       assert.equal((await patch(tenant, 'chunk text')).body.data.type, 'customized');
     });
   });
 
   describe('revisions', () => {
-    it('numbered from 1, with the earlier text, its time and the key that replaced it', async () => {
+    it('are numbered from 1, with the earlier text, the time and the key of the edit', async () => {
       const second = { id: randomUUID(), secret: makeSecret('knowledge') };
-      const tenant = await fresh({}, ({ ids }) => [
+      const tenant = await createTenant({}, ({ ids }) => [
         { record: 'api_key', kind: 'knowledge', workspace_id: ids.workspace, name: 'second', ...second },
       ]);
       assert.deepEqual(await revisionsOf(tenant), []);
@@ -1026,19 +1026,19 @@ onEveryEngine('child chunks', (engine) => {
       const revisions = await revisionsOf(tenant);
       for (const { replaced_at } of revisions) assert.ok(replaced_at >= from && replaced_at <= to);
       const child_chunk_id = tenant.ids.chunk;
-      const mine = tenant.keyIds.knowledge;
+      const ownKeyId = tenant.keyIds.knowledge;
       assert.deepEqual(
         revisions.map(({ replaced_at: _, ...rest }) => rest),
         [
-          { record: 'child_chunk_revision', child_chunk_id, revision: 1, content: 'chunk text', key_id: mine },
+          { record: 'child_chunk_revision', child_chunk_id, revision: 1, content: 'chunk text', key_id: ownKeyId },
           { record: 'child_chunk_revision', child_chunk_id, revision: 2, content: 'one', key_id: second.id },
-          { record: 'child_chunk_revision', child_chunk_id, revision: 3, content: 'two', key_id: mine },
+          { record: 'child_chunk_revision', child_chunk_id, revision: 3, content: 'two', key_id: ownKeyId },
         ],
       );
     });
 
-    it('going back to an earlier text is a change like any other', async () => {
-      const tenant = await fresh();
+    it('are also written when the text is changed back to an earlier one', async () => {
+      const tenant = await createTenant();
       for (const content of ['A', 'B', 'A', 'B']) await patch(tenant, content);
       assert.deepEqual(
         (await revisionsOf(tenant)).map(({ revision, content }) => [revision, content]),
@@ -1051,8 +1051,8 @@ onEveryEngine('child chunks', (engine) => {
       );
     });
 
-    it('each chunk has numbers of its own', async () => {
-      const [one, other] = [await fresh(), await fresh()];
+    it('are numbered per chunk', async () => {
+      const [one, other] = [await createTenant(), await createTenant()];
       await patch(one, 'x');
       await patch(other, 'y');
       assert.deepEqual(
@@ -1061,14 +1061,14 @@ onEveryEngine('child chunks', (engine) => {
       );
     });
 
-    it('an import that changes the text makes one, with key_id null', async () => {
-      const tenant = await fresh();
+    it('are written by an import that changes the text, with key_id null', async () => {
+      const tenant = await createTenant();
       await patch(tenant, 'edited');
       const { chunk: id, segment: segment_id } = tenant.ids;
       const record = { record: 'child_chunk', id, segment_id, position: 1, content: 'imported' };
       const from = now();
-      const ask = { key: admin, headers: { 'content-type': 'application/x-ndjson' }, body: ndjson([record]) };
-      assert.deepEqual((await service.request('POST', '/admin/records', ask)).body, { records: 1 });
+      const options = { key: admin, headers: { 'content-type': 'application/x-ndjson' }, body: ndjson([record]) };
+      assert.deepEqual((await service.request('POST', '/admin/records', options)).body, { records: 1 });
       const [, revision, ...none] = await revisionsOf(tenant);
       assert.deepEqual(none, []);
       assert.equal(revision?.revision, 2);
@@ -1087,8 +1087,8 @@ onEveryEngine('child chunks', (engine) => {
       );
     });
 
-    it('an import of the same text makes none', async () => {
-      const tenant = await fresh();
+    it('are not written by an import of the same text', async () => {
+      const tenant = await createTenant();
       await patch(tenant, 'edited');
       const { chunk: id, segment: segment_id } = tenant.ids;
       const record = { record: 'child_chunk', id, segment_id, position: 2, content: 'edited', type: 'customized' };
@@ -1096,8 +1096,8 @@ onEveryEngine('child chunks', (engine) => {
       assert.equal((await revisionsOf(tenant)).length, 1);
     });
 
-    it('an import that changes the text twice keeps both', async () => {
-      const tenant = await fresh();
+    it('are written for both changes of an import that changes the text twice', async () => {
+      const tenant = await createTenant();
       const { chunk: id, segment: segment_id } = tenant.ids;
       const record = { record: 'child_chunk', id, segment_id, position: 1 };
       await service.load([
@@ -1113,8 +1113,8 @@ onEveryEngine('child chunks', (engine) => {
       );
     });
 
-    it('numbering goes on behind revisions that were imported', async () => {
-      const tenant = await fresh({}, ({ ids }) => [
+    it('continue the numbers of imported revisions', async () => {
+      const tenant = await createTenant({}, ({ ids }) => [
         {
           record: 'child_chunk_revision',
           child_chunk_id: ids.chunk,
@@ -1135,9 +1135,9 @@ onEveryEngine('child chunks', (engine) => {
     });
   });
 
-  describe('at the same time', () => {
-    it('200: 50 edits without If-Match all succeed, and no text but the last is out of the revisions', async () => {
-      const tenant = await fresh();
+  describe('concurrent requests', () => {
+    it('200: 50 edits without If-Match all succeed, and every text except the last becomes a revision', async () => {
+      const tenant = await createTenant();
       const texts = Array.from({ length: 50 }, (_, at) => `text ${at}`);
       const responses = await Promise.all(texts.map((content) => patch(tenant, content)));
       assert.deepEqual(
@@ -1160,22 +1160,23 @@ onEveryEngine('child chunks', (engine) => {
       assert.equal(winner?.text, last.text);
     });
 
-    it('200 once, 412 for the rest: 20 edits under the same If-Match', async () => {
-      const tenant = await fresh();
+    it('200 and 412: of 20 edits with the same If-Match, exactly one succeeds', async () => {
+      const tenant = await createTenant();
       const headers = { 'if-match': await etagOf(tenant) };
       const responses = await Promise.all(Array.from({ length: 20 }, (_, at) => patch(tenant, `text ${at}`, headers)));
-      const won = responses.filter(({ status }) => status === 200);
-      assert.equal(won.length, 1);
-      for (const response of responses) if (response !== won[0]) assertError(response, 412, 'precondition_failed');
-      assert.equal((await get(tenant)).text, won[0]?.text);
+      const succeeded = responses.filter(({ status }) => status === 200);
+      assert.equal(succeeded.length, 1);
+      for (const response of responses)
+        if (response !== succeeded[0]) assertError(response, 412, 'precondition_failed');
+      assert.equal((await get(tenant)).text, succeeded[0]?.text);
       assert.deepEqual(
         (await revisionsOf(tenant)).map(({ content }) => content),
         ['chunk text'],
       );
     });
 
-    it('200: 20 times the same text under the same If-Match is one edit', async () => {
-      const tenant = await fresh();
+    it('200: 20 requests with the same text and the same If-Match are one edit', async () => {
+      const tenant = await createTenant();
       const headers = { 'if-match': await etagOf(tenant) };
       const responses = await Promise.all(Array.from({ length: 20 }, () => patch(tenant, 'same', headers)));
       const [first] = responses;
@@ -1187,41 +1188,41 @@ onEveryEngine('child chunks', (engine) => {
       assert.equal((await revisionsOf(tenant)).length, 1);
     });
 
-    it('200: reads meanwhile see whole states, each text with its own tag', async () => {
-      const tenant = await fresh();
-      const seen = new Map<string, string>();
-      const look = async () => {
+    it('200: concurrent reads see complete states, each text with its own tag', async () => {
+      const tenant = await createTenant();
+      const textByTag = new Map<string, string>();
+      const read = async () => {
         const { headers, text } = await get(tenant);
         const tag = headers.etag ?? assert.fail('no ETag');
-        assert.equal(seen.get(tag) ?? text, text);
-        seen.set(tag, text);
+        assert.equal(textByTag.get(tag) ?? text, text);
+        textByTag.set(tag, text);
       };
       const edits = Array.from({ length: 20 }, (_, at) => patch(tenant, `${'w '.repeat(at)}end`));
-      await Promise.all([...edits, ...Array.from({ length: 60 }, look)]);
-      for (const text of seen.values()) {
+      await Promise.all([...edits, ...Array.from({ length: 60 }, read)]);
+      for (const text of textByTag.values()) {
         const { content, word_count } = JSON.parse(text).data;
         assert.equal(word_count, content.split(' ').length);
       }
     });
   });
 
-  /** Last, because every export after them carries them. */
-  describe('the longest texts', () => {
-    it('200: exactly 100,000 characters', async () => {
+  /** Last, because every later export contains them. */
+  describe('texts of the maximum length', () => {
+    it('200: exactly 100,000 characters are accepted', async () => {
       const content = 'abcd '.repeat(20_000);
-      const response = await patch(await fresh(), content);
+      const response = await patch(await createTenant(), content);
       assert.equal(response.status, 200);
       assert.equal(response.body.data.content, content);
       assert.equal(response.body.data.word_count, 20_000);
     });
 
-    it('200: exactly 100,000 UTF-16 units in characters outside the BMP', async () => {
+    it('200: exactly 100,000 UTF-16 units of characters outside the BMP are accepted', async () => {
       const content = '😀'.repeat(50_000);
-      assert.equal((await patch(await fresh(), content)).body.data.content, content);
+      assert.equal((await patch(await createTenant(), content)).body.data.content, content);
     });
 
-    it('200: exactly 100,000 units as escapes of six bytes each', async () => {
-      const response = await patchRaw(await fresh(), `{"content":"${'\\u4e2d'.repeat(100_000)}"}`);
+    it('200: exactly 100,000 units as escapes of six bytes each are accepted', async () => {
+      const response = await patchRaw(await createTenant(), `{"content":"${'\\u4e2d'.repeat(100_000)}"}`);
       assert.equal(response.status, 200);
       assert.equal(response.body.data.content, '中'.repeat(100_000));
     });

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { ChatClient, DifyClient } from 'dify-client';
-import { makeWorld, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
-type Shown = { id: string; query: string };
-type Page = { limit: number; has_more: boolean; data: Shown[] };
+type ShownMessage = { id: string; query: string };
+type Page = { limit: number; has_more: boolean; data: ShownMessage[] };
 
-onEveryEngine('dify-client, unchanged', (engine) => {
+onEveryEngine('the unmodified dify-client', (engine) => {
   let service: Service;
-  const { one, records } = makeWorld();
+  const { one, records } = makeTwoTenants();
   const provider = {
     record: 'model_provider',
     workspace_id: one.ids.workspace,
@@ -27,20 +27,20 @@ onEveryEngine('dify-client, unchanged', (engine) => {
   };
   before(async () => {
     service = await startService(engine, { PAGE_ORDER: 'oldest_first' });
-    const said = [1, 2, 3].map((time) => message(one.ids.conversation, time, { query: `question ${time}` }));
-    await service.load([...records, provider, ...said]);
+    const messages = [1, 2, 3].map((time) => message(one.ids.conversation, time, { query: `question ${time}` }));
+    await service.load([...records, provider, ...messages]);
   });
   after(() => service.close());
 
   const chat = () => new ChatClient(one.keys.app, `${service.base}/v1`);
 
-  /** What axios rejects with, as far as we look. */
-  const refusal = async (call: Promise<unknown>) => {
+  /** The response body of the error that axios throws. */
+  const errorBody = async (call: Promise<unknown>) => {
     const [{ reason }] = (await Promise.allSettled([call])) as [PromiseRejectedResult];
     return reason.response.data;
   };
 
-  it('200: getConversationMessages, with a user and without first_id and limit', async () => {
+  it('200: getConversationMessages with a user, without first_id and limit', async () => {
     const { status, data, headers } = await chat().getConversationMessages('ann', one.ids.conversation);
     assert.equal(status, 200);
     assert.match(headers['x-request-id'], /\S/);
@@ -51,7 +51,7 @@ onEveryEngine('dify-client, unchanged', (engine) => {
     );
   });
 
-  it('200: getConversationMessages, with first_id and limit, and with an empty first_id', async () => {
+  it('200: getConversationMessages with first_id and limit, and with an empty first_id', async () => {
     const newest = await chat().getConversationMessages('ann', one.ids.conversation, '', 1);
     assert.equal(newest.data.data[0].query, 'question 3');
     const first_id = newest.data.data[0].id;
@@ -76,36 +76,36 @@ onEveryEngine('dify-client, unchanged', (engine) => {
     assert.deepEqual([data.data[0].provider, data.data[0].models[0].model], ['acme/llm', 'chat-1']);
   });
 
-  it('4xx: what it rejects with is our error', async () => {
-    assert.deepEqual(await refusal(chat().getConversationMessages('bob', one.ids.conversation)), {
+  it('401, 400 and 404: the client reports our error body', async () => {
+    assert.deepEqual(await errorBody(chat().getConversationMessages('bob', one.ids.conversation)), {
       status: 404,
       code: 'not_found',
       message: 'conversation not exists',
     });
-    assert.equal((await refusal(chat().getConversationMessages('ann'))).code, 'invalid_param');
-    const stranger = new ChatClient('app-unknown', `${service.base}/v1`);
-    assert.equal((await refusal(stranger.getConversationMessages('ann', one.ids.conversation))).status, 401);
+    assert.equal((await errorBody(chat().getConversationMessages('ann'))).code, 'invalid_param');
+    const unknownClient = new ChatClient('app-unknown', `${service.base}/v1`);
+    assert.equal((await errorBody(unknownClient.getConversationMessages('ann', one.ids.conversation))).status, 401);
   });
 
-  it('200: a front end that pages by data[0].id shows every message once, in order, while others arrive', async () => {
+  it('200: a front end that pages by data[0].id shows every message once, in order, while messages are added', async () => {
     for (const limit of [1, 2, 7, 20]) {
       const conversation_id = randomUUID();
-      // Five messages a second.
-      const said = Array.from({ length: 43 }, (_, at) => message(conversation_id, 1000 + Math.floor(at / 5)));
+      // Five messages per second.
+      const messages = Array.from({ length: 43 }, (_, at) => message(conversation_id, 1000 + Math.floor(at / 5)));
       const user = 'ann';
-      await service.load([{ record: 'conversation', id: conversation_id, app_id: one.ids.app, user }, ...said]);
-      let shown: Shown[] = [];
+      await service.load([{ record: 'conversation', id: conversation_id, app_id: one.ids.app, user }, ...messages]);
+      let shown: ShownMessage[] = [];
       for (let more = true; more; ) {
         const { data } = await chat().getConversationMessages(user, conversation_id, shown[0]?.id ?? '', limit);
         const page = data as Page;
         shown = [...page.data, ...shown];
         more = page.has_more;
-        // In the very second of the newest one, and later.
+        // One in the same second as the newest message, and one later.
         await service.load([message(conversation_id, 1008), message(conversation_id, 2000)]);
       }
       assert.deepEqual(
         shown.map(({ id }) => id),
-        said.map(({ id }) => id),
+        messages.map(({ id }) => id),
       );
     }
   });

@@ -5,21 +5,21 @@ import { readExamples } from '../../src/http/openapi/examples.ts';
 import { openapiFile, validatorOf } from '../support/openapi-check.ts';
 import { recordExamples } from '../support/record-examples.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: the document is looked into freely
+// biome-ignore lint/suspicious/noExplicitAny: tests read the document freely
 type Json = any;
 const document: Json = JSON.parse(readFileSync(openapiFile, 'utf8'));
 const operations: Json[] = Object.values<object>(document.paths).flatMap((methods) => Object.values(methods));
 
 describe('examples of the OpenAPI document', () => {
-  it('are what a service with the starter records answers (`npm run openapi` records them)', async () => {
+  it('are the responses of a service with the starter records (`npm run openapi` records them)', async () => {
     assert.deepEqual(await recordExamples(document), await readExamples());
   });
 
-  it('stand in every operation that answers with JSON, and with every body and path', () => {
+  it('exist for every JSON response, request body and required parameter', () => {
     for (const { operationId, parameters = [], requestBody, responses } of operations) {
       const [, success] = Object.entries<Json>(responses).find(([status]) => status < '300') ?? [];
       const response = success?.content?.['application/json'];
-      if (response !== undefined) assert.notEqual(response.example, undefined, `${operationId}: its answer`);
+      if (response !== undefined) assert.notEqual(response.example, undefined, `${operationId}: its response`);
       for (const [type, content] of Object.entries<Json>(requestBody?.content ?? {}))
         assert.notEqual(content.example, undefined, `${operationId}: its body, ${type}`);
       for (const { name, required, example } of parameters)
@@ -27,7 +27,7 @@ describe('examples of the OpenAPI document', () => {
     }
   });
 
-  it('fit the schemas they stand beside', () => {
+  it('match their schemas', () => {
     let count = 0;
     const check = (at: string, { schema, example }: Json): void => {
       if (example === undefined) return;
@@ -39,12 +39,12 @@ describe('examples of the OpenAPI document', () => {
       for (const parameter of parameters) check(`${operationId}: ${parameter.name}`, parameter);
       for (const content of Object.values<Json>(requestBody?.content ?? {})) check(`${operationId}: body`, content);
       for (const [status, { content = {} }] of Object.entries<Json>(responses))
-        for (const one of Object.values<Json>(content)) check(`${operationId}: ${status}`, one);
+        for (const mediaType of Object.values<Json>(content)) check(`${operationId}: ${status}`, mediaType);
     }
     assert.ok(count > 10);
   });
 
-  it('hold no secret', () => {
+  it('contain no secret', () => {
     assert.doesNotMatch(JSON.stringify(operations), /\b(?:app|dataset|writer|admin)-[\w-]{20,}/);
   });
 });

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { Connections } from '../../src/http/front/connections.ts';
 import { gate } from '../../src/http/front/gate.ts';
 import { Metrics } from '../../src/http/observe/metrics.ts';
-import { makeWorld, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 /** Sends a request without its last byte, so that it is in flight until `finish` sends that byte. */
@@ -34,7 +34,7 @@ async function startRequest(
 
 onEveryEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
   let service: Service;
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   const body = JSON.stringify({ content: 'a text that comes late' });
   before(async () => {
@@ -164,13 +164,13 @@ describe('requests that a client sends without waiting for responses', () => {
 
 describe('clients that do not read', () => {
   it('are disconnected, the slowest first, before their responses fill the memory, and others are served', async (t) => {
-    const { one, records } = makeWorld();
+    const { one, records } = makeTwoTenants();
     const service = await startService('sqlite');
     t.after(() => service.close());
     // 48 MB a page: six of them exceed the limit.
-    const response = 'x'.repeat(3_900_000);
+    const answer = 'x'.repeat(3_900_000);
     await service.load(records);
-    for (let n = 0; n < 12; n += 1) await service.load([message(one.ids.conversation, n, { answer: response })]);
+    for (let n = 0; n < 12; n += 1) await service.load([message(one.ids.conversation, n, { answer })]);
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const readers: Socket[] = [];
     for (let reader = 0; reader < 9; reader += 1) {

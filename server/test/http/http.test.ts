@@ -3,13 +3,20 @@ import { once } from 'node:events';
 import { METHODS } from 'node:http';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { makeWorld, message, newDatabaseUrl, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import {
+  makeTwoTenants,
+  message,
+  newDatabaseUrl,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-type Raw = { status: number; headers: Record<string, string>; body: string };
+type RawResponse = { status: number; headers: Record<string, string>; body: string };
 
-// CONNECT and QUERY have tests of their own.
+// CONNECT and QUERY have their own tests.
 const plainMethods = METHODS.filter((method) => !['HEAD', 'CONNECT', 'QUERY'].includes(method));
 const crlf = '\r\n';
 const chunkRoute = '/v1/datasets/:d/documents/:o/segments/:s/child_chunks/:c';
@@ -17,13 +24,13 @@ const modelPath = '/v1/workspaces/current/models/model-types/llm';
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const internals = /\bat [\w.]+ \(|node_modules|node:|\.[jt]s\b|FST_|HPE_|ERR_|SQLITE|sqlite|fastify|stack|\/work\//i;
 
-/** Reads the answers out of what came over a socket; `heads` are the places of answers to HEAD. */
-function parse(bytes: Buffer, heads: readonly number[] = []): Raw[] {
-  const responses: Raw[] = [];
+/** Parses the responses received on a socket; `heads` are the indexes of responses to HEAD. */
+function parse(bytes: Buffer, heads: readonly number[] = []): RawResponse[] {
+  const responses: RawResponse[] = [];
   let rest = bytes.toString('latin1');
   while (rest !== '') {
     const end = rest.indexOf(crlf + crlf);
-    assert.ok(end > 0, `no whole answer: ${rest.slice(0, 200)}`);
+    assert.ok(end > 0, `incomplete response: ${rest.slice(0, 200)}`);
     const [first = '', ...lines] = rest.slice(0, end).split(crlf);
     const status = /^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1];
     assert.ok(status, `no status line: ${first}`);
@@ -45,8 +52,8 @@ function parse(bytes: Buffer, heads: readonly number[] = []): Raw[] {
           if (length === 0) break;
         }
       } else {
-        const length = Number(headers['content-length'] ?? assert.fail('an answer without a length'));
-        assert.ok(rest.length >= length, 'the answer is cut');
+        const length = Number(headers['content-length'] ?? assert.fail('a response without a length'));
+        assert.ok(rest.length >= length, 'the response is truncated');
         body = rest.slice(0, length);
         rest = rest.slice(length);
       }
@@ -56,33 +63,33 @@ function parse(bytes: Buffer, heads: readonly number[] = []): Raw[] {
   return responses;
 }
 
-/** Sends pieces one after another and takes what comes until the service closes. */
-async function exchange(port: number, pieces: (string | Buffer)[]): Promise<Buffer> {
+/** Sends the parts of a request one after another and returns what is received until the service closes. */
+async function exchange(port: number, parts: (string | Buffer)[]): Promise<Buffer> {
   const socket = net.connect(port, '127.0.0.1');
   socket.setNoDelay(true);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => {});
   await once(socket, 'connect');
-  for (const [index, piece] of pieces.entries()) {
-    // After a whole head something comes back; after a part of one, the service reads it in the next turn of the loop.
-    const isWhole = pieces
+  for (const [index, part] of parts.entries()) {
+    // A complete head gets a response; the service reads an incomplete one in the next tick of the event loop.
+    const isComplete = parts
       .slice(0, index)
       .join('')
       .includes(crlf + crlf);
-    if (isWhole) await until(() => chunks.length > 0 || socket.destroyed);
-    else if (index > 0) await nextTurn();
-    if (!socket.destroyed) socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
+    if (isComplete) await until(() => chunks.length > 0 || socket.destroyed);
+    else if (index > 0) await nextTick();
+    if (!socket.destroyed) socket.write(typeof part === 'string' ? Buffer.from(part, 'latin1') : part);
   }
   await until(
     () => socket.closed,
-    () => `the service closes; it said: ${Buffer.concat(chunks).toString().slice(0, 300)}`,
+    () => `the service closes the connection; it sent: ${Buffer.concat(chunks).toString().slice(0, 300)}`,
   ).finally(() => socket.destroy());
   return Buffer.concat(chunks);
 }
 
-/** The error envelope, whole, and nothing of our insides. */
-function assertError(response: Raw | undefined, status: number, code: string): void {
-  assert.ok(response, 'no answer');
+/** Asserts that the response is exactly the error envelope, without internals. */
+function assertError(response: RawResponse | undefined, status: number, code: string): void {
+  assert.ok(response, 'no response');
   assert.equal(response.status, status, response.body);
   assert.match(response.headers['content-type'] ?? '', /^application\/json\b/);
   assert.ok(response.headers['x-request-id'], 'no X-Request-Id');
@@ -104,7 +111,7 @@ function assertError(response: Raw | undefined, status: number, code: string): v
 
 onEveryEngine('HTTP', (engine) => {
   let service: Service;
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const pagePath = `/v1/messages?conversation_id=${one.ids.conversation}`;
 
   before(async () => {
@@ -117,8 +124,8 @@ onEveryEngine('HTTP', (engine) => {
   const head = (line: string, ...headers: string[]) =>
     `${line}${crlf}${host()}${headers.map((header) => header + crlf).join('')}${crlf}`;
   const closing = (line: string, ...headers: string[]) => head(line, ...headers, 'Connection: close');
-  const raw = async (...pieces: (string | Buffer)[]) => parse(await exchange(service.port, pieces));
-  const first = async (...pieces: (string | Buffer)[]) => (await raw(...pieces))[0];
+  const raw = async (...parts: (string | Buffer)[]) => parse(await exchange(service.port, parts));
+  const first = async (...parts: (string | Buffer)[]) => (await raw(...parts))[0];
   const bearer = (key: string) => `Authorization: Bearer ${key}`;
   const json = 'Content-Type: application/json';
 
@@ -133,7 +140,7 @@ onEveryEngine('HTTP', (engine) => {
     { path: '/openapi.json' },
     { path: '/docs' },
   ];
-  const tables = [
+  const allowedMethods = [
     { path: '/v1/messages', allow: 'GET, HEAD' },
     { path: one.chunkPath, allow: 'GET, HEAD, PATCH' },
     { path: modelPath, allow: 'GET, HEAD' },
@@ -146,7 +153,7 @@ onEveryEngine('HTTP', (engine) => {
   ];
 
   describe('unknown routes', () => {
-    const unknown = [
+    const unknownPaths = [
       '/',
       '/v1',
       '/v1/',
@@ -167,7 +174,7 @@ onEveryEngine('HTTP', (engine) => {
       '/%2e%2e/%2e%2e/etc/passwd',
       one.chunkPath.replace(/\/[^/]+$/, ''),
     ];
-    for (const path of unknown) {
+    for (const path of unknownPaths) {
       it(`404 not_found: ${path.slice(0, 60)}, without and with a key`, async () => {
         for (const auth of [[], [bearer(admin)], ['Authorization: nonsense']]) {
           assertError(await first(closing(`GET ${path} HTTP/1.1`, ...auth)), 404, 'not_found');
@@ -177,7 +184,7 @@ onEveryEngine('HTTP', (engine) => {
 
     it('404 not_found: any method on an unknown route', async () => {
       for (const method of plainMethods) {
-        const response = await first(closing(`${method} /nowhere HTTP/1.1`));
+        const response = await first(closing(`${method} /unknown HTTP/1.1`));
         assert.equal(response?.status, 404, `${method}: ${response?.body}`);
         assertError(response, 404, 'not_found');
       }
@@ -185,28 +192,30 @@ onEveryEngine('HTTP', (engine) => {
 
     it('404 not_found: POST with a body of any type on an unknown route', async () => {
       for (const type of ['application/json', 'text/plain', 'multipart/form-data', 'nonsense']) {
-        const request = closing('POST /nowhere HTTP/1.1', `Content-Type: ${type}`, 'Content-Length: 5');
+        const request = closing('POST /unknown HTTP/1.1', `Content-Type: ${type}`, 'Content-Length: 5');
         assertError(await first(`${request}{"a":`), 404, 'not_found');
       }
     });
 
-    it('404 not_found: trailing and double slashes', async () => {
+    it('404 not_found: paths with trailing and double slashes', async () => {
       const paths = gets.flatMap(({ path, key }) => {
         const [bare = '', query = ''] = path.split('?');
         const more = query && `?${query}`;
-        return [`${bare}/${more}`, `/${bare}${more}`, `${bare.replace(/\/(?=[^/]+$)/, '//')}${more}`].map((odd) => ({
-          odd,
-          key,
-        }));
+        return [`${bare}/${more}`, `/${bare}${more}`, `${bare.replace(/\/(?=[^/]+$)/, '//')}${more}`].map(
+          (variant) => ({
+            variant,
+            key,
+          }),
+        );
       });
-      for (const { odd, key } of paths) {
-        const response = await first(closing(`GET ${odd} HTTP/1.1`, ...(key ? [bearer(key)] : [])));
-        assert.equal(response?.status, 404, `${odd}: ${response?.status}`);
+      for (const { variant, key } of paths) {
+        const response = await first(closing(`GET ${variant} HTTP/1.1`, ...(key ? [bearer(key)] : [])));
+        assert.equal(response?.status, 404, `${variant}: ${response?.status}`);
         assertError(response, 404, 'not_found');
       }
     });
 
-    it('404 not_found: an empty part of a path names no route', async () => {
+    it('404 not_found: a path with an empty part', async () => {
       for (const id of Object.values(one.ids)) {
         const path = one.chunkPath.replace(id, '');
         if (path === one.chunkPath) continue;
@@ -221,12 +230,12 @@ onEveryEngine('HTTP', (engine) => {
   });
 
   describe('wrong methods', () => {
-    for (const { path, allow } of tables) {
-      it(`405 method_not_allowed: ${path.replace(one.chunkPath, chunkRoute)} takes ${allow}`, async () => {
+    for (const { path, allow } of allowedMethods) {
+      it(`405 method_not_allowed: ${path.replace(one.chunkPath, chunkRoute)} allows ${allow}`, async () => {
         for (const method of plainMethods) {
           if (allow.split(', ').includes(method)) continue;
-          for (const odd of method === 'PUT' ? [path, `${path}?a=b`] : [path]) {
-            const response = await first(closing(`${method} ${odd} HTTP/1.1`));
+          for (const target of method === 'PUT' ? [path, `${path}?a=b`] : [path]) {
+            const response = await first(closing(`${method} ${target} HTTP/1.1`));
             assert.equal(response?.status, 405, `${method}: ${response?.body}`);
             assertError(response, 405, 'method_not_allowed');
             assert.deepEqual(response.headers.allow?.split(/ *, */).sort(), allow.split(', '), method);
@@ -235,23 +244,23 @@ onEveryEngine('HTTP', (engine) => {
       });
     }
 
-    it('405 method_not_allowed: comes before the key and before the body', async () => {
+    it('405 method_not_allowed: the method is checked before the key and the body', async () => {
       const request = closing('PUT /v1/messages HTTP/1.1', bearer('nonsense'), json, 'Content-Length: 3');
       assertError(await first(`${request}{{{`), 405, 'method_not_allowed');
     });
 
     it('405 and 404: QUERY, with and without a content type', async () => {
       for (const headers of [[], [json], ['Content-Type: text/plain']]) {
-        for (const { path, allow } of tables) {
+        for (const { path, allow } of allowedMethods) {
           const response = await first(closing(`QUERY ${path} HTTP/1.1`, ...headers));
           assertError(response, 405, 'method_not_allowed');
           assert.deepEqual(response?.headers.allow?.split(/ *, */).sort(), allow.split(', '));
         }
-        assertError(await first(closing('QUERY /nowhere HTTP/1.1', ...headers)), 404, 'not_found');
+        assertError(await first(closing('QUERY /unknown HTTP/1.1', ...headers)), 404, 'not_found');
       }
     });
 
-    it('405 method_not_allowed: a preflight gets no CORS headers', async () => {
+    it('405 method_not_allowed: a CORS preflight gets no CORS headers', async () => {
       const preflight = ['Origin: https://example.com', 'Access-Control-Request-Method: GET'];
       const response = await first(
         closing('OPTIONS /v1/messages HTTP/1.1', ...preflight, 'Access-Control-Request-Headers: authorization'),
@@ -259,13 +268,13 @@ onEveryEngine('HTTP', (engine) => {
       assertError(response, 405, 'method_not_allowed');
     });
 
-    it('400 bad_request: a method that HTTP does not know', async () => {
+    it('400 bad_request: a method that does not exist', async () => {
       for (const method of ['FOO', 'get', 'GETT', '{}']) {
         assertError(await first(closing(`${method} /v1/messages HTTP/1.1`)), 400, 'bad_request');
       }
     });
 
-    it('4xx: CONNECT is refused in the envelope and the connection closes', async () => {
+    it('4xx: CONNECT gets the error envelope and the connection closes', async () => {
       for (const target of ['example.com:443', '127.0.0.1:22', '/v1/messages']) {
         const responses = await raw(head(`CONNECT ${target} HTTP/1.1`));
         assert.equal(responses.length, 1);
@@ -275,7 +284,7 @@ onEveryEngine('HTTP', (engine) => {
       }
     });
 
-    it('4xx: OPTIONS * is answered in the envelope', async () => {
+    it('4xx: OPTIONS * gets the error envelope', async () => {
       const response = await first(closing('OPTIONS * HTTP/1.1'));
       assert.ok(response && [400, 404, 405].includes(response.status), `${response?.status}`);
       assertError(
@@ -286,10 +295,10 @@ onEveryEngine('HTTP', (engine) => {
     });
   });
 
-  describe('what the HTTP parser refuses', () => {
-    const garbage: Record<string, () => (string | Buffer)[]> = {
+  describe('requests that the HTTP parser rejects', () => {
+    const invalidRequests: Record<string, () => (string | Buffer)[]> = {
       'no request line': () => ['hello\r\n\r\n'],
-      'a version of another kind': () => [closing('GET /health/live HTTQ/1.1')],
+      'another protocol name': () => [closing('GET /health/live HTTQ/1.1')],
       'a version that does not exist': () => [closing('GET /health/live HTTP/9.9')],
       'a space in the target': () => [closing('GET /health /live HTTP/1.1')],
       'a NUL in the path': () => [closing('GET /health/li\0ve HTTP/1.1')],
@@ -303,7 +312,7 @@ onEveryEngine('HTTP', (engine) => {
       'zero bytes': () => [Buffer.alloc(64)],
       'a negative Content-Length': () => [closing('GET /health/live HTTP/1.1', 'Content-Length: -1')],
       'a garbled Content-Length': () => [closing('GET /health/live HTTP/1.1', 'Content-Length: 5x')],
-      'a Content-Length beyond all numbers': () => [
+      'a Content-Length that is too large': () => [
         closing('GET /health/live HTTP/1.1', 'Content-Length: 99999999999999999999999'),
       ],
       'two Content-Lengths': () => [
@@ -316,16 +325,16 @@ onEveryEngine('HTTP', (engine) => {
         `${closing('POST /admin/records HTTP/1.1', 'Transfer-Encoding: chunked, nonsense')}0\r\n\r\n`,
       ],
     };
-    for (const [name, pieces] of Object.entries(garbage)) {
+    for (const [name, makeParts] of Object.entries(invalidRequests)) {
       it(`400 bad_request: ${name}`, async () => {
-        const responses = await raw(...pieces());
+        const responses = await raw(...makeParts());
         assert.equal(responses.length, 1);
         assertError(responses[0], 400, 'bad_request');
         assert.match(responses[0]?.headers['x-request-id'] ?? '', uuidPattern);
       });
     }
 
-    it('400 bad_request: chunks that are none', async () => {
+    it('400 bad_request: invalid chunks', async () => {
       for (const chunk of ['zz\r\nab\r\n0\r\n\r\n', '-1\r\nab\r\n', 'fffffffffffffffff\r\nab', '2\r\nabXX0\r\n\r\n']) {
         const headers = [bearer(one.keys.knowledge), json, 'Transfer-Encoding: chunked'];
         const responses = await raw(head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers) + chunk);
@@ -338,7 +347,7 @@ onEveryEngine('HTTP', (engine) => {
       }
     });
 
-    it('431 headers_too_large: headers and request lines beyond the limit', async () => {
+    it('431 headers_too_large: headers and request lines over the limit', async () => {
       for (const kilobytes of [20, 200]) {
         const long = 'a'.repeat(kilobytes * 1024);
         assertError(await first(closing('GET /health/live HTTP/1.1', `X-A: ${long}`)), 431, 'headers_too_large');
@@ -347,13 +356,13 @@ onEveryEngine('HTTP', (engine) => {
       }
     });
 
-    it('431 headers_too_large: very many small headers', async () => {
+    it('431 headers_too_large: thousands of small headers', async () => {
       const many = Array.from({ length: 3000 }, (_, index) => `X-${index}: ${index}`);
       assertError(await first(closing('GET /health/live HTTP/1.1', ...many)), 431, 'headers_too_large');
     });
 
     it('400 bad_request: an HTTP/1.1 request without Host', async () => {
-      for (const path of ['/health/live', '/nowhere', '/v1/messages']) {
+      for (const path of ['/health/live', '/unknown', '/v1/messages']) {
         const response = await first(`GET ${path} HTTP/1.1${crlf}Connection: close${crlf}${crlf}`);
         assertError(response, 400, 'bad_request');
       }
@@ -363,17 +372,17 @@ onEveryEngine('HTTP', (engine) => {
       assertError(await first(closing('GET /health/live HTTP/1.1', 'Host: other.example')), 400, 'bad_request');
     });
 
-    it('the service still answers after all that', async () => {
+    it('200: the service still works after invalid requests', async () => {
       await exchange(service.port, ['\0\0\0\0']);
       assert.equal((await service.request('GET', '/health/live')).status, 200);
     });
   });
 
-  describe('odd but valid requests', () => {
-    it('200: HTTP/1.0, without Host too, and then the connection closes', async () => {
+  describe('unusual but valid requests', () => {
+    it('200: HTTP/1.0, also without Host, and then the connection closes', async () => {
       assert.equal((await first(`GET /health/live HTTP/1.0${crlf}${crlf}`))?.status, 200);
       assert.equal((await first(head('GET /health/live HTTP/1.0')))?.status, 200);
-      assertError(await first(`GET /nowhere HTTP/1.0${crlf}${crlf}`), 404, 'not_found');
+      assertError(await first(`GET /unknown HTTP/1.0${crlf}${crlf}`), 404, 'not_found');
     });
 
     it('200: an absolute-form target', async () => {
@@ -388,7 +397,7 @@ onEveryEngine('HTTP', (engine) => {
       assertError(await first(closing('PUT http://other.example/v1/messages HTTP/1.1')), 405, 'method_not_allowed');
     });
 
-    it('200: a request that comes in small pieces', async () => {
+    it('200: a request that arrives in small parts', async () => {
       const text = closing(`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app));
       const third = Math.ceil(text.length / 3);
       const response = await first(text.slice(0, third), text.slice(third, 2 * third), text.slice(2 * third));
@@ -399,14 +408,14 @@ onEveryEngine('HTTP', (engine) => {
       assert.equal((await first(`${crlf}${crlf}${closing('GET /health/live HTTP/1.1')}`))?.status, 200);
     });
 
-    it('200: an Expect of an unknown kind is no reason to refuse', async () => {
+    it('200: an unknown Expect is ignored', async () => {
       const response = await first(closing('GET /health/live HTTP/1.1', 'Expect: tea'));
       assert.equal(response?.status, 200, `${response?.body}`);
-      assertError(await first(closing('GET /nowhere HTTP/1.1', 'Expect: tea')), 404, 'not_found');
+      assertError(await first(closing('GET /unknown HTTP/1.1', 'Expect: tea')), 404, 'not_found');
       assertError(await first(closing('GET /v1/messages HTTP/1.1', 'Expect: tea')), 401, 'unauthorized');
     });
 
-    it('200: Expect: 100-continue is continued', async () => {
+    it('200: Expect: 100-continue gets 100 Continue', async () => {
       const body = JSON.stringify({ content: 'sent after 100' });
       const headers = [bearer(one.keys.knowledge), json, `Content-Length: ${body.length}`, 'Expect: 100-continue'];
       const responses = await raw(closing(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers), body);
@@ -417,7 +426,7 @@ onEveryEngine('HTTP', (engine) => {
       assert.equal(JSON.parse(responses[1]?.body ?? '').data.content, 'sent after 100');
     });
 
-    it('401: Expect: 100-continue with a bad key is answered without the body', async () => {
+    it('401: Expect: 100-continue with a bad key gets its response without the body', async () => {
       const headers = [bearer('app-nonsense'), json, 'Content-Length: 500000', 'Expect: 100-continue'];
       const socket = net.connect(service.port, '127.0.0.1');
       let text = '';
@@ -430,7 +439,7 @@ onEveryEngine('HTTP', (engine) => {
       assert.match(text, /HTTP\/1\.1 401 /);
     });
 
-    it('200: GET with a body, of whatever type', async () => {
+    it('200: GET with a body of any type', async () => {
       for (const { path, key } of gets) {
         for (const type of [[json], ['Content-Type: text/plain'], ['Content-Type: nonsense'], []]) {
           const auth = key ? [bearer(key)] : [];
@@ -447,8 +456,8 @@ onEveryEngine('HTTP', (engine) => {
       }
     });
 
-    it('200: pipelined requests are answered in their order', async () => {
-      const lines = ['/health/live', pagePath, '/nowhere', '/health/ready', modelPath, '/health/live'];
+    it('200: pipelined requests get their responses in order', async () => {
+      const lines = ['/health/live', pagePath, '/unknown', '/health/ready', modelPath, '/health/live'];
       const text = lines.map((path, index) =>
         head(`GET ${path} HTTP/1.1`, `X-Request-Id: n${index}`, bearer(one.keys.app)),
       );
@@ -459,7 +468,7 @@ onEveryEngine('HTTP', (engine) => {
       );
     });
 
-    it('200: requests with Expect: 100-continue among others are continued when it is their turn', async () => {
+    it('200: pipelined requests with Expect: 100-continue get 100 Continue in order', async () => {
       const body = JSON.stringify({ content: 'continued' });
       const headers = [bearer(one.keys.knowledge), json, 'Expect: 100-continue', `Content-Length: ${body.length}`];
       const text = [
@@ -475,7 +484,7 @@ onEveryEngine('HTTP', (engine) => {
       );
     });
 
-    it('200: a request that asks for an upgrade is the last one answered', async () => {
+    it('200: a request for an upgrade gets the last response of its connection', async () => {
       const upgrade = [
         'X-Request-Id: n0',
         'Connection: Upgrade, HTTP2-Settings',
@@ -489,7 +498,7 @@ onEveryEngine('HTTP', (engine) => {
       );
     });
 
-    it('400 bad_request: a body that is no JSON is no reason to close the connection', async () => {
+    it('400 bad_request: a body that is not JSON does not close the connection', async () => {
       const headers = [bearer(one.keys.knowledge), json, 'Content-Length: 3'];
       const patch = `${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}{{{`;
       const responses = await raw(patch + patch + closing('GET /health/live HTTP/1.1'));
@@ -499,7 +508,7 @@ onEveryEngine('HTTP', (engine) => {
       );
     });
 
-    it('405: CONNECT behind another request waits for its answer', async () => {
+    it('405: a pipelined CONNECT waits for the response before it', async () => {
       const body = JSON.stringify({ content: `then CONNECT ${Date.now()}` });
       const headers = [bearer(one.keys.knowledge), json, `Content-Length: ${body.length}`];
       const responses = await raw(
@@ -511,26 +520,26 @@ onEveryEngine('HTTP', (engine) => {
       );
     });
 
-    it('a CONNECT that is reset harms nothing', async () => {
+    it('a reset CONNECT connection does no harm', async () => {
       const uncaught: Error[] = [];
-      const note = (error: Error) => void uncaught.push(error);
-      process.on('uncaughtExceptionMonitor', note);
+      const recordError = (error: Error) => void uncaught.push(error);
+      process.on('uncaughtExceptionMonitor', recordError);
       for (let times = 0; times < 20; times += 1) {
         const socket = net.connect(service.port, '127.0.0.1').on('error', () => {});
         await once(socket, 'connect');
         await new Promise((resolve) => socket.write(head('CONNECT x:1 HTTP/1.1'), resolve));
-        // At times before it is answered, at times after.
+        // Alternately before and after the response.
         if (times % 2 === 0) await once(socket, 'data');
         socket.resetAndDestroy();
         await once(socket, 'close');
       }
       await first(closing('GET /health/live HTTP/1.1'));
-      process.off('uncaughtExceptionMonitor', note);
-      assert.deepEqual(uncaught, [], 'it would have ended the process');
+      process.off('uncaughtExceptionMonitor', recordError);
+      assert.deepEqual(uncaught, [], 'an uncaught exception would end the process');
     });
 
-    it('200: pipelined edits are done in their order, and each sees the one before', async () => {
-      const edits = Array.from({ length: 20 }, (_, n) => JSON.stringify({ content: `in line ${n}` }));
+    it('200: pipelined edits are applied in order, and each read sees the edit before it', async () => {
+      const edits = Array.from({ length: 20 }, (_, n) => JSON.stringify({ content: `edit ${n}` }));
       const headers = [bearer(one.keys.knowledge), json];
       const requests = edits.map(
         (body) =>
@@ -541,11 +550,11 @@ onEveryEngine('HTTP', (engine) => {
       const texts = responses.slice(0, -1).map(({ body }) => JSON.parse(body).data.content);
       assert.deepEqual(
         texts,
-        edits.flatMap((_, n) => [`in line ${n}`, `in line ${n}`]),
+        edits.flatMap((_, n) => [`edit ${n}`, `edit ${n}`]),
       );
     });
 
-    it('400 bad_request: a bad second request on a connection; the first was answered', async () => {
+    it('400 bad_request: an invalid second request; the first one got its response', async () => {
       const good = head(`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app));
       const responses = await raw(good, 'nonsense\r\n\r\n');
       assert.equal(responses.length, 2);
@@ -553,7 +562,7 @@ onEveryEngine('HTTP', (engine) => {
       assertError(responses[1], 400, 'bad_request');
     });
 
-    it('400 bad_request: a bad second request that comes along with the first never takes its answer', async () => {
+    it('400 bad_request: an invalid second request in the same packet does not replace the first response', async () => {
       for (const path of [pagePath, '/health/live', '/openapi.json']) {
         const good = head(`GET ${path} HTTP/1.1`, bearer(one.keys.app));
         const [response, next] = await raw(`${good}nonsense\r\n\r\n`);
@@ -562,29 +571,29 @@ onEveryEngine('HTTP', (engine) => {
       }
     });
 
-    it('400 bad_request: the first of two was a PATCH; it is answered as what it was', async () => {
+    it('400 bad_request: an invalid second request after a PATCH; the PATCH gets its own response', async () => {
       const body = JSON.stringify({ content: `pipelined ${Date.now()}` });
       const headers = [bearer(one.keys.knowledge), json, `Content-Length: ${body.length}`];
       const responses = await raw(`${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}${body}nonsense\r\n\r\n`);
-      // The service closes the connection once it has done what the first asked for.
-      const stored = (await service.request('GET', one.chunkPath, { key: one.keys.knowledge })).body.data.content;
+      // The service closes the connection after it has processed the first request.
+      const storedText = (await service.request('GET', one.chunkPath, { key: one.keys.knowledge })).body.data.content;
       assert.equal(
         responses[0]?.status === 200,
-        stored === JSON.parse(body).content,
-        `${responses[0]?.body}: ${stored}`,
+        storedText === JSON.parse(body).content,
+        `${responses[0]?.body}: ${storedText}`,
       );
     });
 
-    it('a connection that is left in the middle of a body harms nothing', async () => {
+    it('a connection that ends in the middle of a body does no harm', async () => {
       const headers = [bearer(one.keys.knowledge), json, 'Content-Length: 1000'];
-      for (const leave of ['end', 'destroy'] as const) {
+      for (const method of ['end', 'destroy'] as const) {
         const socket = net.connect(service.port, '127.0.0.1');
         socket.on('error', () => {}).resume();
         const closed = new Promise((resolve) => socket.once('close', resolve));
         await new Promise((resolve) =>
           socket.write(`${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}{"content":`, resolve),
         );
-        socket[leave]();
+        socket[method]();
         await closed;
       }
       assert.equal((await service.request('GET', one.chunkPath, { key: one.keys.knowledge })).status, 200);
@@ -592,7 +601,7 @@ onEveryEngine('HTTP', (engine) => {
   });
 
   describe('paths', () => {
-    it('400 bad_request: percent-encoding that is none', async () => {
+    it('400 bad_request: invalid percent-encoding in a path', async () => {
       for (const bad of ['%', '%z', '%zz', '%4', '%ff', '%c3%28', '%E0%A4%A']) {
         for (const path of [one.chunkPath.replace(one.ids.chunk, bad), modelPath.replace('llm', bad)]) {
           for (const key of [one.keys.knowledge, 'nonsense']) {
@@ -609,7 +618,7 @@ onEveryEngine('HTTP', (engine) => {
       assertError(await first(`${patch}{}`), 400, 'bad_request');
     });
 
-    it('4xx: bad percent-encoding in a query is never a fault of ours', async () => {
+    it('400 or 404: invalid percent-encoding in a query is a client error', async () => {
       for (const bad of ['%', '%zz', '%ff', '%00']) {
         for (const query of [`conversation_id=${bad}`, `${pagePath.split('?')[1]}&user=${bad}`]) {
           const response = await first(closing(`GET /v1/messages?${query} HTTP/1.1`, bearer(one.keys.app)));
@@ -618,7 +627,7 @@ onEveryEngine('HTTP', (engine) => {
       }
     });
 
-    it('404 and 400: an encoded NUL in a path names nothing', async () => {
+    it('404 and 400: a path parameter with an encoded NUL does not exist', async () => {
       for (const id of [one.ids.dataset, one.ids.document, one.ids.segment, one.ids.chunk]) {
         const path = one.chunkPath.replace(id, '%00');
         assertError(await first(closing(`GET ${path} HTTP/1.1`, bearer(one.keys.knowledge))), 404, 'not_found');
@@ -642,12 +651,12 @@ onEveryEngine('HTTP', (engine) => {
       }
     });
 
-    it('404: an encoded slash stays inside its part of the path', async () => {
+    it('404: an encoded slash does not separate parts of the path', async () => {
       const path = one.chunkPath.replace(`/${one.ids.chunk}`, `%2f${one.ids.chunk}`);
       assertError(await first(closing(`GET ${path} HTTP/1.1`, bearer(one.keys.knowledge))), 404, 'not_found');
     });
 
-    it('404: bytes beyond ASCII in a path', async () => {
+    it('404 or 400: non-ASCII bytes in a path', async () => {
       for (const path of ['/h\xc3\xa4lth', '/%F0%9F%98%80', one.chunkPath.replace(one.ids.chunk, '%F0%9F%98%80')]) {
         const response = await first(closing(`GET ${path} HTTP/1.1`, bearer(one.keys.knowledge)));
         assert.ok(response?.status === 404 || response?.status === 400, `${path}: ${response?.status}`);
@@ -657,8 +666,8 @@ onEveryEngine('HTTP', (engine) => {
   });
 
   describe('large bodies', () => {
-    /** Sends the whole body before it reads, as plain clients do. */
-    async function sendThenRead(start: string, pieces: Iterable<Buffer>): Promise<Raw | undefined> {
+    /** Sends the whole body before it reads, as simple clients do. */
+    async function sendThenRead(start: string, blocks: Iterable<Buffer>): Promise<RawResponse | undefined> {
       const socket = net.connect(service.port, '127.0.0.1');
       socket.on('error', () => {});
       socket.pause();
@@ -666,7 +675,7 @@ onEveryEngine('HTTP', (engine) => {
       const send = (bytes: string | Buffer) =>
         new Promise<void>((resolve, reject) => socket.write(bytes, (error) => (error ? reject(error) : resolve())));
       await send(start);
-      for (const piece of pieces) await send(piece);
+      for (const block of blocks) await send(block);
       let text = '';
       socket.on('data', (chunk) => {
         text += chunk;
@@ -680,46 +689,46 @@ onEveryEngine('HTTP', (engine) => {
       for (let index = 0; index < count; index += 1) yield Buffer.alloc(1_048_576, 'x');
     }
     function* chunked(count: number) {
-      for (const piece of megabytes(count)) yield Buffer.concat([Buffer.from('100000\r\n'), piece, Buffer.from(crlf)]);
+      for (const block of megabytes(count)) yield Buffer.concat([Buffer.from('100000\r\n'), block, Buffer.from(crlf)]);
       yield Buffer.from('0\r\n\r\n');
     }
     const patch = (...headers: string[]) => head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers);
     const sixMegabytes = `Content-Length: ${6 * 1_048_576}`;
 
-    it('401: a client that sends 6 MiB before it reads sees the answer', async () => {
+    it('401: a client that sends 6 MiB before it reads gets the response', async () => {
       assertError(await sendThenRead(patch(json, sixMegabytes), megabytes(6)), 401, 'unauthorized');
       assertError(await sendThenRead(patch(json, 'Transfer-Encoding: chunked'), chunked(6)), 401, 'unauthorized');
     });
 
-    it('413 payload_too_large: with a key; the client sees the answer too', async () => {
+    it('413 payload_too_large: a client with a key that sends 6 MiB before it reads gets the response', async () => {
       const auth = bearer(one.keys.knowledge);
       assertError(await sendThenRead(patch(auth, json, sixMegabytes), megabytes(6)), 413, 'payload_too_large');
       const response = await sendThenRead(patch(auth, json, 'Transfer-Encoding: chunked'), chunked(6));
       assertError(response, 413, 'payload_too_large');
     });
 
-    it('404, 405, 415: so does one that sends it where no body is read', async () => {
+    it('404, 405 and 415: a client that sends 6 MiB where no body is read gets the response', async () => {
       const auth = bearer(one.keys.knowledge);
-      const lost = await sendThenRead(head('POST /nowhere HTTP/1.1', json, sixMegabytes), megabytes(6));
-      assertError(lost, 404, 'not_found');
-      const wrong = await sendThenRead(head('PUT /v1/messages HTTP/1.1', json, sixMegabytes), megabytes(6));
-      assertError(wrong, 405, 'method_not_allowed');
-      const type = await sendThenRead(patch(auth, 'Content-Type: text/plain', sixMegabytes), megabytes(6));
-      assertError(type, 415, 'unsupported_media_type');
+      const unknownRoute = await sendThenRead(head('POST /unknown HTTP/1.1', json, sixMegabytes), megabytes(6));
+      assertError(unknownRoute, 404, 'not_found');
+      const wrongMethod = await sendThenRead(head('PUT /v1/messages HTTP/1.1', json, sixMegabytes), megabytes(6));
+      assertError(wrongMethod, 405, 'method_not_allowed');
+      const wrongType = await sendThenRead(patch(auth, 'Content-Type: text/plain', sixMegabytes), megabytes(6));
+      assertError(wrongType, 415, 'unsupported_media_type');
     });
 
-    it('413 payload_too_large: one byte over 1 MiB; exactly 1 MiB is read', async () => {
+    it('413 payload_too_large: one byte over 1 MiB; exactly 1 MiB is accepted', async () => {
       const bodyOf = (bytes: number) => `{"content":"a","b":"${'x'.repeat(bytes - 22)}"}`;
       const key = one.keys.knowledge;
       const headers = { 'content-type': 'application/json' };
       assert.equal(bodyOf(1_048_576).length, 1_048_576);
-      const fits = await service.request('PATCH', one.chunkPath, { key, headers, body: bodyOf(1_048_576) });
-      assert.equal(fits.status, 200, fits.text);
-      const over = await service.request('PATCH', one.chunkPath, { key, headers, body: bodyOf(1_048_577) });
-      assert.equal(over.body.code, 'payload_too_large');
+      const accepted = await service.request('PATCH', one.chunkPath, { key, headers, body: bodyOf(1_048_576) });
+      assert.equal(accepted.status, 200, accepted.text);
+      const rejected = await service.request('PATCH', one.chunkPath, { key, headers, body: bodyOf(1_048_577) });
+      assert.equal(rejected.body.code, 'payload_too_large');
     });
 
-    it('401: who goes on sending after that is cut off at last', async () => {
+    it('401: a client that keeps sending is disconnected in the end', async () => {
       const socket = net.connect(service.port, '127.0.0.1');
       let received = '';
       let sent = 0;
@@ -730,26 +739,26 @@ onEveryEngine('HTTP', (engine) => {
         });
       await once(socket, 'connect');
       socket.write(patch(json, `Content-Length: ${2 ** 31}`));
-      const piece = Buffer.alloc(262_144, 'x');
-      // The service stops reading before it closes: the callback of a write then comes with the end of the connection.
+      const block = Buffer.alloc(262_144, 'x');
+      // The service stops reading before it closes; then the callback of a write runs when the connection ends.
       while (!socket.destroyed && sent < 2 ** 28) {
-        sent += piece.length;
-        await new Promise((resolve) => socket.write(piece, resolve));
+        sent += block.length;
+        await new Promise((resolve) => socket.write(block, resolve));
       }
-      const cut = socket.destroyed;
+      const isDisconnected = socket.destroyed;
       socket.destroy();
-      assert.ok(cut, `still open after ${sent} bytes`);
-      assert.ok(sent > 8 * 1_048_576 && sent < 40 * 1_048_576, `cut after ${sent} bytes`);
+      assert.ok(isDisconnected, `still open after ${sent} bytes`);
+      assert.ok(sent > 8 * 1_048_576 && sent < 40 * 1_048_576, `disconnected after ${sent} bytes`);
       if (received !== '') assert.match(received, /^HTTP\/1\.1 401 /);
     });
   });
 
   describe('HEAD', () => {
-    const changing = ['date', 'x-request-id', 'transfer-encoding', 'connection', 'keep-alive', 'content-length'];
-    const steady = ({ headers }: Raw) =>
-      Object.fromEntries(Object.entries(headers).filter(([name]) => !changing.includes(name)));
+    const ignoredHeaders = ['date', 'x-request-id', 'transfer-encoding', 'connection', 'keep-alive', 'content-length'];
+    const comparedHeaders = ({ headers }: RawResponse) =>
+      Object.fromEntries(Object.entries(headers).filter(([name]) => !ignoredHeaders.includes(name)));
     for (const { path, key } of gets) {
-      it(`200: ${path.replace(one.chunkPath, chunkRoute).split('?')[0]} as GET, without a body`, async () => {
+      it(`200: ${path.replace(one.chunkPath, chunkRoute).split('?')[0]} responds as GET does, without a body`, async () => {
         const auth = key ? [bearer(key)] : [];
         const [get] = await raw(closing(`GET ${path} HTTP/1.1`, ...auth));
         const bytes = await exchange(service.port, [closing(`HEAD ${path} HTTP/1.1`, ...auth)]);
@@ -758,22 +767,22 @@ onEveryEngine('HTTP', (engine) => {
         assert.equal(get.status, 200);
         assert.equal(response.status, 200);
         assert.ok(bytes.toString('latin1').endsWith(crlf + crlf), 'a body');
-        assert.deepEqual(steady(response), steady(get));
-        // A length may be left out of a HEAD, but not be another one (RFC 9110, 8.6).
+        assert.deepEqual(comparedHeaders(response), comparedHeaders(get));
+        // A HEAD may omit Content-Length, but must not have a different one (RFC 9110, 8.6).
         if (path !== '/metrics' && response.headers['content-length'] !== undefined) {
           assert.equal(response.headers['content-length'], String(Buffer.byteLength(get.body)));
         }
       });
     }
 
-    it('4xx: errors have their status and headers, and no body', async () => {
-      const asks: [string, number][] = [
-        ['/nowhere', 404],
+    it('4xx: errors have their status and headers, but no body', async () => {
+      const requests: [string, number][] = [
+        ['/unknown', 404],
         ['/v1/messages', 401],
         ['/metrics', 401],
         [`${modelPath}%zz`, 400],
       ];
-      for (const [path, status] of asks) {
+      for (const [path, status] of requests) {
         const bytes = await exchange(service.port, [closing(`HEAD ${path} HTTP/1.1`)]);
         const [response] = parse(bytes, [0]);
         assert.equal(response?.status, status);
@@ -804,11 +813,11 @@ onEveryEngine('HTTP', (engine) => {
       });
     }
 
-    it('304: the connection can be used on', async () => {
+    it('304: the connection stays open', async () => {
       const etag = (await service.request('GET', pagePath, { key: one.keys.app })).headers.etag;
       const auth = bearer(one.keys.app);
-      const held = head(`GET ${pagePath} HTTP/1.1`, auth, `If-None-Match: ${etag}`);
-      const responses = await raw(held + held + closing(`GET ${pagePath} HTTP/1.1`, auth));
+      const conditional = head(`GET ${pagePath} HTTP/1.1`, auth, `If-None-Match: ${etag}`);
+      const responses = await raw(conditional + conditional + closing(`GET ${pagePath} HTTP/1.1`, auth));
       assert.deepEqual(
         responses.map(({ status }) => status),
         [304, 304, 200],
@@ -820,28 +829,28 @@ onEveryEngine('HTTP', (engine) => {
     const idOf = async (path: string, ...headers: string[]) =>
       (await first(closing(`GET ${path} HTTP/1.1`, ...headers)))?.headers['x-request-id'];
 
-    it("the caller's, where it is sane, on answers of every kind", async () => {
+    it("is the caller's valid id, on responses of every kind", async () => {
       for (const id of ['a', '42', 'req-1_2.3', '3fa85f64-5717-4562-b3fc-2c963f66afa6', 'A'.repeat(64)]) {
-        for (const path of ['/health/live', '/nowhere', '/v1/messages', '/docs', `${modelPath}%zz`]) {
+        for (const path of ['/health/live', '/unknown', '/v1/messages', '/docs', `${modelPath}%zz`]) {
           assert.equal(await idOf(path, `X-Request-Id: ${id}`), id, path);
         }
       }
     });
 
-    it('a new one, where it is not', async () => {
-      const insane = ['', 'a b', 'a\tb', '"quoted"', "it's", 'a,b', '<b>', 'é', '\xff', 'a\\b', 'x'.repeat(1000)];
-      for (const id of insane) {
-        for (const path of ['/health/live', '/nowhere', `${modelPath}%zz`]) {
+    it('is a new id if the caller sent an invalid one', async () => {
+      const invalidIds = ['', 'a b', 'a\tb', '"quoted"', "it's", 'a,b', '<b>', 'é', '\xff', 'a\\b', 'x'.repeat(1000)];
+      for (const id of invalidIds) {
+        for (const path of ['/health/live', '/unknown', `${modelPath}%zz`]) {
           assert.match((await idOf(path, `X-Request-Id: ${id}`)) ?? '', uuidPattern, `${path} ${id}`);
         }
       }
       assert.match((await idOf('/health/live', 'X-Request-Id: a', 'X-Request-Id: b')) ?? '', uuidPattern);
     });
 
-    it('a control character in it is no HTTP, or gets a new one', async () => {
+    it('is a new id if the caller sent a control character', async () => {
       for (const id of ['a\x01b', 'a\x7fb', 'a\x1b[31m']) {
-        const given = await idOf('/health/live', `X-Request-Id: ${id}`);
-        assert.match(given ?? '', uuidPattern);
+        const returnedId = await idOf('/health/live', `X-Request-Id: ${id}`);
+        assert.match(returnedId ?? '', uuidPattern);
       }
     });
 
@@ -851,8 +860,8 @@ onEveryEngine('HTTP', (engine) => {
     });
   });
 
-  it('no CORS headers anywhere', async () => {
-    for (const { path, key } of [...gets, { path: '/nowhere' }, { path: '/v1/messages' }]) {
+  it('no response has CORS headers', async () => {
+    for (const { path, key } of [...gets, { path: '/unknown' }, { path: '/v1/messages' }]) {
       for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
         const { headers } = await service.request(method, path, { key, headers: { origin: 'https://example.com' } });
         const cors = Object.keys(headers).filter((name) => name.startsWith('access-control'));
@@ -862,7 +871,7 @@ onEveryEngine('HTTP', (engine) => {
   });
 
   describe('without a key', () => {
-    it('200: health, the OpenAPI document and the reference page, whatever key comes along', async () => {
+    it('200: health, the OpenAPI document and the reference page, with any key or none', async () => {
       for (const path of ['/health/live', '/health/ready', '/openapi.json', '/docs']) {
         for (const key of [undefined, 'nonsense', one.keys.app]) {
           assert.equal((await service.request('GET', path, { key })).status, 200, path);
@@ -875,7 +884,7 @@ onEveryEngine('HTTP', (engine) => {
       assert.match(page.headers['content-type'] ?? '', /^text\/html/);
       const links = [...page.text.matchAll(/\b(?:src|href|action|data|poster|srcset)\s*=\s*["']?([^"'\s>]+)/gi)];
       const parts = links.map(([, link]) => link ?? '');
-      assert.ok(parts.length > 0, 'a page that loads nothing');
+      assert.ok(parts.length > 0, 'the page loads files');
       for (const part of parts) {
         const url = new URL(part, `${service.base}/docs`);
         assert.ok(url.protocol === 'data:' || url.origin === service.base, part);
@@ -892,7 +901,7 @@ onEveryEngine('HTTP', (engine) => {
       }
     });
 
-    it('200: its content security policy lets nothing else in', async () => {
+    it('200: the content security policy of the reference page allows its own origin only', async () => {
       const policy = (await service.request('GET', '/docs')).headers['content-security-policy'];
       assert.equal(typeof policy, 'string');
       const directives = new Map(
@@ -902,15 +911,15 @@ onEveryEngine('HTTP', (engine) => {
           .map(([name = '', ...sources]) => [name, sources] as const),
       );
       assert.ok(directives.has('default-src'));
-      const own = ["'self'", "'none'", 'data:'];
+      const allowedSources = ["'self'", "'none'", 'data:'];
       for (const [name, sources] of directives) {
-        // Says which sinks are guarded, not where something may come from.
+        // This directive names guarded sinks, not sources.
         if (name === 'require-trusted-types-for') continue;
         for (const source of sources)
-          assert.ok(own.includes(source) || /^'(nonce|sha\d+)-/.test(source), `${name} ${source}`);
+          assert.ok(allowedSources.includes(source) || /^'(nonce|sha\d+)-/.test(source), `${name} ${source}`);
       }
       const scripts = directives.get('script-src') ?? directives.get('default-src') ?? [];
-      assert.ok(!scripts.includes('data:'), 'scripts out of data: URLs');
+      assert.ok(!scripts.includes('data:'), 'no scripts from data: URLs');
     });
 
     it('200: /openapi.json is JSON', async () => {
@@ -924,7 +933,7 @@ onEveryEngine('HTTP', (engine) => {
 onEveryEngine('HTTP without a database', (engine) => {
   let service: Service;
   let database: Awaited<ReturnType<typeof newDatabaseUrl>>;
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   before(async () => {
     database = await newDatabaseUrl(engine);
     service = await startService(engine, {}, database.url);
@@ -933,12 +942,12 @@ onEveryEngine('HTTP without a database', (engine) => {
     await service.store.close();
   });
   after(async () => {
-    // The store is closed already; the rest of the closing counts.
+    // The store is already closed; the rest must still be closed.
     await service.close().catch(() => {});
     await database.remove();
   });
 
-  it('503: /health/ready, while /health/live stays 200', async () => {
+  it('503: /health/ready fails, while /health/live stays 200', async () => {
     const ready = await service.request('GET', '/health/ready');
     assert.equal(ready.status, 503);
     assert.deepEqual(Object.keys(ready.body).sort(), ['code', 'message', 'status']);
@@ -948,18 +957,18 @@ onEveryEngine('HTTP without a database', (engine) => {
     assert.equal((await service.request('HEAD', '/health/ready')).status, 503);
     assert.equal((await service.request('GET', '/health/live')).status, 200);
     assert.equal((await service.request('GET', '/openapi.json')).status, 200);
-    assert.equal((await service.request('GET', '/nowhere')).status, 404);
+    assert.equal((await service.request('GET', '/unknown')).status, 404);
   });
 
-  it('503 service_unavailable: every operation that needs the database, without internals', async () => {
-    const asks = [
+  it('503 service_unavailable: every operation that needs the database fails, without internals in the message', async () => {
+    const requests = [
       ['GET', `/v1/messages?conversation_id=${one.ids.conversation}`, one.keys.app, undefined],
       ['GET', modelPath, one.keys.app, undefined],
       ['GET', one.chunkPath, one.keys.knowledge, undefined],
       ['PATCH', one.chunkPath, one.keys.knowledge, { content: 'a' }],
       ['GET', '/admin/records', admin, undefined],
     ] as const;
-    for (const [method, path, key, body] of asks) {
+    for (const [method, path, key, body] of requests) {
       const response = await service.request(method, path, { key, body });
       assert.doesNotMatch(response.text, internals);
       assert.equal(response.status, 503, `${method} ${path}: ${response.text}`);

@@ -9,7 +9,7 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type Engine,
   makeTenant,
-  makeWorld,
+  makeTwoTenants,
   message,
   ndjson,
   onEveryEngine,
@@ -22,45 +22,45 @@ import {
 type Kind = 'app' | 'knowledge' | 'writer' | 'admin';
 const kinds: readonly Kind[] = ['app', 'knowledge', 'writer', 'admin'];
 const modelPath = '/v1/workspaces/current/models/model-types/llm';
-const lines = { 'content-type': 'application/x-ndjson' };
+const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
 const challenge = 'Bearer realm="api"';
 
-/** A world with all four kinds of key, and every route with the kinds that open it. */
-function makeRealm() {
-  const { one, other, admin, records } = makeWorld();
+/** Two workspaces with all four kinds of key, and every route with the kinds that it allows. */
+function makeKeyFixture() {
+  const { one, other, admin, records } = makeTwoTenants();
   const keys: Record<Kind, string> = { ...one.keys, admin };
   const record = message(one.ids.conversation, 1);
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-  const routes: { method: string; path: string; opens: readonly Kind[]; ask?: RequestOptions }[] = [
-    { method: 'GET', path: page, opens: ['app'] },
-    { method: 'HEAD', path: page, opens: ['app'] },
-    { method: 'PATCH', path: one.chunkPath, opens: ['knowledge'], ask: { body: { content: 'text' } } },
-    { method: 'GET', path: one.chunkPath, opens: ['knowledge'] },
-    { method: 'HEAD', path: one.chunkPath, opens: ['knowledge'] },
-    { method: 'GET', path: modelPath, opens: ['app', 'knowledge'] },
-    { method: 'HEAD', path: modelPath, opens: ['app', 'knowledge'] },
+  const routes: { method: string; path: string; allowedKinds: readonly Kind[]; options?: RequestOptions }[] = [
+    { method: 'GET', path: page, allowedKinds: ['app'] },
+    { method: 'HEAD', path: page, allowedKinds: ['app'] },
+    { method: 'PATCH', path: one.chunkPath, allowedKinds: ['knowledge'], options: { body: { content: 'text' } } },
+    { method: 'GET', path: one.chunkPath, allowedKinds: ['knowledge'] },
+    { method: 'HEAD', path: one.chunkPath, allowedKinds: ['knowledge'] },
+    { method: 'GET', path: modelPath, allowedKinds: ['app', 'knowledge'] },
+    { method: 'HEAD', path: modelPath, allowedKinds: ['app', 'knowledge'] },
     {
       method: 'POST',
       path: '/admin/records',
-      opens: ['writer', 'admin'],
-      ask: { headers: lines, body: ndjson([record]) },
+      allowedKinds: ['writer', 'admin'],
+      options: { headers: ndjsonHeaders, body: ndjson([record]) },
     },
-    { method: 'GET', path: '/admin/records', opens: ['admin'] },
-    { method: 'HEAD', path: '/admin/records', opens: ['admin'] },
-    { method: 'GET', path: '/metrics', opens: ['admin'] },
-    { method: 'HEAD', path: '/metrics', opens: ['admin'] },
+    { method: 'GET', path: '/admin/records', allowedKinds: ['admin'] },
+    { method: 'HEAD', path: '/admin/records', allowedKinds: ['admin'] },
+    { method: 'GET', path: '/metrics', allowedKinds: ['admin'] },
+    { method: 'HEAD', path: '/metrics', allowedKinds: ['admin'] },
   ];
   return { one, other, admin, keys, records, page, routes };
 }
 
-async function startRealm(engine: Engine, realm: { records: object[] }, settings: Record<string, string> = {}) {
+async function startWith(engine: Engine, fixture: { records: object[] }, settings: Record<string, string> = {}) {
   const service = await startService(engine, settings);
-  await service.load(realm.records);
+  await service.load(fixture.records);
   return service;
 }
 
-/** The whole answer, byte for byte, without its date. */
-async function rawAnswer(port: number, path: string, ...headers: string[]): Promise<string> {
+/** The whole response as sent, without its date. */
+async function rawResponse(port: number, path: string, ...headers: string[]): Promise<string> {
   const socket = net.connect(port, '127.0.0.1');
   const fixed = ['Host: a', 'X-Request-Id: same', 'Connection: close'];
   socket.write(Buffer.from(`GET ${path} HTTP/1.1\r\n${[...fixed, ...headers].join('\r\n')}\r\n\r\n`, 'latin1'));
@@ -72,16 +72,16 @@ async function rawAnswer(port: number, path: string, ...headers: string[]): Prom
   return text.replace(/^date: .*\r\n/im, '');
 }
 
-function assertRefused(response: TestResponse, note = ''): void {
+function assertUnauthorized(response: TestResponse, note = ''): void {
   assert.equal(response.status, 401, `${note} ${response.text}`);
   assert.equal(response.headers['www-authenticate'], challenge);
   if (response.body !== undefined) assert.equal(response.body.code, 'unauthorized');
 }
 
 onEveryEngine('keys', (engine) => {
-  const realm = makeRealm();
-  const { one, other, keys, page, routes } = realm;
-  const dead = {
+  const fixture = makeKeyFixture();
+  const { one, other, keys, page, routes } = fixture;
+  const extraKeys = {
     expired: makeSecret('app'),
     revoked: makeSecret('app'),
     brief: makeSecret('app'),
@@ -100,35 +100,35 @@ onEveryEngine('keys', (engine) => {
   let service: Service;
 
   before(async () => {
-    service = await startRealm(engine, realm);
+    service = await startWith(engine, fixture);
     await service.load([
-      keyRecord(dead.expired, { expires_at: 1000 }),
-      keyRecord(dead.revoked, { revoked_at: 1000 }),
-      keyRecord(dead.brief, { expires_at: later }),
-      keyRecord(dead.live, {}),
+      keyRecord(extraKeys.expired, { expires_at: 1000 }),
+      keyRecord(extraKeys.revoked, { revoked_at: 1000 }),
+      keyRecord(extraKeys.brief, { expires_at: later }),
+      keyRecord(extraKeys.live, {}),
     ]);
   });
   after(() => service.close());
 
-  describe('which kind opens what', () => {
-    for (const { method, path, opens, ask } of routes) {
+  describe('what each kind of key allows', () => {
+    for (const { method, path, allowedKinds, options } of routes) {
       const name = path.split('?')[0]?.replace(one.chunkPath, '…/child_chunks/{id}');
       for (const kind of kinds) {
-        const status = opens.includes(kind) ? 200 : 401;
+        const status = allowedKinds.includes(kind) ? 200 : 401;
         it(`${status}: ${method} ${name} with a key of kind ${kind}`, async () => {
-          const response = await service.request(method, path, { ...ask, key: keys[kind] });
-          if (status === 401) assertRefused(response);
+          const response = await service.request(method, path, { ...options, key: keys[kind] });
+          if (status === 401) assertUnauthorized(response);
           else assert.equal(response.status, 200, response.text);
         });
       }
       it(`401: ${method} ${name} without a key`, async () => {
-        assertRefused(await service.request(method, path, ask));
+        assertUnauthorized(await service.request(method, path, options));
       });
     }
 
-    it('200: open addresses, with whatever key', async () => {
+    it('200: addresses without a key check, with any key', async () => {
       for (const path of ['/health/live', '/health/ready', '/openapi.json', '/docs']) {
-        for (const key of [undefined, 'nonsense', dead.expired, ...Object.values(keys)]) {
+        for (const key of [undefined, 'nonsense', extraKeys.expired, ...Object.values(keys)]) {
           const response = await service.request('GET', path, { key });
           assert.equal(response.status, 200, path);
           assert.equal(response.headers['www-authenticate'], undefined);
@@ -136,45 +136,46 @@ onEveryEngine('keys', (engine) => {
       }
     });
 
-    it('404: what lies outside the key answers exactly as what does not exist', async () => {
-      const nowhere = '00000000-0000-4000-8000-000000000000';
-      const same = async (there: string, gone: string, key: string) => {
-        const [one, two] = [await service.request('GET', there, { key }), await service.request('GET', gone, { key })];
-        assert.equal(one.status, 404);
-        assert.equal(one.text, two.text);
+    it('404: a resource outside the scope of the key gets the same response as one that does not exist', async () => {
+      const missingId = '00000000-0000-4000-8000-000000000000';
+      const assertSame = async (foreignPath: string, missingPath: string, key: string) => {
+        const foreign = await service.request('GET', foreignPath, { key });
+        const missing = await service.request('GET', missingPath, { key });
+        assert.equal(foreign.status, 404);
+        assert.equal(foreign.text, missing.text);
       };
-      await same(
+      await assertSame(
         `/v1/messages?conversation_id=${other.ids.conversation}`,
-        `/v1/messages?conversation_id=${nowhere}`,
+        `/v1/messages?conversation_id=${missingId}`,
         keys.app,
       );
-      await same(other.chunkPath, other.chunkPath.replace(other.ids.dataset, nowhere), keys.knowledge);
+      await assertSame(other.chunkPath, other.chunkPath.replace(other.ids.dataset, missingId), keys.knowledge);
     });
   });
 
-  describe('how a key is given', () => {
-    const asked = async (authorization: string) =>
-      /^HTTP\/1\.1 (\d+)/.exec(await rawAnswer(service.port, page, `Authorization: ${authorization}`))?.[1];
+  describe('how a key is sent', () => {
+    const statusFor = async (authorization: string) =>
+      /^HTTP\/1\.1 (\d+)/.exec(await rawResponse(service.port, page, `Authorization: ${authorization}`))?.[1];
 
     it('200: the scheme in any letter case', async () => {
       for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
-        assert.equal(await asked(`${scheme} ${keys.app}`), '200', scheme);
+        assert.equal(await statusFor(`${scheme} ${keys.app}`), '200', scheme);
       }
     });
 
     it('200: extra spaces around the key', async () => {
       for (const text of [`Bearer  ${keys.app}`, `Bearer     ${keys.app}`, `  Bearer ${keys.app}   `]) {
-        assert.equal(await asked(text), '200', text);
+        assert.equal(await statusFor(text), '200', text);
       }
     });
 
     it('200: the header name in any letter case', async () => {
-      assert.match(await rawAnswer(service.port, page, `AUTHORIZATION: Bearer ${keys.app}`), /^HTTP\/1\.1 200 /);
+      assert.match(await rawResponse(service.port, page, `AUTHORIZATION: Bearer ${keys.app}`), /^HTTP\/1\.1 200 /);
     });
 
-    it('401: whatever is wrong with a key, the answer is the same, byte for byte', async () => {
-      const swapped = `${keys.app.slice(0, -1)}${keys.app.endsWith('A') ? 'B' : 'A'}`;
-      const wrong = {
+    it('401: the response is the same, byte for byte, for every kind of invalid key', async () => {
+      const changedSecret = `${keys.app.slice(0, -1)}${keys.app.endsWith('A') ? 'B' : 'A'}`;
+      const invalidHeaders = {
         missing: [],
         empty: ['Authorization:'],
         'scheme only': ['Authorization: Bearer'],
@@ -189,15 +190,15 @@ onEveryEngine('keys', (engine) => {
         'very long': [`Authorization: Bearer app-${'a'.repeat(8000)}`],
         'one character less': [`Authorization: Bearer ${keys.app.slice(0, -1)}`],
         'one character more': [`Authorization: Bearer ${keys.app}A`],
-        'one character changed': [`Authorization: Bearer ${swapped}`],
+        'one character changed': [`Authorization: Bearer ${changedSecret}`],
         'upper case': [`Authorization: Bearer ${keys.app.toUpperCase()}`],
         'prefix only': ['Authorization: Bearer app-'],
         'without prefix': [`Authorization: Bearer ${keys.app.slice(4)}`],
         'its digest': [`Authorization: Bearer ${createHash('sha256').update(keys.app).digest('hex')}`],
         'its id': [`Authorization: Bearer ${one.keyIds.app}`],
         unknown: [`Authorization: Bearer ${makeSecret('app')}`],
-        expired: [`Authorization: Bearer ${dead.expired}`],
-        revoked: [`Authorization: Bearer ${dead.revoked}`],
+        expired: [`Authorization: Bearer ${extraKeys.expired}`],
+        revoked: [`Authorization: Bearer ${extraKeys.revoked}`],
         'kind knowledge': [`Authorization: Bearer ${keys.knowledge}`],
         'kind writer': [`Authorization: Bearer ${keys.writer}`],
         'kind admin': [`Authorization: Bearer ${keys.admin}`],
@@ -205,31 +206,35 @@ onEveryEngine('keys', (engine) => {
         'a cookie': [`Cookie: authorization=Bearer ${keys.app}`],
         SQL: [`Authorization: Bearer ' OR 1=1 --`],
       };
-      const expected = await rawAnswer(service.port, page);
+      const expected = await rawResponse(service.port, page);
       assert.match(expected, /^HTTP\/1\.1 401 /);
       assert.match(expected, /^www-authenticate: Bearer realm="api"\r$/im);
       const body = JSON.parse(expected.split('\r\n\r\n')[1] ?? '');
       assert.deepEqual(Object.keys(body).sort(), ['code', 'message', 'status']);
       assert.equal(body.code, 'unauthorized');
-      for (const [name, headers] of Object.entries(wrong)) {
-        assert.equal(await rawAnswer(service.port, page, ...headers), expected, name);
+      for (const [name, headers] of Object.entries(invalidHeaders)) {
+        assert.equal(await rawResponse(service.port, page, ...headers), expected, name);
       }
-      // And on every route that takes a key.
+      // Also on every other route that requires a key.
       for (const path of [one.chunkPath, modelPath, '/admin/records', '/metrics']) {
-        assert.equal(await rawAnswer(service.port, path), expected, path);
-        assert.equal(await rawAnswer(service.port, path, `Authorization: Bearer ${dead.revoked}`), expected, path);
+        assert.equal(await rawResponse(service.port, path), expected, path);
+        assert.equal(
+          await rawResponse(service.port, path, `Authorization: Bearer ${extraKeys.revoked}`),
+          expected,
+          path,
+        );
       }
     });
 
-    it('401: a key in the query is no key', async () => {
+    it('401: a key in the query is not accepted', async () => {
       for (const name of ['key', 'api_key', 'access_token', 'token', 'authorization']) {
-        assertRefused(await service.request('GET', `${page}&${name}=${keys.app}`));
+        assertUnauthorized(await service.request('GET', `${page}&${name}=${keys.app}`));
       }
     });
   });
 
-  describe('the key comes before anything else', () => {
-    const asks: [string, string, string, RequestOptions][] = [
+  describe('the key is checked before anything else', () => {
+    const requests: [string, string, string, RequestOptions][] = [
       ['no parameters', 'GET', '/v1/messages', {}],
       ['bad parameters', 'GET', `${page}&limit=abc&limit=-1&page_order=x`, {}],
       ['a conversation that does not exist', 'GET', '/v1/messages?conversation_id=x', {}],
@@ -244,63 +249,63 @@ onEveryEngine('keys', (engine) => {
       ['an encoded body', 'PATCH', one.chunkPath, { headers: { 'content-encoding': 'gzip' }, body: { content: 'a' } }],
       ['a path that does not exist', 'PATCH', one.chunkPath.replace(one.ids.dataset, 'x'), { body: { content: 'a' } }],
       ['a huge body', 'PATCH', one.chunkPath, { body: { content: 'x'.repeat(3_000_000) } }],
-      ['bad records', 'POST', '/admin/records', { headers: lines, body: 'nonsense\n' }],
+      ['bad records', 'POST', '/admin/records', { headers: ndjsonHeaders, body: 'nonsense\n' }],
       ['records of a bad type', 'POST', '/admin/records', { body: { record: 'x' } }],
       ['no records', 'POST', '/admin/records', {}],
     ];
-    for (const [name, method, path, ask] of asks) {
+    for (const [name, method, path, options] of requests) {
       it(`401: with ${name}`, async () => {
-        assertRefused(await service.request(method, path, ask), 'without a key');
-        assertRefused(await service.request(method, path, { ...ask, key: dead.revoked }), 'revoked');
+        assertUnauthorized(await service.request(method, path, options), 'without a key');
+        assertUnauthorized(await service.request(method, path, { ...options, key: extraKeys.revoked }), 'revoked');
         const wrongKind = path.startsWith('/v1/w') || method === 'POST' ? undefined : keys.writer;
-        assertRefused(await service.request(method, path, { ...ask, key: wrongKind }), 'of the wrong kind');
+        assertUnauthorized(await service.request(method, path, { ...options, key: wrongKind }), 'of the wrong kind');
       });
     }
 
-    it('401: an app key of an app that does not chat is still the wrong kind elsewhere', async () => {
+    it('401: an app key of a workflow app is still of the wrong kind elsewhere', async () => {
       const tenant = makeTenant('workflow');
       await service.load(tenant.records);
-      assertRefused(await service.request('GET', one.chunkPath, { key: tenant.keys.app }));
+      assertUnauthorized(await service.request('GET', one.chunkPath, { key: tenant.keys.app }));
       const response = await service.request('GET', '/v1/messages', { key: tenant.keys.app });
       assert.equal(response.body.code, 'not_chat_app');
     });
 
-    it('401: a PATCH that is refused changes nothing', async () => {
+    it('401: a rejected PATCH changes nothing', async () => {
       const before = await service.request('GET', one.chunkPath, { key: keys.knowledge });
-      for (const key of [undefined, keys.app, keys.admin, dead.expired]) {
-        assertRefused(await service.request('PATCH', one.chunkPath, { key, body: { content: 'refused' } }));
+      for (const key of [undefined, keys.app, keys.admin, extraKeys.expired]) {
+        assertUnauthorized(await service.request('PATCH', one.chunkPath, { key, body: { content: 'rejected' } }));
       }
       const after = await service.request('GET', one.chunkPath, { key: keys.knowledge });
       assert.equal(after.text, before.text);
     });
   });
 
-  describe('the end of a key', () => {
-    it('401: a key that is revoked while in use, at once in the instance that did it', async () => {
-      const ask = () => service.request('GET', page, { key: dead.live });
-      assert.equal((await ask()).status, 200);
-      await service.load([keyRecord(dead.live, { revoked_at: Math.floor(Date.now() / 1000) })]);
-      assertRefused(await ask());
-      assertRefused(await service.request('GET', modelPath, { key: dead.live }));
+  describe('revocation and expiry', () => {
+    it('401: a key that is revoked while in use is rejected immediately by the same instance', async () => {
+      const send = () => service.request('GET', page, { key: extraKeys.live });
+      assert.equal((await send()).status, 200);
+      await service.load([keyRecord(extraKeys.live, { revoked_at: Math.floor(Date.now() / 1000) })]);
+      assertUnauthorized(await send());
+      assertUnauthorized(await service.request('GET', modelPath, { key: extraKeys.live }));
     });
 
-    it('401: a key that expires while in use', async () => {
-      assert.equal((await service.request('GET', page, { key: dead.brief })).status, 200);
-      service.passTime(900);
-      assert.equal((await service.request('GET', page, { key: dead.brief })).status, 200);
-      service.passTime(101);
-      assertRefused(await service.request('GET', page, { key: dead.brief }));
+    it('401: a key that expires while in use is rejected', async () => {
+      assert.equal((await service.request('GET', page, { key: extraKeys.brief })).status, 200);
+      service.advanceClock(900);
+      assert.equal((await service.request('GET', page, { key: extraKeys.brief })).status, 200);
+      service.advanceClock(101);
+      assertUnauthorized(await service.request('GET', page, { key: extraKeys.brief }));
       assert.equal((await service.request('GET', page, { key: keys.app })).status, 200);
     });
   });
 });
 
 onEveryEngine('after 100 failed keys', (engine) => {
-  const realm = makeRealm();
-  const { keys, page, one } = realm;
+  const fixture = makeKeyFixture();
+  const { keys, page, one } = fixture;
   let service: Service;
   before(async () => {
-    service = await startRealm(engine, realm);
+    service = await startWith(engine, fixture);
   });
   after(() => service.close());
 
@@ -313,7 +318,7 @@ onEveryEngine('after 100 failed keys', (engine) => {
   }
   const fail = (from: string) => service.request('GET', page, { key: makeSecret('app'), from });
 
-  it('429: further failing requests from that address, whatever is wrong with them; a valid key passes', async () => {
+  it('429: further failing requests from that address are rejected, whatever their error; a valid key is accepted', async () => {
     const from = '127.0.0.2';
     const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await fail(from)).status));
     assert.deepEqual(new Set(statuses), new Set([401]));
@@ -325,42 +330,42 @@ onEveryEngine('after 100 failed keys', (engine) => {
     assertTooMany(
       await service.request('PATCH', one.chunkPath, { key: makeSecret('knowledge'), from, body: { content: 'a' } }),
     );
-    assertTooMany(await service.request('POST', '/admin/records', { from, headers: lines, body: 'x' }));
+    assertTooMany(await service.request('POST', '/admin/records', { from, headers: ndjsonHeaders, body: 'x' }));
 
     for (let tries = 0; tries < 5; tries += 1) {
       assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
       assert.equal((await service.request('GET', '/metrics', { key: keys.admin, from })).status, 200);
     }
     assert.equal((await service.request('GET', '/health/live', { from })).status, 200);
-    assert.equal((await service.request('GET', '/nowhere', { from })).status, 404);
+    assert.equal((await service.request('GET', '/unknown', { from })).status, 404);
     assertTooMany(await fail(from));
 
-    assertRefused(await fail('127.0.0.3'), 'another address is not affected');
-    assertRefused(await service.request('GET', page, { from: '127.0.0.3' }));
+    assertUnauthorized(await fail('127.0.0.3'), 'another address is not affected');
+    assertUnauthorized(await service.request('GET', page, { from: '127.0.0.3' }));
 
     const seconds = Number((await fail(from)).headers['retry-after']);
-    service.passTime(seconds);
-    assertRefused(await fail(from), 'after Retry-After');
+    service.advanceClock(seconds);
+    assertUnauthorized(await fail(from), 'after Retry-After');
     assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
   });
 
-  it('429: of a crowd at one moment all but 100 that fail, and none with a valid key', async () => {
+  it('429: in a burst, all failing requests but 100 are rejected, and none with a valid key', async () => {
     const from = '127.0.0.7';
     const valid = () => service.request('GET', page, { key: keys.app, from });
-    const known = () => service.request('GET', modelPath, { key: keys.knowledge, from });
-    const asks = Array.from({ length: 240 }, (_, index) => [fail, valid, fail, known][index % 4] ?? fail);
-    const statuses = await Promise.all(asks.map(async (ask) => ({ ask, status: (await ask(from)).status })));
-    const count = (wanted: number, isFailing: boolean) =>
-      statuses.filter(({ ask, status }) => status === wanted && (ask === fail) === isFailing).length;
+    const validKnowledge = () => service.request('GET', modelPath, { key: keys.knowledge, from });
+    const senders = Array.from({ length: 240 }, (_, index) => [fail, valid, fail, validKnowledge][index % 4] ?? fail);
+    const statuses = await Promise.all(senders.map(async (send) => ({ send, status: (await send(from)).status })));
+    const count = (expected: number, isFailing: boolean) =>
+      statuses.filter(({ send, status }) => status === expected && (send === fail) === isFailing).length;
     assert.deepEqual([count(401, true), count(429, true), count(200, false)], [100, 20, 120]);
   });
 
-  it('401: 100 failed keys over more than a minute are not too many', async () => {
+  it('401: failed keys are counted per minute', async () => {
     const from = '127.0.0.4';
     for (let round = 0; round < 4; round += 1) {
       const responses = await Promise.all(Array.from({ length: 60 }, () => fail(from)));
-      for (const response of responses) assertRefused(response);
-      service.passTime(61);
+      for (const response of responses) assertUnauthorized(response);
+      service.advanceClock(61);
     }
   });
 
@@ -369,10 +374,10 @@ onEveryEngine('after 100 failed keys', (engine) => {
     for (let tries = 0; tries < 120; tries += 1) {
       assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
     }
-    assertRefused(await fail(from));
+    assertUnauthorized(await fail(from));
   });
 
-  it('429: X-Forwarded-For does not make another address', async () => {
+  it('429: X-Forwarded-For does not change the address', async () => {
     const from = '127.0.0.6';
     await Promise.all(Array.from({ length: 100 }, () => fail(from)));
     const headers = { 'x-forwarded-for': '10.1.2.3', forwarded: 'for=10.1.2.3', 'x-real-ip': '10.1.2.3' };
@@ -381,16 +386,16 @@ onEveryEngine('after 100 failed keys', (engine) => {
 });
 
 onEveryEngine('RATE_LIMIT', (engine) => {
-  const realm = makeRealm();
-  const { one, keys, page } = realm;
+  const fixture = makeKeyFixture();
+  const { one, keys, page } = fixture;
   let service: Service;
   before(async () => {
-    service = await startRealm(engine, realm, { RATE_LIMIT: '5' });
+    service = await startWith(engine, fixture, { RATE_LIMIT: '5' });
   });
   after(() => service.close());
 
-  it('429: exactly so many a second for one key, over all its routes', async () => {
-    service.passTime(10);
+  it('429: one key gets exactly RATE_LIMIT requests per second, over all routes', async () => {
+    service.advanceClock(10);
     const paths = Array.from({ length: 12 }, (_, index) => (index % 2 ? page : modelPath));
     const responses = await Promise.all(paths.map((path) => service.request('GET', path, { key: keys.app })));
     const limited = responses.filter(({ status }) => status === 429);
@@ -402,26 +407,26 @@ onEveryEngine('RATE_LIMIT', (engine) => {
     }
     assert.equal((await service.request('GET', modelPath, { key: keys.knowledge })).status, 200, 'another key');
     assert.equal((await service.request('GET', '/health/live', { key: keys.app })).status, 200, 'an open address');
-    assertRefused(await service.request('GET', page, { key: makeSecret('app') }));
+    assertUnauthorized(await service.request('GET', page, { key: makeSecret('app') }));
 
-    service.passTime(1);
+    service.advanceClock(1);
     assert.equal((await service.request('GET', page, { key: keys.app })).status, 200, 'the next second');
   });
 
-  it('429: what is refused is not done', async () => {
-    service.passTime(10);
+  it('429: a rejected request writes nothing', async () => {
+    service.advanceClock(10);
     const texts = Array.from({ length: 9 }, (_, index) => `text ${index}`);
     const responses = await Promise.all(
       texts.map((content) => service.request('PATCH', one.chunkPath, { key: keys.knowledge, body: { content } })),
     );
-    const done = texts.filter((_, index) => responses[index]?.status === 200);
-    assert.equal(done.length, 5);
+    const writtenTexts = texts.filter((_, index) => responses[index]?.status === 200);
+    assert.equal(writtenTexts.length, 5);
     const exported = (await service.request('GET', '/admin/records', { key: keys.admin })).text;
-    for (const text of texts) assert.equal(exported.includes(`"${text}"`), done.includes(text), text);
+    for (const text of texts) assert.equal(exported.includes(`"${text}"`), writtenTexts.includes(text), text);
   });
 
-  it('429: comes before parameters', async () => {
-    service.passTime(10);
+  it('429: the limit is checked before the parameters', async () => {
+    service.advanceClock(10);
     const responses = await Promise.all(
       Array.from({ length: 8 }, () => service.request('GET', '/v1/messages?limit=x', { key: keys.app })),
     );
@@ -430,12 +435,12 @@ onEveryEngine('RATE_LIMIT', (engine) => {
 });
 
 onEveryEngine('no RATE_LIMIT', (engine) => {
-  it('200: any number of requests', async () => {
-    const realm = makeRealm();
-    const service = await startRealm(engine, realm);
+  it('200: the number of requests is not limited', async () => {
+    const fixture = makeKeyFixture();
+    const service = await startWith(engine, fixture);
     try {
       const responses = await Promise.all(
-        Array.from({ length: 300 }, () => service.request('GET', modelPath, { key: realm.keys.app })),
+        Array.from({ length: 300 }, () => service.request('GET', modelPath, { key: fixture.keys.app })),
       );
       assert.ok(responses.every(({ status }) => status === 200));
     } finally {
@@ -445,86 +450,90 @@ onEveryEngine('no RATE_LIMIT', (engine) => {
 });
 
 onEveryEngine('METRICS_TOKEN', (engine) => {
-  const realm = makeRealm();
+  const fixture = makeKeyFixture();
   const token = 'scrape-me-3f9a.b_c~d+e/f=';
   let service: Service;
   before(async () => {
-    service = await startRealm(engine, realm, { METRICS_TOKEN: token });
+    service = await startWith(engine, fixture, { METRICS_TOKEN: token });
   });
   after(() => service.close());
 
-  it('200: it opens /metrics, as does an admin key', async () => {
+  it('200: the token allows /metrics, as an admin key does', async () => {
     assert.equal((await service.request('GET', '/metrics', { key: token })).status, 200);
     assert.equal((await service.request('HEAD', '/metrics', { key: token })).status, 200);
-    assert.equal((await service.request('GET', '/metrics', { key: realm.admin })).status, 200);
+    assert.equal((await service.request('GET', '/metrics', { key: fixture.admin })).status, 200);
     assert.equal(
       (await service.request('GET', '/metrics', { headers: { authorization: `bearer  ${token}` } })).status,
       200,
     );
   });
 
-  it('401: it opens nothing else, and nothing like it opens /metrics', async () => {
-    for (const { method, path, ask } of realm.routes) {
+  it('401: the token allows nothing else, and no similar token allows /metrics', async () => {
+    for (const { method, path, options } of fixture.routes) {
       if (path === '/metrics') continue;
-      assertRefused(await service.request(method, path, { ...ask, key: token }), `${method} ${path}`);
+      assertUnauthorized(await service.request(method, path, { ...options, key: token }), `${method} ${path}`);
     }
-    for (const key of [undefined, token.slice(0, -1), `${token}x`, token.toUpperCase(), realm.keys.app]) {
-      assertRefused(await service.request('GET', '/metrics', { key }));
+    for (const key of [undefined, token.slice(0, -1), `${token}x`, token.toUpperCase(), fixture.keys.app]) {
+      assertUnauthorized(await service.request('GET', '/metrics', { key }));
     }
   });
 });
 
-onEveryEngine('what is kept of a secret', (engine) => {
-  it('a key is looked up by its digest, and by nothing else of it', async () => {
-    const realm = makeRealm();
-    const service = await startRealm(engine, realm);
-    const asked: string[] = [];
+onEveryEngine('stored secrets', (engine) => {
+  it('a key is looked up by its digest only', async () => {
+    const fixture = makeKeyFixture();
+    const service = await startWith(engine, fixture);
+    const requestedDigests: string[] = [];
     const { store } = service;
     const findKey = store.findKey.bind(store);
     store.findKey = (digest, now, dataVersion) => {
-      asked.push(digest);
+      requestedDigests.push(digest);
       return findKey(digest, now, dataVersion);
     };
     try {
-      const secrets = [...Object.values(realm.keys), makeSecret('app'), 'x', `${realm.keys.app}x`, "' OR 1=1"];
+      const secrets = [...Object.values(fixture.keys), makeSecret('app'), 'x', `${fixture.keys.app}x`, "' OR 1=1"];
       for (const key of secrets) {
-        for (const path of [realm.page, modelPath, '/metrics']) await service.request('GET', path, { key });
+        for (const path of [fixture.page, modelPath, '/metrics']) await service.request('GET', path, { key });
       }
       const digests = secrets.slice(0, -1).map((secret) => createHash('sha256').update(secret).digest('hex'));
-      assert.deepEqual(new Set(asked), new Set(digests), 'what is no secret by its looks is not looked up at all');
+      assert.deepEqual(
+        new Set(requestedDigests),
+        new Set(digests),
+        'a string that cannot be a secret is not looked up',
+      );
     } finally {
       await service.close();
     }
   });
 
   it('only digests are on disk and in an export', async () => {
-    const realm = makeRealm();
-    const service = await startRealm(engine, realm);
+    const fixture = makeKeyFixture();
+    const service = await startWith(engine, fixture);
     try {
-      const posted = makeSecret('knowledge');
+      const newSecret = makeSecret('knowledge');
       const record = {
         record: 'api_key',
         kind: 'knowledge',
-        workspace_id: realm.one.ids.workspace,
-        name: 'posted',
-        secret: posted,
+        workspace_id: fixture.one.ids.workspace,
+        name: 'new',
+        secret: newSecret,
       };
       const response = await service.request('POST', '/admin/records', {
-        key: realm.admin,
-        headers: lines,
+        key: fixture.admin,
+        headers: ndjsonHeaders,
         body: ndjson([record]),
       });
       assert.equal(response.status, 200, response.text);
-      assert.ok(!response.text.includes(posted));
-      const secrets = [...Object.values(realm.keys), ...Object.values(realm.other.keys), posted];
+      assert.ok(!response.text.includes(newSecret));
+      const secrets = [...Object.values(fixture.keys), ...Object.values(fixture.other.keys), newSecret];
       for (const key of secrets) await service.request('GET', modelPath, { key });
       for (const secret of secrets) {
         const [, random = ''] = /^(?:app|dataset|writer|admin)-(.+)$/.exec(secret) ?? [];
-        // At least 160 bits in an alphabet of at most 64 letters.
+        // At least 160 bits in an alphabet of at most 64 characters.
         assert.ok(random.length * 6 >= 160, `${random.length} characters`);
       }
 
-      const exported = (await service.request('GET', '/admin/records', { key: realm.admin })).text;
+      const exported = (await service.request('GET', '/admin/records', { key: fixture.admin })).text;
       const places: [string, Buffer][] = [['the export', Buffer.from(exported)]];
       if (engine === 'sqlite') {
         const folder = dirname(service.config.database_url.slice('sqlite:'.length));

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   makeTenant,
-  makeWorld,
+  makeTwoTenants,
   message,
   messageDefaults,
   onEveryEngine,
@@ -23,7 +23,7 @@ const notChatApp = {
   message: 'Please check that the app mode matches the API route.',
 };
 
-/** `query` is taken as it stands; an object is encoded. */
+/** A string is used unchanged as the query; an object is encoded. */
 const pathOf = (query: string | Record<string, string>) =>
   `/v1/messages?${typeof query === 'string' ? query : new URLSearchParams(query)}`;
 
@@ -33,7 +33,7 @@ const etagOf = (response: TestResponse): string => {
   assert.match(response.headers.etag ?? '', /^(W\/)?"[\x21\x23-\x7e]+"$/);
   return response.headers.etag ?? '';
 };
-/** Where `Link` leads. */
+/** The target of `Link`. */
 const nextOf = (response: TestResponse): string => {
   const link = response.headers.link;
   assert.equal(typeof link, 'string', 'there is a Link');
@@ -54,7 +54,7 @@ function assertInvalid(response: TestResponse, parameter: string): void {
   assert.match(response.body.message, new RegExp(`\\b${parameter}\\b`), 'the message names the parameter');
 }
 
-/** Ids that are no UUID, percent-encoded. */
+/** Ids that are not UUIDs, percent-encoded. */
 const notUuids = (uuid: string): Record<string, string> => ({
   word: 'x',
   digit: '1',
@@ -67,7 +67,7 @@ const notUuids = (uuid: string): Record<string, string> => ({
   'a UUID after a space': `%20${uuid}`,
   'a UUID in braces': `%7B${uuid}%7D`,
   'a UUID without hyphens': uuid.replaceAll('-', ''),
-  'a UUID cut short': uuid.slice(0, -1),
+  'a truncated UUID': uuid.slice(0, -1),
   'a URN': `urn:uuid:${uuid}`,
   emoji: encodeURIComponent('😀'),
   'many emoji': encodeURIComponent('😀'.repeat(500)),
@@ -89,26 +89,26 @@ onEveryEngine('GET /messages', (engine) => {
   });
   after(() => service.close());
 
-  /** A tenant of this test alone; `count` messages, oldest first, one a second from 1001 on. */
-  async function tenantWith(count: number, mode = 'chat') {
+  /** Creates a tenant with `count` messages, oldest first, one per second from 1001 on. */
+  async function createTenant(count: number, mode = 'chat') {
     const tenant = makeTenant(mode);
     const messages = Array.from({ length: count }, (_, at) => message(tenant.ids.conversation, 1001 + at));
     await service.load([...tenant.records, ...messages]);
-    return { ...tenant, messages, messageIds: messages.map(({ id }) => id), ...asker(tenant) };
+    return { ...tenant, messages, messageIds: messages.map(({ id }) => id), ...clientOf(tenant) };
   }
 
-  /** `get` asks about the tenant's own conversation, with its own key. */
-  function asker({ keys, ids }: Tenant, from: () => Service = () => service) {
+  /** `get` requests the tenant's own conversation with its own key. */
+  function clientOf({ keys, ids }: Tenant, from: () => Service = () => service) {
     const get = (more: Record<string, string> = {}, headers = {}, method = 'GET') =>
       from().request(method, pathOf({ conversation_id: ids.conversation, ...more }), { key: keys.app, headers });
-    /** The rest of the query as it stands. */
+    /** `rest` is appended to the query unchanged. */
     const getRaw = (rest: string) =>
       from().request('GET', pathOf(`conversation_id=${ids.conversation}${rest}`), { key: keys.app });
     return { get, getRaw };
   }
 
-  /** Another chat app with a key and a conversation, in the same workspace. */
-  async function siblingOf({ ids }: Tenant) {
+  /** Creates another chat app with a key and a conversation in the same workspace. */
+  async function createSibling({ ids }: Tenant) {
     const app = randomUUID();
     const conversation = randomUUID();
     const key = makeSecret('app');
@@ -131,8 +131,8 @@ onEveryEngine('GET /messages', (engine) => {
   });
 
   describe('the message', () => {
-    it('200: a message with every field and every nested shape comes back exactly', async () => {
-      const tenant = await tenantWith(0);
+    it('200: a message with every field and every nested type is returned exactly', async () => {
+      const tenant = await createTenant(0);
       const id = randomUUID();
       const resource = {
         id: randomUUID(),
@@ -266,12 +266,12 @@ onEveryEngine('GET /messages', (engine) => {
       assert.deepEqual(
         Object.keys(response.body.data[0]?.inputs ?? {}),
         ['zebra', 'apple', 'ключ', ''],
-        'names keep their order',
+        'names stay in order',
       );
     });
 
-    it('200: a message with only what must be given has every other field at its default', async () => {
-      const tenant = await tenantWith(0);
+    it('200: a message with only its required fields has defaults for all others', async () => {
+      const tenant = await createTenant(0);
       const [id, conversation_id] = [randomUUID(), tenant.ids.conversation];
       const from = Math.floor(Date.now() / 1000);
       await service.load([{ record: 'message', id, conversation_id, query: 'q', answer: 'a' }]);
@@ -280,8 +280,8 @@ onEveryEngine('GET /messages', (engine) => {
       assert.deepEqual(rest, { ...messageDefaults, id, conversation_id, query: 'q', answer: 'a' });
     });
 
-    it('200: what nested objects may leave out comes back as null, [] and ""', async () => {
-      const tenant = await tenantWith(0);
+    it('200: optional fields of nested objects default to null, [] and ""', async () => {
+      const tenant = await createTenant(0);
       const id = randomUUID();
       const file = { id: randomUUID(), filename: 'f', type: 'custom', transfer_method: 'remote_url' };
       const resource = {
@@ -312,13 +312,13 @@ onEveryEngine('GET /messages', (engine) => {
           extra_contents: [content, { ...content, form_definition: definition }],
         }),
       ]);
-      const [shown] = (await tenant.get()).body.data;
-      assert.deepEqual(shown.message_files, [
+      const [returned] = (await tenant.get()).body.data;
+      assert.deepEqual(returned.message_files, [
         { ...file, url: null, mime_type: null, size: null, belongs_to: null, upload_file_id: null },
       ]);
-      assert.deepEqual(shown.retriever_resources, [{ ...resource, summary: null }]);
-      assert.deepEqual(shown.agent_thoughts, [{ ...thought, chain_id: null, tool_labels: null }]);
-      assert.deepEqual(shown.extra_contents, [
+      assert.deepEqual(returned.retriever_resources, [{ ...resource, summary: null }]);
+      assert.deepEqual(returned.agent_thoughts, [{ ...thought, chain_id: null, tool_labels: null }]);
+      assert.deepEqual(returned.extra_contents, [
         { ...content, form_definition: null, form_submission_data: null },
         {
           ...content,
@@ -339,35 +339,40 @@ onEveryEngine('GET /messages', (engine) => {
       ]);
     });
 
-    it('200: total_tokens is always the sum, whatever is given', async () => {
-      const tenant = await tenantWith(0);
-      const given = [{}, { total_tokens: 999 }, { total_tokens: -1 }, { total_tokens: null }, { total_tokens: 'many' }];
+    it('200: total_tokens is always the sum, whatever the record says', async () => {
+      const tenant = await createTenant(0);
+      const variants = [
+        {},
+        { total_tokens: 999 },
+        { total_tokens: -1 },
+        { total_tokens: null },
+        { total_tokens: 'many' },
+      ];
       const tokens = { message_tokens: 30, answer_tokens: 12 };
-      await service.load(given.map((more, at) => message(tenant.ids.conversation, at, { ...tokens, ...more })));
+      await service.load(variants.map((more, at) => message(tenant.ids.conversation, at, { ...tokens, ...more })));
       const { data } = (await tenant.get()).body;
-      assert.equal(data.length, given.length);
-      for (const shown of data) {
-        assert.deepEqual([shown.message_tokens, shown.answer_tokens, shown.total_tokens], [30, 12, 42]);
+      assert.equal(data.length, variants.length);
+      for (const item of data) {
+        assert.deepEqual([item.message_tokens, item.answer_tokens, item.total_tokens], [30, 12, 42]);
       }
     });
 
-    it('200: decimal strings, doubles and both ratings come back as they went in', async () => {
-      const tenant = await tenantWith(0);
-      const given = [
+    it('200: decimal strings, doubles and both ratings are returned unchanged', async () => {
+      const tenant = await createTenant(0);
+      const written = [
         { total_price: '0', currency: 'EUR', provider_response_latency: 0.1, feedback: { rating: 'like' } },
         { total_price: '0.0000100', currency: '', provider_response_latency: 1e-7, feedback: { rating: 'dislike' } },
         { total_price: '12345678901234567890.123456789000', currency: 'JPY', provider_response_latency: 9e15 },
       ].map((more) => message(tenant.ids.conversation, 1, more));
-      await service.load(given);
+      await service.load(written);
       const { data } = (await tenant.get({ page_order: 'oldest_first' })).body;
-      given.forEach((one, at) => {
-        const { record: _, ...fields } = one;
+      written.forEach(({ record: _, ...fields }, at) => {
         assert.deepEqual({ ...data[at], ...fields }, data[at]);
       });
     });
 
-    it('200: open objects keep odd names, also where the message is written again', async () => {
-      const tenant = await tenantWith(0);
+    it('200: open objects keep unusual names, also when the message is written again', async () => {
+      const tenant = await createTenant(0);
       const inputs = '{"__proto__":{"a":1},"constructor":"c","toString":null,"b":{"__proto__":2}}';
       const { created_at: _, ...untimed } = message(tenant.ids.conversation, 5, { inputs: JSON.parse(inputs) });
       await service.load([{ ...untimed, created_at: 5 }]);
@@ -376,17 +381,17 @@ onEveryEngine('GET /messages', (engine) => {
       assert.ok((await tenant.get()).text.includes(`"inputs":${inputs}`));
     });
 
-    it('200: a message written again takes its defaults again and keeps its time where none is given', async () => {
-      const tenant = await tenantWith(0);
+    it('200: a message written again gets its defaults again and keeps its time if none is given', async () => {
+      const tenant = await createTenant(0);
       const conversation_id = tenant.ids.conversation;
       const before = message(conversation_id, 77, { status: 'error', error: 'e', message_tokens: 5, currency: 'USD' });
       await service.load([before]);
       await service.load([{ record: 'message', id: before.id, conversation_id, query: 'new', answer: 'text' }]);
       const { data } = (await tenant.get()).body;
       assert.equal(data.length, 1);
-      const { status, error, total_tokens, currency, created_at, query, answer: response } = data[0];
+      const { status, error, total_tokens, currency, created_at, query, answer } = data[0];
       assert.deepEqual(
-        { status, error, total_tokens, currency, created_at, query, answer: response },
+        { status, error, total_tokens, currency, created_at, query, answer },
         {
           status: 'normal',
           error: null,
@@ -399,8 +404,8 @@ onEveryEngine('GET /messages', (engine) => {
       );
     });
 
-    it('200: a conversation without messages is an empty page', async () => {
-      const tenant = await tenantWith(0);
+    it('200: a conversation without messages has an empty page', async () => {
+      const tenant = await createTenant(0);
       const response = await tenant.get();
       assert.equal(response.status, 200);
       assert.deepEqual(response.body, { limit: 20, has_more: false, data: [] });
@@ -410,9 +415,9 @@ onEveryEngine('GET /messages', (engine) => {
   });
 
   describe('order of checks', () => {
-    it('401: the key comes before the app mode, the parameters and the path', async () => {
-      const tenant = await tenantWith(1, 'completion');
-      const { admin, records } = makeWorld();
+    it('401: the key is checked before the app mode, the parameters and the path', async () => {
+      const tenant = await createTenant(1, 'completion');
+      const { admin, records } = makeTwoTenants();
       await service.load(records);
       const keys = [undefined, 'app-unknown', tenant.keys.knowledge, tenant.keys.writer, admin];
       for (const query of ['limit=0&limit=1', `conversation_id=${tenant.ids.conversation}`]) {
@@ -423,12 +428,12 @@ onEveryEngine('GET /messages', (engine) => {
           assert.equal(response.body.code, 'unauthorized');
           bodies.push(response.text);
         }
-        assert.equal(new Set(bodies).size, 1, 'one and the same body');
+        assert.equal(new Set(bodies).size, 1, 'the same body');
       }
     });
 
-    it('400: not_chat_app comes before the parameters, the conversation and first_id', async () => {
-      const tenant = await tenantWith(1, 'completion');
+    it('400: the app mode is checked before the parameters, the conversation and first_id', async () => {
+      const tenant = await createTenant(1, 'completion');
       const key = tenant.keys.app;
       for (const query of [
         '',
@@ -444,24 +449,24 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('400: parameters come before the conversation and first_id', async () => {
-      const tenant = await tenantWith(1);
+    it('400: parameters are checked before the conversation and first_id', async () => {
+      const tenant = await createTenant(1);
       for (const [name, value] of [
         ['limit', '0'],
         ['page_order', 'sideways'],
       ] as const) {
         assertInvalid(await tenant.get({ conversation_id: randomUUID(), [name]: value }), name);
         assertInvalid(await tenant.get({ first_id: randomUUID(), [name]: value }), name);
-        assertInvalid(await tenant.get({ user: 'nobody', [name]: value }), name);
+        assertInvalid(await tenant.get({ user: 'unknown', [name]: value }), name);
       }
     });
 
-    it('404: the conversation comes before first_id', async () => {
-      const tenant = await tenantWith(1);
+    it('404: the conversation is checked before first_id', async () => {
+      const tenant = await createTenant(1);
       for (const first_id of [randomUUID(), tenant.messageIds[0] ?? '', 'x']) {
         const response = await tenant.get({ conversation_id: randomUUID(), first_id });
         assert.deepEqual(response.body, noConversation);
-        assert.deepEqual((await tenant.get({ user: 'nobody', first_id })).body, noConversation);
+        assert.deepEqual((await tenant.get({ user: 'unknown', first_id })).body, noConversation);
       }
     });
   });
@@ -469,7 +474,7 @@ onEveryEngine('GET /messages', (engine) => {
   describe('app mode', () => {
     for (const mode of ['advanced-chat', 'agent', 'chat', 'agent-chat']) {
       it(`200: an app of mode ${mode} has conversations`, async () => {
-        const tenant = await tenantWith(2, mode);
+        const tenant = await createTenant(2, mode);
         const response = await tenant.get();
         assert.equal(response.status, 200);
         assert.deepEqual(idsOf(response), tenant.messageIds.toReversed());
@@ -477,8 +482,8 @@ onEveryEngine('GET /messages', (engine) => {
     }
 
     for (const mode of ['completion', 'workflow', 'Chat', 'chatflow', 'chat ', 'rag-pipeline', '', '__proto__']) {
-      it(`400: an app of mode ${JSON.stringify(mode)} is no chat app`, async () => {
-        const tenant = await tenantWith(1, mode);
+      it(`400: an app of mode ${JSON.stringify(mode)} is not a chat app`, async () => {
+        const tenant = await createTenant(1, mode);
         const response = await tenant.get();
         assert.equal(response.status, 400);
         assert.deepEqual(response.body, notChatApp);
@@ -487,16 +492,16 @@ onEveryEngine('GET /messages', (engine) => {
   });
 
   describe('limit', () => {
-    it('200: is 20 where none is given, and says so', async () => {
-      const tenant = await tenantWith(21);
+    it('200: the default is 20, and the response contains it', async () => {
+      const tenant = await createTenant(21);
       const response = await tenant.get();
       assert.equal(response.body.limit, 20);
       assert.equal(response.body.has_more, true);
       assert.deepEqual(idsOf(response), tenant.messageIds.toReversed().slice(0, 20));
     });
 
-    it('200: takes 1 to 100', async () => {
-      const tenant = await tenantWith(101);
+    it('200: 1 to 100 are accepted', async () => {
+      const tenant = await createTenant(101);
       for (const limit of [1, 2, 99, 100]) {
         const response = await tenant.get({ limit: `${limit}` });
         assert.equal(response.status, 200);
@@ -506,8 +511,8 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('200: leading zeros are decimal digits', async () => {
-      const tenant = await tenantWith(9);
+    it('200: leading zeros are accepted', async () => {
+      const tenant = await createTenant(9);
       for (const limit of ['007', '08']) {
         const response = await tenant.get({ limit });
         assert.equal(response.status, 200, response.text);
@@ -516,8 +521,8 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('200: is what was asked for, also where fewer are left', async () => {
-      const tenant = await tenantWith(2);
+    it('200: the response contains the requested limit, also if fewer messages are left', async () => {
+      const tenant = await createTenant(2);
       const response = await tenant.get({ limit: '50' });
       assert.deepEqual([response.body.limit, response.body.data.length, response.body.has_more], [50, 2, false]);
     });
@@ -525,21 +530,21 @@ onEveryEngine('GET /messages', (engine) => {
     const malformed = ['0', '00', '101', '0101', '1000', '-1', '-0', '+5', '1.5', '5.0', '5.', '1e1', '1E1', '0x10'];
     malformed.push('0b1', ' 5', '5 ', '\t5', '5\n', '5\0', '1_0', '1,0', '٥', '５', 'abc', 'true', 'null', 'undefined');
     malformed.push('NaN', 'Infinity', '[5]', '{}', '"5"', '5n', '9007199254740993', '4294967301', '1'.repeat(400));
-    it(`400: refuses ${malformed.length} values that are not decimal digits from 1 to 100`, async () => {
-      const tenant = await tenantWith(1);
+    it(`400: ${malformed.length} values that are not decimal digits from 1 to 100 are rejected`, async () => {
+      const tenant = await createTenant(1);
       for (const limit of malformed) {
         const response = await tenant.get({ limit });
-        assert.equal(response.status, 400, `limit=${JSON.stringify(limit)} answers ${response.status}`);
+        assert.equal(response.status, 400, `limit=${JSON.stringify(limit)} gets ${response.status}`);
         assertInvalid(response, 'limit');
       }
-      // A plus sign as it stands is a space.
+      // An unencoded plus sign is a space.
       assertInvalid(await tenant.getRaw('&limit=+5'), 'limit');
     });
   });
 
   describe('parameters', () => {
     it('400: conversation_id is required', async () => {
-      const tenant = await tenantWith(1);
+      const tenant = await createTenant(1);
       const key = tenant.keys.app;
       for (const path of ['/v1/messages', '/v1/messages?', '/v1/messages?limit=5', '/v1/messages?CONVERSATION_ID=x']) {
         assertInvalid(await service.request('GET', path, { key }), 'conversation_id');
@@ -547,7 +552,7 @@ onEveryEngine('GET /messages', (engine) => {
     });
 
     it('400: an empty conversation_id counts as absent', async () => {
-      const tenant = await tenantWith(1);
+      const tenant = await createTenant(1);
       const key = tenant.keys.app;
       for (const query of [
         'conversation_id=',
@@ -558,8 +563,8 @@ onEveryEngine('GET /messages', (engine) => {
         assertInvalid(await service.request('GET', pathOf(query), { key }), 'conversation_id');
     });
 
-    it('200: every other parameter that is empty counts as absent', async () => {
-      const tenant = await tenantWith(21);
+    it('200: every other empty parameter counts as absent', async () => {
+      const tenant = await createTenant(21);
       const plain = await tenant.get();
       for (const rest of ['&user=', '&first_id=', '&limit=', '&page_order=', '&user=&first_id=&limit=&page_order=']) {
         const response = await tenant.getRaw(rest);
@@ -573,19 +578,24 @@ onEveryEngine('GET /messages', (engine) => {
 
     for (const name of ['conversation_id', 'user', 'first_id', 'limit', 'page_order']) {
       it(`400: ${name} may not be repeated`, async () => {
-        const tenant = await tenantWith(2);
-        const given = {
+        const tenant = await createTenant(2);
+        const parameters = {
           conversation_id: tenant.ids.conversation,
           user: 'ann',
           first_id: tenant.messageIds[1] ?? '',
           limit: '5',
           page_order: 'newest_first',
         };
-        const value = given[name as keyof typeof given];
-        const once = new URLSearchParams(given).toString();
+        const value = parameters[name as keyof typeof parameters];
+        const once = new URLSearchParams(parameters).toString();
         assert.equal((await service.request('GET', pathOf(once), { key: tenant.keys.app })).status, 200);
-        for (const again of [`${name}=${value}`, `${name}=other`, `${name}=${value}&${name}=${value}`, `${name}=`]) {
-          const response = await service.request('GET', pathOf(`${once}&${again}`), { key: tenant.keys.app });
+        for (const repetition of [
+          `${name}=${value}`,
+          `${name}=other`,
+          `${name}=${value}&${name}=${value}`,
+          `${name}=`,
+        ]) {
+          const response = await service.request('GET', pathOf(`${once}&${repetition}`), { key: tenant.keys.app });
           assertInvalid(response, name);
         }
         const encoded = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}=${value}`;
@@ -593,10 +603,10 @@ onEveryEngine('GET /messages', (engine) => {
       });
     }
 
-    it('200: unknown parameters are ignored, also repeated and odd ones', async () => {
-      const tenant = await tenantWith(2);
+    it('200: unknown parameters are ignored, also repeated and malformed ones', async () => {
+      const tenant = await createTenant(2);
       const plain = await tenant.get();
-      const odd = [
+      const unknownParameters = [
         'x=1',
         'x=1&x=2',
         'x',
@@ -607,9 +617,23 @@ onEveryEngine('GET /messages', (engine) => {
         'LIMIT=0',
         'Page_Order=x',
       ];
-      odd.push('__proto__=x', '__proto__=x&__proto__=y', 'constructor=x', 'toString=x&toString=y', 'hasOwnProperty=0');
-      odd.push('%00=1', '%zz=1', '%F0%9F%98%80=%F0%9F%98%80', 'a.b[c]=d', ' =x', 'limit%20=0', 'user.x=1');
-      for (const rest of odd) {
+      unknownParameters.push(
+        '__proto__=x',
+        '__proto__=x&__proto__=y',
+        'constructor=x',
+        'toString=x&toString=y',
+        'hasOwnProperty=0',
+      );
+      unknownParameters.push(
+        '%00=1',
+        '%zz=1',
+        '%F0%9F%98%80=%F0%9F%98%80',
+        'a.b[c]=d',
+        ' =x',
+        'limit%20=0',
+        'user.x=1',
+      );
+      for (const rest of unknownParameters) {
         const response = await tenant.getRaw(`&${rest}`);
         assert.equal(response.status, 200, `${rest}: ${response.text}`);
         assert.deepEqual(response.body, plain.body, rest);
@@ -617,7 +641,7 @@ onEveryEngine('GET /messages', (engine) => {
     });
 
     it('200: names and values may be percent-encoded', async () => {
-      const tenant = await tenantWith(3);
+      const tenant = await createTenant(3);
       const encoded = [...tenant.ids.conversation].map((c) => `%${c.charCodeAt(0).toString(16)}`).join('');
       const response = await service.request('GET', pathOf(`conversation%5Fid=${encoded}&l%69mit=%32`), {
         key: tenant.keys.app,
@@ -628,39 +652,39 @@ onEveryEngine('GET /messages', (engine) => {
   });
 
   describe('user', () => {
-    it('200: without user any conversation of the app is found, whoever has it', async () => {
-      const tenant = await tenantWith(1);
-      const [nobody, ben] = [newConversation(tenant), newConversation(tenant, { user: 'ben' })];
-      await service.load([nobody, ben]);
-      for (const conversation_id of [tenant.ids.conversation, nobody.id, ben.id]) {
+    it('200: without user, any conversation of the app is found', async () => {
+      const tenant = await createTenant(1);
+      const [withoutUser, ben] = [newConversation(tenant), newConversation(tenant, { user: 'ben' })];
+      await service.load([withoutUser, ben]);
+      for (const conversation_id of [tenant.ids.conversation, withoutUser.id, ben.id]) {
         assert.equal((await tenant.get({ conversation_id })).status, 200);
         assert.equal((await tenant.get({ conversation_id, user: '' })).status, 200);
       }
     });
 
-    it('200: with user the conversation of that user is found', async () => {
-      const tenant = await tenantWith(2);
+    it('200: with user, a conversation of that user is found', async () => {
+      const tenant = await createTenant(2);
       const response = await tenant.get({ user: 'ann' });
       assert.equal(response.status, 200);
       assert.deepEqual(response.body, (await tenant.get()).body);
     });
 
-    it('404: with user the conversation of another user, or of nobody, does not exist', async () => {
-      const tenant = await tenantWith(1);
-      const nobody = newConversation(tenant);
-      await service.load([nobody]);
+    it('404: with user, a conversation of another user, or without a user, does not exist', async () => {
+      const tenant = await createTenant(1);
+      const withoutUser = newConversation(tenant);
+      await service.load([withoutUser]);
       for (const user of ['ben', 'Ann', 'ANN', 'an', 'anna', ' ann', 'ann ', 'ann\0', '\0', '%', 'a_n', '*', 'ａnn']) {
         const response = await tenant.get({ user });
         assert.equal(response.status, 404, `user=${JSON.stringify(user)}`);
         assert.deepEqual(response.body, noConversation);
       }
       for (const user of ['ann', 'null', 'undefined']) {
-        assert.deepEqual((await tenant.get({ conversation_id: nobody.id, user })).body, noConversation);
+        assert.deepEqual((await tenant.get({ conversation_id: withoutUser.id, user })).body, noConversation);
       }
     });
 
-    it('200: users are told apart character by character', async () => {
-      const tenant = await tenantWith(0);
+    it('200: users are compared character by character', async () => {
+      const tenant = await createTenant(0);
       const users = [
         'é',
         'e\u0301',
@@ -681,88 +705,90 @@ onEveryEngine('GET /messages', (engine) => {
       for (const [at, user] of users.entries()) {
         for (const [other, { id: conversation_id }] of conversations.entries()) {
           const { status } = await tenant.get({ conversation_id, user });
-          assert.equal(status, at === other ? 200 : 404, `${user} asks for the conversation of ${users[other]}`);
+          assert.equal(status, at === other ? 200 : 404, `${user} requests the conversation of ${users[other]}`);
         }
       }
     });
 
-    it('404: a conversation given to another user is no longer the first one’s', async () => {
-      const tenant = await tenantWith(1);
-      const held = etagOf(await tenant.get({ user: 'ann' }));
+    it('404: a conversation moved to another user does not exist for the first one', async () => {
+      const tenant = await createTenant(1);
+      const etag = etagOf(await tenant.get({ user: 'ann' }));
       await service.load([
         { record: 'conversation', id: tenant.ids.conversation, app_id: tenant.ids.app, user: 'ben', created_at: 1000 },
       ]);
       assert.deepEqual((await tenant.get({ user: 'ann' })).body, noConversation);
-      assert.equal((await tenant.get({ user: 'ann' }, { 'if-none-match': held })).status, 404);
+      assert.equal((await tenant.get({ user: 'ann' }, { 'if-none-match': etag })).status, 404);
       assert.deepEqual(idsOf(await tenant.get({ user: 'ben' })), tenant.messageIds);
     });
   });
 
   describe('conversation', () => {
-    it('404: a conversation that does not exist', async () => {
-      const tenant = await tenantWith(1);
+    it('404: an unknown conversation does not exist', async () => {
+      const tenant = await createTenant(1);
       const response = await tenant.get({ conversation_id: randomUUID() });
       assert.equal(response.status, 404);
       assert.deepEqual(response.body, noConversation);
     });
 
-    it('404: the id of a message, an app or a workspace names no conversation', async () => {
-      const tenant = await tenantWith(1);
+    it('404: the id of a message, an app or a workspace is not a conversation', async () => {
+      const tenant = await createTenant(1);
       for (const conversation_id of [tenant.messageIds[0] ?? '', tenant.ids.app, tenant.ids.workspace]) {
         assert.deepEqual((await tenant.get({ conversation_id })).body, noConversation);
       }
     });
 
-    it('404: a conversation of another app or workspace answers exactly as one that does not exist', async () => {
-      const tenant = await tenantWith(1);
-      const stranger = await tenantWith(1);
-      const sibling = await siblingOf(tenant);
-      for (const more of [{}, { user: 'ann' }, { first_id: stranger.messageIds[0] ?? '' }, { limit: '1' }]) {
+    it('404: a conversation of another app or workspace gets the same response as one that does not exist', async () => {
+      const tenant = await createTenant(1);
+      const foreignTenant = await createTenant(1);
+      const sibling = await createSibling(tenant);
+      for (const more of [{}, { user: 'ann' }, { first_id: foreignTenant.messageIds[0] ?? '' }, { limit: '1' }]) {
         const missing = await tenant.get({ conversation_id: randomUUID(), ...more });
-        for (const conversation_id of [stranger.ids.conversation, sibling.conversation]) {
+        for (const conversation_id of [foreignTenant.ids.conversation, sibling.conversation]) {
           const response = await tenant.get({ conversation_id, ...more });
           assert.equal(response.status, 404);
           assert.equal(response.text, missing.text);
           assert.deepEqual(Object.keys(response.headers).sort(), Object.keys(missing.headers).sort());
         }
       }
-      for (const tag of ['*', etagOf(await stranger.get())]) {
-        const conversation_id = stranger.ids.conversation;
+      for (const tag of ['*', etagOf(await foreignTenant.get())]) {
+        const conversation_id = foreignTenant.ids.conversation;
         assert.equal((await tenant.get({ conversation_id }, { 'if-none-match': tag })).status, 404);
       }
-      // And they are there for their own keys.
-      assert.equal((await stranger.get()).status, 200);
-      const own = await service.request('GET', pathOf({ conversation_id: sibling.conversation }), { key: sibling.key });
-      assert.deepEqual(idsOf(own), [sibling.messageId]);
+      // They exist for their own keys.
+      assert.equal((await foreignTenant.get()).status, 200);
+      const ownPage = await service.request('GET', pathOf({ conversation_id: sibling.conversation }), {
+        key: sibling.key,
+      });
+      assert.deepEqual(idsOf(ownPage), [sibling.messageId]);
     });
 
-    it('404: a deleted conversation does not exist, and is back when it is no longer deleted', async () => {
-      const tenant = await tenantWith(2);
+    it('404: a deleted conversation does not exist until it is undeleted', async () => {
+      const tenant = await createTenant(2);
       const { ids, messageIds } = tenant;
       const conversation = { record: 'conversation', id: ids.conversation, app_id: ids.app, user: 'ann' };
-      const held = etagOf(await tenant.get());
+      const etag = etagOf(await tenant.get());
       await service.load([{ ...conversation, deleted: true }]);
       for (const more of [{}, { user: 'ann' }, { first_id: messageIds[1] ?? '' }, { first_id: randomUUID() }]) {
         const response = await tenant.get(more);
         assert.equal(response.status, 404);
         assert.deepEqual(response.body, noConversation);
       }
-      assert.equal((await tenant.get({}, { 'if-none-match': held })).status, 404);
+      assert.equal((await tenant.get({}, { 'if-none-match': etag })).status, 404);
       assert.equal((await tenant.get({}, { 'if-none-match': '*' })).status, 404);
       await service.load([conversation]);
       assert.deepEqual(idsOf(await tenant.get()), messageIds.toReversed());
     });
 
     it('404: a purged conversation does not exist', async () => {
-      const tenant = await tenantWith(2);
-      const held = etagOf(await tenant.get());
+      const tenant = await createTenant(2);
+      const etag = etagOf(await tenant.get());
       await service.store.purge({ conversation_id: tenant.ids.conversation }, 5);
       assert.deepEqual((await tenant.get()).body, noConversation);
-      assert.equal((await tenant.get({}, { 'if-none-match': held })).status, 404);
+      assert.equal((await tenant.get({}, { 'if-none-match': etag })).status, 404);
     });
 
-    it('404: a conversation_id that is no UUID names nothing', async () => {
-      const tenant = await tenantWith(1);
+    it('404: a conversation_id that is not a UUID does not exist', async () => {
+      const tenant = await createTenant(1);
       for (const [name, id] of Object.entries(notUuids(tenant.ids.conversation))) {
         const response = await service.request('GET', pathOf(`conversation_id=${id}`), { key: tenant.keys.app });
         assert.equal(response.status, 404, `${name}: ${response.text}`);
@@ -770,29 +796,29 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('200: ids compare without regard to letter case', async () => {
-      const tenant = await tenantWith(0);
+    it('200: ids are compared case-insensitively', async () => {
+      const tenant = await createTenant(0);
       const id = 'ABCDEFAB-cdef-4ABC-8def-ABCDEFabcdef'.replace('ABCDEFAB', randomUUID().slice(0, 8).toUpperCase());
       const [first, last] = ['Aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeeF', 'FFFFFFFF-bbbb-4ccc-8ddd-eeeeeeeeeeee'];
       await service.load([
         newConversation(tenant, { id }),
         message(id.toLowerCase(), 1, { id: first }),
         message(id.toUpperCase(), 2, { id: last }),
-        // The same two again, in other letters.
+        // The same two again, in lower case.
         message(id, 1, { id: first.toLowerCase() }),
         message(id, 2, { id: last.toLowerCase() }),
       ]);
       for (const conversation_id of [id, id.toLowerCase(), id.toUpperCase()]) {
         const page = await tenant.get({ conversation_id });
         assert.deepEqual(
-          idsOf(page).map((one) => one.toLowerCase()),
+          idsOf(page).map((messageId) => messageId.toLowerCase()),
           [last.toLowerCase(), first.toLowerCase()],
         );
         for (const first_id of [last, last.toLowerCase(), last.toUpperCase()]) {
           const older = await tenant.get({ conversation_id, first_id });
           assert.equal(older.status, 200);
           assert.deepEqual(
-            idsOf(older).map((one) => one.toLowerCase()),
+            idsOf(older).map((messageId) => messageId.toLowerCase()),
             [first.toLowerCase()],
           );
         }
@@ -801,8 +827,8 @@ onEveryEngine('GET /messages', (engine) => {
   });
 
   describe('first_id', () => {
-    it('200: answers only messages strictly older than the one it names', async () => {
-      const tenant = await tenantWith(5);
+    it('200: the page contains only messages strictly older than the one it names', async () => {
+      const tenant = await createTenant(5);
       for (const [at, first_id] of tenant.messageIds.entries()) {
         const response = await tenant.get({ first_id });
         assert.equal(response.status, 200);
@@ -811,8 +837,8 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('404: one that holds NUL names nothing, also where the newest page was just read', async () => {
-      const tenant = await tenantWith(3);
+    it('404: a first_id with NUL does not exist, also if the newest page was just read', async () => {
+      const tenant = await createTenant(3);
       const etag = (await tenant.get({})).headers.etag ?? '';
       assert.equal((await tenant.get({})).status, 200);
       for (const headers of [{}, { 'if-none-match': etag }, { connection: 'Keep-Alive' }]) {
@@ -822,15 +848,15 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('200: the oldest message has an empty page behind it', async () => {
-      const tenant = await tenantWith(3);
+    it('200: the page before the oldest message is empty', async () => {
+      const tenant = await createTenant(3);
       const response = await tenant.get({ first_id: tenant.messageIds[0] ?? '' });
       assert.deepEqual(response.body, { limit: 20, has_more: false, data: [] });
       assert.equal(response.headers.link, undefined);
     });
 
-    it('404: a first_id that no message has', async () => {
-      const tenant = await tenantWith(1);
+    it('404: an unknown first_id does not exist', async () => {
+      const tenant = await createTenant(1);
       const response = await tenant.get({ first_id: randomUUID() });
       assert.equal(response.status, 404);
       assert.deepEqual(response.body, noFirstMessage);
@@ -841,7 +867,7 @@ onEveryEngine('GET /messages', (engine) => {
     });
 
     it('404: a first_id of another conversation does not exist', async () => {
-      const tenant = await tenantWith(2);
+      const tenant = await createTenant(2);
       const other = newConversation(tenant, { user: 'ann' });
       const foreign = message(other.id, 1500);
       await service.load([other, foreign]);
@@ -851,18 +877,18 @@ onEveryEngine('GET /messages', (engine) => {
     });
 
     it('404: a first_id of another app or workspace does not exist', async () => {
-      const tenant = await tenantWith(2);
-      const stranger = await tenantWith(1);
-      const sibling = await siblingOf(tenant);
-      for (const first_id of [stranger.messageIds[0] ?? '', sibling.messageId]) {
+      const tenant = await createTenant(2);
+      const foreignTenant = await createTenant(1);
+      const sibling = await createSibling(tenant);
+      for (const first_id of [foreignTenant.messageIds[0] ?? '', sibling.messageId]) {
         const response = await tenant.get({ first_id });
         assert.equal(response.status, 404);
         assert.deepEqual(response.body, noFirstMessage);
       }
     });
 
-    it('404: a first_id that is no UUID names nothing', async () => {
-      const tenant = await tenantWith(2);
+    it('404: a first_id that is not a UUID does not exist', async () => {
+      const tenant = await createTenant(2);
       for (const [name, id] of Object.entries(notUuids(tenant.messageIds[1] ?? ''))) {
         const response = await tenant.getRaw(`&first_id=${id}`);
         assert.equal(response.status, 404, `${name}: ${response.text}`);
@@ -870,33 +896,33 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('404: a matching or any If-None-Match does not bring a missing first_id to life', async () => {
-      const tenant = await tenantWith(1);
-      const held = etagOf(await tenant.get());
-      for (const tag of ['*', held]) {
+    it('404: a missing first_id does not exist, also with If-None-Match', async () => {
+      const tenant = await createTenant(1);
+      const etag = etagOf(await tenant.get());
+      for (const tag of ['*', etag]) {
         const response = await tenant.get({ first_id: randomUUID() }, { 'if-none-match': tag });
         assert.deepEqual(response.body, noFirstMessage);
       }
     });
 
-    it('200: an id that messages of two conversations share names the one of the conversation asked for', async () => {
-      const tenant = await tenantWith(0);
+    it('200: an id shared by messages of two conversations names the message of the requested conversation', async () => {
+      const tenant = await createTenant(0);
       const other = newConversation(tenant);
       const shared = randomUUID();
-      const mine = [1, 2, 3].map((at) => message(tenant.ids.conversation, at, at === 2 ? { id: shared } : {}));
-      const theirs = [1, 2, 3].map((at) => message(other.id, at, at === 3 ? { id: shared } : {}));
-      await service.load([other, ...mine, ...theirs]);
-      assert.deepEqual(idsOf(await tenant.get({ first_id: shared })), [mine[0]?.id]);
+      const ownMessages = [1, 2, 3].map((at) => message(tenant.ids.conversation, at, at === 2 ? { id: shared } : {}));
+      const otherMessages = [1, 2, 3].map((at) => message(other.id, at, at === 3 ? { id: shared } : {}));
+      await service.load([other, ...ownMessages, ...otherMessages]);
+      assert.deepEqual(idsOf(await tenant.get({ first_id: shared })), [ownMessages[0]?.id]);
       assert.deepEqual(idsOf(await tenant.get({ conversation_id: other.id, first_id: shared })), [
-        theirs[1]?.id,
-        theirs[0]?.id,
+        otherMessages[1]?.id,
+        otherMessages[0]?.id,
       ]);
     });
   });
 
   describe('order and has_more', () => {
     it('200: data is newest first, by created_at as a number', async () => {
-      const tenant = await tenantWith(0);
+      const tenant = await createTenant(0);
       const times = [10, 9, 2 ** 53 - 1, 0, 100, -5, 2 ** 31, 2 ** 32 + 1, -60, 2 ** 31 - 1];
       await service.load(times.map((time) => message(tenant.ids.conversation, time)));
       const { data } = (await tenant.get()).body;
@@ -906,22 +932,22 @@ onEveryEngine('GET /messages', (engine) => {
       );
     });
 
-    it('200: messages of one second stand in the order in which they were first taken in', async () => {
-      const tenant = await tenantWith(0);
+    it('200: messages of one second are in the order of their first import', async () => {
+      const tenant = await createTenant(0);
       const batches = [1, 2, 3].map(() => [1, 2, 3].map(() => message(tenant.ids.conversation, 50)));
       for (const batch of batches) await service.load(batch);
-      const taken = batches.flat().map(({ id }) => id);
-      assert.deepEqual(idsOf(await tenant.get()), taken.toReversed());
-      for (const [at, first_id] of taken.entries()) {
-        assert.deepEqual(idsOf(await tenant.get({ first_id })), taken.slice(0, at).toReversed());
+      const importedIds = batches.flat().map(({ id }) => id);
+      assert.deepEqual(idsOf(await tenant.get()), importedIds.toReversed());
+      for (const [at, first_id] of importedIds.entries()) {
+        assert.deepEqual(idsOf(await tenant.get({ first_id })), importedIds.slice(0, at).toReversed());
       }
-      // Written again, in another order: each keeps its place.
+      // Written again in another order, each keeps its position.
       await service.load(batches.flat().toReversed());
-      assert.deepEqual(idsOf(await tenant.get()), taken.toReversed());
+      assert.deepEqual(idsOf(await tenant.get()), importedIds.toReversed());
     });
 
-    it('200: a message that moves in time and back is where it was', async () => {
-      const tenant = await tenantWith(0);
+    it('200: a message that moves in time and back has its old position', async () => {
+      const tenant = await createTenant(0);
       const [a, b, c] = [1, 2, 3].map(() => message(tenant.ids.conversation, 50));
       assert.ok(a && b && c);
       await service.load([a, b, c]);
@@ -938,7 +964,7 @@ onEveryEngine('GET /messages', (engine) => {
     });
 
     it('200: has_more is true exactly when at least one older message remains', async () => {
-      const tenant = await tenantWith(5);
+      const tenant = await createTenant(5);
       for (const limit of [1, 2, 3, 4, 5, 6]) {
         assert.equal((await tenant.get({ limit: `${limit}` })).body.has_more, limit < 5, `limit ${limit}`);
         for (const [at, first_id] of tenant.messageIds.entries()) {
@@ -949,8 +975,8 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('200: the messages of other conversations are neither shown nor counted', async () => {
-      const tenant = await tenantWith(2);
+    it('200: messages of other conversations are neither returned nor counted', async () => {
+      const tenant = await createTenant(2);
       const other = newConversation(tenant, { user: 'ann' });
       await service.load([other, ...[1, 1001, 1002, 9999].map((time) => message(other.id, time))]);
       const response = await tenant.get({ limit: '2' });
@@ -958,8 +984,8 @@ onEveryEngine('GET /messages', (engine) => {
       assert.equal(response.body.has_more, false);
     });
 
-    it('200: new messages do not disturb a walk that has begun', async () => {
-      const tenant = await tenantWith(4);
+    it('200: new messages do not affect older pages', async () => {
+      const tenant = await createTenant(4);
       const [, , third] = tenant.messageIds;
       const newest = await tenant.get({ limit: '2' });
       await service.load([message(tenant.ids.conversation, 1004), message(tenant.ids.conversation, 9999)]);
@@ -970,48 +996,48 @@ onEveryEngine('GET /messages', (engine) => {
   });
 
   describe('page_order', () => {
-    it('200: oldest_first turns the page around and nothing else', async () => {
-      const tenant = await tenantWith(7);
+    it('200: oldest_first only reverses the page', async () => {
+      const tenant = await createTenant(7);
       for (const more of [{}, { limit: '3' }, { limit: '3', first_id: tenant.messageIds[5] ?? '' }, { user: 'ann' }]) {
         const newest = await tenant.get({ ...more, page_order: 'newest_first' });
         const oldest = await tenant.get({ ...more, page_order: 'oldest_first' });
         assert.equal(oldest.status, 200);
         assert.deepEqual(oldest.body, { ...newest.body, data: newest.body.data.toReversed() });
-        assert.deepEqual((await tenant.get(more)).body, newest.body, 'newest first where nothing is said');
+        assert.deepEqual((await tenant.get(more)).body, newest.body, 'newest first by default');
       }
     });
 
-    it('200: walking back by the first message of the page works on pages that run oldest first', async () => {
-      const tenant = await tenantWith(7);
-      let held: string[] = [];
+    it('200: paging back by the first message of each page works with oldest_first', async () => {
+      const tenant = await createTenant(7);
+      let receivedIds: string[] = [];
       for (let more = true; more; ) {
         const page = await tenant.get({
           limit: '3',
           page_order: 'oldest_first',
-          ...(held[0] && { first_id: held[0] }),
+          ...(receivedIds[0] && { first_id: receivedIds[0] }),
         });
-        held = [...idsOf(page), ...held];
+        receivedIds = [...idsOf(page), ...receivedIds];
         more = page.body.has_more;
       }
-      assert.deepEqual(held, tenant.messageIds);
+      assert.deepEqual(receivedIds, tenant.messageIds);
     });
 
-    it('400: any other page_order', async () => {
-      const tenant = await tenantWith(1);
+    it('400: any other page_order is rejected', async () => {
+      const tenant = await createTenant(1);
       for (const page_order of ['asc', 'NEWEST_FIRST', 'oldest-first', ' newest_first', 'newest_first ', '0', '\0']) {
         assertInvalid(await tenant.get({ page_order }), 'page_order');
       }
     });
 
-    it('200: the setting PAGE_ORDER decides where the request names none', async () => {
+    it('200: the setting PAGE_ORDER is the default', async () => {
       const tenant = makeTenant();
       const messages = [1, 2, 3].map((at) => message(tenant.ids.conversation, at));
       const ids = messages.map(({ id }) => id);
       for (const setting of ['oldest_first', 'newest_first']) {
-        const turned = await startService(engine, { PAGE_ORDER: setting });
+        const otherService = await startService(engine, { PAGE_ORDER: setting });
         try {
-          await turned.load([...tenant.records, ...messages]);
-          const { get } = asker(tenant, () => turned);
+          await otherService.load([...tenant.records, ...messages]);
+          const { get } = clientOf(tenant, () => otherService);
           const newestTwo = [ids[2], ids[1]];
           const bySetting = setting === 'newest_first' ? newestTwo : newestTwo.toReversed();
           const plain = await get({ limit: '2' });
@@ -1020,25 +1046,25 @@ onEveryEngine('GET /messages', (engine) => {
           assert.deepEqual(idsOf(await get({ limit: '2', page_order: '' })), bySetting);
           assert.deepEqual(idsOf(await get({ limit: '2', page_order: 'newest_first' })), newestTwo);
           assert.deepEqual(idsOf(await get({ limit: '2', page_order: 'oldest_first' })), newestTwo.toReversed());
-          const next = await turned.request('GET', nextOf(plain), { key: tenant.keys.app });
+          const next = await otherService.request('GET', nextOf(plain), { key: tenant.keys.app });
           assert.deepEqual(idsOf(next), [ids[0]]);
           assert.equal(next.body.has_more, false);
         } finally {
-          await turned.close();
+          await otherService.close();
         }
       }
     });
 
-    it('stops the start: a bad PAGE_ORDER is named with its value and what is allowed', async () => {
-      await assert.rejects(startService(engine, { PAGE_ORDER: 'sideways' }, 'sqlite:/nonexistent/never-made.db'), {
+    it('an invalid PAGE_ORDER stops the start, with its value and the allowed values in the message', async () => {
+      await assert.rejects(startService(engine, { PAGE_ORDER: 'sideways' }, 'sqlite:/nonexistent/never-created.db'), {
         message: /^(?=.*PAGE_ORDER)(?=.*sideways)(?=.*newest_first)(?=.*oldest_first).*$/,
       });
     });
   });
 
   describe('Link', () => {
-    it('200: is there exactly when has_more is true', async () => {
-      const tenant = await tenantWith(4);
+    it('200: is present exactly when has_more is true', async () => {
+      const tenant = await createTenant(4);
       for (const page_order of ['newest_first', 'oldest_first']) {
         for (const limit of [1, 3, 4, 5]) {
           const response = await tenant.get({ limit: `${limit}`, page_order });
@@ -1048,8 +1074,8 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('200: is path-absolute and repeats the other parameters given, and no others', async () => {
-      const tenant = await tenantWith(5);
+    it('200: is path-absolute and repeats the other parameters of the request, and no others', async () => {
+      const tenant = await createTenant(5);
       const { ids, messageIds } = tenant;
       const queryOf = (response: TestResponse) =>
         Object.fromEntries(new URLSearchParams(nextOf(response).split('?', 2)[1]));
@@ -1058,41 +1084,41 @@ onEveryEngine('GET /messages', (engine) => {
         limit: '2',
         first_id: messageIds[3],
       });
-      const given = { user: 'ann', limit: '2', page_order: 'oldest_first', trace: 'x y' };
-      assert.deepEqual(queryOf(await tenant.get({ ...given, first_id: messageIds[4] ?? '' })), {
+      const parameters = { user: 'ann', limit: '2', page_order: 'oldest_first', trace: 'x y' };
+      assert.deepEqual(queryOf(await tenant.get({ ...parameters, first_id: messageIds[4] ?? '' })), {
         conversation_id: ids.conversation,
-        ...given,
+        ...parameters,
         first_id: messageIds[2],
       });
-      const many = await tenantWith(21);
+      const many = await createTenant(21);
       assert.deepEqual(queryOf(await many.get()), {
         conversation_id: many.ids.conversation,
         first_id: many.messageIds[1],
       });
     });
 
-    it('200: leads to the next older page in either order, to the end', async () => {
-      const tenant = await tenantWith(7);
+    it('200: leads to the next older page in either order, until the end', async () => {
+      const tenant = await createTenant(7);
       for (const page_order of ['newest_first', 'oldest_first']) {
-        const seen: string[][] = [];
+        const visitedPages: string[][] = [];
         let response = await tenant.get({ limit: '3', page_order, user: 'ann' });
         for (;;) {
           assert.equal(response.status, 200);
-          seen.push(page_order === 'newest_first' ? idsOf(response) : idsOf(response).toReversed());
+          visitedPages.push(page_order === 'newest_first' ? idsOf(response) : idsOf(response).toReversed());
           if (!response.body.has_more) break;
           response = await service.request('GET', nextOf(response), { key: tenant.keys.app });
         }
         assert.equal(response.headers.link, undefined);
         assert.deepEqual(
-          seen.map((ids) => ids.length),
+          visitedPages.map((ids) => ids.length),
           [3, 3, 1],
         );
-        assert.deepEqual(seen.flat(), tenant.messageIds.toReversed());
+        assert.deepEqual(visitedPages.flat(), tenant.messageIds.toReversed());
       }
     });
 
     it('200: keeps a user with special characters', async () => {
-      const tenant = await tenantWith(0);
+      const tenant = await createTenant(0);
       const users = [
         'a&b=c',
         'a b',
@@ -1119,8 +1145,8 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('200: keeps what a query may hold unencoded', async () => {
-      const tenant = await tenantWith(0);
+    it('200: keeps characters that a query may contain unencoded', async () => {
+      const tenant = await createTenant(0);
       const user = "a?b/c:d@e!$'()*,;~-._[]|?";
       const conversation = newConversation(tenant, { user });
       const messages = [1, 2].map((at) => message(conversation.id, at));
@@ -1135,8 +1161,8 @@ onEveryEngine('GET /messages', (engine) => {
       assert.equal(new URLSearchParams(nextOf(response).slice('/v1/messages?'.length)).get('user'), user);
     });
 
-    it('200: leads on also where user is no UTF-8 and yet names somebody', async () => {
-      const tenant = await tenantWith(0);
+    it('200: leads to the next page also if user is not UTF-8 but matches a stored user', async () => {
+      const tenant = await createTenant(0);
       for (const [raw, user] of [
         ['%FF', '%FF'],
         ['%FF', '\ufffd'],
@@ -1149,7 +1175,7 @@ onEveryEngine('GET /messages', (engine) => {
         await service.load([conversation, ...messages]);
         const path = pathOf(`conversation_id=${conversation.id}&user=${raw}&limit=1`);
         const response = await service.request('GET', path, { key: tenant.keys.app });
-        // What such bytes mean is not said; but a page that is found leads on to the next.
+        // The contract does not define such bytes, but a page that is found must lead to the next one.
         if (response.status === 404) continue;
         const next = await service.request('GET', nextOf(response), { key: tenant.keys.app });
         assert.equal(next.status, 200, `${path} -> ${nextOf(response)}`);
@@ -1157,8 +1183,8 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('200: works where parameters were empty, unknown, repeated or encoded', async () => {
-      const tenant = await tenantWith(3);
+    it('200: works with empty, unknown, repeated and encoded parameters', async () => {
+      const tenant = await createTenant(3);
       for (const rest of [
         '&user=&first_id=',
         '&x=1&x=2',
@@ -1180,15 +1206,15 @@ onEveryEngine('GET /messages', (engine) => {
   });
 
   describe('ETag', () => {
-    const ask = (tag: string) => ({ 'if-none-match': tag });
+    const ifNoneMatch = (tag: string) => ({ 'if-none-match': tag });
 
-    it('304: the tag of a page answers If-None-Match, without a body and with the tag', async () => {
-      const tenant = await tenantWith(3);
+    it('304: the tag of a page matches If-None-Match; the response has the tag and no body', async () => {
+      const tenant = await createTenant(3);
       const first_id = tenant.messageIds[2] ?? '';
       for (const more of [{}, { limit: '1' }, { page_order: 'oldest_first' }, { first_id }, { user: 'ann' }]) {
         const tag = etagOf(await tenant.get(more));
         assert.equal(etagOf(await tenant.get(more)), tag, 'the same page has the same tag');
-        const response = await tenant.get(more, ask(tag));
+        const response = await tenant.get(more, ifNoneMatch(tag));
         assert.equal(response.status, 304);
         assert.equal(response.text, '');
         assert.equal(response.headers.etag, tag);
@@ -1196,21 +1222,21 @@ onEveryEngine('GET /messages', (engine) => {
     });
 
     it('304: weak tags, lists and * match', async () => {
-      const tenant = await tenantWith(1);
+      const tenant = await createTenant(1);
       const tag = etagOf(await tenant.get());
       const opaque = tag.replace(/^W\//, '');
-      for (const held of [opaque, `W/${opaque}`, `"x", ${tag}`, `W/"a,b",${tag},"y"`, `${tag} , "z"`, '*', ' * ']) {
-        assert.equal((await tenant.get({}, ask(held))).status, 304, held);
+      for (const header of [opaque, `W/${opaque}`, `"x", ${tag}`, `W/"a,b",${tag},"y"`, `${tag} , "z"`, '*', ' * ']) {
+        assert.equal((await tenant.get({}, ifNoneMatch(header))).status, 304, header);
       }
-      assert.equal((await tenant.get({}, { 'if-none-match': ['"x"', tag] })).status, 304, 'on two lines');
+      assert.equal((await tenant.get({}, { 'if-none-match': ['"x"', tag] })).status, 304, 'in two headers');
     });
 
     it('200: other tags do not match', async () => {
-      const tenant = await tenantWith(1);
+      const tenant = await createTenant(1);
       const opaque = etagOf(await tenant.get())
         .replace(/^W\//, '')
         .slice(1, -1);
-      for (const held of [
+      for (const header of [
         '"x"',
         '""',
         '"*"',
@@ -1220,15 +1246,15 @@ onEveryEngine('GET /messages', (engine) => {
         `"x${opaque}"`,
         'x',
       ]) {
-        const response = await tenant.get({}, ask(held));
-        assert.equal(response.status, 200, held);
+        const response = await tenant.get({}, ifNoneMatch(header));
+        assert.equal(response.status, 200, header);
         assert.equal(response.body.data.length, 1);
       }
     });
 
-    it('200: pages that show different things have different tags', async () => {
-      const tenant = await tenantWith(3);
-      const other = await tenantWith(3);
+    it('200: pages with different content have different tags', async () => {
+      const tenant = await createTenant(3);
+      const other = await createTenant(3);
       const [first, second] = tenant.messageIds;
       const pages = [
         {},
@@ -1240,129 +1266,135 @@ onEveryEngine('GET /messages', (engine) => {
         { first_id: second ?? '' },
       ];
       const tags: string[] = [];
-      const places: string[] = tenant.messageIds;
+      const ownIds: string[] = tenant.messageIds;
       for (const { get } of [tenant, other]) {
         for (const { first_id, ...more } of pages) {
-          const own = get === tenant.get ? first_id : first_id && other.messageIds[places.indexOf(first_id)];
-          tags.push(etagOf(await get({ ...more, ...(own && { first_id: own }) })));
+          const cursor = get === tenant.get ? first_id : first_id && other.messageIds[ownIds.indexOf(first_id)];
+          tags.push(etagOf(await get({ ...more, ...(cursor && { first_id: cursor }) })));
         }
       }
       assert.equal(new Set(tags).size, 2 * pages.length);
     });
 
-    it('200: changes with any change to what the page shows', async () => {
-      const tenant = await tenantWith(3);
+    it('200: changes with any change to the page', async () => {
+      const tenant = await createTenant(3);
       const { ids, messages } = tenant;
       const [oldest, middle, newest] = messages;
       assert.ok(oldest && middle && newest);
-      const about = { record: 'conversation', id: ids.conversation, app_id: ids.app, user: 'ann', created_at: 1000 };
+      const conversation = {
+        record: 'conversation',
+        id: ids.conversation,
+        app_id: ids.app,
+        user: 'ann',
+        created_at: 1000,
+      };
       const older = { limit: '5', first_id: newest.id };
       const changes: [string, Record<string, string>, object[]][] = [
         ['a newer message', { limit: '2' }, [message(ids.conversation, 5000)]],
         ['a rewritten text', {}, [{ ...newest, answer: 'b' }]],
         ['a rewritten text on a later page', older, [{ ...oldest, answer: 'b' }]],
         ['feedback', {}, [{ ...middle, feedback: { rating: 'like' } }]],
-        ['feedback taken back', {}, [middle]],
+        ['removed feedback', {}, [middle]],
         ['a message that moved', {}, [{ ...oldest, created_at: 1500 }]],
         ['an older message', older, [message(ids.conversation, 1)]],
         ['two messages at once', {}, [message(ids.conversation, 2), message(ids.conversation, 6000)]],
-        ['a change together with one of the conversation', {}, [about, { ...newest, answer: 'c' }]],
-        ['a change before one of the conversation', {}, [{ ...newest, answer: 'd' }, about]],
+        ['a change together with one of the conversation', {}, [conversation, { ...newest, answer: 'c' }]],
+        ['a change before one of the conversation', {}, [{ ...newest, answer: 'd' }, conversation]],
       ];
-      const used = new Set<string>();
+      const usedTags = new Set<string>();
       for (const [change, query, records] of changes) {
-        const was = await tenant.get(query);
-        used.add(etagOf(was));
+        const oldPage = await tenant.get(query);
+        usedTags.add(etagOf(oldPage));
         await service.load(records);
-        const now = await tenant.get(query, ask([...used].join(', ')));
-        assert.equal(now.status, 200, change);
-        assert.notDeepEqual(now.body, was.body, `${change} shows`);
-        assert.ok(!used.has(etagOf(now)), change);
+        const newPage = await tenant.get(query, ifNoneMatch([...usedTags].join(', ')));
+        assert.equal(newPage.status, 200, change);
+        assert.notDeepEqual(newPage.body, oldPage.body, `${change} is visible`);
+        assert.ok(!usedTags.has(etagOf(newPage)), change);
       }
     });
 
     it('200: changes when only has_more does', async () => {
-      const tenant = await tenantWith(1);
-      const was = await tenant.get({ limit: '1' });
+      const tenant = await createTenant(1);
+      const oldPage = await tenant.get({ limit: '1' });
       await service.load([message(tenant.ids.conversation, 1)]);
-      const now = await tenant.get({ limit: '1' }, ask(etagOf(was)));
-      assert.equal(now.status, 200);
-      assert.deepEqual(now.body, { ...was.body, has_more: true });
-      assert.notEqual(etagOf(now), etagOf(was));
+      const newPage = await tenant.get({ limit: '1' }, ifNoneMatch(etagOf(oldPage)));
+      assert.equal(newPage.status, 200);
+      assert.deepEqual(newPage.body, { ...oldPage.body, has_more: true });
+      assert.notEqual(etagOf(newPage), etagOf(oldPage));
     });
 
-    it('200: is not used again for other content after a purge and a new import', async () => {
-      const tenant = await tenantWith(0);
+    it('200: is never reused for other content after a purge and a new import', async () => {
+      const tenant = await createTenant(0);
       const { ids } = tenant;
       const conversation = { record: 'conversation', id: ids.conversation, app_id: ids.app, created_at: 1000 };
       const first = message(ids.conversation, 1);
-      const seen = new Map<string, string>();
-      const look = async () => {
+      const contentByTag = new Map<string, string>();
+      const checkPage = async () => {
         const response = await tenant.get();
         const tag = etagOf(response);
-        assert.equal(seen.get(tag) ?? response.text, response.text, 'a tag stands for one content');
-        seen.set(tag, response.text);
+        assert.equal(contentByTag.get(tag) ?? response.text, response.text, 'a tag names one content only');
+        contentByTag.set(tag, response.text);
       };
       for (const word of ['one', 'two', 'three']) {
         await service.store.purge({ conversation_id: ids.conversation }, 5);
         await service.load([conversation, first]);
-        await look();
+        await checkPage();
         await service.load([{ ...first, answer: word }]);
-        await look();
+        await checkPage();
         await service.load([conversation]);
-        await look();
+        await checkPage();
       }
-      assert.equal(new Set(seen.values()).size, 4, 'four different contents were shown');
+      assert.equal(new Set(contentByTag.values()).size, 4, 'four different contents were returned');
     });
 
-    it('200: is not used again for other content in a database restored from an export', async () => {
-      const tenant = await tenantWith(1);
+    it('200: is never reused for other content in a database restored from an export', async () => {
+      const tenant = await createTenant(1);
       const { messages } = tenant;
       const restored = await startService(engine);
       try {
         const lines = (await exportOf(service)).split('\n').filter((line) => line !== '');
         await restored.load(lines.map((line) => JSON.parse(line)));
-        const there = asker(tenant, () => restored);
-        // Each side goes on by itself, with as many steps.
-        const [here, elsewhere] = [new Map<string, string>(), new Map<string, string>()];
+        const restoredClient = clientOf(tenant, () => restored);
+        // Both databases change independently, in as many steps.
+        const [originalPages, restoredPages] = [new Map<string, string>(), new Map<string, string>()];
         for (const step of [1, 2, 3]) {
-          const [left, right] = [await tenant.get(), await there.get()];
-          here.set(etagOf(left), left.text);
-          elsewhere.set(etagOf(right), right.text);
-          await service.load([{ ...messages[0], answer: `here ${step}` }]);
-          await restored.load([{ ...messages[0], answer: `elsewhere ${step}` }]);
+          const [original, copy] = [await tenant.get(), await restoredClient.get()];
+          originalPages.set(etagOf(original), original.text);
+          restoredPages.set(etagOf(copy), copy.text);
+          await service.load([{ ...messages[0], answer: `original ${step}` }]);
+          await restored.load([{ ...messages[0], answer: `restored ${step}` }]);
         }
-        assert.equal(here.size, 3);
-        for (const [tag, text] of elsewhere) assert.equal(here.get(tag) ?? text, text);
+        assert.equal(originalPages.size, 3);
+        for (const [tag, text] of restoredPages) assert.equal(originalPages.get(tag) ?? text, text);
       } finally {
         await restored.close();
       }
     });
 
-    it('200: a page that did not change in time stays as it is told, also after the clock moved', async () => {
-      const tenant = await tenantWith(1);
+    it('304: the tag of an unchanged page stays the same when the clock advances', async () => {
+      const tenant = await createTenant(1);
       const tag = etagOf(await tenant.get());
-      service.passTime(10);
-      assert.equal((await tenant.get({}, ask(tag))).status, 304);
+      service.advanceClock(10);
+      assert.equal((await tenant.get({}, ifNoneMatch(tag))).status, 304);
     });
   });
 
   describe('method', () => {
-    it('200: HEAD answers as GET does, without the body', async () => {
-      const tenant = await tenantWith(3);
+    it('200: HEAD responds as GET does, without the body', async () => {
+      const tenant = await createTenant(3);
       for (const more of [{}, { limit: '1' }, { limit: '1', page_order: 'oldest_first' }]) {
-        const got = await tenant.get(more);
+        const getResponse = await tenant.get(more);
         const head = await tenant.get(more, {}, 'HEAD');
         assert.equal(head.status, 200);
         assert.equal(head.text, '');
         for (const name of ['etag', 'link', 'content-type', 'content-length'] as const) {
-          assert.equal(head.headers[name], got.headers[name], name);
+          assert.equal(head.headers[name], getResponse.headers[name], name);
         }
       }
     });
 
-    it('304, 400, 401, 404: HEAD answers errors and held pages as GET does', async () => {
-      const tenant = await tenantWith(1);
+    it('304, 400, 401 and 404: HEAD responds as GET does', async () => {
+      const tenant = await createTenant(1);
       const tag = etagOf(await tenant.get());
       assert.equal((await tenant.get({}, { 'if-none-match': tag }, 'HEAD')).status, 304);
       assert.equal((await tenant.get({ limit: '0' }, {}, 'HEAD')).status, 400);
@@ -1372,33 +1404,38 @@ onEveryEngine('GET /messages', (engine) => {
     });
   });
 
-  describe('what a GET leaves behind', () => {
-    const everyKindOfGet = async (tenant: Awaited<ReturnType<typeof tenantWith>>): Promise<number[]> => {
+  describe('side effects of GET', () => {
+    const sendEveryKindOfGet = async (tenant: Awaited<ReturnType<typeof createTenant>>): Promise<number[]> => {
       const { get, messageIds } = tenant;
-      const held = { 'if-none-match': '*' };
-      const asked = [get(), get({}, held), get({ limit: '1' }), get({ first_id: messageIds[1] ?? '' })];
-      asked.push(get({ limit: '0' }), get({ user: 'nobody' }), get({ first_id: randomUUID() }), get({}, {}, 'HEAD'));
-      return (await Promise.all(asked)).map(({ status }) => status);
+      const headers = { 'if-none-match': '*' };
+      const responses = [get(), get({}, headers), get({ limit: '1' }), get({ first_id: messageIds[1] ?? '' })];
+      responses.push(
+        get({ limit: '0' }),
+        get({ user: 'unknown' }),
+        get({ first_id: randomUUID() }),
+        get({}, {}, 'HEAD'),
+      );
+      return (await Promise.all(responses)).map(({ status }) => status);
     };
     const statuses = [200, 304, 200, 200, 400, 404, 404, 200];
 
-    it('200: nothing: what the service holds is the same bytes', async () => {
-      const tenant = await tenantWith(3);
-      const was = await exportOf(service);
-      assert.deepEqual(await everyKindOfGet(tenant), statuses);
-      assert.ok(was.includes(tenant.messageIds[0] ?? '?'));
-      assert.equal(await exportOf(service), was);
+    it('200: the stored data does not change', async () => {
+      const tenant = await createTenant(3);
+      const exportBefore = await exportOf(service);
+      assert.deepEqual(await sendEveryKindOfGet(tenant), statuses);
+      assert.ok(exportBefore.includes(tenant.messageIds[0] ?? '?'));
+      assert.equal(await exportOf(service), exportBefore);
     });
 
-    // The only writer is the embedded engine's.
+    // Only the embedded engine has a single writer.
     const itEmbedded = engine === 'sqlite' ? it : () => undefined;
-    itEmbedded('200: nothing: it answers while another process holds the only writer', async () => {
-      const tenant = await tenantWith(3);
+    itEmbedded('200: pages are served while another process blocks the only writer', async () => {
+      const tenant = await createTenant(3);
       const writer = new DatabaseSync(service.config.database_url.slice('sqlite:'.length));
       try {
         writer.exec('BEGIN IMMEDIATE');
-        // What waits for the writer gets 503 in the end.
-        assert.deepEqual(await everyKindOfGet(tenant), statuses);
+        // A request that waits for the writer would get 503 in the end.
+        assert.deepEqual(await sendEveryKindOfGet(tenant), statuses);
       } finally {
         writer.close();
       }

@@ -48,8 +48,8 @@ function provider(name: string, models: Model[], more: object = {}): Provider {
 
 const recordOf = (workspace_id: string, entry: Provider) => ({ record: 'model_provider', workspace_id, ...entry });
 
-/** Providers and their models by name alone. */
-const outline = (response: TestResponse): [string, string[]][] =>
+/** Only the names of providers and their models. */
+const namesOf = (response: TestResponse): [string, string[]][] =>
   response.body.data.map((entry: Provider) => [entry.provider, entry.models.map(({ model }) => model)]);
 
 onEveryEngine('the model listing', (engine) => {
@@ -61,62 +61,62 @@ onEveryEngine('the model listing', (engine) => {
   });
   after(() => service.close());
 
-  /** A workspace of this test's own with these providers. */
-  async function fresh(...providers: Provider[]): Promise<Tenant> {
+  /** Creates a workspace with these providers. */
+  async function createTenant(...providers: Provider[]): Promise<Tenant> {
     const tenant = makeTenant();
     await service.load([...tenant.records, ...providers.map((entry) => recordOf(tenant.ids.workspace, entry))]);
     return tenant;
   }
 
-  const record = (tenant: Tenant, ...providers: Provider[]) =>
+  const importProviders = (tenant: Tenant, ...providers: Provider[]) =>
     service.load(providers.map((entry) => recordOf(tenant.ids.workspace, entry)));
   const list = (tenant: Tenant, type: string = 'llm', key = tenant.keys.app) =>
     service.request('GET', pathOf(type), { key });
 
   describe('keys', () => {
-    it('200: an app key and a knowledge key see the same', async () => {
-      const tenant = await fresh(provider('a/b/c', [model('m')]));
+    it('200: an app key and a knowledge key get the same response', async () => {
+      const tenant = await createTenant(provider('a/b/c', [model('m')]));
       const byApp = await list(tenant, 'llm', tenant.keys.app);
       const byKnowledge = await list(tenant, 'llm', tenant.keys.knowledge);
       assert.equal(byApp.status, 200);
       assert.match(byApp.headers['content-type'] ?? '', /^application\/json/);
-      assert.deepEqual(outline(byApp), [['a/b/c', ['m']]]);
+      assert.deepEqual(namesOf(byApp), [['a/b/c', ['m']]]);
       assert.equal(byKnowledge.status, 200);
       assert.equal(byKnowledge.text, byApp.text);
     });
 
-    it('200: a knowledge key restricted to datasets, even to none, sees its whole workspace', async () => {
-      const tenant = await fresh(provider('p', [model('m')]));
+    it('200: a knowledge key restricted to datasets, even to none, gets all models of its workspace', async () => {
+      const tenant = await createTenant(provider('p', [model('m')]));
       for (const dataset_ids of [[], [tenant.ids.dataset]]) {
         const secret = makeSecret('knowledge');
         const workspace_id = tenant.ids.workspace;
         await service.load([{ record: 'api_key', kind: 'knowledge', workspace_id, name: 'k', dataset_ids, secret }]);
-        assert.deepEqual(outline(await list(tenant, 'llm', secret)), [['p', ['m']]]);
+        assert.deepEqual(namesOf(await list(tenant, 'llm', secret)), [['p', ['m']]]);
       }
     });
 
-    it('200: the key of an app that is no chat app lists models too', async () => {
+    it('200: the key of an app that is not a chat app lists models too', async () => {
       const tenant = makeTenant('workflow');
       await service.load([...tenant.records, recordOf(tenant.ids.workspace, provider('p', [model('m')]))]);
-      assert.deepEqual(outline(await list(tenant)), [['p', ['m']]]);
+      assert.deepEqual(namesOf(await list(tenant)), [['p', ['m']]]);
     });
 
-    it("200: answers for the key's workspace and no other", async () => {
-      const one = await fresh(provider('shared', [model('of one')]), provider('only one', [model('m')]));
-      const other = await fresh(provider('shared', [model('of other')]));
-      const empty = await fresh();
+    it("200: lists models of the key's workspace only", async () => {
+      const one = await createTenant(provider('shared', [model('of one')]), provider('only one', [model('m')]));
+      const other = await createTenant(provider('shared', [model('of other')]));
+      const empty = await createTenant();
       for (const kind of ['app', 'knowledge'] as const) {
-        assert.deepEqual(outline(await list(one, 'llm', one.keys[kind])), [
+        assert.deepEqual(namesOf(await list(one, 'llm', one.keys[kind])), [
           ['shared', ['of one']],
           ['only one', ['m']],
         ]);
-        assert.deepEqual(outline(await list(other, 'llm', other.keys[kind])), [['shared', ['of other']]]);
+        assert.deepEqual(namesOf(await list(other, 'llm', other.keys[kind])), [['shared', ['of other']]]);
         assert.equal((await list(empty, 'llm', empty.keys[kind])).text, '{"data":[]}');
       }
     });
 
-    it('200: a second app of the workspace sees the same', async () => {
-      const tenant = await fresh(provider('p', [model('m')]));
+    it('200: a second app of the workspace gets the same response', async () => {
+      const tenant = await createTenant(provider('p', [model('m')]));
       const workspace_id = tenant.ids.workspace;
       const [app_id, secret] = [randomUUID(), makeSecret('app')];
       await service.load([
@@ -126,67 +126,67 @@ onEveryEngine('the model listing', (engine) => {
       assert.equal((await list(tenant, 'llm', secret)).text, (await list(tenant)).text);
     });
 
-    it('401: no key, a writer key, an admin key', async () => {
-      const tenant = await fresh(provider('p', [model('m')]));
-      for (const ask of [{}, { key: tenant.keys.writer }, { key: admin }]) {
-        const response = await service.request('GET', pathOf('llm'), ask);
+    it('401: no key, a writer key or an admin key', async () => {
+      const tenant = await createTenant(provider('p', [model('m')]));
+      for (const options of [{}, { key: tenant.keys.writer }, { key: admin }]) {
+        const response = await service.request('GET', pathOf('llm'), options);
         assert.equal(response.status, 401);
         assert.equal(response.body.code, 'unauthorized');
       }
     });
 
-    it('401: before the type is looked at', async () => {
+    it('401: the key is checked before the type', async () => {
       assert.equal((await service.request('GET', pathOf('nonsense'))).status, 401);
       assert.equal((await service.request('GET', pathOf('nonsense'), { key: admin })).status, 401);
     });
   });
 
-  describe('what is listed', () => {
+  describe('contents', () => {
     it('200: every type lists exactly its own models', async () => {
       const models = types.flatMap((model_type) => [
         model(`${model_type} 1`, { model_type }),
         model(`${model_type} 2`, { model_type }),
       ]);
-      const tenant = await fresh(provider('p', models));
+      const tenant = await createTenant(provider('p', models));
       for (const type of types) {
-        assert.deepEqual(outline(await list(tenant, type)), [['p', [`${type} 1`, `${type} 2`]]]);
+        assert.deepEqual(namesOf(await list(tenant, type)), [['p', [`${type} 1`, `${type} 2`]]]);
       }
     });
 
-    it('200: one name under two types is two models', async () => {
-      const tenant = await fresh(
+    it('200: one name with two types is two models', async () => {
+      const tenant = await createTenant(
         provider('p', [model('same', { label: { en_US: 'L' } }), model('same', { model_type: 'rerank' })]),
       );
       assert.deepEqual((await list(tenant)).body.data[0].models, [model('same', { label: { en_US: 'L' } })]);
-      assert.deepEqual(outline(await list(tenant, 'rerank')), [['p', ['same']]]);
+      assert.deepEqual(namesOf(await list(tenant, 'rerank')), [['p', ['same']]]);
     });
 
-    it('200: only providers whose status is active', async () => {
+    it('200: only active providers are listed', async () => {
       const others = ['inactive', 'no-configure', 'Active', 'ACTIVE', 'active ', '', 'deactivated', 'quota-exceeded'];
-      const tenant = await fresh(
+      const tenant = await createTenant(
         ...others.map((status) => provider(`p ${status}`, [model('m')], { status })),
         provider('active', [model('m')]),
       );
-      assert.deepEqual(outline(await list(tenant)), [['active', ['m']]]);
+      assert.deepEqual(namesOf(await list(tenant)), [['active', ['m']]]);
     });
 
-    it('200: only models whose status is active', async () => {
+    it('200: only active models are listed', async () => {
       const others = ['inactive', 'no-configure', 'Active', 'disabled', ' active', ''];
-      const tenant = await fresh(
+      const tenant = await createTenant(
         provider('p', [...others.map((status) => model(`m ${status}`, { status })), model('listed')]),
       );
-      assert.deepEqual(outline(await list(tenant)), [['p', ['listed']]]);
+      assert.deepEqual(namesOf(await list(tenant)), [['p', ['listed']]]);
     });
 
-    it('200: a provider with none of that type is left out', async () => {
-      const tenant = await fresh(
+    it('200: a provider without models of that type is left out', async () => {
+      const tenant = await createTenant(
         provider('none at all', []),
         provider('of another type', [model('m', { model_type: 'tts' })]),
         provider('only inactive', [model('m', { status: 'disabled' }), model('n', { model_type: 'tts' })]),
         provider('some', [model('m')]),
       );
-      assert.deepEqual(outline(await list(tenant)), [['some', ['m']]]);
-      assert.deepEqual(outline(await list(tenant, 'tts')), [
+      assert.deepEqual(namesOf(await list(tenant)), [['some', ['m']]]);
+      assert.deepEqual(namesOf(await list(tenant, 'tts')), [
         ['of another type', ['m']],
         ['only inactive', ['n']],
       ]);
@@ -194,7 +194,7 @@ onEveryEngine('the model listing', (engine) => {
     });
 
     it('200: a deprecated model is listed, with deprecated: true', async () => {
-      const tenant = await fresh(provider('p', [model('old', { deprecated: true }), model('new')]));
+      const tenant = await createTenant(provider('p', [model('old', { deprecated: true }), model('new')]));
       assert.deepEqual(
         (await list(tenant)).body.data[0].models.map(({ model, deprecated }: Model) => [model, deprecated]),
         [
@@ -205,57 +205,59 @@ onEveryEngine('the model listing', (engine) => {
     });
 
     it('200: a deprecated model that is not active is not listed', async () => {
-      const tenant = await fresh(provider('p', [model('gone', { deprecated: true, status: 'disabled' }), model('m')]));
-      assert.deepEqual(outline(await list(tenant)), [['p', ['m']]]);
+      const tenant = await createTenant(
+        provider('p', [model('gone', { deprecated: true, status: 'disabled' }), model('m')]),
+      );
+      assert.deepEqual(namesOf(await list(tenant)), [['p', ['m']]]);
     });
   });
 
   describe('order', () => {
     const names = ['zeta', 'alpha', 'Mid', '10', '9', 'émile', 'alpha/beta'];
 
-    it('200: providers in the order they were recorded', async () => {
-      const tenant = await fresh(...names.map((name) => provider(name, [model('m')])));
+    it('200: providers are in the order in which they were imported', async () => {
+      const tenant = await createTenant(...names.map((name) => provider(name, [model('m')])));
       assert.deepEqual(
-        outline(await list(tenant)).map(([name]) => name),
+        namesOf(await list(tenant)).map(([name]) => name),
         names,
       );
     });
 
-    it('200: also where they were recorded one import at a time', async () => {
-      const tenant = await fresh();
-      for (const name of names) await record(tenant, provider(name, [model('m')]));
+    it('200: providers of separate imports are in the order in which they were imported', async () => {
+      const tenant = await createTenant();
+      for (const name of names) await importProviders(tenant, provider(name, [model('m')]));
       assert.deepEqual(
-        outline(await list(tenant)).map(([name]) => name),
+        namesOf(await list(tenant)).map(([name]) => name),
         names,
       );
     });
 
-    it('200: also beyond nine of them', async () => {
+    it('200: more than nine providers are in the order in which they were imported', async () => {
       const many = Array.from({ length: 25 }, (_, at) => `p${(at * 7) % 25}`);
-      const tenant = await fresh(...many.map((name) => provider(name, [model('m')])));
+      const tenant = await createTenant(...many.map((name) => provider(name, [model('m')])));
       assert.deepEqual(
-        outline(await list(tenant)).map(([name]) => name),
+        namesOf(await list(tenant)).map(([name]) => name),
         many,
       );
     });
 
-    it('200: models in the order their provider lists them', async () => {
-      const tenant = await fresh(
+    it('200: models are in the order of their provider record', async () => {
+      const tenant = await createTenant(
         provider(
           'p',
           names.flatMap((name) => [model(name), model(name, { model_type: 'tts' })]),
         ),
       );
-      assert.deepEqual(outline(await list(tenant)), [['p', names]]);
-      assert.deepEqual(outline(await list(tenant, 'tts')), [['p', names]]);
+      assert.deepEqual(namesOf(await list(tenant)), [['p', names]]);
+      assert.deepEqual(namesOf(await list(tenant, 'tts')), [['p', names]]);
     });
 
-    it('200: a provider recorded again keeps its place and shows only what is new', async () => {
-      const tenant = await fresh(...['a', 'b', 'c'].map((name) => provider(name, [model('old')])));
-      await record(tenant, provider('b', [model('newer'), model('old')], { label: { en_US: 'B' } }));
-      await record(tenant, provider('a', [model('newest')]));
+    it('200: a provider imported again keeps its position and has only its new models', async () => {
+      const tenant = await createTenant(...['a', 'b', 'c'].map((name) => provider(name, [model('old')])));
+      await importProviders(tenant, provider('b', [model('newer'), model('old')], { label: { en_US: 'B' } }));
+      await importProviders(tenant, provider('a', [model('newest')]));
       const response = await list(tenant);
-      assert.deepEqual(outline(response), [
+      assert.deepEqual(namesOf(response), [
         ['a', ['newest']],
         ['b', ['newer', 'old']],
         ['c', ['old']],
@@ -263,54 +265,54 @@ onEveryEngine('the model listing', (engine) => {
       assert.deepEqual(response.body.data[1].label, { en_US: 'B' });
     });
 
-    it('200: a provider that was not active for a while comes back to its place', async () => {
-      const tenant = await fresh(...['a', 'b'].map((name) => provider(name, [model('m')])));
-      await record(tenant, provider('a', [model('m')], { status: 'inactive' }));
-      assert.deepEqual(outline(await list(tenant)), [['b', ['m']]]);
-      await record(tenant, provider('c', [model('m')]), provider('a', [model('m')]));
+    it('200: a provider that becomes active again keeps its position', async () => {
+      const tenant = await createTenant(...['a', 'b'].map((name) => provider(name, [model('m')])));
+      await importProviders(tenant, provider('a', [model('m')], { status: 'inactive' }));
+      assert.deepEqual(namesOf(await list(tenant)), [['b', ['m']]]);
+      await importProviders(tenant, provider('c', [model('m')]), provider('a', [model('m')]));
       assert.deepEqual(
-        outline(await list(tenant)).map(([name]) => name),
+        namesOf(await list(tenant)).map(([name]) => name),
         ['a', 'b', 'c'],
       );
     });
 
-    it('200: a provider whose first model of the type comes late stands in its place', async () => {
-      const tenant = await fresh(provider('a', []), provider('b', [model('m')]));
-      await record(tenant, provider('a', [model('m')]));
+    it('200: a provider that gets its first model of the type later keeps its position', async () => {
+      const tenant = await createTenant(provider('a', []), provider('b', [model('m')]));
+      await importProviders(tenant, provider('a', [model('m')]));
       assert.deepEqual(
-        outline(await list(tenant)).map(([name]) => name),
+        namesOf(await list(tenant)).map(([name]) => name),
         ['a', 'b'],
       );
     });
 
-    it('200: a model moved to another type leaves the first', async () => {
-      const tenant = await fresh(provider('a', [model('m')]));
-      await record(tenant, provider('a', [model('m', { model_type: 'rerank' })]));
-      assert.deepEqual(outline(await list(tenant)), []);
-      assert.deepEqual(outline(await list(tenant, 'rerank')), [['a', ['m']]]);
+    it('200: a model moved to another type is no longer listed under the first', async () => {
+      const tenant = await createTenant(provider('a', [model('m')]));
+      await importProviders(tenant, provider('a', [model('m', { model_type: 'rerank' })]));
+      assert.deepEqual(namesOf(await list(tenant)), []);
+      assert.deepEqual(namesOf(await list(tenant, 'rerank')), [['a', ['m']]]);
     });
 
-    it('200: recording in another workspace moves nothing here', async () => {
-      const tenant = await fresh(provider('a', [model('m')]), provider('b', [model('m')]));
+    it('200: an import into another workspace changes nothing', async () => {
+      const tenant = await createTenant(provider('a', [model('m')]), provider('b', [model('m')]));
       const before = (await list(tenant)).text;
-      await fresh(provider('b', [model('x')]), provider('a', []));
+      await createTenant(provider('b', [model('x')]), provider('a', []));
       assert.equal((await list(tenant)).text, before);
     });
 
-    it('200: records sent over HTTP show at once', async () => {
-      const tenant = await fresh(provider('a', [model('m')]));
+    it('200: records imported over HTTP are listed immediately', async () => {
+      const tenant = await createTenant(provider('a', [model('m')]));
       const body = ndjson([recordOf(tenant.ids.workspace, provider('b', [model('n')]))]);
       const headers = { 'content-type': 'application/x-ndjson' };
       assert.equal((await service.request('POST', '/admin/records', { key: admin, headers, body })).status, 200);
-      assert.deepEqual(outline(await list(tenant)), [
+      assert.deepEqual(namesOf(await list(tenant)), [
         ['a', ['m']],
         ['b', ['n']],
       ]);
     });
   });
 
-  describe('an entry', () => {
-    it('200: has exactly the fields and values recorded, and tenant_id', async () => {
+  describe('an entry of the list', () => {
+    it('200: has exactly the imported fields and values, and tenant_id', async () => {
       const full = provider(
         'langgenius/openai/openai',
         [
@@ -338,61 +340,64 @@ onEveryEngine('the model listing', (engine) => {
           icon_small_dark: { en_US: 'https://example.com/dark.svg' },
         },
       );
-      const tenant = await fresh(full);
+      const tenant = await createTenant(full);
       const response = await list(tenant, 'text-embedding');
       assert.deepEqual(response.body, { data: [{ ...full, tenant_id: tenant.ids.workspace }] });
     });
 
-    it('200: tenant_id is the id of the workspace of the key', async () => {
-      const [one, other] = [await fresh(provider('p', [model('m')])), await fresh(provider('p', [model('m')]))];
+    it("200: tenant_id is the id of the key's workspace", async () => {
+      const [one, other] = [
+        await createTenant(provider('p', [model('m')])),
+        await createTenant(provider('p', [model('m')])),
+      ];
       for (const tenant of [one, other]) {
         assert.equal((await list(tenant)).body.data[0].tenant_id, tenant.ids.workspace);
       }
     });
 
-    it('200: models of another type or status are not in it', async () => {
-      const tenant = await fresh(
+    it('200: contains no models of another type or status', async () => {
+      const tenant = await createTenant(
         provider('p', [model('a'), model('b', { model_type: 'tts' }), model('c', { status: 'off' })]),
       );
       assert.deepEqual((await list(tenant)).body.data[0].models, [model('a')]);
     });
 
-    it('200: features and icon_small_dark left out are null', async () => {
+    it('200: features and icon_small_dark default to null', async () => {
       const { features: _, ...bare } = model('m');
       const { icon_small_dark: __, ...entry } = provider('p', [bare as Model]);
-      const [got] = (await list(await fresh(entry as Provider))).body.data;
-      assert.equal(got.icon_small_dark, null);
-      assert.equal(got.models[0].features, null);
+      const [listed] = (await list(await createTenant(entry as Provider))).body.data;
+      assert.equal(listed.icon_small_dark, null);
+      assert.equal(listed.models[0].features, null);
     });
 
     for (const value of [null, [], ['vision'], {}, { en_US: 'https://example.com/dark.svg' }, 'text', 0, false]) {
       it(`200: features and icon_small_dark may be ${JSON.stringify(value)}`, async () => {
-        const tenant = await fresh(provider('p', [model('m', { features: value })], { icon_small_dark: value }));
-        const [got] = (await list(tenant)).body.data;
-        assert.deepEqual(got.icon_small_dark, value);
-        assert.deepEqual(got.models[0].features, value);
+        const tenant = await createTenant(provider('p', [model('m', { features: value })], { icon_small_dark: value }));
+        const [listed] = (await list(tenant)).body.data;
+        assert.deepEqual(listed.icon_small_dark, value);
+        assert.deepEqual(listed.models[0].features, value);
       });
     }
 
-    it('200: open objects come back as they went in, key order and odd names included', async () => {
+    it('200: open objects are returned unchanged, including key order and unusual names', async () => {
       const model_properties =
         '{"z":1,"a":{"y":[{}],"b":null},"context_size":4096,"":"","__proto__":{"x":1},"constructor":2,"é\\u2028😀":"\\"\\\\","big":9007199254740991,"small":1e-7}';
       const label = '{"zh_Hans":"二","en_US":"two","__proto__":"p"}';
-      const tenant = await fresh();
+      const tenant = await createTenant();
       const line = ndjson([recordOf(tenant.ids.workspace, provider('p', [model('m')], { label: 'LABEL' }))])
         .replace('"model_properties":{}', `"model_properties":${model_properties}`)
         .replace('"LABEL"', label);
       const headers = { 'content-type': 'application/x-ndjson' };
-      const taken = await service.request('POST', '/admin/records', { key: admin, headers, body: line });
-      assert.equal(taken.status, 200, taken.text);
+      const response = await service.request('POST', '/admin/records', { key: admin, headers, body: line });
+      assert.equal(response.status, 200, response.text);
       const { text } = await list(tenant);
       assert.ok(text.includes(`"model_properties":${JSON.stringify(JSON.parse(model_properties))}`), text);
       assert.ok(text.includes(`"label":${label}`), text);
     });
 
-    it('200: empty maps, long names and markup pass through', async () => {
+    it('200: empty maps, long names and markup are returned unchanged', async () => {
       const entry = provider('p/<b>"\'&', [model('m'.repeat(5000), { label: {} })], { label: {}, icon_small: {} });
-      const tenant = await fresh(entry);
+      const tenant = await createTenant(entry);
       assert.deepEqual((await list(tenant)).body.data, [{ ...entry, tenant_id: tenant.ids.workspace }]);
     });
   });
@@ -400,11 +405,11 @@ onEveryEngine('the model listing', (engine) => {
   describe('the type', () => {
     let tenant: Tenant;
     before(async () => {
-      tenant = await fresh(provider('p', [model('m')]));
+      tenant = await createTenant(provider('p', [model('m')]));
     });
 
     for (const type of types) {
-      it(`200: ${type}`, async () => {
+      it(`200: ${type} is a model type`, async () => {
         for (const key of [tenant.keys.app, tenant.keys.knowledge]) {
           assert.equal((await list(tenant, type, key)).status, 200);
         }
@@ -443,14 +448,14 @@ onEveryEngine('the model listing', (engine) => {
       "llm'--",
       'x'.repeat(3000),
     ]) {
-      it(`400: ${type.slice(0, 40)}`, async () => {
+      it(`400: ${type.slice(0, 40)} is not a model type`, async () => {
         for (const key of [tenant.keys.app, tenant.keys.knowledge]) {
           const response = await list(tenant, type === 'ｌｌｍ' ? encodeURIComponent(type) : type, key);
           assert.equal(response.status, 400, response.text);
           assert.deepEqual(Object.keys(response.body), ['status', 'code', 'message']);
           assert.equal(response.body.code, 'invalid_param');
           assert.match(response.body.message, /\bmodel_type\b/, 'the message names the parameter');
-          for (const known of types) assert.ok(response.body.message.includes(known), `${known} is listed`);
+          for (const valid of types) assert.ok(response.body.message.includes(valid), `${valid} is listed`);
         }
       });
     }
@@ -462,8 +467,8 @@ onEveryEngine('the model listing', (engine) => {
       });
     }
 
-    it('200: percent-encoding is no other type', async () => {
-      assert.deepEqual(outline(await list(tenant, '%6Clm')), [['p', ['m']]]);
+    it('200: a type may be percent-encoded', async () => {
+      assert.deepEqual(namesOf(await list(tenant, '%6Clm')), [['p', ['m']]]);
     });
 
     it('200: unknown query parameters are ignored', async () => {
@@ -471,7 +476,7 @@ onEveryEngine('the model listing', (engine) => {
       assert.equal((await list(tenant, 'llm?model_type=tts&limit=x&limit=y')).text, plain.text);
     });
 
-    it('200, 400, 401: HEAD answers as GET does, without a body', async () => {
+    it('200, 400 and 401: HEAD responds as GET does, without a body', async () => {
       const key = tenant.keys.app;
       const response = await service.request('HEAD', pathOf('llm'), { key });
       assert.equal(response.status, 200);
@@ -481,7 +486,7 @@ onEveryEngine('the model listing', (engine) => {
       assert.equal((await service.request('HEAD', pathOf('llm'))).status, 401);
     });
 
-    it('405: other methods', async () => {
+    it('405: other methods are not allowed', async () => {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
         const response = await service.request(method, pathOf('llm'), { key: tenant.keys.app });
         assert.equal(response.status, 405);

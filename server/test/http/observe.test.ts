@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { Outages } from '../../src/http/observe/outages.ts';
 import {
-  makeWorld,
+  makeTwoTenants,
   message,
   ndjson,
   newDatabaseUrl,
@@ -23,7 +23,7 @@ type Sample = { name: string; labels: Record<string, string>; value: number };
 const modelPath = '/v1/workspaces/current/models/model-types/llm';
 const modelRoute = '/v1/workspaces/current/models/model-types/:model_type';
 const chunkRoute = '/v1/datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
-const lines = { 'content-type': 'application/x-ndjson' };
+const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
 
 const linesOf = (service: Service): Line[] =>
   service.logs
@@ -32,22 +32,22 @@ const linesOf = (service: Service): Line[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 
-/** The line about one request; it is written when the answer has gone out. */
+/** The log line of one request; it is written after the response was sent. */
 async function lineOf(service: Service, id: string): Promise<Line> {
   return until(() => {
-    const found = linesOf(service).filter(({ req_id, msg }) => req_id === id && msg === 'request');
-    assert.ok(found.length < 2, 'one line a request');
-    return found[0];
+    const requestLines = linesOf(service).filter(({ req_id, msg }) => req_id === id && msg === 'request');
+    assert.ok(requestLines.length < 2, 'one line per request');
+    return requestLines[0];
   });
 }
 
-/** Asks, waits for the log line, gives both. */
-async function observed(service: Service, method: string, path: string, ask: RequestOptions = {}) {
-  const response = await service.request(method, path, ask);
-  return { answer: response, line: await lineOf(service, String(response.headers['x-request-id'])) };
+/** Sends a request and waits for its log line; returns both. */
+async function requestAndLine(service: Service, method: string, path: string, options: RequestOptions = {}) {
+  const response = await service.request(method, path, options);
+  return { response, line: await lineOf(service, String(response.headers['x-request-id'])) };
 }
 
-/** Every line of the Prometheus text format, or a failure. */
+/** Parses the Prometheus text format; fails on any invalid line. */
 function readMetrics(text: string): { samples: Sample[]; types: Map<string, string> } {
   assert.ok(text.endsWith('\n'), 'the text ends with a line feed');
   const samples: Sample[] = [];
@@ -75,7 +75,7 @@ function readMetrics(text: string): { samples: Sample[]; types: Map<string, stri
 
 onEveryEngine('logs and metrics', (engine) => {
   let service: Service;
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   before(async () => {
     service = await startService(engine, { LOG_LEVEL: 'trace' });
@@ -84,9 +84,12 @@ onEveryEngine('logs and metrics', (engine) => {
   after(() => service.close());
 
   describe('log lines', () => {
-    it('one JSON object a request, with id, method, route, status, time and key', async () => {
+    it('are one JSON object per request, with id, method, route, status, time and key', async () => {
       const id = randomUUID();
-      const { line } = await observed(service, 'GET', page, { key: one.keys.app, headers: { 'x-request-id': id } });
+      const { line } = await requestAndLine(service, 'GET', page, {
+        key: one.keys.app,
+        headers: { 'x-request-id': id },
+      });
       assert.equal(line.req_id, id);
       assert.equal(line.method, 'GET');
       assert.equal(line.route, '/v1/messages');
@@ -98,15 +101,15 @@ onEveryEngine('logs and metrics', (engine) => {
       assert.ok(line.level);
     });
 
-    it('the request id is the one in the answer, also where the service made it', async () => {
-      const { answer: response, line } = await observed(service, 'GET', '/health/live');
+    it('have the request id of the response, also if the service created it', async () => {
+      const { response, line } = await requestAndLine(service, 'GET', '/health/live');
       assert.equal(line.req_id, response.headers['x-request-id']);
       assert.equal(line.key_id, null);
     });
 
-    it('every route by its pattern, every status', async () => {
+    it('have the pattern of the route, for every route and status', async () => {
       const knowledge = { key: one.keys.knowledge };
-      const asks: [string, string, RequestOptions, string, number][] = [
+      const requests: [string, string, RequestOptions, string, number][] = [
         ['HEAD', page, { key: one.keys.app }, '/v1/messages', 200],
         ['GET', '/v1/messages', { key: one.keys.app }, '/v1/messages', 400],
         ['GET', '/v1/messages', {}, '/v1/messages', 401],
@@ -115,67 +118,67 @@ onEveryEngine('logs and metrics', (engine) => {
         ['PATCH', one.chunkPath, { ...knowledge, body: { content: 'a' } }, chunkRoute, 200],
         ['PATCH', one.chunkPath, { ...knowledge, body: 'x' }, chunkRoute, 415],
         ['GET', modelPath, knowledge, modelRoute, 200],
-        ['POST', '/admin/records', { key: one.keys.writer, headers: lines, body: '' }, '/admin/records', 200],
+        ['POST', '/admin/records', { key: one.keys.writer, headers: ndjsonHeaders, body: '' }, '/admin/records', 200],
         ['GET', '/metrics', { key: admin }, '/metrics', 200],
         ['GET', '/docs', {}, '/docs', 200],
       ];
-      for (const [method, path, ask, route, status] of asks) {
-        const { answer: response, line } = await observed(service, method, path, ask);
+      for (const [method, path, options, route, status] of requests) {
+        const { response, line } = await requestAndLine(service, method, path, options);
         assert.equal(response.status, status, `${method} ${path} ${response.text}`);
         assert.deepEqual([line.method, line.route, line.status], [method, route, status]);
       }
     });
 
-    it('the key of a request that failed after the key was found', async () => {
-      const { line } = await observed(service, 'GET', '/v1/messages', { key: one.keys.app });
+    it('have the key of a request that failed after the key check', async () => {
+      const { line } = await requestAndLine(service, 'GET', '/v1/messages', { key: one.keys.app });
       assert.equal(line.status, 400);
       assert.equal(line.key_id, one.keyIds.app);
     });
 
-    it('a path that is no percent-encoding has its line too, and is counted', async () => {
-      const { answer: response, line } = await observed(service, 'GET', '/v1/%zz');
+    it('exist for a path with invalid percent-encoding, which is also counted', async () => {
+      const { response, line } = await requestAndLine(service, 'GET', '/v1/%zz');
       assert.equal(response.status, 400);
       assert.deepEqual([line.method, line.status, line.key_id], ['GET', 400, null]);
       const metrics = (await service.request('GET', '/metrics', { key: admin })).text;
       assert.match(metrics, /^backscroll_http_requests_total\{(?=.*route="unmatched").*status="400".*\} [1-9]/m);
     });
 
-    it('an unknown path is not in them', async () => {
-      const { line } = await observed(service, 'GET', '/some-private-path/of-somebody');
+    it('do not contain an unknown path', async () => {
+      const { line } = await requestAndLine(service, 'GET', '/some-private-path/of-a-user');
       assert.equal(line.status, 404);
-      assert.ok(!service.logs.join('').includes('of-somebody'));
+      assert.ok(!service.logs.join('').includes('of-a-user'));
     });
   });
 
-  describe('what is in no log line, error or metric', () => {
-    it('no secret, wherever it was put', async () => {
+  describe('log lines, errors and metrics', () => {
+    it('contain no secret, wherever it was sent', async () => {
       const secret = makeSecret('app');
-      const known = one.keys.app;
-      const asks: [string, string, RequestOptions][] = [];
-      for (const one of [secret, known]) {
-        asks.push(
-          ['GET', page, { key: one }],
-          ['GET', `${page}&api_key=${one}`, { key: known }],
-          ['GET', `/v1/messages?conversation_id=${one}`, { key: known }],
-          ['GET', `${page}&first_id=${one}`, { key: known }],
-          ['GET', `${page}&limit=${one}`, { key: known }],
-          ['GET', `${page}&page_order=${one}`, { key: known }],
-          ['GET', `${page}&${one}=1&${one}=2`, { key: known }],
-          ['GET', `/v1/${one}`, {}],
-          ['GET', `/${one}/messages?${one}`, {}],
-          ['PUT', `/v1/messages?${one}`, {}],
-          ['PUT', `/v1/workspaces/current/models/model-types/${one}`, {}],
-          ['GET', `/v1/workspaces/current/models/model-types/${one}`, { key: known }],
-          ['GET', `/v1/workspaces/current/models/model-types/${one}%zz`, {}],
-          ['GET', page, { headers: { authorization: one } }],
-          ['GET', page, { headers: { authorization: `Basic ${one}` } }],
-          ['GET', page, { headers: { 'x-api-key': one, cookie: `key=${one}`, 'user-agent': one, referer: one } }],
-          ['GET', page, { headers: { 'if-none-match': `"${one}"` }, key: known }],
+      const valid = one.keys.app;
+      const requests: [string, string, RequestOptions][] = [];
+      for (const sent of [secret, valid]) {
+        requests.push(
+          ['GET', page, { key: sent }],
+          ['GET', `${page}&api_key=${sent}`, { key: valid }],
+          ['GET', `/v1/messages?conversation_id=${sent}`, { key: valid }],
+          ['GET', `${page}&first_id=${sent}`, { key: valid }],
+          ['GET', `${page}&limit=${sent}`, { key: valid }],
+          ['GET', `${page}&page_order=${sent}`, { key: valid }],
+          ['GET', `${page}&${sent}=1&${sent}=2`, { key: valid }],
+          ['GET', `/v1/${sent}`, {}],
+          ['GET', `/${sent}/messages?${sent}`, {}],
+          ['PUT', `/v1/messages?${sent}`, {}],
+          ['PUT', `/v1/workspaces/current/models/model-types/${sent}`, {}],
+          ['GET', `/v1/workspaces/current/models/model-types/${sent}`, { key: valid }],
+          ['GET', `/v1/workspaces/current/models/model-types/${sent}%zz`, {}],
+          ['GET', page, { headers: { authorization: sent } }],
+          ['GET', page, { headers: { authorization: `Basic ${sent}` } }],
+          ['GET', page, { headers: { 'x-api-key': sent, cookie: `key=${sent}`, 'user-agent': sent, referer: sent } }],
+          ['GET', page, { headers: { 'if-none-match': `"${sent}"` }, key: valid }],
         );
       }
       const knowledge = one.keys.knowledge;
       const json = { 'content-type': 'application/json' };
-      asks.push(
+      requests.push(
         ['PATCH', one.chunkPath.replace(one.ids.chunk, secret), { key: knowledge, body: { content: 'a' } }],
         ['PATCH', one.chunkPath.replace(one.ids.dataset, secret), { key: knowledge, body: { content: 'a' } }],
         ['PATCH', one.chunkPath, { key: knowledge, headers: json, body: secret }],
@@ -184,20 +187,24 @@ onEveryEngine('logs and metrics', (engine) => {
         ['PATCH', one.chunkPath, { key: knowledge, body: { secret } }],
         ['PATCH', one.chunkPath, { key: knowledge, headers: { 'content-type': secret }, body: 'x' }],
         ['PATCH', one.chunkPath, { key: knowledge, headers: { 'if-match': `"${secret}"` }, body: { content: 'a' } }],
-        ['POST', '/admin/records', { key: admin, headers: lines, body: `${secret}\n` }],
-        ['POST', '/admin/records', { key: admin, headers: lines, body: `{"record":"api_key","secret":"${secret}"\n` }],
-        ['POST', '/admin/records', { key: admin, headers: lines, body: ndjson([{ record: secret }]) }],
+        ['POST', '/admin/records', { key: admin, headers: ndjsonHeaders, body: `${secret}\n` }],
         [
           'POST',
           '/admin/records',
-          { key: admin, headers: lines, body: ndjson([{ record: 'api_key', kind: 'app', secret }]) },
+          { key: admin, headers: ndjsonHeaders, body: `{"record":"api_key","secret":"${secret}"\n` },
+        ],
+        ['POST', '/admin/records', { key: admin, headers: ndjsonHeaders, body: ndjson([{ record: secret }]) }],
+        [
+          'POST',
+          '/admin/records',
+          { key: admin, headers: ndjsonHeaders, body: ndjson([{ record: 'api_key', kind: 'app', secret }]) },
         ],
         [
           'POST',
           '/admin/records',
           {
             key: admin,
-            headers: lines,
+            headers: ndjsonHeaders,
             body: ndjson([{ record: 'api_key', kind: 'admin', name: 'a', secret: `x${secret}` }]),
           },
         ],
@@ -206,7 +213,7 @@ onEveryEngine('logs and metrics', (engine) => {
           '/admin/records',
           {
             key: admin,
-            headers: lines,
+            headers: ndjsonHeaders,
             body: ndjson([{ record: 'api_key', kind: 'admin', name: 'a', digest: secret }]),
           },
         ],
@@ -215,28 +222,28 @@ onEveryEngine('logs and metrics', (engine) => {
           '/admin/records',
           {
             key: admin,
-            headers: lines,
+            headers: ndjsonHeaders,
             body: ndjson([{ record: 'app', id: randomUUID(), workspace_id: secret, name: secret, mode: secret }]),
           },
         ],
       );
-      const random = (one: string) => one.slice(one.indexOf('-') + 1);
-      for (const [method, path, ask] of asks) {
-        const response = await service.request(method, path, ask);
+      const randomPart = (key: string) => key.slice(key.indexOf('-') + 1);
+      for (const [method, path, options] of requests) {
+        const response = await service.request(method, path, options);
         assert.ok(response.status < 500, `${method} ${path}: ${response.status}`);
         if (response.status < 400) continue;
-        for (const one of [secret, known])
-          assert.ok(!response.text.includes(random(one)), `${method}: ${response.text}`);
+        for (const sent of [secret, valid])
+          assert.ok(!response.text.includes(randomPart(sent)), `${method}: ${response.text}`);
       }
-      const metrics = (await observed(service, 'GET', '/metrics', { key: admin })).answer.text;
+      const metrics = (await requestAndLine(service, 'GET', '/metrics', { key: admin })).response.text;
       const logs = service.logs.join('');
-      for (const one of [secret, known, knowledge, admin]) {
-        assert.ok(!logs.includes(random(one)), 'a secret is in the logs');
-        assert.ok(!metrics.includes(random(one)), 'a secret is in the metrics');
+      for (const sent of [secret, valid, knowledge, admin]) {
+        assert.ok(!logs.includes(randomPart(sent)), 'a secret is in the logs');
+        assert.ok(!metrics.includes(randomPart(sent)), 'a secret is in the metrics');
       }
     });
 
-    it('no secret that was sent as a request id', async () => {
+    it('contain no secret that was sent as a request id', async () => {
       const key = makeSecret('knowledge');
       const { headers } = await service.request('GET', modelPath, { key, headers: { 'x-request-id': key } });
       await lineOf(service, String(headers['x-request-id']));
@@ -244,7 +251,7 @@ onEveryEngine('logs and metrics', (engine) => {
       assert.notEqual(headers['x-request-id'], key);
     });
 
-    it('no query string, no user id and no text of anybody', async () => {
+    it('contain no query string, no user id and no text of a user', async () => {
       const user = `user-${randomUUID()}`;
       const conversation = randomUUID();
       const text = `text-${randomUUID()}`;
@@ -253,8 +260,8 @@ onEveryEngine('logs and metrics', (engine) => {
         message(conversation, 1, { query: text, answer: text }),
       ]);
       const app = { key: one.keys.app };
-      const writer = { key: one.keys.writer, headers: lines };
-      const asks: [string, string, RequestOptions, number][] = [
+      const writer = { key: one.keys.writer, headers: ndjsonHeaders };
+      const requests: [string, string, RequestOptions, number][] = [
         ['GET', `/v1/messages?conversation_id=${conversation}&user=${user}&limit=1`, app, 200],
         ['GET', `/v1/messages?conversation_id=${conversation}&user=${user}x`, app, 404],
         ['GET', `/v1/messages?user=${user}`, app, 400],
@@ -274,19 +281,19 @@ onEveryEngine('logs and metrics', (engine) => {
           400,
         ],
       ];
-      for (const [method, path, ask, status] of asks) {
-        const { answer: response } = await observed(service, method, path, ask);
+      for (const [method, path, options, status] of requests) {
+        const { response } = await requestAndLine(service, method, path, options);
         assert.equal(response.status, status, `${method} ${path}: ${response.text}`);
       }
       const metrics = (await service.request('GET', '/metrics', { key: admin })).text;
       for (const output of [service.logs.join(''), metrics]) {
-        for (const one of [user, text, conversation, 'conversation_id=', 'limit=1']) {
-          assert.ok(!output.includes(one), `${one} is told`);
+        for (const value of [user, text, conversation, 'conversation_id=', 'limit=1']) {
+          assert.ok(!output.includes(value), `${value} is in the output`);
         }
       }
     });
 
-    it('what the HTTP parser refuses is not repeated', async () => {
+    it('do not repeat what the HTTP parser rejects', async () => {
       const secret = makeSecret('admin');
       const socket = net.connect(service.port, '127.0.0.1');
       let text = '';
@@ -305,31 +312,35 @@ onEveryEngine('logs and metrics', (engine) => {
     const scrape = async () => {
       const response = await service.request('GET', '/metrics', { key: admin });
       assert.equal(response.status, 200);
-      return { answer: response, ...readMetrics(response.text) };
+      return { response, ...readMetrics(response.text) };
     };
     const requests = 'backscroll_http_requests_total';
     const seconds = 'backscroll_http_request_duration_seconds';
-    const sum = (samples: Sample[], name: string, wanted: Record<string, string>) =>
+    const sum = (samples: Sample[], name: string, expectedLabels: Record<string, string>) =>
       samples
         .filter((sample) => sample.name === name)
-        .filter(({ labels }) => Object.entries(wanted).every(([label, value]) => labels[label] === value))
+        .filter(({ labels }) => Object.entries(expectedLabels).every(([label, value]) => labels[label] === value))
         .reduce((total, { value }) => total + value, 0);
-    /** Answers go out before they are counted. */
-    async function rises(wanted: Record<string, string>, by: number, ask: () => Promise<unknown>) {
+    /** Asserts that sending increases the counters; waits, because responses are sent before they are counted. */
+    async function assertIncrease(expected: Record<string, string>, by: number, send: () => Promise<unknown>) {
       const before = (await scrape()).samples;
-      for (let times = 0; times < by; times += 1) await ask();
+      for (let times = 0; times < by; times += 1) await send();
       const after = await until(async () => {
         const { samples } = await scrape();
-        return sum(samples, requests, wanted) >= sum(before, requests, wanted) + by && samples;
+        return sum(samples, requests, expected) >= sum(before, requests, expected) + by && samples;
       });
       for (const name of [requests, `${seconds}_count`]) {
-        assert.equal(sum(after, name, wanted) - sum(before, name, wanted), by, `${name} ${JSON.stringify(wanted)}`);
+        assert.equal(
+          sum(after, name, expected) - sum(before, name, expected),
+          by,
+          `${name} ${JSON.stringify(expected)}`,
+        );
       }
       return { before, after };
     }
 
-    it('200: the Prometheus text format', async () => {
-      const { answer: response, samples, types } = await scrape();
+    it('200: the response is in the Prometheus text format', async () => {
+      const { response, samples, types } = await scrape();
       assert.match(response.headers['content-type'] ?? '', /^text\/plain;.*version=0\.0\.4/);
       assert.equal(types.get(requests), 'counter');
       assert.equal(types.get(seconds), 'histogram');
@@ -338,10 +349,10 @@ onEveryEngine('logs and metrics', (engine) => {
         assert.ok(types.has(family) || types.has(samples[index]?.name ?? ''), `${family} has a type`);
       }
       const series = samples.map(({ name, labels }) => `${name}${JSON.stringify(labels)}`);
-      assert.equal(new Set(series).size, series.length, 'no series comes twice');
+      assert.equal(new Set(series).size, series.length, 'no series is repeated');
     });
 
-    it('200: figures of the process', async () => {
+    it('200: metrics of the process are included', async () => {
       const { samples } = await scrape();
       for (const name of [
         'process_cpu_seconds_total',
@@ -349,55 +360,55 @@ onEveryEngine('logs and metrics', (engine) => {
         'process_start_time_seconds',
         'nodejs_eventloop_lag_seconds',
       ]) {
-        const found = samples.find((sample) => sample.name === name) ?? assert.fail(`no ${name}`);
-        assert.ok(found.value >= 0, name);
+        const sample = samples.find((one) => one.name === name) ?? assert.fail(`no ${name}`);
+        assert.ok(sample.value >= 0, name);
       }
       assert.ok(sum(samples, 'process_resident_memory_bytes', {}) > 1_000_000);
     });
 
     it('200: requests are counted by route and status', async () => {
-      await rises({ route: '/v1/messages', status: '200' }, 3, () =>
+      await assertIncrease({ route: '/v1/messages', status: '200' }, 3, () =>
         service.request('GET', page, { key: one.keys.app }),
       );
-      await rises({ route: '/v1/messages', status: '401' }, 2, () => service.request('GET', page));
-      await rises({ route: '/v1/messages', status: '400' }, 2, () =>
+      await assertIncrease({ route: '/v1/messages', status: '401' }, 2, () => service.request('GET', page));
+      await assertIncrease({ route: '/v1/messages', status: '400' }, 2, () =>
         service.request('GET', '/v1/messages', { key: one.keys.app }),
       );
-      await rises({ route: chunkRoute, method: 'PATCH', status: '200' }, 2, () =>
+      await assertIncrease({ route: chunkRoute, method: 'PATCH', status: '200' }, 2, () =>
         service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content: 'a' } }),
       );
-      await rises({ route: modelRoute, status: '200' }, 2, () =>
+      await assertIncrease({ route: modelRoute, status: '200' }, 2, () =>
         service.request('GET', modelPath, { key: one.keys.app }),
       );
-      await rises({ route: '/health/live', status: '200' }, 2, () => service.request('GET', '/health/live'));
+      await assertIncrease({ route: '/health/live', status: '200' }, 2, () => service.request('GET', '/health/live'));
     });
 
-    it('200: durations fall into buckets that add up', async () => {
-      const wanted = { route: '/v1/messages', status: '200', method: 'GET' };
-      await observed(service, 'GET', page, { key: one.keys.app });
+    it('200: duration buckets are cumulative and match the count', async () => {
+      const expected = { route: '/v1/messages', status: '200', method: 'GET' };
+      await requestAndLine(service, 'GET', page, { key: one.keys.app });
       const { samples } = await scrape();
       const buckets = samples.filter(
         ({ name, labels }) =>
           name === `${seconds}_bucket` &&
-          labels.route === wanted.route &&
+          labels.route === '/v1/messages' &&
           labels.status === '200' &&
           labels.method === 'GET',
       );
       assert.ok(buckets.length > 3);
       for (const [index, { value }] of buckets.entries()) assert.ok(value >= (buckets[index - 1]?.value ?? 0));
       assert.equal(buckets.at(-1)?.labels.le, '+Inf');
-      assert.equal(buckets.at(-1)?.value, sum(samples, `${seconds}_count`, wanted));
-      const total = sum(samples, `${seconds}_sum`, wanted);
+      assert.equal(buckets.at(-1)?.value, sum(samples, `${seconds}_count`, expected));
+      const total = sum(samples, `${seconds}_sum`, expected);
       assert.ok(total > 0 && total < 10, `${total} s`);
     });
 
-    it('200: unknown paths and parameters make no new label values', async () => {
+    it('200: unknown paths and parameters create no new label values', async () => {
       await Promise.all([
-        observed(service, 'GET', '/nowhere'),
-        observed(service, 'PUT', '/v1/messages'),
-        observed(service, 'GET', `${modelPath}x`),
-        observed(service, 'GET', one.chunkPath.replace(one.ids.chunk, 'x')),
-        observed(service, 'GET', '/%zz'),
+        requestAndLine(service, 'GET', '/unknown'),
+        requestAndLine(service, 'PUT', '/v1/messages'),
+        requestAndLine(service, 'GET', `${modelPath}x`),
+        requestAndLine(service, 'GET', one.chunkPath.replace(one.ids.chunk, 'x')),
+        requestAndLine(service, 'GET', '/%zz'),
       ]);
       const valuesOf = (samples: Sample[]) =>
         new Set(samples.filter(({ name }) => name === requests).map(({ labels }) => JSON.stringify(labels)));
@@ -406,39 +417,41 @@ onEveryEngine('logs and metrics', (engine) => {
         const id = randomUUID();
         await service.request('GET', `/${id}`);
         await service.request('GET', `/${id}/%zz`);
-        await service.request('GET', `/nowhere/${id}?${id}`);
+        await service.request('GET', `/unknown/${id}?${id}`);
         await service.request('PUT', `/v1/messages?${id}`);
         await service.request('GET', `${modelPath}${id}`);
-        await observed(service, 'GET', one.chunkPath.replace(one.ids.chunk, id));
+        await requestAndLine(service, 'GET', one.chunkPath.replace(one.ids.chunk, id));
       }
       const after = (await scrape()).samples;
       assert.deepEqual(valuesOf(after), valuesOf(before));
       const routes = new Set(after.map(({ labels }) => labels.route).filter((route) => route !== undefined));
       const openapi = (await service.request('GET', '/openapi.json')).body;
-      const known = Object.keys(openapi.paths).map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
-      const others = [...routes].filter((route) => !known.includes(route) && !/^\/(docs|openapi\.json)/.test(route));
+      const describedRoutes = Object.keys(openapi.paths).map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
+      const others = [...routes].filter(
+        (route) => !describedRoutes.includes(route) && !/^\/(docs|openapi\.json)/.test(route),
+      );
       assert.ok(others.length <= 1, `label values: ${others}`);
     });
   });
 });
 
-onEveryEngine('logs of faults', (engine) => {
-  it('5xx: an error line with the request id, and no secret or query in it', async () => {
-    const { one, records } = makeWorld();
+onEveryEngine('logs of server errors', (engine) => {
+  it('5xx: the error line has the request id, and no secret or query', async () => {
+    const { one, records } = makeTwoTenants();
     const database = await newDatabaseUrl(engine);
     const service = await startService(engine, { LOG_LEVEL: 'trace' }, database.url);
     try {
       await service.load(records);
       await service.store.close();
       const path = `/v1/messages?conversation_id=${one.ids.conversation}&user=ann-the-user`;
-      const { answer: response } = await observed(service, 'GET', path, { key: one.keys.app });
+      const { response } = await requestAndLine(service, 'GET', path, { key: one.keys.app });
       assert.ok(response.status >= 500);
       const errors = linesOf(service).filter(
         ({ level, req_id }) => Number(level) >= 50 && req_id === response.headers['x-request-id'],
       );
       assert.equal(errors.length, 1);
-      for (const told of [one.keys.app, 'ann-the-user', 'conversation_id=']) {
-        assert.ok(!service.logs.join('').includes(told), told);
+      for (const value of [one.keys.app, 'ann-the-user', 'conversation_id=']) {
+        assert.ok(!service.logs.join('').includes(value), value);
       }
     } finally {
       await service.close().catch(() => {});
@@ -446,11 +459,11 @@ onEveryEngine('logs of faults', (engine) => {
     }
   });
 
-  it('LOG_LEVEL=error: no line for an ordinary request', async () => {
+  it('LOG_LEVEL=error: an ordinary request is not logged', async () => {
     const service = await startService(engine, { LOG_LEVEL: 'error' });
     try {
       await service.request('GET', '/health/live');
-      await service.request('GET', '/nowhere');
+      await service.request('GET', '/unknown');
     } finally {
       await service.close();
     }
@@ -459,14 +472,14 @@ onEveryEngine('logs of faults', (engine) => {
 });
 
 describe('an outage', () => {
-  it('is told when it begins and once a minute while it lasts, with how many were left out', () => {
+  it('is logged when it begins and once a minute while it lasts, with the number of lines left out', () => {
     const outages = new Outages();
     const count = (seconds: number) => outages.count('the disk is full', seconds * 1_000);
     assert.deepEqual([0, 1, 2, 59, 61, 62, 200].map(count), [0, undefined, undefined, undefined, 3, undefined, 1]);
     assert.equal(outages.count('something else', 200_001), 0);
   });
 
-  it('that never reads the same is not remembered without end', () => {
+  it('does not use unbounded memory if every message is different', () => {
     const outages = new Outages();
     outages.count('the first', 0);
     for (let at = 0; at < 1_000; at += 1) outages.count(`at port ${at}`, 0);

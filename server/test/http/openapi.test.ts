@@ -5,7 +5,7 @@ import { startService } from '../support/harness.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 import { readOpenapi } from '../support/read-openapi.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: the document is looked into freely
+// biome-ignore lint/suspicious/noExplicitAny: tests read the document freely
 type Json = any;
 
 const text = readFileSync(openapiFile, 'utf8');
@@ -19,14 +19,14 @@ const modelTypes = ['text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'mo
 
 function resolve(node: Json): Json {
   if (node?.$ref === undefined) return node;
-  const found = String(node.$ref)
+  const target = String(node.$ref)
     .split('/')
     .slice(1)
     .reduce((at: Json, part) => at?.[part.replaceAll('~1', '/').replaceAll('~0', '~')], document);
-  return resolve(found ?? assert.fail(`${node.$ref} leads nowhere`));
+  return resolve(target ?? assert.fail(`${node.$ref} does not exist`));
 }
 
-/** A schema as the tables put it: what it is besides null, and whether it may be null. */
+/** A schema as the tables state it: its type without null, and whether it may be null. */
 function read(node: Json): { schema: Json; nullable: boolean } {
   const schema = resolve(node);
   const cases: Json[] | undefined = schema.anyOf ?? schema.oneOf;
@@ -42,9 +42,9 @@ function read(node: Json): { schema: Json; nullable: boolean } {
 }
 
 /**
- * The document's tables. A field is `type`, `type?` where nullable; `[X]` is an array of X, a capital letter a named
- * schema, `map` an object from locale key to text, `open` an object with arbitrary properties, `any` a field of which
- * only null is shown. After a space: the format, or the closed set of values.
+ * The tables of the API document. A field is `type`, or `type?` if nullable; `[X]` is an array of X, a capital letter
+ * starts the name of a schema, `map` is an object from locale key to text, `open` an object with arbitrary properties,
+ * `any` a field whose only documented value is null. After a space: the format, or the closed set of values.
  */
 const tables: Record<string, Record<string, string>> = {
   MessagePage: { limit: 'integer', has_more: 'boolean', data: '[Message]' },
@@ -199,14 +199,14 @@ const errorCodes = [
 ];
 
 function checkField(at: string, node: Json, row: string): void {
-  const [, kind = '', mark, note] = /^([^\s?]+)(\?)?(?: (.+))?$/.exec(row) ?? [];
+  const [, kind = '', nullableMark, note] = /^([^\s?]+)(\?)?(?: (.+))?$/.exec(row) ?? [];
   if (kind === 'any') {
     const { type } = resolve(node);
     assert.ok(type === undefined || [type].flat().includes('null'), `${at} may be null`);
     return;
   }
   const { schema, nullable } = read(node);
-  assert.equal(nullable, mark === '?', `${at}: nullable`);
+  assert.equal(nullable, nullableMark === '?', `${at}: nullable`);
   if (kind === 'open' || kind === 'map') {
     assert.equal(schema.type, 'object', at);
     if (kind === 'open') assert.notEqual(schema.additionalProperties, false, at);
@@ -215,8 +215,8 @@ function checkField(at: string, node: Json, row: string): void {
     assert.equal(schema.type, 'array', at);
     checkField(`${at}[]`, schema.items, kind.slice(1, -1));
   } else if (/^[A-Z]/.test(kind)) {
-    const wanted = document.components.schemas[kind];
-    assert.deepEqual(Object.keys(schema.properties ?? {}), Object.keys(wanted.properties), at);
+    const expected = document.components.schemas[kind];
+    assert.deepEqual(Object.keys(schema.properties ?? {}), Object.keys(expected.properties), at);
   } else {
     assert.equal(schema.type, kind, at);
   }
@@ -236,11 +236,11 @@ const bodyOf = (path: string, method: string, status: number, type = 'applicatio
   assert.fail(`${method} ${path}: ${status} has no schema`);
 
 describe('openapi.json', () => {
-  it('is what the service serves (`npm run openapi` writes it)', async () => {
+  it('is the document that the service returns (`npm run openapi` writes it)', async () => {
     assert.equal(text, await readOpenapi());
   });
 
-  it('is what a running service serves, whatever its settings', async () => {
+  it('is the document that a running service returns, whatever its settings', async () => {
     const service = await startService('sqlite', { PAGE_ORDER: 'oldest_first', RATE_LIMIT: '100' });
     try {
       const response = await service.request('GET', '/openapi.json');
@@ -257,7 +257,7 @@ describe('openapi.json', () => {
     assert.ok(document.info.title);
   });
 
-  it('has servers that its paths lead on from', () => {
+  it('has no server URL other than /', () => {
     for (const { url } of document.servers ?? [{ url: '/' }]) assert.equal(url, '/');
   });
 
@@ -266,7 +266,7 @@ describe('openapi.json', () => {
     const walk = (node: Json): void => {
       if (typeof node !== 'object' || node === null) return;
       if (typeof node.$ref === 'string') {
-        assert.match(node.$ref, /^#\//, 'only into the document');
+        assert.match(node.$ref, /^#\//, 'only references within the document');
         resolve(node);
         count += 1;
       }
@@ -276,13 +276,13 @@ describe('openapi.json', () => {
     assert.ok(count > 20);
   });
 
-  it('is used whole: every named schema is referred to', () => {
+  it('references every named schema', () => {
     for (const name of Object.keys(document.components.schemas)) {
       assert.ok(text.includes(`"#/components/schemas/${name}"`), name);
     }
   });
 
-  it('gives every operation a name of its own, a summary and a description of every answer', () => {
+  it('gives every operation a unique name, a summary and a description of every response', () => {
     const names = operations.map(([, , operation]) => operation.operationId);
     assert.ok(names.every((name) => typeof name === 'string' && name !== ''));
     assert.equal(new Set(names).size, names.length);
@@ -294,17 +294,17 @@ describe('openapi.json', () => {
     }
   });
 
-  it('declares every parameter of a path, and no other', () => {
+  it('declares exactly the parameters of each path', () => {
     for (const [path, method, { parameters = [] }] of operations) {
       const declared = parameters.map(resolve).filter((parameter: Json) => parameter.in === 'path');
-      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      assert.deepEqual(declared.map(({ name }: Json) => name).sort(), named.sort(), `${method} ${path}`);
+      const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      assert.deepEqual(declared.map(({ name }: Json) => name).sort(), names.sort(), `${method} ${path}`);
       for (const { required } of declared) assert.equal(required, true);
     }
   });
 });
 
-describe('operations of the document', () => {
+describe('operations of the API document', () => {
   it('List Conversation Messages: GET /messages, getConversationHistory', () => {
     assert.equal(operationOf(messages, 'get').operationId, 'getConversationHistory');
     assert.equal(operationOf(messages, 'get').requestBody, undefined);
@@ -322,14 +322,14 @@ describe('operations of the document', () => {
   for (const { name, type, required, ...bounds } of parameters) {
     it(`List Conversation Messages: parameter ${name}`, () => {
       const all: Json[] = operationOf(messages, 'get').parameters.map(resolve);
-      const found = all.filter((parameter) => parameter.name === name);
-      assert.equal(found.length, 1);
-      assert.equal(found[0].in, 'query');
-      assert.equal(found[0].required ?? false, required);
-      assert.ok(found[0].description);
-      const { type: given, description: _, ...rest } = resolve(found[0].schema);
-      assert.equal(given, type);
-      // No bounds beyond those of the table: an id that is no UUID is a 404, not a parameter out of range.
+      const matching = all.filter((parameter) => parameter.name === name);
+      assert.equal(matching.length, 1);
+      assert.equal(matching[0].in, 'query');
+      assert.equal(matching[0].required ?? false, required);
+      assert.ok(matching[0].description);
+      const { type: schemaType, description: _, ...rest } = resolve(matching[0].schema);
+      assert.equal(schemaType, type);
+      // No bounds beyond those of the table: an id that is not a UUID gets 404, not 400.
       assert.deepEqual(rest, bounds);
     });
   }
@@ -363,7 +363,7 @@ describe('operations of the document', () => {
     assert.notEqual(body.additionalProperties, false, 'other fields of the body are ignored');
   });
 
-  it('Update and Get Child Chunk: 200 holds the chunk in data', () => {
+  it('Update and Get Child Chunk: the body of 200 has the chunk in data', () => {
     for (const method of ['patch', 'get']) {
       const response = resolve(bodyOf(chunk, method, 200));
       assert.deepEqual(Object.keys(response.properties), ['data']);
@@ -397,18 +397,18 @@ describe('operations of the document', () => {
   });
 });
 
-describe('fields of the document', () => {
+describe('fields of the API document', () => {
   for (const [name, fields] of Object.entries(tables)) {
-    it(`${name}: every row, and no other`, () => {
+    it(`${name} has exactly the fields of its table`, () => {
       const schema = document.components.schemas[name] ?? assert.fail('no such schema');
       assert.equal(schema.type, 'object');
       assert.deepEqual(Object.keys(schema.properties).sort(), Object.keys(fields).sort());
-      assert.deepEqual([...schema.required].sort(), Object.keys(fields).sort(), 'every field is always there');
+      assert.deepEqual([...schema.required].sort(), Object.keys(fields).sort(), 'every field is required');
       for (const [field, row] of Object.entries(fields)) checkField(`${name}.${field}`, schema.properties[field], row);
     });
   }
 
-  it('uuid where the tables say so, and only there', () => {
+  it('have the format uuid exactly where the tables do', () => {
     for (const [name, fields] of Object.entries(tables)) {
       for (const [field, row] of Object.entries(fields)) {
         const { format } = document.components.schemas[name].properties[field];
@@ -417,7 +417,7 @@ describe('fields of the document', () => {
     }
   });
 
-  it('int64, double, float and decimal where the tables say so', () => {
+  it('have the formats int64, double, float and decimal where the tables do', () => {
     for (const [name, fields] of Object.entries(tables)) {
       for (const [field, row] of Object.entries(fields)) {
         const [, format] = / (int64|double|float|decimal)$/.exec(row) ?? [];
@@ -427,18 +427,18 @@ describe('fields of the document', () => {
     }
   });
 
-  it('Error: every code of the contract, and no other', () => {
+  it('Error has exactly the codes of the contract', () => {
     const { code } = document.components.schemas.Error.properties;
     assert.deepEqual([...code.enum].sort(), [...errorCodes].sort());
   });
 
-  it('Error: says nothing that holds for one status only', () => {
-    const meanings = operations.flatMap(([, , { responses }]) =>
+  it('Error has a description that applies to every status', () => {
+    const descriptions = operations.flatMap(([, , { responses }]) =>
       Object.entries<Json>(responses)
         .filter(([status]) => Number(status) >= 400)
         .map(([, { description }]) => description),
     );
-    assert.ok(!meanings.includes(document.components.schemas.Error.description));
+    assert.ok(!descriptions.includes(document.components.schemas.Error.description));
   });
 });
 
@@ -489,15 +489,15 @@ describe('errors and keys of every operation', () => {
     ['/health/ready', 'get', [], [503]],
   ];
 
-  it('no operation but these', () => {
+  it('the document has exactly these operations', () => {
     assert.deepEqual(
       operations.map(([path, method]) => `${method} ${path}`).sort(),
       expected.map(([path, method]) => `${method} ${path}`).sort(),
     );
   });
 
-  for (const [path, method, opens, statuses] of expected) {
-    it(`${method.toUpperCase()} ${path}: errors ${statuses.join(', ') || 'none of its own'}`, () => {
+  for (const [path, method, keyKinds, statuses] of expected) {
+    it(`${method.toUpperCase()} ${path}: documents errors ${statuses.join(', ') || 'none'}`, () => {
       const { responses } = operationOf(path, method);
       for (const status of statuses) assert.ok(responses[status], `${status} is not described`);
       for (const [status, response] of Object.entries<Json>(responses)) {
@@ -506,19 +506,19 @@ describe('errors and keys of every operation', () => {
         assert.deepEqual(Object.keys(content ?? {}), ['application/json'], status);
         assert.deepEqual(content['application/json'].schema, { $ref: '#/components/schemas/Error' }, status);
       }
-      const takesKey = opens.length > 0 || (path === '/console/session' && method === 'post');
-      if (!takesKey) assert.equal(responses[401], undefined, '401 without a key to check');
+      const requiresKey = keyKinds.length > 0 || (path === '/console/session' && method === 'post');
+      if (!requiresKey) assert.equal(responses[401], undefined, '401 without a key to check');
     });
 
-    it(`${method.toUpperCase()} ${path}: ${opens.length ? `opened by ${opens.join(' or ')}` : 'without a key'}`, () => {
-      const { security: named = document.security ?? [] } = operationOf(path, method);
-      // An empty requirement says that it can do without.
-      const security = named.some((one: object) => Object.keys(one).length === 0) ? [] : named;
+    it(`${method.toUpperCase()} ${path}: ${keyKinds.length ? `requires ${keyKinds.join(' or ')}` : 'requires no key'}`, () => {
+      const { security: declared = document.security ?? [] } = operationOf(path, method);
+      // An empty requirement makes the key optional.
+      const security = declared.some((one: object) => Object.keys(one).length === 0) ? [] : declared;
       const schemes = security.flatMap((one: object) => {
         assert.equal(Object.keys(one).length, 1, 'one key is enough');
         return Object.keys(one);
       });
-      const found = schemes.map((name: string) => {
+      const schemeKinds = schemes.map((name: string) => {
         const { type, scheme, bearerFormat, description, ...rest } = document.components.securitySchemes[name];
         if (type === 'apiKey') {
           assert.deepEqual(rest, { in: 'cookie', name: 'backscroll_session' });
@@ -528,7 +528,7 @@ describe('errors and keys of every operation', () => {
         assert.deepEqual([type, scheme, bearerFormat], ['http', 'bearer', 'API_KEY']);
         return Object.keys(kinds).find((kind) => description.includes(`\`${kinds[kind]}`)) ?? name;
       });
-      assert.deepEqual(found.sort(), [...opens].sort());
+      assert.deepEqual(schemeKinds.sort(), [...keyKinds].sort());
     });
   }
 });

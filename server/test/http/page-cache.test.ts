@@ -11,13 +11,14 @@ const page = (bytes: number, version = 'v'): MessagePage => ({
   docs: new Uint8Array(bytes),
   isCached: false,
 });
-const keep = (cache: PageCache, key: string, kept: MessagePage) => {
-  cache.set(key, kept, 1);
-  cache.set(key, kept, 1);
+/** A page is cached when it is set for the second time. */
+const setTwice = (cache: PageCache, key: string, value: MessagePage) => {
+  cache.set(key, value, 1);
+  cache.set(key, value, 1);
 };
 
 describe('the page cache', () => {
-  it('keeps a page that is soon asked for again, and only the tag of one that is asked for once', () => {
+  it('caches a page that is requested again soon, and only the tag of one that is requested once', () => {
     const cache = new PageCache(1600);
     cache.set('a', page(100), 1);
     assert.equal(cache.get('a'), undefined);
@@ -27,7 +28,7 @@ describe('the page cache', () => {
     assert.equal(cache.current('a', 1)?.docs?.length, 100);
   });
 
-  it('takes a page that comes again after many others for a new one', () => {
+  it('treats a page that is requested again after many others as new', () => {
     const cache = new PageCache(1_600_000);
     cache.set('a', page(100), 1);
     for (let at = 0; at < 2_000; at += 1) cache.set(`other ${at}`, page(100), 1);
@@ -37,7 +38,7 @@ describe('the page cache', () => {
     assert.ok(cache.get('a'));
   });
 
-  it('gives out nothing by a mark that it was not found under, and nothing without a mark', () => {
+  it('returns nothing for another data version, and nothing without a data version', () => {
     const cache = new PageCache(1600);
     cache.set('a', page(100), 1);
     assert.equal(cache.current('a', 2), undefined);
@@ -45,50 +46,50 @@ describe('the page cache', () => {
     cache.set('a', page(100), 1);
     assert.equal(cache.current('a', 2), undefined);
     assert.equal(cache.current('a', undefined), undefined);
-    keep(cache, 'b', page(100));
+    setTwice(cache, 'b', page(100));
     cache.set('b', page(100), undefined);
     assert.equal(cache.current('b', undefined), undefined);
   });
 
-  it('gives a page that it holds the mark under which it was found again', () => {
+  it('updates the data version of a cached page that was read again', () => {
     const cache = new PageCache(1600);
-    keep(cache, 'a', page(100));
-    const kept = cache.get('a') ?? assert.fail('not kept');
-    cache.set('a', kept, 2);
+    setTwice(cache, 'a', page(100));
+    const cachedPage = cache.get('a') ?? assert.fail('not cached');
+    cache.set('a', cachedPage, 2);
     assert.equal(cache.current('a', 1), undefined);
-    assert.equal(cache.current('a', 2), kept);
+    assert.equal(cache.current('a', 2), cachedPage);
   });
 
-  it('holds what was used lately, within its bound', () => {
+  it('caches the pages used most recently, within its size limit', () => {
     const cache = new PageCache(1600);
-    for (const key of ['a', 'b', 'c']) keep(cache, key, page(100));
-    for (let at = 0; at < 13; at += 1) keep(cache, `more ${at}`, page(100));
+    for (const key of ['a', 'b', 'c']) setTwice(cache, key, page(100));
+    for (let at = 0; at < 13; at += 1) setTwice(cache, `more ${at}`, page(100));
     assert.ok(cache.get('a'), 'all sixteen fit');
-    keep(cache, 'one too many', page(100));
-    assert.ok(cache.get('a'), 'was used just now');
-    assert.equal(cache.get('b'), undefined, 'was used longest ago');
+    setTwice(cache, 'one too many', page(100));
+    assert.ok(cache.get('a'), 'used most recently');
+    assert.equal(cache.get('b'), undefined, 'used least recently');
     assert.ok(cache.get('c'));
   });
 
-  it('is not emptied by pages that are asked for once', () => {
+  it('is not emptied by pages that are requested once', () => {
     const cache = new PageCache(1600);
-    keep(cache, 'kept', page(100));
-    for (let at = 0; at < 100_000; at += 1) cache.set(`walked over ${at}`, page(100), 1);
-    assert.ok(cache.get('kept'));
+    setTwice(cache, 'cached', page(100));
+    for (let at = 0; at < 100_000; at += 1) cache.set(`once ${at}`, page(100), 1);
+    assert.ok(cache.get('cached'));
   });
 
-  it('counts a page that is replaced once', () => {
+  it('counts a replaced page only once', () => {
     const cache = new PageCache(1600);
-    keep(cache, 'kept', page(100));
-    keep(cache, 'same', page(100));
+    setTwice(cache, 'cached', page(100));
+    setTwice(cache, 'same', page(100));
     for (let at = 0; at < 1000; at += 1) cache.set('same', page(100, `${at}`), at);
     assert.equal(cache.get('same')?.version, '999');
-    assert.ok(cache.get('kept'));
+    assert.ok(cache.get('cached'));
   });
 
-  it('takes no page that would push out too many, and forgets what it replaces', () => {
+  it('does not cache a page that would evict too many, and drops the page that it replaces', () => {
     const cache = new PageCache(1600);
-    keep(cache, 'a', page(100));
+    setTwice(cache, 'a', page(100));
     cache.set('a', page(101), 1);
     assert.equal(cache.get('a'), undefined);
   });

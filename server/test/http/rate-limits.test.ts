@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type Engine,
-  makeWorld,
+  makeTwoTenants,
   message,
   ndjson,
   onEveryEngine,
@@ -14,14 +14,14 @@ import {
 } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-const lines = { 'content-type': 'application/x-ndjson' };
-/** Spelled so that it leads past the fast lane, to the route. */
-const toTheRoute = { connection: 'Keep-Alive' };
-const toTheLane = { connection: 'keep-alive' };
+const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
+/** An unusual spelling that sends the request past the fast lane to the route. */
+const routeHeaders = { connection: 'Keep-Alive' };
+const laneHeaders = { connection: 'keep-alive' };
 
-const fields = ['ratelimit-policy', 'ratelimit', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
-const toldBy = ({ headers }: TestResponse) => fields.map((name) => headers[name]);
-const silence = fields.map(() => undefined);
+const limitHeaders = ['ratelimit-policy', 'ratelimit', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
+const limitsOf = ({ headers }: TestResponse) => limitHeaders.map((name) => headers[name]);
+const noLimits = limitHeaders.map(() => undefined);
 const requests = (max: number, left: number) => [
   `"requests";q=${max};w=1`,
   `"requests";r=${left};t=1`,
@@ -30,12 +30,12 @@ const requests = (max: number, left: number) => [
   '1',
 ];
 
-async function startWorld(engine: Engine, settings: Record<string, string>) {
-  const world = makeWorld();
+async function startFixture(engine: Engine, settings: Record<string, string>) {
+  const fixture = makeTwoTenants();
   const service = await startService(engine, settings);
-  await service.load([...world.records, message(world.one.ids.conversation, 1)]);
-  service.stopTime();
-  const { one, admin } = world;
+  await service.load([...fixture.records, message(fixture.one.ids.conversation, 1)]);
+  service.freezeClock();
+  const { one, admin } = fixture;
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   const read = (headers: RequestOptions['headers'] = {}) =>
     service.request('GET', page, { key: one.keys.app, headers });
@@ -43,205 +43,210 @@ async function startWorld(engine: Engine, settings: Record<string, string>) {
   const write = (content = 'text') =>
     service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
   const record = ndjson([message(one.ids.conversation, 2)]);
-  const post = () => service.request('POST', '/admin/records', { key: one.keys.writer, headers: lines, body: record });
+  const post = () =>
+    service.request('POST', '/admin/records', { key: one.keys.writer, headers: ndjsonHeaders, body: record });
   return { service, one, admin, page, read, readChunk, write, post };
 }
-type World = Awaited<ReturnType<typeof startWorld>>;
+type Fixture = Awaited<ReturnType<typeof startFixture>>;
 
 onEveryEngine('rate limits', (engine) => {
   describe('RATE_LIMIT=3 and WRITE_LIMIT=2', () => {
-    let world: World;
+    let fixture: Fixture;
     let service: Service;
     before(async () => {
-      world = await startWorld(engine, { RATE_LIMIT: '3', WRITE_LIMIT: '2', METRICS_TOKEN: 'scrape' });
-      ({ service } = world);
+      fixture = await startFixture(engine, { RATE_LIMIT: '3', WRITE_LIMIT: '2', METRICS_TOKEN: 'scrape' });
+      ({ service } = fixture);
     });
     after(() => service.close());
 
-    for (const [way, headers] of Object.entries({ 'the fast lane': toTheLane, 'its route': toTheRoute })) {
-      it(`200, 304, 404, 429: a page by ${way} says what is left`, async () => {
-        service.passTime(1);
-        const first = await world.read(headers);
+    for (const [way, headers] of Object.entries({ 'the fast lane': laneHeaders, 'its route': routeHeaders })) {
+      it(`200, 304, 404 and 429: a page by ${way} reports what is left`, async () => {
+        service.advanceClock(1);
+        const first = await fixture.read(headers);
         assert.equal(first.status, 200);
-        assert.deepEqual(toldBy(first), requests(3, 2));
-        const held = await world.read({ ...headers, 'if-none-match': first.headers.etag });
-        assert.equal(held.status, 304);
-        assert.deepEqual(toldBy(held), requests(3, 1));
-        const absent = await service.request('GET', `${world.page}x`, { key: world.one.keys.app, headers });
-        assert.equal(absent.status, 404);
-        assert.deepEqual(toldBy(absent), requests(3, 0));
-        const refused = await world.read(headers);
-        assert.equal(refused.status, 429);
-        assert.equal(refused.body.message, 'more than 3 requests a second');
-        assert.equal(refused.headers['retry-after'], '1');
-        assert.deepEqual(toldBy(refused), requests(3, 0));
+        assert.deepEqual(limitsOf(first), requests(3, 2));
+        const notModified = await fixture.read({ ...headers, 'if-none-match': first.headers.etag });
+        assert.equal(notModified.status, 304);
+        assert.deepEqual(limitsOf(notModified), requests(3, 1));
+        const notFound = await service.request('GET', `${fixture.page}x`, { key: fixture.one.keys.app, headers });
+        assert.equal(notFound.status, 404);
+        assert.deepEqual(limitsOf(notFound), requests(3, 0));
+        const rejected = await fixture.read(headers);
+        assert.equal(rejected.status, 429);
+        assert.equal(rejected.body.message, 'more than 3 requests a second');
+        assert.equal(rejected.headers['retry-after'], '1');
+        assert.deepEqual(limitsOf(rejected), requests(3, 0));
       });
     }
 
-    it('200 and 429: a write counts towards both, and the older headers tell of the nearest', async () => {
-      service.passTime(1);
+    it('200 and 429: a write counts towards both limits, and the older headers report the one that is closest', async () => {
+      service.advanceClock(1);
       const policy = '"requests";q=3;w=1, "writes";q=2;w=1';
-      const first = await world.write();
+      const first = await fixture.write();
       assert.equal(first.status, 200);
-      assert.deepEqual(toldBy(first), [policy, '"requests";r=2;t=1, "writes";r=1;t=1', '2', '1', '1']);
-      assert.equal((await world.write()).status, 200);
-      const third = await world.write('never written');
+      assert.deepEqual(limitsOf(first), [policy, '"requests";r=2;t=1, "writes";r=1;t=1', '2', '1', '1']);
+      assert.equal((await fixture.write()).status, 200);
+      const third = await fixture.write('never written');
       assert.equal(third.status, 429);
       assert.equal(third.body.message, 'more than 2 writes a second');
       assert.equal(third.headers['retry-after'], '1');
-      assert.deepEqual(toldBy(third), [policy, '"requests";r=0;t=1, "writes";r=0;t=1', '3', '0', '1']);
-      const read = await world.readChunk();
+      assert.deepEqual(limitsOf(third), [policy, '"requests";r=0;t=1, "writes";r=0;t=1', '3', '0', '1']);
+      const read = await fixture.readChunk();
       assert.equal(read.status, 429);
       assert.equal(read.body.message, 'more than 3 requests a second');
-      service.passTime(1);
-      const later = await world.readChunk();
-      assert.deepEqual([later.status, later.body.data.content], [200, 'text']);
+      service.advanceClock(1);
+      const laterRead = await fixture.readChunk();
+      assert.deepEqual([laterRead.status, laterRead.body.data.content], [200, 'text']);
     });
 
-    it('429: a write that is one request too many is not counted as a write', async () => {
-      service.passTime(1);
-      for (let times = 0; times < 3; times += 1) assert.equal((await world.readChunk()).status, 200);
-      const response = await world.write();
+    it('429: a write over the request limit is not counted as a write', async () => {
+      service.advanceClock(1);
+      for (let times = 0; times < 3; times += 1) assert.equal((await fixture.readChunk()).status, 200);
+      const response = await fixture.write();
       assert.equal(response.status, 429);
       assert.equal(response.headers.ratelimit, '"requests";r=0;t=1, "writes";r=2;t=1');
-      assert.deepEqual(toldBy(response).slice(2), ['3', '0', '1']);
+      assert.deepEqual(limitsOf(response).slice(2), ['3', '0', '1']);
     });
 
-    it('200 and 429: POST /admin/records is a write, GET is none', async () => {
-      service.passTime(1);
-      assert.deepEqual(toldBy(await world.post())[1], '"requests";r=2;t=1, "writes";r=1;t=1');
-      assert.equal((await world.post()).status, 200);
-      assert.equal((await world.post()).body.message, 'more than 2 writes a second');
-      const exported = await service.request('GET', '/admin/records', { key: world.admin });
+    it('200 and 429: POST /admin/records is a write, GET is not', async () => {
+      service.advanceClock(1);
+      assert.deepEqual(limitsOf(await fixture.post())[1], '"requests";r=2;t=1, "writes";r=1;t=1');
+      assert.equal((await fixture.post()).status, 200);
+      assert.equal((await fixture.post()).body.message, 'more than 2 writes a second');
+      const exported = await service.request('GET', '/admin/records', { key: fixture.admin });
       assert.equal(exported.status, 200);
-      assert.deepEqual(toldBy(exported), requests(3, 2));
+      assert.deepEqual(limitsOf(exported), requests(3, 2));
     });
 
-    it('400, 405, 412, 415: what is wrong with a request does not hide its limits', async () => {
-      service.passTime(1);
-      const key = world.one.keys.knowledge;
+    it('400, 412 and 415: errors report the limits too; 405 does not', async () => {
+      service.advanceClock(1);
+      const key = fixture.one.keys.knowledge;
       const stale = { key, headers: { 'if-match': '"stale"' }, body: { content: 'another' } };
-      const asks: [number, RequestOptions][] = [
+      const requests: [number, RequestOptions][] = [
         [412, stale],
         [415, { key, body: 'x' }],
         [400, { key, body: { content: '' } }],
       ];
-      for (const [status, ask] of asks) {
-        service.passTime(1);
-        const response = await service.request('PATCH', world.one.chunkPath, ask);
+      for (const [status, options] of requests) {
+        service.advanceClock(1);
+        const response = await service.request('PATCH', fixture.one.chunkPath, options);
         assert.equal(response.status, status);
         assert.equal(response.headers.ratelimit, '"requests";r=2;t=1, "writes";r=1;t=1');
       }
-      const wrongMethod = await service.request('PUT', world.one.chunkPath, { key });
+      const wrongMethod = await service.request('PUT', fixture.one.chunkPath, { key });
       assert.equal(wrongMethod.status, 405);
-      assert.deepEqual(toldBy(wrongMethod), silence, 'the key was not looked at');
+      assert.deepEqual(limitsOf(wrongMethod), noLimits, 'the key was not checked');
     });
 
-    it('401: a key that does not open the route is told nothing, and nothing is counted', async () => {
-      service.passTime(1);
-      for (const key of [undefined, 'x', makeSecret('app'), world.one.keys.knowledge]) {
-        for (const headers of [toTheLane, toTheRoute]) {
-          const response = await service.request('GET', world.page, { key, headers });
+    it('401: a key that does not allow the route gets no limits, and nothing is counted', async () => {
+      service.advanceClock(1);
+      for (const key of [undefined, 'x', makeSecret('app'), fixture.one.keys.knowledge]) {
+        for (const headers of [laneHeaders, routeHeaders]) {
+          const response = await service.request('GET', fixture.page, { key, headers });
           assert.equal(response.status, 401);
-          assert.deepEqual(toldBy(response), silence);
+          assert.deepEqual(limitsOf(response), noLimits);
         }
       }
-      assert.deepEqual(toldBy(await world.readChunk()), requests(3, 2));
+      assert.deepEqual(limitsOf(await fixture.readChunk()), requests(3, 2));
     });
 
-    it('200: open addresses and the metrics token have no limit', async () => {
+    it('200: addresses without a key check and the metrics token have no limit', async () => {
       for (let times = 0; times < 5; times += 1) {
         for (const [path, key] of [
-          ['/health/live', world.admin],
-          ['/docs', world.admin],
+          ['/health/live', fixture.admin],
+          ['/docs', fixture.admin],
           ['/metrics', 'scrape'],
         ] as const) {
           const response = await service.request('GET', path, { key });
           assert.equal(response.status, 200);
-          assert.deepEqual(toldBy(response), silence, path);
+          assert.deepEqual(limitsOf(response), noLimits, path);
         }
       }
     });
 
-    it('200: a clock that is set back shuts no key out', async () => {
-      service.passTime(1);
-      for (let times = 0; times < 4; times += 1) await world.read();
-      assert.equal((await world.read()).status, 429);
-      service.passTime(-3600);
-      const response = await world.read();
+    it('200: setting the clock back blocks no key', async () => {
+      service.advanceClock(1);
+      for (let times = 0; times < 4; times += 1) await fixture.read();
+      assert.equal((await fixture.read()).status, 429);
+      service.advanceClock(-3600);
+      const response = await fixture.read();
       assert.equal(response.status, 200);
-      assert.deepEqual(toldBy(response), requests(3, 2));
+      assert.deepEqual(limitsOf(response), requests(3, 2));
     });
 
-    it('401: a clock that is set back ends the throttling of an address', async () => {
-      service.passTime(100);
+    it('401: setting the clock back ends the throttling of an address', async () => {
+      service.advanceClock(100);
       const from = '127.0.0.9';
-      const fail = () => service.request('GET', world.page, { key: makeSecret('app'), from });
+      const fail = () => service.request('GET', fixture.page, { key: makeSecret('app'), from });
       for (let times = 0; times < 100; times += 1) assert.equal((await fail()).status, 401);
       assert.equal((await fail()).status, 429);
-      service.passTime(-3600);
+      service.advanceClock(-3600);
       assert.equal((await fail()).status, 401);
     });
 
     it('429: the log line names the key', async () => {
-      service.passTime(1);
-      for (const headers of [toTheLane, toTheRoute]) {
+      service.advanceClock(1);
+      for (const headers of [laneHeaders, routeHeaders]) {
         let response: TestResponse;
-        do response = await world.read({ ...headers, 'x-request-id': 'limited' });
+        do response = await fixture.read({ ...headers, 'x-request-id': 'limited' });
         while (response.status === 200);
       }
-      // A line is written when its answer has ended.
-      const told = () => service.logs.flatMap((text) => text.match(/.*"limited".*"status":429.*/g) ?? []);
-      await until(() => told().length >= 2);
-      assert.equal(told().length, 2);
-      for (const line of told()) assert.equal(JSON.parse(line).key_id, world.one.keyIds.app);
+      // A line is written after its response was sent.
+      const limitedLines = () => service.logs.flatMap((text) => text.match(/.*"limited".*"status":429.*/g) ?? []);
+      await until(() => limitedLines().length >= 2);
+      assert.equal(limitedLines().length, 2);
+      for (const line of limitedLines()) assert.equal(JSON.parse(line).key_id, fixture.one.keyIds.app);
     });
   });
 
-  describe('WRITE_LIMIT alone', () => {
-    it('200 and 429: limits writes, and says nothing of reads', async () => {
-      const world = await startWorld(engine, { WRITE_LIMIT: '1' });
+  describe('only WRITE_LIMIT', () => {
+    it('200 and 429: limits writes only, and reads report no limit', async () => {
+      const fixture = await startFixture(engine, { WRITE_LIMIT: '1' });
       try {
-        const first = await world.write();
+        const first = await fixture.write();
         assert.equal(first.status, 200);
-        assert.deepEqual(toldBy(first), ['"writes";q=1;w=1', '"writes";r=0;t=1', '1', '0', '1']);
-        assert.equal((await world.write()).status, 429);
+        assert.deepEqual(limitsOf(first), ['"writes";q=1;w=1', '"writes";r=0;t=1', '1', '0', '1']);
+        assert.equal((await fixture.write()).status, 429);
         for (let times = 0; times < 5; times += 1) {
-          const read = await world.readChunk();
+          const read = await fixture.readChunk();
           assert.equal(read.status, 200);
-          assert.deepEqual(toldBy(read), silence);
+          assert.deepEqual(limitsOf(read), noLimits);
         }
       } finally {
-        await world.service.close();
+        await fixture.service.close();
       }
     });
   });
 
   describe('no limit', () => {
-    it('200: no header speaks of one', async () => {
-      const world = await startWorld(engine, {});
+    it('200: no response has a limit header', async () => {
+      const fixture = await startFixture(engine, {});
       try {
-        for (const response of [await world.read(toTheLane), await world.read(toTheRoute), await world.write()]) {
+        for (const response of [
+          await fixture.read(laneHeaders),
+          await fixture.read(routeHeaders),
+          await fixture.write(),
+        ]) {
           assert.equal(response.status, 200);
-          assert.deepEqual(toldBy(response), silence);
+          assert.deepEqual(limitsOf(response), noLimits);
         }
       } finally {
-        await world.service.close();
+        await fixture.service.close();
       }
     });
   });
 
-  describe('figures', () => {
-    it('failed keys by reason and throttled requests by limit, never by key or address', async () => {
-      const world = await startWorld(engine, { RATE_LIMIT: '9', WRITE_LIMIT: '1' });
-      const { service, one, admin, page } = world;
+  describe('metrics', () => {
+    it('count failed keys by reason and throttled requests by limit, never by key or address', async () => {
+      const fixture = await startFixture(engine, { RATE_LIMIT: '9', WRITE_LIMIT: '1' });
+      const { service, one, admin, page } = fixture;
       const expired = makeSecret('app');
       const from = '127.0.0.8';
-      const figures = async () => {
-        service.passTime(1);
+      const readCounts = async () => {
+        service.advanceClock(1);
         const { text } = await service.request('GET', '/metrics', { key: admin });
-        const found = text.matchAll(/^backscroll_(failed_keys|throttled)_total\{(.*)\} (\d+)$/gm);
-        return Object.fromEntries([...found].map(([, name, label, value]) => [`${name} ${label}`, Number(value)]));
+        const samples = text.matchAll(/^backscroll_(failed_keys|throttled)_total\{(.*)\} (\d+)$/gm);
+        return Object.fromEntries([...samples].map(([, name, label, value]) => [`${name} ${label}`, Number(value)]));
       };
       const expected: Record<string, number> = {
         'failed_keys reason="missing"': 0,
@@ -252,7 +257,7 @@ onEveryEngine('rate limits', (engine) => {
         'throttled limit="writes"': 0,
       };
       try {
-        assert.deepEqual(await figures(), expected, 'zero from the start');
+        assert.deepEqual(await readCounts(), expected, 'zero from the start');
         const key = { record: 'api_key', kind: 'app', workspace_id: one.ids.workspace, app_id: one.ids.app };
         await service.load([{ ...key, name: 'expired', secret: expired, expires_at: 1 }]);
 
@@ -264,22 +269,22 @@ onEveryEngine('rate limits', (engine) => {
         expected['failed_keys reason="missing"'] = 2;
         expected['failed_keys reason="wrong_kind"'] = 1;
         expected['failed_keys reason="unknown"'] = 2;
-        assert.deepEqual(await figures(), expected);
+        assert.deepEqual(await readCounts(), expected);
 
-        for (let times = 0; times < 12; times += 1) await world.read(times % 2 ? toTheLane : toTheRoute);
-        for (let times = 0; times < 3; times += 1) await world.write();
+        for (let times = 0; times < 12; times += 1) await fixture.read(times % 2 ? laneHeaders : routeHeaders);
+        for (let times = 0; times < 3; times += 1) await fixture.write();
         expected['throttled limit="requests"'] = 3;
         expected['throttled limit="writes"'] = 2;
-        assert.deepEqual(await figures(), expected);
+        assert.deepEqual(await readCounts(), expected);
 
-        service.passTime(61);
+        service.advanceClock(61);
         for (let times = 0; times < 102; times += 1)
           await service.request('GET', page, { key: makeSecret('app'), from });
         await service.request('GET', page, { from });
         expected['failed_keys reason="unknown"'] = 104;
         expected['failed_keys reason="missing"'] = 3;
         expected['throttled limit="failed_keys"'] = 3;
-        assert.deepEqual(await figures(), expected);
+        assert.deepEqual(await readCounts(), expected);
 
         const { text } = await service.request('GET', '/metrics', { key: admin });
         assert.ok(!text.includes(from) && !text.includes(one.keyIds.app) && !text.includes(expired.slice(4)));

@@ -9,13 +9,13 @@ import { after, before, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { run } from '../support/cli-helpers.ts';
-import { makeWorld, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-/** Faults that review and trials found once: each stays mended. */
-onEveryEngine('mended', (engine) => {
+/** Bugs that reviews and experiments found: each stays fixed. */
+onEveryEngine('fixed bugs', (engine) => {
   let service: Service;
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   before(async () => {
     service = await startService(engine, { DATABASE_POOL: '2' });
     const many = Array.from({ length: 3_000 }, (_, at) =>
@@ -28,7 +28,7 @@ onEveryEngine('mended', (engine) => {
   const patch = (content: string) =>
     service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
 
-  it('an export that is broken off leaves the service whole', async () => {
+  it('an aborted export does not harm the service', async () => {
     for (let round = 0; round < 4; round += 1) {
       const headers = { authorization: `Bearer ${admin}` };
       const request = http.get(`${service.base}/admin/records`, { headers, agent: false });
@@ -41,17 +41,23 @@ onEveryEngine('mended', (engine) => {
     assert.equal(response.body.data.content, 'text 5');
   });
 
-  it('a revision that an import brings does not overwrite the text that the same import replaced', async () => {
+  it('an imported revision does not overwrite the text that the same import replaced', async () => {
     const { chunk, segment } = one.ids;
-    await service.load([{ record: 'child_chunk', id: chunk, segment_id: segment, position: 1, content: 'precious' }]);
-    const kept = (await revisions()).length;
+    await service.load([{ record: 'child_chunk', id: chunk, segment_id: segment, position: 1, content: 'replaced' }]);
+    const revisionCount = (await revisions()).length;
     await service.load([
       { record: 'child_chunk', id: chunk, segment_id: segment, position: 1, content: 'other' },
-      { record: 'child_chunk_revision', child_chunk_id: chunk, revision: kept + 1, content: 'brought', replaced_at: 5 },
+      {
+        record: 'child_chunk_revision',
+        child_chunk_id: chunk,
+        revision: revisionCount + 1,
+        content: 'imported',
+        replaced_at: 5,
+      },
     ]);
     const texts = (await revisions()).map(({ content }) => content);
-    assert.equal(texts[kept], 'brought');
-    assert.ok(texts.includes('precious'), texts.join(', '));
+    assert.equal(texts[revisionCount], 'imported');
+    assert.ok(texts.includes('replaced'), texts.join(', '));
   });
 
   const revisions = async (): Promise<{ child_chunk_id: string; content: string }[]> => {
@@ -65,7 +71,7 @@ onEveryEngine('mended', (engine) => {
     );
   };
 
-  it('the mode of an app that changed counts at once', async () => {
+  it('a changed app mode takes effect immediately', async () => {
     const path = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
     const app = { record: 'app', id: one.ids.app, workspace_id: one.ids.workspace, name: 'app' };
     assert.equal((await service.request('GET', path, { key: one.keys.app })).status, 200);
@@ -75,14 +81,14 @@ onEveryEngine('mended', (engine) => {
     assert.equal((await service.request('GET', path, { key: one.keys.app })).status, 200);
   });
 
-  it('a long user is taken', async () => {
+  it('a long user is accepted', async () => {
     const user = Array.from({ length: 3_000 }, (_, at) => String.fromCodePoint(0x4e00 + at * 5)).join('');
     const conversation = { record: 'conversation', id: one.ids.conversation, app_id: one.ids.app, created_at: 1 };
     await service.load([{ ...conversation, user }]);
     await service.load([{ ...conversation, user: 'ann' }]);
   });
 
-  it('after a bad line the same connection takes the next request', async () => {
+  it('after an invalid line the same connection accepts the next request', async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     const send = async (body: string) => {
       const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/x-ndjson' };
@@ -98,7 +104,7 @@ onEveryEngine('mended', (engine) => {
     agent.destroy();
   });
 
-  it('a bad line is named although 20 MB are still to come from a client that reads only at the end', async () => {
+  it('a client that sends another 20 MB before it reads still gets the number of the invalid line', async () => {
     const body = Buffer.concat([Buffer.from('no JSON\n'), Buffer.alloc(20_000_000, ' \n')]);
     const socket = net.connect(service.port, '127.0.0.1');
     await once(socket, 'connect');
@@ -116,18 +122,18 @@ onEveryEngine('mended', (engine) => {
   });
 
   if (engine === 'postgres') {
-    it('an append that is in flight while its conversation is purged leaves no message behind', async () => {
-      const tenant = makeWorld().one;
+    it('an append that is in progress while its conversation is purged leaves no message', async () => {
+      const tenant = makeTwoTenants().one;
       await service.load(tenant.records);
       const client = new pg.Client(service.config.database_url);
       await client.connect();
-      // An append as the service does it, held open.
+      // An append as the service does it, left uncommitted.
       await client.query('BEGIN');
       await client.query(`UPDATE conversations SET next_sequence = 2 WHERE conversation_id = $1`, [
         tenant.ids.conversation,
       ]);
       await client.query(`INSERT INTO messages VALUES ($1, 1, 1, 'm', '{}')`, [tenant.ids.conversation]);
-      const purged = service.store.purge({ conversation_id: tenant.ids.conversation }, 5);
+      const purgeResult = service.store.purge({ conversation_id: tenant.ids.conversation }, 5);
       await until(async () => {
         const { rows } = await client.query(
           `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
@@ -135,25 +141,25 @@ onEveryEngine('mended', (engine) => {
         return rows.length > 0;
       });
       await client.query('COMMIT');
-      assert.deepEqual(await purged, { conversations: 1, messages: 1 });
+      assert.deepEqual(await purgeResult, { conversations: 1, messages: 1 });
       await client.end();
     });
   } else {
     it('a writer thread that dies is replaced', async () => {
       const { postMessage } = Worker.prototype;
-      // Not a list of writes: the thread stumbles over it and ends.
+      // Not a list of writes: the thread fails and exits.
       Worker.prototype.postMessage = function (this: Worker) {
         Worker.prototype.postMessage = postMessage;
         postMessage.call(this, 5);
       };
-      assert.equal((await patch('lost')).status, 503);
-      assert.equal((await patch('found')).status, 200);
+      assert.equal((await patch('not written')).status, 503);
+      assert.equal((await patch('written')).status, 200);
     });
 
-    it('a database file that is gone is noticed: nothing is written to it, and it heals', async () => {
+    it('a missing database file is detected: nothing is written, and the service recovers when it is back', async () => {
       const file = service.config.database_url.replace('sqlite:', '');
       await rename(file, `${file}.away`);
-      assert.equal((await patch('into the void')).status, 503);
+      assert.equal((await patch('not written either')).status, 503);
       assert.equal((await service.request('GET', '/health/ready')).status, 503);
       await rename(`${file}.away`, file);
       assert.equal((await patch('back')).status, 200);
@@ -162,13 +168,13 @@ onEveryEngine('mended', (engine) => {
   }
 });
 
-describe('mended, at the end', () => {
+describe('fixed bugs at shutdown', () => {
   for (const [what, bytes] of [
     ['half a request', 'GET /v1/mess'],
-    ['no HTTP', 'garbage\r\n\r\n'],
+    ['an invalid request', 'garbage\r\n\r\n'],
     ['half a body', 'POST /admin/records HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{}'],
   ] as const) {
-    it(`a client that sent ${what} and stays does not hold up the end`, async () => {
+    it(`a connected client that sent ${what} does not delay the shutdown`, async () => {
       const service = await startService('sqlite');
       const socket = net.connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
       let received = '';
@@ -179,20 +185,20 @@ describe('mended, at the end', () => {
         });
       await once(socket, 'connect');
       socket.write(bytes);
-      // Its response comes after what was sent before it has been read.
+      // The service has read the earlier bytes before it sends this response.
       assert.equal((await service.request('GET', '/health/live')).status, 200);
       await service.close();
-      assert.doesNotMatch(received, / 408 /, 'its time did not run out first');
+      assert.doesNotMatch(received, / 408 /, 'the request did not time out first');
       socket.destroy();
     });
   }
 });
 
-describe('mended, on the command line', () => {
-  it('export follows a link instead of replacing it', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'backscroll-mended-'));
+describe('fixed bugs on the command line', () => {
+  it('export follows a symbolic link instead of replacing it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'backscroll-regressions-'));
     const env = { DATABASE_URL: `sqlite:${join(folder, 'x.db')}` };
-    const { records } = makeWorld();
+    const { records } = makeTwoTenants();
     assert.equal((await run(['import', '-'], { cwd: folder, env, stdin: ndjson(records) })).code, 0);
     await writeFile(join(folder, 'target'), '');
     await symlink(join(folder, 'target'), join(folder, 'link'));

@@ -6,7 +6,7 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import { fastLaneChannel } from '../../src/http/front/fast-lane.ts';
 import {
   makeTenant,
-  makeWorld,
+  makeTwoTenants,
   message,
   onEveryEngine,
   type Service,
@@ -42,19 +42,19 @@ const comparedParts = ({ status, headers, text }: TestResponse) => ({
 
 onEveryEngine('the fast lane and the route', (engine) => {
   let service: Service;
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const completion = makeTenant('completion');
   const deleted = randomUUID();
   const expired = makeSecret('app');
   const revoked = makeSecret('app');
-  const odd = { app: 'an app, with space', key: makeSecret('app'), conversation: randomUUID() };
+  const unusual = { app: 'an app, with space', key: makeSecret('app'), conversation: randomUUID() };
   const messages = Array.from({ length: 30 }, (_, at) => message(one.ids.conversation, at));
   const app = { workspace_id: one.ids.workspace, app_id: one.ids.app, kind: 'app', record: 'api_key' };
 
   before(async () => {
     service = await startService(engine, { RATE_LIMIT: '3', WRITE_LIMIT: '1' });
     // Responses contain what is left of a time window.
-    service.stopTime();
+    service.freezeClock();
     await service.load([
       ...records,
       ...completion.records,
@@ -63,10 +63,10 @@ onEveryEngine('the fast lane and the route', (engine) => {
       { record: 'conversation', id: deleted, app_id: one.ids.app, deleted: true },
       { ...app, name: 'expired', secret: expired, expires_at: 1 },
       { ...app, name: 'revoked', secret: revoked, revoked_at: 1 },
-      { record: 'app', id: odd.app, workspace_id: one.ids.workspace, name: 'odd', mode: 'chat' },
-      { ...app, app_id: odd.app, name: 'odd', secret: odd.key },
-      { record: 'conversation', id: odd.conversation, app_id: odd.app, user: 'a b' },
-      message(odd.conversation, 1),
+      { record: 'app', id: unusual.app, workspace_id: one.ids.workspace, name: 'unusual', mode: 'chat' },
+      { ...app, app_id: unusual.app, name: 'unusual', secret: unusual.key },
+      { record: 'conversation', id: unusual.conversation, app_id: unusual.app, user: 'a b' },
+      message(unusual.conversation, 1),
     ]);
   });
   after(() => service.close());
@@ -78,7 +78,7 @@ onEveryEngine('the fast lane and the route', (engine) => {
   before(() => fastLaneChannel.subscribe(countLaneRequest));
   after(() => fastLaneChannel.unsubscribe(countLaneRequest));
 
-  const ids = [one.ids.conversation, other.ids.conversation, deleted, odd.conversation, randomUUID(), ''];
+  const ids = [one.ids.conversation, other.ids.conversation, deleted, unusual.conversation, randomUUID(), ''];
   const firsts = [...messages.slice(0, 3).map(({ id }) => id), message(other.ids.conversation, 1).id, randomUUID()];
   const anyId = fc.constantFrom(...ids, ...firsts, ...ids.map((id) => id.toUpperCase()), 'no-uuid', '%00', 'a%2Fb');
   const likely = <T>(value: T, others: fc.Arbitrary<T>) =>
@@ -103,7 +103,7 @@ onEveryEngine('the fast lane and the route', (engine) => {
       fc.array(fc.oneof({ weight: 9, arbitrary: pair }, { weight: 1, arbitrary: oddPair }), { maxLength: 4 }),
     )
     .map(([id, pairs]) => [`conversation_id=${id}`, ...pairs].join('&').replaceAll('\u00e9', '%C3%A9'));
-  const keys = [other.keys.app, odd.key, completion.keys.app, one.keys.knowledge, one.keys.writer, admin];
+  const keys = [other.keys.app, unusual.key, completion.keys.app, one.keys.knowledge, one.keys.writer, admin];
   const key = likely<string | undefined>(
     one.keys.app,
     fc.constantFrom(...keys, expired, revoked, makeSecret('app'), 'x', undefined),
@@ -126,7 +126,7 @@ onEveryEngine('the fast lane and the route', (engine) => {
 
   async function send(url: string, key: string | undefined, headers: object, earlier = 0): Promise<Sent> {
     // Failed keys are counted per minute, requests per second.
-    service.passTime(61);
+    service.advanceClock(61);
     const request = () => service.request('GET', url, { key, headers: { 'x-request-id': 'same', ...headers } });
     for (let times = 0; times < earlier; times += 1) await request();
     const before = laneRequests;

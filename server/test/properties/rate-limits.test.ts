@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import {
-  makeWorld,
+  makeTwoTenants,
   message,
   ndjson,
   onEveryEngine,
@@ -44,18 +44,18 @@ class Window {
 onEveryEngine('limits per key, in any order of requests', (engine) => {
   const requestsMax = 5;
   const writesMax = 3;
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   let service: Service;
   let now = 0;
   before(async () => {
     service = await startService(engine, { RATE_LIMIT: `${requestsMax}`, WRITE_LIMIT: `${writesMax}` });
     await service.load([...records, message(one.ids.conversation, 1)]);
-    service.stopTime();
+    service.freezeClock();
   });
   after(() => service.close());
   const advance = (millis: number) => {
     now += millis;
-    service.passTime(millis / 1000);
+    service.advanceClock(millis / 1000);
   };
 
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;

@@ -17,7 +17,7 @@ import {
 
 type Json = Record<string, unknown>;
 
-// Everything that is allowed and odd. -0 and undefined are left out: they do not come back.
+// Valid but unusual values. -0 and undefined are left out, because JSON does not return them.
 
 const oddText = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },

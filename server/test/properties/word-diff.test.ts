@@ -17,7 +17,7 @@ const marked = (before: string, after: string): string =>
 const words = fc.array(fc.constantFrom('a', 'b', 'tea', ' ', '\n', '\r\n', '.', '茶', 'é', '😀', 'e\u0301', '\ud800'), {
   maxLength: 40,
 });
-const alike = words.map((parts) => parts.join(''));
+const similar = words.map((parts) => parts.join(''));
 const any = fc.string({ unit: 'binary', maxLength: 60 });
 
 function assertReversible(before: string, after: string): void {
@@ -28,13 +28,13 @@ function assertReversible(before: string, after: string): void {
 }
 
 describe('a word diff', () => {
-  for (const [name, texts] of Object.entries({ alike, any }))
+  for (const [name, texts] of Object.entries({ similar, any }))
     it(`contains both texts: ${name}`, () => {
       fc.assert(fc.property(texts, texts, assertReversible), { numRuns: 5_000 });
     });
 
   it('has no difference between a text and itself', () => {
-    fc.assert(fc.property(alike, (text) => diffWords(text, text).every(({ kind }) => kind === 'same')));
+    fc.assert(fc.property(similar, (text) => diffWords(text, text).every(({ kind }) => kind === 'same')));
   });
 
   it('finds a longest common subsequence', () => {

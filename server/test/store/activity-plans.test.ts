@@ -12,12 +12,12 @@ import {
   describePlan,
   explain,
   isWasteful,
+  numberParameters,
   openPostgres,
   openSqlite,
   type Plan,
   planOf,
   rowsRead,
-  spell,
   stepsOf,
 } from '../support/plans.ts';
 
@@ -118,7 +118,7 @@ describe('plans of activity on PostgreSQL', () => {
 
   for (const { name, text, values, rows } of questionsOn('conversation_days')) {
     it(`${name}: by an index, in its order, and no more than it needs`, async (t) => {
-      const plan = await explain(client, spell(text), values as string[]);
+      const plan = await explain(client, numberParameters(text), values as string[]);
       t.diagnostic(describePlan(plan));
       const large = ['conversations', 'conversation_days', 'messages'];
       const isLarge = (step: Plan) => large.includes(step['Relation Name'] ?? '');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { boundedFiles, fillUp, findingsOf, readOnly } from '../../torture/disk.ts';
 import type { Finding } from '../../torture/support/experiment.ts';
-import { ask, command, freePort, newFolder, serve, withFilesUpTo } from '../support/cli-helpers.ts';
+import { command, freePort, newFolder, sendRequest, serve, withFileSizeLimit } from '../support/cli-helpers.ts';
 import { shortOrLong } from '../support/harness.ts';
 
 function assertHolds(findings: readonly Finding[]): void {
@@ -16,7 +16,7 @@ function assertHolds(findings: readonly Finding[]): void {
 
 describe('a disk in trouble', { concurrency: 2 }, () => {
   it('503 for writes while it takes no more; reads go on; it heals by itself', async (t) => {
-    const bounded = await boundedFiles(t, withFilesUpTo(6_000));
+    const bounded = await boundedFiles(t, withFileSizeLimit(6_000));
     assertHolds(
       findingsOf('a full disk', await fillUp(bounded, t, { cycles: shortOrLong(2, 5), asks: shortOrLong(20, 300) })),
     );
@@ -34,10 +34,11 @@ describe('a disk in trouble', { concurrency: 2 }, () => {
     const port = await freePort();
     const shell = ['-c', `ulimit -S -f 2000; exec "$0" "$@" >> ${log}`, command];
     const serving = await serve(t, { cwd, env: { PORT: `${port}` }, command: '/bin/sh', before: shell });
-    for (let at = 0; at < 20; at += 1) assert.equal((await ask(serving.base, '/v1/nothing', 'none')).status, 404);
+    for (let at = 0; at < 20; at += 1)
+      assert.equal((await sendRequest(serving.base, '/v1/nothing', 'none')).status, 404);
     assert.equal(serving.output(), '');
     await truncate(log);
-    assert.equal((await ask(serving.base, '/v1/nothing', 'none')).status, 404);
+    assert.equal((await sendRequest(serving.base, '/v1/nothing', 'none')).status, 404);
     await serving.end('SIGTERM');
     const lines = (await readFile(log, 'utf8')).trimEnd().split('\n');
     for (const line of lines) assert.ok(JSON.parse(line).level, line);

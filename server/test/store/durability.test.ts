@@ -4,12 +4,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { killServing } from '../../torture/crash.ts';
 import { fileOf, type Installation, install } from '../../torture/support/installation.ts';
-import { ask } from '../support/cli-helpers.ts';
+import { sendRequest } from '../support/cli-helpers.ts';
 import { shortOrLong } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const patch = (base: string, world: Installation, at: number, content: string) =>
-  ask(base, world.chunks[at]?.path ?? '', world.one.keys.knowledge, { method: 'PATCH', json: { content } });
+  sendRequest(base, world.chunks[at]?.path ?? '', world.one.keys.knowledge, { method: 'PATCH', json: { content } });
 
 /** Takes the write lock as another process would. */
 function lock(file: string): { release: () => void } {
@@ -44,7 +44,7 @@ describe('durability', { concurrency: 3 }, () => {
     // While it waits, others are served.
     const page = `/v1/messages?conversation_id=${world.one.ids.conversation}`;
     for (let n = 0; n < 20; n += 1) {
-      const read = ask(serving.base, page, world.one.keys.app);
+      const read = sendRequest(serving.base, page, world.one.keys.app);
       assert.equal((await Promise.race([pending, read])).body.data.content, undefined);
     }
     held.release();
@@ -64,7 +64,7 @@ describe('durability', { concurrency: 3 }, () => {
     let pages = 0;
     await until(async () => {
       const path = `/v1/messages?conversation_id=${world.one.ids.conversation}`;
-      assert.equal((await ask(serving.base, path, world.one.keys.app)).status, 200);
+      assert.equal((await sendRequest(serving.base, path, world.one.keys.app)).status, 200);
       pages += 1;
       return answered;
     });
@@ -77,7 +77,7 @@ describe('durability', { concurrency: 3 }, () => {
     held.release();
     // What was refused is not done later, and the next one is taken.
     assert.equal((await patch(serving.base, world, 0, 'taken')).status, 200);
-    const { text } = await ask(serving.base, '/admin/records', world.admin);
+    const { text } = await sendRequest(serving.base, '/admin/records', world.admin);
     assert.ok(text.includes('"taken"') && !text.includes('"never"'));
   });
 
@@ -88,7 +88,7 @@ describe('durability', { concurrency: 3 }, () => {
     t.after(async () => held.release());
     const pending = world.chunks.map((_, at) => patch(serving.base, world, at, `queued ${at}`));
     await until(async () => {
-      const { text } = await ask(serving.base, '/metrics', world.admin);
+      const { text } = await sendRequest(serving.base, '/metrics', world.admin);
       // The request that reads the metrics is in flight too.
       return text.includes(`backscroll_http_requests_in_flight ${world.chunks.length + 1}\n`);
     });

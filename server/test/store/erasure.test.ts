@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import pg from 'pg';
 import { erase } from '../../torture/erasure.ts';
 import { newFolder, run } from '../support/cli-helpers.ts';
-import { makeWorld, message, ndjson, newDatabaseUrl, shortOrLong } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, newDatabaseUrl, shortOrLong } from '../support/harness.ts';
 
 describe('erasure', { concurrency: 2 }, () => {
   it('leaves no byte in the file, its log, an export or a backup, under readers and writers', async () => {
@@ -18,7 +18,7 @@ describe('erasure', { concurrency: 2 }, () => {
     const cwd = await newFolder(t);
     const { url, remove } = await newDatabaseUrl('postgres');
     const env = { DATABASE_URL: url };
-    const { one, other, records } = makeWorld();
+    const { one, other, records } = makeTwoTenants();
     const mark = 'the-mark-of-ann';
     const conversation = (id: string, app_id: string, deleted: boolean) => ({
       record: 'conversation',

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { makeWorld, message, ndjson, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 
 /** On PostgreSQL appends lock their conversations in id order, so that two appends never wait for each other. */
 
@@ -11,7 +11,7 @@ const conversationCount = 5;
 const appendCount = 40;
 
 describe('appends that touch several conversations', { concurrency: 1 }, () => {
-  const { one, records } = makeWorld();
+  const { one, records } = makeTwoTenants();
   /** Reads the statistics of the server. */
   let client: pg.Client;
   /** Another program that locks conversations. */

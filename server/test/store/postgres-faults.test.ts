@@ -18,11 +18,11 @@ import {
   oneLine,
   run,
   type Scope,
-  type Serving,
+  type ServerProcess,
   serve,
 } from '../support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
-import { chunkPath, makeWorld, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
+import { chunkPath, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 function memoryMiB(pid: number): number {
@@ -80,7 +80,7 @@ const standing = 25;
 /** One tenant, some chunks and a conversation that nobody writes to, in a new database; served. */
 async function install(scope: Scope, url: string, settings: Record<string, string>) {
   const cwd = await newFolder(scope);
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const chunkIds = Array.from({ length: chunkCount }, (): string => randomUUID());
   const quiet = randomUUID();
   const messages = Array.from({ length: standing }, (_, at) => message(quiet, 1_000 + at, { query: `query ${at}` }));
@@ -588,7 +588,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
   describe('writers in conflict', { concurrency: 1 }, () => {
     const scope = newScope();
     let world: Installation;
-    let second: Serving;
+    let second: ServerProcess;
     let name: string;
     before(async () => {
       const { url, remove } = await newDatabaseUrl('postgres');
@@ -627,7 +627,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
     });
 
     it('takes 20 imports of the same new records at once', async () => {
-      const { one, records } = makeWorld();
+      const { one, records } = makeTwoTenants();
       const named = records.filter((record) => !('kind' in record && record.kind === 'admin'));
       const lines = ndjson([...named, ...Array.from({ length: 50 }, (_, n) => message(one.ids.conversation, n))]);
       const replies = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, world.admin, lines)));

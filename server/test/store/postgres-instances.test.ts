@@ -14,18 +14,18 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import { latestVersion, postgresMigrations } from '../../src/store/schema/schema.ts';
 import {
-  ask,
   command,
+  type HttpResponse,
   newFolder,
   newScope,
   oneLine,
-  type Reply,
   run,
   type Scope,
-  type Serving,
+  type ServerProcess,
+  sendRequest,
   serve,
 } from '../support/cli-helpers.ts';
-import { makeWorld, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 /** How long what one instance knows of a key may be out of date. */
@@ -79,7 +79,13 @@ const provider = (workspace_id: string, name: string, models: string[] = ['model
 });
 
 /** A request with any headers, given up after 10 seconds. */
-async function send(serving: Serving, path: string, key: string, headers: Record<string, string>, json?: unknown) {
+async function send(
+  serving: ServerProcess,
+  path: string,
+  key: string,
+  headers: Record<string, string>,
+  json?: unknown,
+) {
   const response = await fetch(`${serving.base}${path}`, {
     method: json === undefined ? 'GET' : 'PATCH',
     headers: {
@@ -98,10 +104,10 @@ async function send(serving: Serving, path: string, key: string, headers: Record
   };
 }
 
-const post = ({ base }: Serving, key: string, ...records: object[]): Promise<Reply> =>
-  ask(base, '/admin/records', key, { method: 'POST', lines: ndjson(records) });
-const patch = ({ base }: Serving, path: string, key: string, content: string): Promise<Reply> =>
-  ask(base, path, key, { method: 'PATCH', json: { content } });
+const post = ({ base }: ServerProcess, key: string, ...records: object[]): Promise<HttpResponse> =>
+  sendRequest(base, '/admin/records', key, { method: 'POST', lines: ndjson(records) });
+const patch = ({ base }: ServerProcess, path: string, key: string, content: string): Promise<HttpResponse> =>
+  sendRequest(base, path, key, { method: 'PATCH', json: { content } });
 const pageOf = (conversation: string, more = ''): string => `/v1/messages?conversation_id=${conversation}${more}`;
 const models = '/v1/workspaces/current/models/model-types/llm';
 
@@ -118,19 +124,19 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
         Array.from({ length: latestVersion }, (_, at) => at + 1),
       );
       assert.equal(all.filter(({ output }) => output().includes('"migrated"')).length, 1);
-      const { one, records } = makeWorld();
+      const { one, records } = makeTwoTenants();
       await load(url, records);
       for (const { base } of all)
-        assert.equal((await ask(base, pageOf(one.ids.conversation), one.keys.app)).status, 200);
+        assert.equal((await sendRequest(base, pageOf(one.ids.conversation), one.keys.app)).status, 200);
       // Each ends by itself; the others go on.
       await all[0]?.end('SIGTERM');
-      assert.equal((await ask(all[1]?.base ?? '', '/health/ready', '')).status, 200);
+      assert.equal((await sendRequest(all[1]?.base ?? '', '/health/ready', '')).status, 200);
     });
 
     it('commands that race to make the tables all succeed', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
       const env = { DATABASE_URL: url };
-      const world = makeWorld();
+      const world = makeTwoTenants();
       const ran = await Promise.all([
         run(['migrate'], { cwd, env }),
         run(['import', '-'], { cwd, env, stdin: ndjson(world.one.records) }),
@@ -226,7 +232,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
   describe('a rolling upgrade', { concurrency: 1 }, () => {
     it('an older program is refused; one that runs goes on through additive changes, and loses no request', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
-      const { one, admin, records } = makeWorld();
+      const { one, admin, records } = makeTwoTenants();
       await load(url, [...records, message(one.ids.conversation, 1), provider(one.ids.workspace, 'first')]);
       const env = { DATABASE_URL: url };
       const older = await serve(t, { cwd, env });
@@ -234,7 +240,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       let running = true;
       let responses = 0;
       const failed: string[] = [];
-      const loop = async (what: string, turn: (n: number) => Promise<Reply>) => {
+      const loop = async (what: string, turn: (n: number) => Promise<HttpResponse>) => {
         for (let n = 0; running; n += 1) {
           const { status, text } = await turn(n);
           responses += 1;
@@ -242,12 +248,12 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
         }
       };
       const clients = [
-        loop('GET /messages', () => ask(older.base, pageOf(one.ids.conversation), one.keys.app)),
+        loop('GET /messages', () => sendRequest(older.base, pageOf(one.ids.conversation), one.keys.app)),
         loop('PATCH', (n) => patch(older, one.chunkPath, one.keys.knowledge, `text ${n}`)),
-        loop('GET models', () => ask(older.base, models, one.keys.app)),
+        loop('GET models', () => sendRequest(older.base, models, one.keys.app)),
         loop('writer', (n) => post(older, one.keys.writer, message(one.ids.conversation, n))),
         loop('admin', (n) => post(older, admin, ...one.records, provider(one.ids.workspace, `provider ${n % 3}`))),
-        loop('export', () => ask(older.base, '/admin/records', admin)),
+        loop('export', () => sendRequest(older.base, '/admin/records', admin)),
       ];
       const stop = async () => {
         running = false;
@@ -295,17 +301,17 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       t.diagnostic(`${responses} answers, ${failed.length} failed`);
       assert.deepEqual([...new Set(failed)].slice(0, 5), []);
       assert.ok(responses > 100);
-      assert.equal((await ask(older.base, '/health/ready', '')).status, 200);
+      assert.equal((await sendRequest(older.base, '/health/ready', '')).status, 200);
     });
   });
 
   describe('two that run', { concurrency: 1 }, () => {
     const scope = newScope();
-    const { one, admin, records } = makeWorld();
+    const { one, admin, records } = makeTwoTenants();
     let url: string;
     let cwd: string;
-    let a: Serving;
-    let b: Serving;
+    let a: ServerProcess;
+    let b: ServerProcess;
     before(async () => {
       [cwd, url] = await Promise.all([newFolder(scope), newUrl(scope)]);
       await load(url, records);
@@ -325,7 +331,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
     }
 
     /** Asks until the status is this one. Returns after how many milliseconds the last request with another was sent. */
-    async function millisUntil(status: number, probe: () => Promise<Reply>): Promise<number> {
+    async function millisUntil(status: number, probe: () => Promise<HttpResponse>): Promise<number> {
       const began = performance.now();
       for (let last = 0; ; ) {
         const sent = performance.now() - began;
@@ -347,7 +353,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       secret: makeSecret('app'),
       ...more,
     });
-    const use = ({ base }: Serving, secret: string) => ask(base, pageOf(one.ids.conversation), secret);
+    const use = ({ base }: ServerProcess, secret: string) => sendRequest(base, pageOf(one.ids.conversation), secret);
 
     it('what is written through one shows at once through the other', async () => {
       const conversation = await newConversation();
@@ -355,17 +361,17 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
         const [from, to] = round % 2 ? [a, b] : [b, a];
         const line = message(conversation, round, { query: `round ${round}` });
         assert.equal((await post(from, one.keys.writer, line)).status, 200);
-        const page = await ask(to.base, pageOf(conversation, '&limit=1'), one.keys.app);
+        const page = await sendRequest(to.base, pageOf(conversation, '&limit=1'), one.keys.app);
         assert.deepEqual([page.body.data[0].id, page.body.data[0].query], [line.id, `round ${round}`]);
 
         const edited = await patch(from, one.chunkPath, one.keys.knowledge, `round ${round}`);
-        const chunk = await ask(to.base, one.chunkPath, one.keys.knowledge);
+        const chunk = await sendRequest(to.base, one.chunkPath, one.keys.knowledge);
         assert.equal(chunk.body.data.content, `round ${round}`);
         assert.equal(chunk.headers.get('etag'), edited.headers.get('etag'));
 
         const named = provider(one.ids.workspace, 'provider', [`model ${round}`]);
         assert.equal((await post(from, admin, named)).status, 200);
-        const listed = await ask(to.base, models, one.keys.app);
+        const listed = await sendRequest(to.base, models, one.keys.app);
         assert.deepEqual(
           listed.body.data.flatMap((entry: { models: { model: string }[] }) => entry.models.map(({ model }) => model)),
           [`model ${round}`],
@@ -409,7 +415,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       const expires_at = Math.floor(Date.now() / 1000) + 2;
       const key = newKey({ expires_at });
       assert.equal((await post(a, admin, key)).status, 200);
-      let last: Reply;
+      let last: HttpResponse;
       do {
         const asked = Date.now() / 1000;
         last = await use(b, key.secret);
@@ -434,7 +440,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       const key = newKey({ app_id: app.id });
       const conversation = { record: 'conversation', id: randomUUID(), app_id: app.id };
       assert.equal((await post(a, admin, app, key, conversation)).status, 200);
-      const page = ({ base }: Serving) => ask(base, pageOf(conversation.id), key.secret);
+      const page = ({ base }: ServerProcess) => sendRequest(base, pageOf(conversation.id), key.secret);
       for (const serving of [a, b]) assert.equal((await page(serving)).status, 200);
       assert.equal((await post(a, admin, { ...app, mode: 'workflow' })).status, 200);
       const there = await page(a);
@@ -501,7 +507,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
         const visited: string[] = [];
         for (let first = ''; ; turn += 1) {
           const more = `&limit=7${first && `&first_id=${first}`}`;
-          const { status, body } = await ask((turn % 2 ? a : b).base, pageOf(conversation, more), one.keys.app);
+          const { status, body } = await sendRequest((turn % 2 ? a : b).base, pageOf(conversation, more), one.keys.app);
           assert.equal(status, 200);
           visited.push(...body.data.map(({ id }: { id: string }) => id));
           if (!body.has_more) return visited;
@@ -539,20 +545,20 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
         const conversation = await newConversation();
         const line = message(conversation, 1);
         assert.equal((await post(serving, one.keys.writer, line)).body.records, 1);
-        const page = await ask(serving.base, pageOf(conversation), one.keys.app);
+        const page = await sendRequest(serving.base, pageOf(conversation), one.keys.app);
         assert.deepEqual(
           page.body.data.map(({ id }: { id: string }) => id),
           [line.id],
         );
-        const before = await ask(serving.base, pageOf(conversation, `&first_id=${line.id}`), one.keys.app);
+        const before = await sendRequest(serving.base, pageOf(conversation, `&first_id=${line.id}`), one.keys.app);
         assert.deepEqual([before.status, before.body.data], [200, []]);
         const text = `prepared ${prepared}`;
         assert.equal((await patch(serving, one.chunkPath, one.keys.knowledge, text)).body.data.content, text);
-        assert.equal((await ask(serving.base, models, one.keys.app)).status, 200);
-        const fresh = makeWorld();
+        assert.equal((await sendRequest(serving.base, models, one.keys.app)).status, 200);
+        const fresh = makeTwoTenants();
         const imported = await post(serving, admin, ...fresh.records, provider(fresh.one.ids.workspace, 'p'));
         assert.deepEqual(imported.body, { records: fresh.records.length + 1 });
-        assert.match((await ask(serving.base, '/admin/records', admin)).text, new RegExp(fresh.one.ids.chunk));
+        assert.match((await sendRequest(serving.base, '/admin/records', admin)).text, new RegExp(fresh.one.ids.chunk));
         await serving.end('SIGTERM');
       }
       assert.deepEqual([...names.off], ['']);
@@ -564,7 +570,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
     it('SQLite to PostgreSQL and back, through a pipe, gives the same bytes', async (t) => {
       const [cwd, postgres] = await Promise.all([newFolder(t), newUrl(t)]);
       const [first, last] = ['first', 'last'].map((name) => `sqlite:${join(cwd, `${name}.db`)}`);
-      const { one, records } = makeWorld();
+      const { one, records } = makeTwoTenants();
       const { conversation, chunk, workspace } = one.ids;
       const odd = { query: 'é e\u0301 😀 \u2028 "\\ \u0001', inputs: { z: 1, a: [1e21, -0.5, null], ключ: 'ß' } };
       const ordered = Array.from({ length: 60 }, (_, at) => message(conversation, 5_000 + (at % 3), odd));

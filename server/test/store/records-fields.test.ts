@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { makeWorld, messageDefaults, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  makeTwoTenants,
+  messageDefaults,
+  ndjson,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 
 // The tables of service-api.md and of contract.md, said once more as data.
 
@@ -226,7 +233,7 @@ const top: Record<string, Shape> = {
 
 /** One complete record of every kind, each with ids of its own. */
 function completeRecords() {
-  const world = makeWorld();
+  const world = makeTwoTenants();
   const { ids, keyIds } = world.one;
   const label = { en_US: 'Label', zh_Hans: '标签' };
   const message_id = randomUUID();

@@ -10,7 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   makeTenant,
-  makeWorld,
+  makeTwoTenants,
   message,
   ndjson,
   onEveryEngine,
@@ -29,7 +29,7 @@ const wholeSecond = () => Math.floor(Date.now() / 1000);
 
 onEveryEngine('records', (engine) => {
   let service: Service;
-  const world = makeWorld();
+  const world = makeTwoTenants();
 
   before(async () => {
     service = await startService(engine);
@@ -208,9 +208,9 @@ onEveryEngine('records', (engine) => {
       const { created_at: __, ...timeless } = message(t.ids.conversation, 0);
       const earliest = wholeSecond();
       await accepted(post(timeless));
-      service.passTime(1000);
+      service.advanceClock(1000);
       await accepted(post(timeless));
-      service.passTime(-1000);
+      service.advanceClock(-1000);
       const time = (await page(t)).find(({ id }) => id === timeless.id)?.created_at as number;
       assert.ok(time >= earliest && time <= wholeSecond(), `${time}`);
     });
@@ -745,9 +745,9 @@ onEveryEngine('records', (engine) => {
       const secret = makeSecret('app');
       await accepted(post(keyOf(t, 'app', { secret, expires_at: wholeSecond() + 100 })));
       assert.equal(await status(secret, t), 200);
-      service.passTime(101);
+      service.advanceClock(101);
       assert.equal(await status(secret, t), 401);
-      service.passTime(-101);
+      service.advanceClock(-101);
       assert.equal(await status(secret, t), 200);
       await accepted(post(keyOf(t, 'app', { secret, revoked_at: wholeSecond() - 1 })));
       assert.equal(await status(secret, t), 401);
@@ -759,9 +759,9 @@ onEveryEngine('records', (engine) => {
       await accepted(post(keyOf(t, 'admin', { secret: admin, expires_at: wholeSecond() + 50 })));
       await accepted(send(''), 0);
       assert.equal((await send('', admin)).status, 200);
-      service.passTime(51);
+      service.advanceClock(51);
       assert.equal((await send('', admin)).status, 401);
-      service.passTime(-51);
+      service.advanceClock(-51);
     });
   });
 
@@ -1238,7 +1238,7 @@ onEveryEngine('records', (engine) => {
 
 onEveryEngine('records from one database to another', (engine) => {
   it('the total order survives export and import', async () => {
-    const { one, admin, records } = makeWorld();
+    const { one, admin, records } = makeTwoTenants();
     const first = await startService(engine);
     const second = await startService(engine);
     const conversation_id = one.ids.conversation;
@@ -1279,7 +1279,7 @@ onEveryEngine('records from one database to another', (engine) => {
 
 onEveryEngine('large imports', (engine) => {
   let service: Service;
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const response = 'Lorem ipsum dolor sit amet. '.repeat(20);
   const count = 60_000;
   const { TMPDIR } = process.env;

@@ -9,7 +9,7 @@ import { citusStatements } from '../../src/store/postgres/migrate.ts';
 import { distribution } from '../../src/store/schema/schema.ts';
 import { newFolder, oneLine, run } from '../support/cli-helpers.ts';
 import {
-  makeWorld,
+  makeTwoTenants,
   message,
   newDatabaseUrl,
   type RequestOptions,
@@ -252,7 +252,7 @@ describe('the statements', () => {
   const wire = listen();
   const all: Sent[] = [];
   let operations: Sent[] = [];
-  const { one, other, admin, records } = makeWorld();
+  const { one, other, admin, records } = makeTwoTenants();
   const conversation = one.ids.conversation;
   const first = message(conversation, 1);
   const second = message(conversation, 2);

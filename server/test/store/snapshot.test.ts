@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { it } from 'node:test';
-import { makeWorld, message, ndjson, onEveryEngine, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, onEveryEngine, startService } from '../support/harness.ts';
 
 const exportsTaken = 4;
 const writesDuringEach = 5;
@@ -12,7 +12,7 @@ onEveryEngine('an export while it is written to', (engine) => {
   it('is of one moment: what one import wrote together is there together, or not at all', async (t) => {
     const service = await startService(engine);
     t.after(() => service.close());
-    const { one, other, admin, records } = makeWorld();
+    const { one, other, admin, records } = makeTwoTenants();
     // In the middle of an export, and more than a socket holds, so that one which is not read does not run ahead.
     const filler = Array.from({ length: 400 }, (_, position) => ({
       record: 'segment',

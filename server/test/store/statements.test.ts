@@ -15,7 +15,7 @@ import { lookupStatement } from '../../src/store/records/lookups.ts';
 import * as embedded from '../../src/store/sqlite/statements.ts';
 import * as sql from '../../src/store/statements.ts';
 import {
-  makeWorld,
+  makeTwoTenants,
   message,
   newDatabaseUrl,
   type RequestOptions,
@@ -27,12 +27,12 @@ import {
   describePlan,
   explain,
   isWasteful,
+  numberParameters,
   openPostgres,
   openSqlite,
   type Plan,
   planOf,
   rowsRead,
-  spell,
   stepsOf,
 } from '../support/plans.ts';
 
@@ -135,7 +135,7 @@ for (const prepared of ['on', 'off'])
     let wire: Tap;
     let service: Service;
     let remove: () => Promise<void>;
-    const { one, other, admin, records } = makeWorld();
+    const { one, other, admin, records } = makeTwoTenants();
     const first = message(one.ids.conversation, 1);
     const second = message(one.ids.conversation, 2);
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
@@ -389,7 +389,7 @@ for (const prepared of ['on', 'off'])
 
 describe('what is run on SQLite', () => {
   let service: Service;
-  const { one, other, records } = makeWorld();
+  const { one, other, records } = makeTwoTenants();
   const second = message(one.ids.conversation, 2);
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   const ran: string[] = [];
@@ -570,7 +570,7 @@ describe('plans on PostgreSQL', () => {
   async function explainAs(mode: (typeof modes)[number], text: string, values: (string | number | null)[]) {
     await client.query(`SET plan_cache_mode = ${mode}`);
     const name = `explained_${++made}`;
-    await client.query(`PREPARE ${name} AS ${spell(text)}`);
+    await client.query(`PREPARE ${name} AS ${numberParameters(text)}`);
     const given = values.map((value) => (typeof value === 'string' ? pg.escapeLiteral(value) : String(value)));
     const executed = `EXECUTE ${name}${given.length > 0 ? `(${given.join(', ')})` : ''}`;
     return explain(client, executed);

@@ -17,7 +17,7 @@ const excludedArguments = ['--single-process', '--disable-web-security', '--allo
 /** A real browser from the npm registry: Chromium as packaged by `@sparticuz/chromium`. */
 async function launchOptions(): Promise<LaunchOptions> {
   const executablePath = await chromiumFiles.executablePath();
-  const args = chromiumFiles.args.filter((one) => !excludedArguments.includes(one));
+  const args = chromiumFiles.args.filter((argument) => !excludedArguments.includes(argument));
   return { executablePath, args, headless: true };
 }
 
@@ -37,32 +37,32 @@ const actionMillisMax = 120_000;
 
 export type Theme = 'light' | 'dark';
 export const phone = { width: 375, height: 740 };
-export const desk = { width: 1280, height: 800 };
+export const desktop = { width: 1280, height: 800 };
 
 export type Tab = {
   page: Page;
   /** Uncaught exceptions and console errors of the page, such as violations of its content security policy. */
-  complaints: string[];
+  pageErrors: string[];
 };
 
-/** A tab with its own cookies and storage. Tests assert that `complaints` is empty. */
+/** A tab with its own cookies and storage. Tests assert that `pageErrors` is empty. */
 export async function openTab(browser: Browser, base: string, options: BrowserContextOptions = {}): Promise<Tab> {
   const context = await browser.newContext({
     baseURL: base,
-    viewport: desk,
+    viewport: desktop,
     locale: 'en-GB',
     timezoneId: 'UTC',
     ...options,
   });
   context.setDefaultTimeout(actionMillisMax);
   const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(`${error.message}\n${error.stack}`));
+  const pageErrors: string[] = [];
+  page.on('pageerror', (error) => pageErrors.push(`${error.message}\n${error.stack}`));
   page.on('console', (message) => {
     // A 401 or 412 that a test provokes is logged by the browser as well; it is not an error of the page.
-    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) pageErrors.push(message.text());
   });
-  return { page, complaints };
+  return { page, pageErrors };
 }
 
 /** Open tabs keep polling and rendering, which slows down the next test. */
@@ -79,7 +79,7 @@ export async function signIn(page: Page, key: string): Promise<void> {
 }
 
 /** Fails if axe reports a serious or critical violation on the page; returns the number of passed rules. */
-export async function checkAccess(page: Page): Promise<{ passes: number; minor: string[] }> {
+export async function checkAccessibility(page: Page): Promise<{ passes: number; minor: string[] }> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) {
     // Evaluated, not added as a script element, which the page's content security policy would block.
     await page.evaluate(await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
@@ -96,13 +96,13 @@ export async function checkAccess(page: Page): Promise<{ passes: number; minor: 
 }
 
 /** Clicks a copy button and waits for `Copied`, from before the click, because it shows for two seconds only. */
-export async function copies(part: Locator, name: string): Promise<void> {
+export async function clickCopy(part: Locator, name: string): Promise<void> {
   const confirmation = part.getByRole('button', { name: 'Copied' }).waitFor();
   await Promise.all([confirmation, part.getByRole('button', { name }).first().click()]);
 }
 
 /** Whether the page, or a dialog on it, scrolls horizontally. */
-export function scrollsSideways(page: Page): Promise<boolean> {
+export function scrollsHorizontally(page: Page): Promise<boolean> {
   return page.evaluate<boolean>(
     "[document.documentElement, ...document.querySelectorAll('dialog')].some((box) => box.scrollWidth > box.clientWidth)",
   );

@@ -66,21 +66,21 @@ function start(args: readonly string[], options: RunOptions): Child {
 }
 
 /** Runs the command with a limit on the size of each file it writes, in blocks of 512 bytes: imitates a full disk. */
-export const withFilesUpTo = (blocks: number) => ({
+export const withFileSizeLimit = (blocks: number) => ({
   command: '/bin/sh',
   before: ['-c', `ulimit -S -f ${blocks}; exec "$0" "$@"`, command],
 });
 
-export type Ran = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
+export type CommandResult = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 
 /** Far more than a command needs on a busy machine. */
 const commandMillisMax = 120_000;
 
-/** Runs the command to its end. Without `stdin` its input ends at once. */
+/** Runs the command until it exits. Without `stdin` its input is empty. */
 export async function run(
   args: readonly string[],
   options: RunOptions & { stdin?: string | Uint8Array; millisMax?: number },
-): Promise<Ran> {
+): Promise<CommandResult> {
   const child = start(args, options);
   const timer = setTimeout(() => child.kill('SIGKILL'), options.millisMax ?? commandMillisMax);
   child.stdin.end(options.stdin ?? '');
@@ -97,7 +97,7 @@ export async function run(
 export async function runMany(
   calls: readonly { args: string[]; env?: Settings }[],
   options: RunOptions,
-): Promise<Ran[]> {
+): Promise<CommandResult[]> {
   const script = `
     import { main } from ${JSON.stringify(new URL('../../src/cli/main.ts', import.meta.url).href)};
     const results = [];
@@ -126,7 +126,7 @@ async function read(stream: Readable): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-export type Serving = {
+export type ServerProcess = {
   base: string;
   pid: number;
   /** Time from the start of the process to its first ready response. */
@@ -138,8 +138,8 @@ export type Serving = {
   end: (signal?: NodeJS.Signals) => Promise<void>;
 };
 
-/** `serve` as a process of its own; resolves when it is ready. On PORT=0 unless a port is given. */
-export async function serve(scope: Scope, options: RunOptions & { args?: string[] }): Promise<Serving> {
+/** Starts `serve` as a child process; resolves when it is ready. On PORT=0 unless a port is set. */
+export async function serve(scope: Scope, options: RunOptions & { args?: string[] }): Promise<ServerProcess> {
   const startedAt = performance.now();
   const child = start(['serve', ...(options.args ?? [])], { ...options, env: { PORT: '0', ...options.env } });
   let output = '';
@@ -205,7 +205,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-export type Reply = {
+export type HttpResponse = {
   status: number;
   headers: Headers;
   text: string;
@@ -213,12 +213,12 @@ export type Reply = {
   body: any;
 };
 
-export async function ask(
+export async function sendRequest(
   base: string,
   path: string,
   key: string,
   { method = 'GET', json, lines }: { method?: string; json?: unknown; lines?: string } = {},
-): Promise<Reply> {
+): Promise<HttpResponse> {
   const type = json !== undefined ? 'application/json' : lines !== undefined ? 'application/x-ndjson' : undefined;
   const body = json !== undefined ? JSON.stringify(json) : lines;
   const response = await fetch(`${base}${path}`, {
@@ -234,7 +234,7 @@ export async function ask(
 export const oneLine = /^[^\n]+\n$/;
 
 /** The suffixes of those database files that contain this text. */
-export function filesHolding(database: string, text: string): string[] {
+export function filesContaining(database: string, text: string): string[] {
   return ['', '-wal', '-shm', '-journal'].filter((suffix) => {
     const file = `${database}${suffix}`;
     return existsSync(file) && readFileSync(file).includes(text);

@@ -57,9 +57,9 @@ export type Service = {
   /** Log lines so far. */
   logs: string[];
   /** Advances the service's clock, in seconds. */
-  passTime(seconds: number): void;
-  /** Freezes the service's clock at `millis`, by default at the current time. Then only `passTime` moves it. */
-  stopTime(millis?: number): void;
+  advanceClock(seconds: number): void;
+  /** Freezes the service's clock at `millis`, by default at the current time. Then only `advanceClock` moves it. */
+  freezeClock(millis?: number): void;
   /** Every route registered with the framework, hidden ones included, with its path as a pattern. */
   routes(): { method: string; url: string }[];
   request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>;
@@ -123,10 +123,10 @@ export async function startService(
     store,
     config,
     logs,
-    passTime: (seconds) => {
+    advanceClock: (seconds) => {
       offset += seconds;
     },
-    stopTime: (millis = Date.now()) => {
+    freezeClock: (millis = Date.now()) => {
       frozenAt = millis;
     },
     routes: () => routesIn(app.printRoutes({ commonPrefix: false })),
@@ -198,7 +198,7 @@ async function send(
 }
 
 /** Two workspaces, each with an app, keys and a knowledge base, all with new ids; and an admin key. */
-export function makeWorld() {
+export function makeTwoTenants() {
   const one = makeTenant();
   const other = makeTenant();
   const admin = makeSecret('admin');

@@ -81,7 +81,7 @@ export function rowsRead(plan: Plan, isCounted: (step: Plan) => boolean = () => 
 }
 
 /** Replaces `?` by PostgreSQL's numbered parameters. */
-export function spell(text: string): string {
+export function numberParameters(text: string): string {
   let at = 0;
   return text.replaceAll('?', () => `$${++at}`);
 }

@@ -17,7 +17,7 @@ const starterTime = 1_793_822_400;
 /** A service with the starter records and a key of each kind. Its frozen clock makes responses reproducible. */
 export async function startStarter(): Promise<Starter> {
   const service = await startService('sqlite');
-  service.stopTime(starterTime * 1000);
+  service.freezeClock(starterTime * 1000);
   const records: Record<string, string>[] = readFileSync(starterRecords, 'utf8')
     .trimEnd()
     .split('\n')
@@ -74,7 +74,7 @@ async function record(
   cookie: string | undefined,
 ): Promise<{ example: Example; setCookie: string | undefined }> {
   const { key, parameters = {}, body, isSignedIn, after = 0, normalize = (response) => response } = request;
-  service.passTime(after);
+  service.advanceClock(after);
   const [type = ''] = Object.keys(operation.requestBody?.content ?? {});
   const payload = typeof body === 'string' ? body : JSON.stringify(body)?.replace('"admin-…"', `"${secrets.admin}"`);
   // Not with `service.request`, which checks responses against the document that is being written.

@@ -66,7 +66,7 @@ export function richMessages(conversation: string) {
     error: 'The model did not answer.',
     feedback: { rating: 'dislike' },
   });
-  const forms = message(conversation, 2_002, { extra_contents: [waiting(), submittedForm()] });
+  const forms = message(conversation, 2_002, { extra_contents: [pendingForm(), submittedForm()] });
   const formatted = message(conversation, 2_003, { answer: formattedText });
   const hostile = message(conversation, 2_004, { query: hostileText, answer: hostileText.replaceAll('\u0000', '') });
   hostile.query = hostile.query.replaceAll('\u0000', '');
@@ -115,7 +115,7 @@ function thought(
   return { id: randomUUID(), chain_id: null, message_id, position, ...fields, files: [], created_at: 2_000 };
 }
 
-export function waiting() {
+export function pendingForm() {
   const input = (type: string, output_variable_name: string) => ({ type, output_variable_name, default: null });
   return {
     workflow_run_id: 'run',

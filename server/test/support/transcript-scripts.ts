@@ -34,7 +34,7 @@ const shared = `
 const script = (lines: string): string => `(async () => {${shared}${lines}})()`;
 
 /** Scrolls up many times; returns how far a visible message moved by itself after each scroll. */
-export const ownMoves = script(`
+export const unexpectedMoves = script(`
   const moves = [];
   for (let scrolls = 0; scrolls < 40; scrolls += 1) {
     scroller.scrollTop -= 700;
@@ -47,7 +47,7 @@ export const ownMoves = script(`
 `);
 
 /** Expands a visible message, then scrolls down past it; returns how far other messages moved by themselves. */
-export const unfoldAndGoOn = script(`
+export const expandAndScroll = script(`
   scroller.scrollTop -= 3000;
   for (let frames = 0; frames < 6; frames += 1) await frame();
   articles().find((article) => article.getBoundingClientRect().top >= top).querySelector('summary').click();
@@ -64,7 +64,7 @@ export const unfoldAndGoOn = script(`
 `);
 
 /** Scrolls to the beginning in steps smaller than the window; returns the queries in the order they became visible. */
-export const walkBack = script(`
+export const scrollToStart = script(`
   const seen = [];
   let nodesMax = 0;
   for (;;) {
@@ -82,7 +82,7 @@ export const walkBack = script(`
 `);
 
 /** Scrolls to the beginning in large steps; returns whether it got there in time. */
-export const leapBack = (pixels: number, millisMax = 60_000): string =>
+export const jumpToStart = (pixels: number, millisMax = 60_000): string =>
   script(`
   const isAtBeginning = () => document.querySelector('.beginning') !== null && scroller.scrollTop === 0;
   const end = performance.now() + ${millisMax};
@@ -94,7 +94,7 @@ export const leapBack = (pixels: number, millisMax = 60_000): string =>
 `);
 
 /** Scrolls forward in large steps until a query is rendered. */
-export const leapTo = (query: string, pixels: number): string =>
+export const jumpToQuery = (query: string, pixels: number): string =>
   script(`
   while (articles().at(-1)?.querySelector('.query').textContent !== ${JSON.stringify(query)}) {
     scroller.scrollTop += ${pixels};
@@ -111,7 +111,7 @@ export const isNarrow = script('return scroller.scrollWidth <= scroller.clientWi
 export const refreshNow = "document.dispatchEvent(new Event('visibilitychange'))";
 
 /** Renders long repetitions of each Markdown mark; returns the marks that lost the text around them. */
-export const drawRuns = (marks: readonly string[], units: number): string => `(async () => {
+export const renderRepeatedMarks = (marks: readonly string[], units: number): string => `(async () => {
   const { Markdown } = await import(location.origin + '/console/markdown.js');
   const textOf = (node) =>
     Array.isArray(node) ? node.map(textOf).join('')
@@ -124,7 +124,7 @@ export const drawRuns = (marks: readonly string[], units: number): string => `(a
 })()`;
 
 /** Navigates to the keys after the apps have loaded, just before the page's effects run, which wait for a timer. */
-export const leaveInTheMoment = `
+export const leaveBeforeEffects = `
   const originalSetTimeout = setTimeout;
   let hasLeft = false;
   window.setTimeout = (call, ...rest) =>

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const pollMillis = 10;
-/** Only for what never comes: far more than a busy machine needs. */
+/** The limit for a condition that is never met: far longer than a busy machine needs. */
 const secondsMax = 60;
 
 /** Polls until the probe returns something other than `undefined` or `false`, and returns it. */

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Ran, run } from '../../test/support/cli-helpers.ts';
+import { type CommandResult, run } from '../../test/support/cli-helpers.ts';
 import { ndjson } from '../../test/support/harness.ts';
 import { Client } from './client.ts';
 import type { Installation } from './installation.ts';
@@ -36,7 +36,7 @@ export class Commands {
     await kinds[this.#turns++ % kinds.length]?.();
   }
 
-  async #run(args: string[], { killAfter, mayFail }: CommandTurn): Promise<Ran> {
+  async #run(args: string[], { killAfter, mayFail }: CommandTurn): Promise<CommandResult> {
     const { cwd, env } = this.#installation;
     const ran = await run(args, { cwd, env, millisMax: killAfter ?? 60_000 });
     if (ran.signal === 'SIGKILL' && killAfter !== undefined) this.#kills += 1;

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, type Serving } from '../../test/support/cli-helpers.ts';
-import type { makeWorld } from '../../test/support/harness.ts';
+import { type ServerProcess, sendRequest } from '../../test/support/cli-helpers.ts';
+import type { makeTwoTenants } from '../../test/support/harness.ts';
 
-type World = ReturnType<typeof makeWorld>;
+type World = ReturnType<typeof makeTwoTenants>;
 
 const healMillisMax = 60_000;
 
 /** Writes and reads, and remembers what it was told. */
 export class Client {
   readonly taken: string[] = [];
-  readonly #serving: Serving;
+  readonly #serving: ServerProcess;
   readonly #world: World;
   #sent = 0;
 
-  constructor(serving: Serving, world: World) {
+  constructor(serving: ServerProcess, world: World) {
     this.#serving = serving;
     this.#world = world;
   }
@@ -21,7 +21,7 @@ export class Client {
   async write(): Promise<number> {
     const { one } = this.#world;
     const content = `${this.#sent++} `.padEnd(20_000, 'text ');
-    const { status, headers, body } = await ask(this.#serving.base, one.chunkPath, one.keys.knowledge, {
+    const { status, headers, body } = await sendRequest(this.#serving.base, one.chunkPath, one.keys.knowledge, {
       method: 'PATCH',
       json: { content },
     });
@@ -35,7 +35,7 @@ export class Client {
   async read(at: number): Promise<number> {
     const { one } = this.#world;
     const path = `/v1/messages?conversation_id=${one.ids.conversation}&limit=${1 + (at % 100)}`;
-    return (await ask(this.#serving.base, path, one.keys.app)).status;
+    return (await sendRequest(this.#serving.base, path, one.keys.app)).status;
   }
 
   async untilRefused(): Promise<void> {
@@ -55,7 +55,7 @@ export class Client {
   }
 
   async #records(): Promise<Record<string, unknown>[]> {
-    const { text } = await ask(this.#serving.base, '/admin/records', this.#world.admin);
+    const { text } = await sendRequest(this.#serving.base, '/admin/records', this.#world.admin);
     return text
       .trimEnd()
       .split('\n')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { newFolder, run, type Scope, type Serving, serve } from '../../test/support/cli-helpers.ts';
-import { chunkPath, makeWorld, message, ndjson, type Tenant } from '../../test/support/harness.ts';
+import { newFolder, run, type Scope, type ServerProcess, serve } from '../../test/support/cli-helpers.ts';
+import { chunkPath, makeTwoTenants, message, ndjson, type Tenant } from '../../test/support/harness.ts';
 
 export type Chunk = { id: string; path: string };
 export type Installation = {
@@ -10,7 +10,7 @@ export type Installation = {
   one: Tenant;
   admin: string;
   chunks: Chunk[];
-  start: () => Promise<Serving>;
+  start: () => Promise<ServerProcess>;
 };
 
 export const text = (n: number): string => `text ${n}`;
@@ -23,7 +23,7 @@ export async function install(
 ): Promise<Installation> {
   const cwd = await newFolder(scope);
   const env = { DATABASE_URL: options.url ?? `sqlite:${join(cwd, 'test.db')}`, ...options.settings };
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const chunks = Array.from({ length: options.chunks }, () => {
     const chunk = randomUUID();
     return { id: chunk, path: chunkPath({ ...one.ids, chunk }) };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Serving } from '../../test/support/cli-helpers.ts';
+import type { ServerProcess } from '../../test/support/cli-helpers.ts';
 import type { Finding } from './experiment.ts';
 
 /** Settings for a served process whose memory is measured. */
@@ -24,7 +24,7 @@ const inUseGrowthMax = 24 * mebibyte;
 const heldGrowthMax = 64 * mebibyte;
 
 /** Once it is idle. Linux only. */
-export async function measureMemory({ pid, output, signal }: Serving): Promise<Memory> {
+export async function measureMemory({ pid, output, signal }: ServerProcess): Promise<Memory> {
   await sleep(idleMillis);
   const before = output().length;
   signal('SIGUSR2');

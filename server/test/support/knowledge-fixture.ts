@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Browser, BrowserContextOptions, Dialog, Page } from 'playwright-core';
 import { closeTabs, openBrowser, openTab, signIn } from './browser.ts';
-import { makeWorld, type Service, startService } from './harness.ts';
+import { makeTwoTenants, type Service, startService } from './harness.ts';
 
-const world = makeWorld();
-const { keys, chunkPath } = world.one;
-export const { ids } = world.one;
-export const { admin } = world;
+const tenants = makeTwoTenants();
+const { keys, chunkPath } = tenants.one;
+export const { ids } = tenants.one;
+export const { admin } = tenants;
 export const segmentAddress = `/console#/knowledge/${ids.dataset}/${ids.document}/${ids.segment}`;
 export const hostile = '<img src=x onerror="document.title=1"> **not bold**';
 
 /** More segments than one page shows, and twelve more chunks, so that each test edits its own. */
 const chunkIds = Array.from({ length: 12 }, () => randomUUID());
 const records = [
-  ...world.records,
+  ...tenants.records,
   ...Array.from({ length: 23 }, (_, at) => ({
     record: 'segment',
     id: randomUUID(),
@@ -30,11 +30,11 @@ const records = [
     created_at: 1000,
   })),
 ];
-/** The path of the chunk at a position; position 1 is the chunk of `makeWorld`. */
+/** The path of the chunk at a position; position 1 is the chunk of `makeTwoTenants`. */
 const pathOf = (position: number): string => chunkPath.replace(ids.chunk, chunkIds[position - 2] ?? ids.chunk);
 
 /** A knowledge base, a browser that shows it, and another client that reads and edits it. */
-export class KnowledgeScene {
+export class KnowledgeFixture {
   readonly service: Service;
   readonly browser: Browser;
 
@@ -43,10 +43,10 @@ export class KnowledgeScene {
     this.browser = browser;
   }
 
-  static async open(): Promise<KnowledgeScene> {
+  static async open(): Promise<KnowledgeFixture> {
     const [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
     await service.load(records);
-    return new KnowledgeScene(service, browser);
+    return new KnowledgeFixture(service, browser);
   }
 
   async close(): Promise<void> {
@@ -65,16 +65,16 @@ export class KnowledgeScene {
   /** Opens the only tab, signed in, at the chunks. `choices`: whether to accept each dialog in turn; else dismissed. */
   async atChunks(choices: boolean[] = [], options: BrowserContextOptions = {}) {
     await closeTabs(this.browser);
-    const { page, complaints } = await openTab(this.browser, this.service.base, options);
-    const asked: string[] = [];
+    const { page, pageErrors } = await openTab(this.browser, this.service.base, options);
+    const dialogs: string[] = [];
     page.on('dialog', (dialog: Dialog) => {
-      asked.push(dialog.type() === 'confirm' ? dialog.message() : dialog.type());
+      dialogs.push(dialog.type() === 'confirm' ? dialog.message() : dialog.type());
       void (choices.shift() ? dialog.accept() : dialog.dismiss());
     });
     await signIn(page, admin);
     await page.goto(segmentAddress);
     await page.getByRole('heading', { name: 'Chunk 1', exact: true }).waitFor();
-    return { page, complaints, asked };
+    return { page, pageErrors, dialogs };
   }
 }
 
