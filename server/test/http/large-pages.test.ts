@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { after, before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import { makeWorld, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 const mebibyte = 2 ** 20;
 /** Enough for a page that is streamed, and more than the sockets of one connection can buffer. */
 const messageCount = 24;
 
 onEveryEngine('large pages', (engine) => {
-  const { one, admin, records } = makeWorld();
+  const { one, admin, records } = makeTwoTenants();
   const conversation_id = one.ids.conversation;
   const path = `/v1/messages?conversation_id=${conversation_id}&limit=100`;
   const headers = { authorization: `Bearer ${one.keys.app}` };

@@ -120,7 +120,7 @@ onEveryEngine('the fast lane and the route', (engine) => {
   });
 
   /** Keys of chat apps. Requests with any other key go to the route. */
-  const chatKeys = new Set<string | undefined>([one.keys.app, other.keys.app, odd.key]);
+  const chatKeys = new Set<string | undefined>([one.keys.app, other.keys.app, unusual.key]);
 
   type Sent = { path: 'lane' | 'route'; response: TestResponse };
 
