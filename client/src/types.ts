@@ -186,6 +186,7 @@ export type ErrorAnswer = {
     | 'too_many_requests'
     | 'headers_too_large'
     | 'internal_server_error'
+    | 'not_implemented'
     | 'service_unavailable';
   /** Error message, for people. */
   message: string;

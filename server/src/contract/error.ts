@@ -15,6 +15,7 @@ export const errorCodes = [
   'too_many_requests',
   'headers_too_large',
   'internal_server_error',
+  'not_implemented',
   'service_unavailable',
 ] as const;
 

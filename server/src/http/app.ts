@@ -121,7 +121,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     observe(request, reply);
     reply.header('x-request-id', request.id);
     if (isRejected(request.raw)) throw overloaded;
-    requireOneHost(request.raw);
+    requireClearHeaders(request.raw);
     // Node drops whatever follows such a request, so the response announces the end of the connection.
     if (request.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false;
     if (request.is404 || hasEmptyParameter(request.params)) rejectRoute(table, request, reply);
@@ -171,15 +171,32 @@ function hasEmptyParameter(params: unknown): boolean {
   return false;
 }
 
-function requireOneHost({ httpVersion, rawHeaders }: IncomingMessage): void {
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
-  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
-    throw new ServiceError('bad_request', 'the request must have one Host header');
+/** Headers that decide how a request is read, or who sent it: repeated ones would have two meanings. */
+const singleHeaders = { host: 'Host', authorization: 'Authorization', 'content-type': 'Content-Type' };
+
+/** From the raw headers: Node's object of headers drops or joins repeated ones. */
+function requireClearHeaders({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] as string).toLowerCase();
+    if (!(name in singleHeaders)) continue;
+    if (seen.has(name)) throw repeated(name as keyof typeof singleHeaders);
+    seen.add(name);
+  }
+  if (!seen.has('host') && httpVersion === '1.1') throw repeated('host');
+  // Node accepts other codings before `chunked`, but does not decode them.
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && !/^\s*chunked\s*$/i.test(coding)) {
+    throw new ServiceError('not_implemented', 'Transfer-Encoding must be chunked');
   }
 }
 
+const repeated = (name: keyof typeof singleHeaders) =>
+  new ServiceError('bad_request', `the request must have one ${singleHeaders[name]} header`);
+
 /** `GET http://host/path` requests `/path`. */
 function originForm(url: string): string {
-  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
+  if (url.startsWith('/')) return url;
+  const rest = url.replace(/^https?:\/\/[^/?#]*/i, '');
+  return rest === '' || rest.startsWith('?') ? `/${rest}` : rest;
 }

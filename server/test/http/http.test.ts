@@ -154,7 +154,6 @@ onEveryEngine('HTTP', (engine) => {
 
   describe('unknown routes', () => {
     const unknownPaths = [
-      '/',
       '/v1',
       '/v1/',
       '/v2/messages',
@@ -208,7 +207,8 @@ onEveryEngine('HTTP', (engine) => {
           }),
         );
       });
-      for (const { variant, key } of paths) {
+      const redirects = ['/console/', '/docs/'];
+      for (const { variant, key } of paths.filter(({ variant }) => !redirects.includes(variant))) {
         const response = await first(closing(`GET ${variant} HTTP/1.1`, ...(key ? [bearer(key)] : [])));
         assert.equal(response?.status, 404, `${variant}: ${response?.status}`);
         assertError(response, 404, 'not_found');
@@ -372,6 +372,35 @@ onEveryEngine('HTTP', (engine) => {
       assertError(await first(closing('GET /health/live HTTP/1.1', 'Host: other.example')), 400, 'bad_request');
     });
 
+    it('400 bad_request: two Authorization or two Content-Type headers, whatever they say', async () => {
+      const twice = [
+        [`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app), bearer(one.keys.app)],
+        [`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app), bearer('x')],
+        [`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app), 'Content-Type: a/b', 'content-type: a/b'],
+        [`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app), 'Connection: x', 'Content-Type: a/b', 'content-type: a/b'],
+        [`GET ${one.chunkPath} HTTP/1.1`, bearer(one.keys.knowledge), bearer(one.keys.knowledge)],
+        [`PATCH ${one.chunkPath} HTTP/1.1`, bearer('x'), 'Content-Type: text/plain', 'Content-Type: application/json'],
+      ] as const;
+      for (const [line, ...headers] of twice) {
+        const response = await first(closing(line, ...headers));
+        assertError(response, 400, 'bad_request');
+        assert.match(response?.body ?? '', /must have one (Authorization|Content-Type) header/);
+      }
+      const once = await first(closing(`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app), 'Content-Type: a/b'));
+      assert.equal(once?.status, 200);
+    });
+
+    it('501 not_implemented: a transfer coding other than chunked', async () => {
+      const chunks = '2\r\n{}\r\n0\r\n\r\n';
+      for (const coding of ['gzip, chunked', 'gzip,chunked', 'identity, chunked']) {
+        const headers = [bearer(one.keys.knowledge), 'Content-Type: application/json', `Transfer-Encoding: ${coding}`];
+        const response = await first(closing(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers) + chunks);
+        assertError(response, 501, 'not_implemented');
+      }
+      const headers = [bearer(one.keys.knowledge), 'Content-Type: application/json', 'Transfer-Encoding: Chunked'];
+      assertError(await first(closing(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers) + chunks), 400, 'invalid_param');
+    });
+
     it('200: the service still works after invalid requests', async () => {
       await exchange(service.port, ['\0\0\0\0']);
       assert.equal((await service.request('GET', '/health/live')).status, 200);
@@ -392,8 +421,11 @@ onEveryEngine('HTTP', (engine) => {
         assert.equal(page?.status, 200);
         assert.equal(JSON.parse(page.body).data.length, 2);
       }
-      assertError(await first(closing('GET http://other.example HTTP/1.1')), 404, 'not_found');
-      assertError(await first(closing('GET http://other.example?a=b HTTP/1.1')), 404, 'not_found');
+      for (const target of ['http://other.example', 'http://other.example?a=b']) {
+        const response = await first(closing(`GET ${target} HTTP/1.1`));
+        assert.equal(response?.status, 302);
+        assert.equal(response?.headers.location, '/console');
+      }
       assertError(await first(closing('PUT http://other.example/v1/messages HTTP/1.1')), 405, 'method_not_allowed');
     });
 

@@ -15,6 +15,7 @@ const unsupported = new Set(['connection', 'content-length', 'expect', 'transfer
 export function readLaneHeaders(rawHeaders: readonly string[]): LaneHeaders | undefined {
   const headers: LaneHeaders = { authorization: undefined, if_none_match: undefined, request_id: undefined };
   let hosts = 0;
+  let contentTypes = 0;
   const setOnce = (name: keyof LaneHeaders, value: string): boolean => {
     if (headers[name] !== undefined) return false;
     headers[name] = value;
@@ -26,6 +27,9 @@ export function readLaneHeaders(rawHeaders: readonly string[]): LaneHeaders | un
     switch (name) {
       case 'host':
         hosts += 1;
+        break;
+      case 'content-type':
+        contentTypes += 1;
         break;
       case 'authorization':
         if (!setOnce('authorization', value)) return undefined;
@@ -40,5 +44,5 @@ export function readLaneHeaders(rawHeaders: readonly string[]): LaneHeaders | un
         if (unsupported.has(name) && !(name === 'connection' && value === 'keep-alive')) return undefined;
     }
   }
-  return hosts === 1 ? headers : undefined;
+  return hosts === 1 && contentTypes <= 1 ? headers : undefined;
 }

@@ -19,6 +19,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   too_many_requests: 429,
   headers_too_large: 431,
   internal_server_error: 500,
+  not_implemented: 501,
   service_unavailable: 503,
 };
 
