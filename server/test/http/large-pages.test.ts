@@ -58,16 +58,16 @@ onEveryEngine('large pages', (engine) => {
     }
   });
 
-  it('200: walking back through large pages visits every message once', async () => {
-    const seen: string[] = [];
+  it('200: paging back through large pages visits every message once', async () => {
+    const visited: string[] = [];
     for (let target: string | undefined = path.replace('limit=100', 'limit=7'); target !== undefined; ) {
       const { headers, body } = await service.request('GET', target, { key: one.keys.app });
-      seen.push(...idsOf(body));
+      visited.push(...idsOf(body));
       const link = /^<([^>]+)>; rel="next"$/.exec(headers.link as string)?.[1];
       assert.equal(link !== undefined, body.has_more);
       target = link;
     }
-    assert.deepEqual(seen, newestFirst);
+    assert.deepEqual(visited, newestFirst);
   });
 
   it('304: a large page has an ETag like any other', async () => {
@@ -82,7 +82,7 @@ onEveryEngine('large pages', (engine) => {
     assert.equal(text, '');
   });
 
-  it('200: HEAD returns the headers of a large page, and holds no slot', async () => {
+  it('200: HEAD returns the headers of a large page, and occupies no slot', async () => {
     for (let count = 0; count < limits.largePagesMax + 2; count += 1) {
       const response = await service.request('HEAD', path, { key: one.keys.app });
       assert.equal(response.status, 200);
@@ -98,7 +98,7 @@ onEveryEngine('large pages', (engine) => {
     assert.deepEqual(idsOf(body), newestFirst);
   });
 
-  it('other requests are answered while readers of large pages wait, and a slot is free once a reader leaves', async () => {
+  it('200: other requests are served while clients do not read large pages; a slot is free once one disconnects', async () => {
     const unread = await Promise.all(Array.from({ length: limits.largePagesMax }, () => begin()));
     for (const response of unread) assert.equal(response.statusCode, 200);
 
@@ -116,7 +116,7 @@ onEveryEngine('large pages', (engine) => {
     }
   });
 
-  it('a large page is of one moment: what is written while it is read does not show', async () => {
+  it('200: a large page is a snapshot: writes while it is read do not change it', async () => {
     const target = path.replace('limit=100', 'limit=10');
     const response = await begin(target);
     const [newest] = newestFirst;
