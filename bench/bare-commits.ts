@@ -7,16 +7,16 @@ import { chunkId, dataset_id, editText } from './data.ts';
 import { chunks } from './embedded.ts';
 import { serveHelper } from './servers.ts';
 
-/** The limit of edits: the statements of an edit in a loop, committed in groups with full sync. */
+/** The upper bound for edits: the statements of an edit in a loop, committed in groups with full sync. */
 
 const [path = ''] = process.argv.slice(2);
 const { db } = new Connection(path, 1_000);
-const keep = db.prepare(addRevision);
-const replace = db.prepare(replaceChildChunk);
-const note = db.prepare(writeEntry);
+const insertRevision = db.prepare(addRevision);
+const updateChunk = db.prepare(replaceChildChunk);
+const insertAuditEntry = db.prepare(writeEntry);
 const ids = Array.from({ length: chunks }, (_, at) => chunkId(at));
 const key_id = 'a-key-of-the-bench';
-const words = 64;
+const wordCount = 64;
 let edits = 0;
 
 function commit(group: number): void {
@@ -24,9 +24,9 @@ function commit(group: number): void {
   db.exec('BEGIN IMMEDIATE');
   for (let at = 0; at < group; at += 1) {
     const id = ids[Math.floor(Math.random() * chunks)] ?? '';
-    keep.run(now, key_id, dataset_id, id);
-    replace.run(editText((edits += 1)), words, now, randomBytes(16).toString('hex'), dataset_id, id);
-    note.run(newEntryId(), dataset_id, now, key_id, 'update', 'child_chunk', 1, `["${id}"]`);
+    insertRevision.run(now, key_id, dataset_id, id);
+    updateChunk.run(editText((edits += 1)), wordCount, now, randomBytes(16).toString('hex'), dataset_id, id);
+    insertAuditEntry.run(newEntryId(), dataset_id, now, key_id, 'update', 'child_chunk', 1, `["${id}"]`);
   }
   db.exec('COMMIT');
 }

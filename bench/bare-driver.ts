@@ -2,22 +2,22 @@ import pg from 'pg';
 import { pageStatement } from '../server/src/store/postgres/statements.ts';
 import { app_id, conversationId, messageId } from './data.ts';
 import { shape } from './embedded.ts';
-import { anyPlace, pageMessages } from './reads.ts';
+import { pageMessages, randomCursor } from './reads.ts';
 import { serveHelper } from './servers.ts';
 
-/** The limit on PostgreSQL: the statement of a page and the driver, without anything around them. */
+/** The upper bound on PostgreSQL: the page statement and the driver, and nothing else. */
 
 const [connectionString] = process.argv.slice(2);
 const connections = 10;
 
-/** The statement that reads a page before a message, for a user, and its values. */
+/** The statement that reads the page before a message, for one user. */
 const text = pageStatement(true, true);
 
 function values(): (string | number)[] {
-  const [conversation, first] = anyPlace(shape);
-  const nothingHeld = '';
-  const place = [conversationId(conversation), app_id, `user-${conversation}`];
-  return [messageId(conversation, first), nothingHeld, ...place, pageMessages + 1];
+  const [conversation, first] = randomCursor(shape);
+  const noCachedVersion = '';
+  const scope = [conversationId(conversation), app_id, `user-${conversation}`];
+  return [messageId(conversation, first), noCachedVersion, ...scope, pageMessages + 1];
 }
 
 const pool = new pg.Pool({ connectionString, max: connections });

@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The limit: `node:http` with nothing behind it. It is asked what ours is asked, and answers everything alike. */
+/** The upper bound: `node:http` without an application. It gets the same requests and returns the same response to all. */
 
-const [answer] = process.argv.slice(2);
-const body = Buffer.alloc(answer === '304' ? 0 : Number(answer), 'x');
+const [size] = process.argv.slice(2);
+const body = Buffer.alloc(size === '304' ? 0 : Number(size), 'x');
 
 const server = createServer((_request, response) => {
-  if (answer === '304') {
+  if (size === '304') {
     response.writeHead(304);
     response.end();
     return;

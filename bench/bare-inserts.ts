@@ -2,9 +2,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { conversationId } from './data.ts';
 
 /**
- * The limit: a bare loop of prepared inserts, one transaction, into a new file with the tables and settings of ours.
- * The rows are those of a file that `backscroll import` filled, in the order of the input. Reading them is not counted:
- * the clock runs from BEGIN to the closed file, but only while rows go in. Prints the seconds.
+ * The upper bound for imports: a bare loop of prepared inserts in one transaction, into a new file with the same tables
+ * and settings as Backscroll's. The rows come from a file that `backscroll import` filled, in the order of the input.
+ * Only writing is timed, from BEGIN until the file is closed, not reading the rows. Prints the seconds.
  *
  * node bare-inserts.ts SOURCE TARGET CONVERSATIONS
  */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { command, track } from './servers.ts';
 
-/** What the bench reads and writes: generated, the same each time. */
+/** The data that the bench reads and writes. It is generated and the same in every run. */
 
 export const workspace_id = uuid('workspace');
 export const app_id = uuid('app');
@@ -13,7 +13,7 @@ export const adminSecret = 'admin-bench-secret-of-forty-characters-001';
 export const writerSecret = 'writer-bench-secret-of-forty-characters-01';
 export const knowledgeSecret = 'dataset-bench-secret-of-forty-characters-1';
 
-/** A UUID that stands for a name. */
+/** A UUID derived from a name. */
 export function uuid(name: string): string {
   const hex = hash('sha256', name);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -24,12 +24,12 @@ export const messageId = (conversation: number, at: number): string => uuid(`mes
 
 const startTime = 1_790_000_000;
 const words =
-  'the grinder hums while water climbs toward ninety three degrees and somebody asks again which filter fits';
-const others = 'Der Kaffee läuft, 水温九十三度, насос гудит; la tasse est prête ☕';
+  'the grinder hums while water climbs toward ninety three degrees and a person asks again which filter fits';
+const nonAsciiWords = 'Der Kaffee läuft, 水温九十三度, насос гудит; la tasse est prête ☕';
 
-/** Prose of about so many bytes; every fourth holds letters beyond ASCII. */
+/** Prose of about this many bytes; every fourth text has non-ASCII characters. */
 function prose(bytes: number, at: number): string {
-  const line = `${at % 4 === 3 ? others : words} (${at}).\n`;
+  const line = `${at % 4 === 3 ? nonAsciiWords : words} (${at}).\n`;
   return line.repeat(Math.ceil(bytes / Buffer.byteLength(line)));
 }
 
@@ -73,7 +73,7 @@ function citation(conversation: number, at: number, bytes: number): object {
   };
 }
 
-export const head: readonly object[] = [
+export const baseRecords: readonly object[] = [
   { record: 'workspace', id: workspace_id, name: 'Bench' },
   { record: 'app', id: app_id, workspace_id, name: 'Bench', mode: 'chat' },
   { record: 'api_key', kind: 'app', workspace_id, app_id, name: 'bench', secret: appSecret },
@@ -84,9 +84,9 @@ export const head: readonly object[] = [
 
 export type Shape = { conversations: number; messages: number; bytes: number };
 
-/** Lines of records: conversations with so many messages of about so many bytes each. */
+/** Lines of records: conversations with this many messages of about this many bytes each. */
 export function* chat({ conversations, messages, bytes }: Shape): Generator<string> {
-  for (const record of head) yield `${JSON.stringify(record)}\n`;
+  for (const record of baseRecords) yield `${JSON.stringify(record)}\n`;
   for (let c = 0; c < conversations; c += 1) {
     const conversation = { record: 'conversation', id: conversationId(c), app_id, user: `user-${c}` };
     let lines = `${JSON.stringify(conversation)}\n`;
@@ -102,19 +102,19 @@ export function* chat({ conversations, messages, bytes }: Shape): Generator<stri
 
 /** A request that adds a short message to a conversation. */
 export function appendRequest(conversation: number, at: number): string {
-  const place = { id: messageId(conversation, at), conversation_id: conversationId(conversation) };
-  const record = { record: 'message', ...place, query: 'And then?', answer: 'It hums.', created_at: startTime + at };
+  const ids = { id: messageId(conversation, at), conversation_id: conversationId(conversation) };
+  const record = { record: 'message', ...ids, query: 'And then?', answer: 'It hums.', created_at: startTime + at };
   const body = `${JSON.stringify(record)}\n`;
   return withBody('POST', '/admin/records', writerSecret, 'application/x-ndjson', body);
 }
 
-/** A request that gives a chunk a text it never had. */
+/** A request that gives a chunk a new text. */
 export function editRequest(chunk: number, edit: number): string {
   const path = `/v1/datasets/${dataset_id}/documents/${document_id}/segments/${segment_id}/child_chunks/${chunkId(chunk)}`;
   return withBody('PATCH', path, knowledgeSecret, 'application/json', JSON.stringify({ content: editText(edit) }));
 }
 
-/** As requests are sent, every character is one byte. */
+/** ASCII only, because requests are sent as Latin-1 and their length is counted in characters. */
 export const editText = (edit: number): string => `Edit ${edit}. ${`${words}. `.repeat(4)}`.slice(0, 400);
 
 function withBody(method: string, path: string, secret: string, type: string, body: string): string {
@@ -127,7 +127,7 @@ export const document_id = uuid('document');
 export const segment_id = uuid('segment');
 export const chunkId = (at: number): string => uuid(`chunk ${at}`);
 
-/** Lines of records: one knowledge base document with so many child chunks. */
+/** Lines of records: one document of a knowledge base with this many child chunks. */
 export function* knowledge(chunks: number): Generator<string> {
   yield `${JSON.stringify({ record: 'dataset', id: dataset_id, workspace_id, name: 'Handbook' })}\n`;
   yield `${JSON.stringify({ record: 'document', id: document_id, dataset_id, name: 'grinder.md' })}\n`;
@@ -137,16 +137,16 @@ export function* knowledge(chunks: number): Generator<string> {
   }
 }
 
-/** Takes records in through the command line, as an operator would. */
+/** Imports records with the command line, as an operator does. */
 export async function importLines(database: string, lines: Iterable<string>): Promise<void> {
   const child = spawn(process.execPath, [command, 'import', '-'], {
     env: { ...process.env, DATABASE_URL: database },
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   track(child);
-  // Where it ends early, its exit code says so.
+  // If the command ends early, its exit code reports that.
   child.stdin.on('error', () => undefined);
   Readable.from(lines).pipe(child.stdin);
   const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`import ended with ${code}`);
+  if (code !== 0) throw new Error(`import exited with ${code}`);
 }

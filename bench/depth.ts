@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { appendRequest, chat, importLines, type Shape } from './data.ts';
 import { latencyOf } from './latency.ts';
 import { type Client, withClients } from './load.ts';
-import { compared, interleave, median, pointsOf } from './pairs.ts';
+import { comparisonOf, interleave, median, pointsOf } from './pairs.ts';
 import { pageRequest } from './reads.ts';
 import type { Bench, Result } from './result.ts';
 import { startOurs } from './servers.ts';
@@ -10,32 +10,32 @@ import { startOurs } from './servers.ts';
 const depths = [10, 100, 1_000, 10_000, 100_000, 1_000_000];
 const [shallow, deep] = [depths.indexOf(100), depths.indexOf(1_000_000)];
 const shape: Shape = { conversations: 1, messages: 1_000_200, bytes: 100 };
-/** Pages read at one depth before the conversation changes. */
-const neighbours = 20;
+/** Adjacent pages read at one depth before the conversation changes. */
+const adjacentPages = 20;
 const visits = 10;
 
-/** Goal 6: how far back in one conversation a page lies must not matter. */
-export async function measureDepth({ folder, pairs, say }: Bench): Promise<Result[]> {
-  say(`importing one conversation of ${shape.messages} messages`);
+/** Goal 6: the depth of a page in its conversation must not matter. */
+export async function measureDepth({ folder, pairs, log }: Bench): Promise<Result[]> {
+  log(`importing one conversation of ${shape.messages} messages`);
   const database = `sqlite:${join(folder, 'depth.db')}`;
   await importLines(database, chat(shape));
   const ours = await startOurs(folder, database);
   const figures = await withClients(ours.port, 1, async ([client]) => {
     const at = (depth: number) => () => timeAt(client as Client, depth);
-    say('warming up');
+    log('warming up');
     await interleave(depths.map(at), 2);
-    say(`pages at depths from ${depths[0]} to ${depths.at(-1)}`);
+    log(`pages at depths from ${depths[0]} to ${depths.at(-1)}`);
     return interleave(depths.map(at), pairs);
   });
   await ours.stop();
   return [
     {
-      ...compared(figures[deep] ?? [], figures[shallow] ?? []),
+      ...comparisonOf(figures[deep] ?? [], figures[shallow] ?? []),
       goal: 6,
       what: 'page at depth 1,000,000 of one conversation, one request at a time',
       against: 'page at depth 100',
       unit: 'µs',
-      aim: { max: 1.2 },
+      target: { max: 1.2 },
       series: { name: 'depth', points: pointsOf(depths, figures) },
     },
   ];
@@ -44,16 +44,16 @@ export async function measureDepth({ folder, pairs, say }: Bench): Promise<Resul
 let appended = 0;
 
 /**
- * Pages next to one another, each asked once. A message is added before, which gives the conversation a new version: no
- * page of it that was remembered is of use.
+ * Reads adjacent pages, each once. A message is added first, which gives the conversation a new version and so
+ * invalidates its cached pages.
  */
 async function timeAt(client: Client, depth: number): Promise<number> {
   const micros: number[] = [];
   for (let visit = 0; visit < visits; visit += 1) {
-    const { status } = await client.ask(appendRequest(0, shape.messages + (appended += 1)));
-    if (status !== 200) throw new Error(`a message was answered with ${status}`);
+    const { status } = await client.request(appendRequest(0, shape.messages + (appended += 1)));
+    if (status !== 200) throw new Error(`an append returned ${status}`);
     const newest = shape.messages - depth;
-    const requests = Array.from({ length: neighbours }, (_, at) => pageRequest(0, newest - at));
+    const requests = Array.from({ length: adjacentPages }, (_, at) => pageRequest(0, newest - at));
     micros.push(await latencyOf(client, requests));
   }
   return median(micros);

@@ -7,12 +7,12 @@ import { tableOf } from './table.ts';
 
 type Run = { results: Result[]; machine: Machine; pairs: number };
 
-/** Draws the plots of docs/, and fills in its table, from the figures of a run: `node bench/draw.ts [FILE]`. */
+/** Writes the plots and the table in docs/ from the figures of a run: `node bench/draw.ts [FILE]`. */
 
 const docs = resolve(import.meta.dirname, '../docs');
 
 const titles = {
-  depth: { title: 'Cost of a page by its depth', across: 'messages of the conversation that are newer' },
+  depth: { title: 'Cost of a page by its depth', across: 'newer messages in the conversation' },
   size: { title: 'Cost of a page by the size of the database', across: 'messages in the database' },
 };
 
@@ -60,7 +60,7 @@ export function draw({ name, points }: Series): string {
   <style>${style}
   </style>
   <text class="title" x="${box.left}" y="24">${title}</text>
-  <text x="${box.left}" y="44">microseconds a request, one at a time; median and middle half of the rounds</text>
+  <text x="${box.left}" y="44">microseconds per request, one at a time; median and quartiles of the rounds</text>
   ${lines.join('\n  ')}
   <text x="${(box.left + width - box.right) / 2}" y="${height - 16}" text-anchor="middle">${across}, logarithmic</text>
 </svg>
@@ -69,7 +69,7 @@ export function draw({ name, points }: Series): string {
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** 1, 2 or 5 times a power of ten, not below the value. */
+/** The smallest 1, 2, 5 or 10 times a power of ten that is not below the value. */
 function roundStep(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 5].find((one) => one * power >= value) ?? 10) * power;
@@ -82,7 +82,7 @@ function short(value: number): string {
 
 const [tableStart, tableEnd] = ['<!-- last run -->', '<!-- end of the last run -->'];
 
-function fillIn(page: string, table: string, date: string): string {
+function replaceTable(page: string, table: string, date: string): string {
   const [before, after] = [page.split(tableStart)[0], page.split(tableEnd)[1]];
   return `${before}${tableStart}\n${date.slice(0, 10)}\n\n\`\`\`\n${table}\n\`\`\`\n${tableEnd}${after}`;
 }
@@ -96,5 +96,5 @@ if (import.meta.main) {
   };
   for (const { series } of run.results) if (series !== undefined) write(`cost-by-${series.name}.svg`, draw(series));
   const page = readFileSync(join(docs, 'performance.md'), 'utf8');
-  write('performance.md', fillIn(page, tableOf(run.results, run.machine, run.pairs), run.machine.date));
+  write('performance.md', replaceTable(page, tableOf(run.results, run.machine, run.pairs), run.machine.date));
 }

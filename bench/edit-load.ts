@@ -3,7 +3,7 @@ import { chunks } from './embedded.ts';
 import { load } from './load.ts';
 import { serveHelper } from './servers.ts';
 
-/** Clients that edit without pause, in a process of their own: `edit-load.ts PORT`. */
+/** Clients that edit without pause, in a separate process: `edit-load.ts PORT`. */
 
 const [port] = process.argv.slice(2);
 const connections = 64;

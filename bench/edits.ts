@@ -10,11 +10,11 @@ import { processorSeconds, startHelper, startOurs } from './servers.ts';
 type Rate = { perSecond: number };
 type Edits = Rate & { edits: number };
 
-/** Goal 8: edits that are on disk before they are answered, against committing the same rows and nothing else. */
-export async function measureEdits({ folder, pairs, say }: Bench): Promise<Result[]> {
-  say(`importing ${chunks} chunks`);
+/** Goal 8: edits that are on disk before their response, compared with only committing the same rows. */
+export async function measureEdits({ folder, pairs, log }: Bench): Promise<Result[]> {
+  log(`importing ${chunks} chunks`);
   const [path, copy] = [join(folder, 'edits.db'), join(folder, 'edits-bare.db')];
-  await importLines(`sqlite:${path}`, both(chat({ conversations: 1, messages: 1, bytes: 100 }), knowledge(chunks)));
+  await importLines(`sqlite:${path}`, concat(chat({ conversations: 1, messages: 1, bytes: 100 }), knowledge(chunks)));
   copyFileSync(path, copy);
   const ours = await startOurs(folder, `sqlite:${path}`);
   const clients = startHelper('edit-load.ts', `${ours.port}`);
@@ -23,22 +23,22 @@ export async function measureEdits({ folder, pairs, say }: Bench): Promise<Resul
   const micros: number[] = [];
 
   const edit = async () => {
-    const [commits, used] = [commitsOf(path), processorSeconds(ours)];
-    const { edits, perSecond } = await clients.ask<Edits>({ seconds: roundSeconds });
+    const [commits, secondsBefore] = [commitsOf(path), processorSeconds(ours)];
+    const { edits, perSecond } = await clients.request<Edits>({ seconds: roundSeconds });
     groups.push(edits / (commitsOf(path) - commits));
-    micros.push(((processorSeconds(ours) - used) / edits) * 1e6);
+    micros.push(((processorSeconds(ours) - secondsBefore) / edits) * 1e6);
     return perSecond;
   };
   const commit = async () => {
     const group = Math.max(1, Math.round(groups.at(-1) ?? 1));
-    return (await bare.ask<Rate>({ group, seconds: roundSeconds })).perSecond;
+    return (await bare.request<Rate>({ group, seconds: roundSeconds })).perSecond;
   };
 
-  say('warming up');
+  log('warming up');
   for (let round = 0; round < 3; round += 1) await edit();
   await commit();
   groups.splice(0, groups.length - 1);
-  say('edits by 64 clients, and bare commits');
+  log('edits by 64 clients, and bare commits');
   const figures = await compare(edit, commit, pairs);
   for (const one of [clients, bare, ours]) await one.stop();
   return [
@@ -48,23 +48,23 @@ export async function measureEdits({ folder, pairs, say }: Bench): Promise<Resul
       what: 'PATCH of child chunks, durable, 64 clients, embedded engine',
       against: 'a bare loop committing the same rows in groups of the same size, full sync',
       unit: 'edits/s',
-      aim: { min: 0.7 },
+      target: { min: 0.7 },
       notes: {
-        'edits in a commit, counted in the write-ahead log': median(groups),
+        'edits per commit, counted in the write-ahead log': median(groups),
         ...(!Number.isNaN(median(micros)) && {
-          'processor time of an edit, all threads of the server': `${median(micros).toFixed(0)} µs`,
+          'CPU time per edit, all server threads': `${median(micros).toFixed(0)} µs`,
         }),
       },
     },
   ];
 }
 
-function* both(one: Iterable<string>, other: Iterable<string>): Generator<string> {
+function* concat(one: Iterable<string>, other: Iterable<string>): Generator<string> {
   yield* one;
   yield* other;
 }
 
-/** SQLite counts transactions in the third word of the index of its write-ahead log. */
+/** The third word of the WAL index counts transactions (iChange, https://sqlite.org/walformat.html). */
 function commitsOf(path: string): number {
   return readFileSync(`${path}-shm`).readUInt32LE(8);
 }

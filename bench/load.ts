@@ -1,19 +1,19 @@
 import { connect, type Socket } from 'node:net';
 
-export type Load = {
+export type LoadOptions = {
   port: number;
-  /** The next request, whole, as bytes or text. */
+  /** Returns the text of the next request, head and body. */
   next: () => string;
   connections: number;
   seconds: number;
-  /** Every answer must have this status. */
+  /** The expected status of every response. */
   status: number;
 };
 
-export type Loaded = { requests: number; seconds: number; bytes: number };
+export type LoadResult = { requests: number; seconds: number; bytes: number };
 
-/** Keeps one request in flight on each connection for a while. Reads into one buffer, so that the client costs little. */
-export async function load({ port, next, connections, seconds, status }: Load): Promise<Loaded> {
+/** Keeps one request in flight on each connection. Each client reads into one buffer, to use little CPU time. */
+export async function load({ port, next, connections, seconds, status }: LoadOptions): Promise<LoadResult> {
   let requests = 0;
   let bytes = 0;
   return withClients(port, connections, async (clients) => {
@@ -22,10 +22,10 @@ export async function load({ port, next, connections, seconds, status }: Load): 
     await Promise.all(
       clients.map(async (client) => {
         while (performance.now() < end) {
-          const answer = await client.ask(next());
-          if (answer.status !== status) throw new Error(`answered ${answer.status}, not ${status}`);
+          const response = await client.request(next());
+          if (response.status !== status) throw new Error(`status ${response.status}, not ${status}`);
           requests += 1;
-          bytes += answer.bytes;
+          bytes += response.bytes;
         }
       }),
     );
@@ -33,21 +33,21 @@ export async function load({ port, next, connections, seconds, status }: Load): 
   });
 }
 
-/** Asks so many times, one request in flight on each connection. */
+/** Sends this many requests, with one request in flight on each connection. */
 export function loadCount(port: number, next: () => string, connections: number, count: number): Promise<void> {
   let left = count;
   return withClients(port, connections, async (clients) => {
-    const ask = async (client: Client) => {
+    const sendRequests = async (client: Client) => {
       while ((left -= 1) >= 0) {
-        const { status } = await client.ask(next());
-        if (status !== 200) throw new Error(`answered ${status}, not 200`);
+        const { status } = await client.request(next());
+        if (status !== 200) throw new Error(`status ${status}, not 200`);
       }
     };
-    await Promise.all(clients.map(ask));
+    await Promise.all(clients.map(sendRequests));
   });
 }
 
-/** Opens connections, and closes them whatever happens. */
+/** Opens connections for `work` and always closes them. */
 export async function withClients<T>(port: number, count: number, work: (clients: Client[]) => Promise<T>): Promise<T> {
   const clients: Client[] = [];
   try {
@@ -58,20 +58,20 @@ export async function withClients<T>(port: number, count: number, work: (clients
   }
 }
 
-/** The head of a 304 is left out. */
-export type Answer = { status: number; bytes: number; head: string };
+/** The head of a 304 is empty. */
+export type LoadResponse = { status: number; bytes: number; head: string };
 
 const headEnd = Buffer.from('\r\n\r\n');
 
-/** One kept-alive connection. Only the head of an answer is kept; of the body, bytes are counted. */
+/** One keep-alive connection. It stores the head of a response; of the body it only counts the bytes. */
 export class Client {
   readonly #socket: Socket;
   #head: Buffer | undefined;
   #left = 0;
-  #answer: Answer = { status: 0, bytes: 0, head: '' };
-  #resolve: ((answer: Answer) => void) | undefined;
+  #response: LoadResponse = { status: 0, bytes: 0, head: '' };
+  #resolve: ((response: LoadResponse) => void) | undefined;
   #reject: ((error: Error) => void) | undefined;
-  #lost: Error | undefined;
+  #error: Error | undefined;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -86,14 +86,14 @@ export class Client {
         onread: {
           buffer: Buffer.allocUnsafe(262_144),
           callback: (size: number, buffer: Uint8Array) => {
-            client.#take(buffer.subarray(0, size) as Buffer);
+            client.#receive(buffer.subarray(0, size) as Buffer);
             return true;
           },
         },
       });
       const client = new Client(socket);
       const fail = (error: Error) => {
-        client.#lost ??= error;
+        client.#error ??= error;
         reject(error);
         client.#reject?.(error);
       };
@@ -103,9 +103,9 @@ export class Client {
     });
   }
 
-  ask(request: string): Promise<Answer> {
+  request(request: string): Promise<LoadResponse> {
     return new Promise((resolve, reject) => {
-      if (this.#lost !== undefined) return reject(this.#lost);
+      if (this.#error !== undefined) return reject(this.#error);
       this.#resolve = resolve;
       this.#reject = reject;
       this.#socket.write(request, 'latin1');
@@ -117,7 +117,7 @@ export class Client {
     this.#socket.destroy();
   }
 
-  #take(bytes: Buffer): void {
+  #receive(bytes: Buffer): void {
     if (this.#left > 0) {
       this.#count(bytes.length);
       return;
@@ -130,21 +130,21 @@ export class Client {
     }
     this.#head = undefined;
     const status = Number(head.toString('latin1', 9, 12));
-    // Of an answer without a body nothing more is of interest, and reading it would slow the client down.
+    // The head of a response without a body is not needed, and decoding it would slow the client down.
     const text = status === 304 ? '' : head.toString('latin1', 0, end);
     this.#left = status === 304 ? 0 : Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? 0);
-    this.#answer = { status, bytes: head.length, head: text };
+    this.#response = { status, bytes: head.length, head: text };
     this.#left -= head.length - end - headEnd.length;
     if (this.#left === 0) this.#done();
   }
 
   #count(bytes: number): void {
     this.#left -= bytes;
-    this.#answer.bytes += bytes;
+    this.#response.bytes += bytes;
     if (this.#left === 0) this.#done();
   }
 
   #done(): void {
-    this.#resolve?.(this.#answer);
+    this.#resolve?.(this.#response);
   }
 }

@@ -11,7 +11,7 @@ export type Machine = {
   commit: string;
 };
 
-/** Where and of what the figures were taken. */
+/** The machine and the commit that were measured. */
 export function describeMachine(): Machine {
   const processors = cpus();
   return {

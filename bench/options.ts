@@ -2,26 +2,26 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pairsDefault } from './pairs.ts';
 
-/** Where the last run stands, for people and for `draw.ts`. */
+/** The file with the figures of the last run, which `draw.ts` reads. */
 export const lastRun = resolve(import.meta.dirname, 'last-run.json');
 
 export const help = `Usage: npm run bench [-- OPTIONS]
 
-Measures this service against its limits, side by side in one run, and prints a table. It takes a few minutes and some
-gigabytes of the folder for temporary files (TMPDIR), which it gives back. Close what else keeps the machine busy.
+Measures this service against its upper bounds, side by side in one run, and prints a table. It takes a few minutes and
+several gigabytes of temporary files (TMPDIR), which it removes. Close other programs that use the processor.
 
 Options:
-  --only 1,2,3  only these goals
-  --large       also the database of 5 million messages (goal 7): some minutes and 5 GB more
-  --pairs N     interleaved pairs of rounds, ${pairsDefault} unless said; fewer are only a trial
-  --json FILE   where the figures go; bench/last-run.json unless said
-  --help        this text
+  --only 1,2,3  measure only these goals
+  --large       also measure a database of 5 million messages (goal 7): takes some minutes and 5 GB more
+  --pairs N     interleaved pairs of rounds (default ${pairsDefault}); fewer pairs are only a trial
+  --json FILE   file for the figures (default bench/last-run.json)
+  --help        print this text
 
-The plots and the table in docs/ are made from the figures of a run by: node bench/draw.ts [FILE]`;
+To write the plots and the table in docs/ from the figures of a run: node bench/draw.ts [FILE]`;
 
 export type Options = { only: ReadonlySet<number>; large: boolean; pairs: number; json: string; help: boolean };
 
-export class BadUsage extends Error {}
+export class UsageError extends Error {}
 
 export function readOptions(argv: string[], goals: readonly number[]): Options {
   const { only, large = false, pairs, json = lastRun, help = false } = parse(argv);
@@ -47,17 +47,17 @@ function parse(argv: string[]) {
       },
     }).values;
   } catch (error) {
-    throw new BadUsage((error as Error).message);
+    throw new UsageError((error as Error).message);
   }
 }
 
 function goalOf(text: string, goals: readonly number[]): number {
   const goal = goals.find((one) => `${one}` === text.trim());
-  if (goal === undefined) throw new BadUsage(`--only ${text}: goals are ${goals.join(', ')}`);
+  if (goal === undefined) throw new UsageError(`--only ${text}: goals are ${goals.join(', ')}`);
   return goal;
 }
 
 function pairsOf(text: string): number {
-  if (!/^[1-9]\d?$/.test(text)) throw new BadUsage(`--pairs ${text}: must be a whole number from 1 to 99`);
+  if (!/^[1-9]\d?$/.test(text)) throw new UsageError(`--pairs ${text}: must be a whole number from 1 to 99`);
   return Number(text);
 }

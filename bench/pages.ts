@@ -1,54 +1,63 @@
 import { embeddedDatabase, shape } from './embedded.ts';
-import { anyPage, type ComparedRates, compareRates, fewPages, heldPages, pick, rateOf, visit } from './reads.ts';
+import {
+  compareRates,
+  conditionalRequests,
+  pageSet,
+  pick,
+  type RateComparison,
+  randomPages,
+  rateOf,
+  requestEach,
+} from './reads.ts';
 import type { Bench, Result } from './result.ts';
 import { startBare, startOurs } from './servers.ts';
 
 const what = 'GET /messages, embedded engine';
 
-/** Goals 1 to 3: pages of the embedded engine against a server with nothing behind it that is asked the same. */
+/** Goals 1 to 3: pages of the embedded engine, compared with a bare HTTP server that gets the same requests. */
 export async function measurePages(bench: Bench): Promise<Result[]> {
-  const { folder, pairs, wants, say } = bench;
+  const { folder, pairs, isSelected, log } = bench;
   const ours = await startOurs(folder, await embeddedDatabase(bench));
-  const few = fewPages(shape);
-  const bytes = await visit(ours, few);
+  const pages = pageSet(shape);
+  const bytes = await requestEach(ours, pages);
   const bare = await startBare(folder, { bytes });
   const empty = await startBare(folder, 304);
   const results: Result[] = [];
-  const add = (goal: number, kind: string, against: string, min: number, figures: ComparedRates) =>
-    results.push({ goal, what: `${what}, ${kind}`, against, unit: 'requests/s', aim: { min }, ...figures });
+  const add = (goal: number, kind: string, against: string, min: number, figures: RateComparison) =>
+    results.push({ goal, what: `${what}, ${kind}`, against, unit: 'requests/s', target: { min }, ...figures });
   try {
     const againstBytes = `bare node:http with the same ${bytes} bytes`;
-    if (wants(1)) {
-      say('pages not seen before');
-      const next = anyPage(shape);
+    if (isSelected(1)) {
+      log('uncached pages');
+      const next = randomPages(shape);
       const figures = await compareRates(
         () => rateOf(ours, next),
         () => rateOf(bare, next),
         pairs,
       );
-      add(1, 'pages not seen before', againstBytes, 0.35, figures);
+      add(1, 'uncached pages', againstBytes, 0.35, figures);
     }
-    if (wants(2)) {
-      say('a working set of pages');
-      await visit(ours, few);
-      const next = () => pick(few);
+    if (isSelected(2)) {
+      log('a working set of pages');
+      await requestEach(ours, pages);
+      const next = () => pick(pages);
       const figures = await compareRates(
         () => rateOf(ours, next),
         () => rateOf(bare, next),
         pairs,
       );
-      add(2, `working set of ${few.length} pages`, againstBytes, 0.75, figures);
+      add(2, `working set of ${pages.length} pages`, againstBytes, 0.75, figures);
     }
-    if (wants(3)) {
-      say('pages that the client holds');
-      const held = await heldPages(ours, few);
-      const next = () => pick(held);
+    if (isSelected(3)) {
+      log('pages that the client has cached');
+      const requests = await conditionalRequests(ours, pages);
+      const next = () => pick(requests);
       const figures = await compareRates(
         () => rateOf(ours, next, 304),
         () => rateOf(empty, next, 304),
         pairs,
       );
-      add(3, 'If-None-Match answered by 304', 'bare node:http answering an empty 304', 0.6, figures);
+      add(3, 'If-None-Match with a 304 response', 'bare node:http returning an empty 304', 0.6, figures);
     }
   } finally {
     await ours.stop();

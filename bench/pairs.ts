@@ -1,8 +1,8 @@
-/** Two things measured side by side: what one does against the other, free of how busy the machine is. */
-export type Compared = {
+/** Two systems measured side by side, so that the load of the machine affects both alike. */
+export type Comparison = {
   /** Median over the pairs of ours / theirs. */
   ratio: number;
-  /** The middle half of the ratios. */
+  /** The quartiles of the ratios. */
   spread: [number, number];
   ours: number;
   theirs: number;
@@ -12,13 +12,13 @@ export const pairsDefault = 9;
 
 type Measure = () => Promise<number>;
 
-/** Runs both in turn, in alternating order, and takes medians. Both give a figure of the same kind. */
-export async function compare(ours: Measure, theirs: Measure, pairs = pairsDefault): Promise<Compared> {
+/** Runs both in alternating order and returns medians. Both must measure the same unit. */
+export async function compare(ours: Measure, theirs: Measure, pairs = pairsDefault): Promise<Comparison> {
   const [mine = [], others = []] = await interleave([ours, theirs], pairs);
-  return compared(mine, others);
+  return comparisonOf(mine, others);
 }
 
-/** The figures of each, round by round; every other round goes backwards. */
+/** The figures of each measure, one per round; every second round runs in reverse order. */
 export async function interleave(measures: readonly Measure[], rounds: number): Promise<number[][]> {
   const figures: number[][] = measures.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
@@ -29,12 +29,12 @@ export async function interleave(measures: readonly Measure[], rounds: number): 
   return figures;
 }
 
-/** Figures that were taken in the same rounds. */
-export function compared(mine: readonly number[], others: readonly number[]): Compared {
+/** Compares figures that were measured in the same rounds. */
+export function comparisonOf(mine: readonly number[], others: readonly number[]): Comparison {
   const ratios = mine.map((one, at) => one / (others[at] ?? Number.NaN));
   return {
     ratio: median(ratios),
-    spread: middleHalf(ratios),
+    spread: quartiles(ratios),
     ours: median(mine),
     theirs: median(others),
   };
@@ -47,14 +47,14 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-export const middleHalf = (values: readonly number[]): [number, number] => [
+export const quartiles = (values: readonly number[]): [number, number] => [
   quantile(values, 0.25),
   quantile(values, 0.75),
 ];
 
-/** Figures of several things against something that grows, for a plot. */
-export const pointsOf = (grows: readonly number[], figures: readonly number[][]) =>
-  grows.map((at, index): [number, number, number, number] => {
+/** The points of a plot: the figures measured at each x value. */
+export const pointsOf = (xValues: readonly number[], figures: readonly number[][]) =>
+  xValues.map((at, index): [number, number, number, number] => {
     const values = figures[index] ?? [];
-    return [at, median(values), ...middleHalf(values)];
+    return [at, median(values), ...quartiles(values)];
   });

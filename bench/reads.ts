@@ -1,15 +1,15 @@
 import { appSecret, conversationId, messageId, type Shape } from './data.ts';
 import { load, withClients } from './load.ts';
-import { type Compared, compare, median } from './pairs.ts';
+import { type Comparison, compare, median } from './pairs.ts';
 import { processorSeconds, type Server } from './servers.ts';
 
-/** Requests for pages, and how fast a server answers them. */
+/** Requests for pages, and how fast a server responds to them. */
 
 export const pageMessages = 20;
 export const connections = 32;
 const workingSet = 500;
 export const roundSeconds = 1.5;
-/** Until a server has compiled what it runs most. */
+/** Until the server has compiled its hot code. */
 const warmSeconds = 4;
 
 export function get(path: string, headers = ''): string {
@@ -24,58 +24,58 @@ export function pageRequest(conversation: number, first: number, more = ''): str
   return get(`/v1/messages?user=user-${conversation}&${query}&limit=${pageMessages}`, authorization + more);
 }
 
-const anyOf = (count: number): number => Math.floor(Math.random() * count);
+const randomBelow = (count: number): number => Math.floor(Math.random() * count);
 
-/** One of these, at random. */
+/** A random one of these values. */
 export function pick<T>(values: readonly T[]): T {
-  return values[anyOf(values.length)] as T;
+  return values[randomBelow(values.length)] as T;
 }
 
-/** A conversation and a message in it that has a full page before it. */
-export function anyPlace({ conversations, messages }: Shape): [conversation: number, first: number] {
-  return [anyOf(conversations), pageMessages + anyOf(messages - pageMessages)];
+/** A random conversation, and a message in it that has a full page before it. */
+export function randomCursor({ conversations, messages }: Shape): [conversation: number, first: number] {
+  return [randomBelow(conversations), pageMessages + randomBelow(messages - pageMessages)];
 }
 
-/** Any full page of any conversation: far more of them than a cache holds. Written once each, since clients cost too. */
-export function anyPage(shape: Shape): () => string {
-  const written = new Map<number, string>();
+/** Returns requests for random full pages: far more pages than a cache holds. Request texts are reused to save CPU time. */
+export function randomPages(shape: Shape): () => string {
+  const requests = new Map<number, string>();
   return () => {
-    const [conversation, first] = anyPlace(shape);
-    const name = conversation * shape.messages + first;
-    let request = written.get(name);
+    const [conversation, first] = randomCursor(shape);
+    const key = conversation * shape.messages + first;
+    let request = requests.get(key);
     if (request === undefined) {
       request = pageRequest(conversation, first);
-      written.set(name, request);
+      requests.set(key, request);
     }
     return request;
   };
 }
 
-/** A few pages, for asking over and over. */
-export function fewPages(shape: Shape, count = workingSet): string[] {
-  return Array.from({ length: count }, anyPage(shape));
+/** Requests for a fixed set of pages. */
+export function pageSet(shape: Shape, count = workingSet): string[] {
+  return Array.from({ length: count }, randomPages(shape));
 }
 
-/** The same questions of a client that holds the answers and asks whether they are current. */
-export function heldPages({ port }: Server, requests: readonly string[]): Promise<string[]> {
+/** These requests with If-None-Match, as sent by a client that has cached the responses. */
+export function conditionalRequests({ port }: Server, requests: readonly string[]): Promise<string[]> {
   return withClients(port, 1, async ([client]) => {
-    const held: string[] = [];
+    const conditional: string[] = [];
     for (const request of requests) {
-      const tag = /\r\netag: (.*)/i.exec((await client?.ask(request))?.head ?? '')?.[1];
-      held.push(request.replace(/\r\n$/, `If-None-Match: ${tag}\r\n\r\n`));
+      const tag = /\r\netag: (.*)/i.exec((await client?.request(request))?.head ?? '')?.[1];
+      conditional.push(request.replace(/\r\n$/, `If-None-Match: ${tag}\r\n\r\n`));
     }
-    return held;
+    return conditional;
   });
 }
 
-/** Asks each once, so that what may be remembered is; gives the mean bytes of a body. */
-export function visit({ port }: Server, requests: readonly string[]): Promise<number> {
+/** Sends each request once, which fills caches, and returns the mean length of a body in bytes. */
+export function requestEach({ port }: Server, requests: readonly string[]): Promise<number> {
   return withClients(port, 1, async ([client]) => {
     let bytes = 0;
     for (const request of requests) {
-      const answer = await client?.ask(request);
-      if (answer?.status !== 200) throw new Error(`answered ${answer?.status}, not 200`);
-      bytes += Number(/\r\ncontent-length: (\d+)/i.exec(answer.head)?.[1]);
+      const response = await client?.request(request);
+      if (response?.status !== 200) throw new Error(`status ${response?.status}, not 200`);
+      bytes += Number(/\r\ncontent-length: (\d+)/i.exec(response.head)?.[1]);
     }
     return Math.round(bytes / requests.length);
   });
@@ -83,7 +83,7 @@ export function visit({ port }: Server, requests: readonly string[]): Promise<nu
 
 export type Rate = { perSecond: number; processorMicros: number };
 
-/** Requests a second, and what each costs the server. */
+/** Requests per second, and the CPU time of the server for each. */
 export async function rateOf(server: Server, next: () => string, status = 200, seconds = roundSeconds): Promise<Rate> {
   const before = processorSeconds(server);
   const done = await load({ port: server.port, next, connections, seconds, status });
@@ -91,31 +91,31 @@ export async function rateOf(server: Server, next: () => string, status = 200, s
   return { perSecond: done.requests / done.seconds, processorMicros: (used / done.requests) * 1e6 };
 }
 
-export type ComparedRates = Compared & { notes: Record<string, string> };
+export type RateComparison = Comparison & { notes: Record<string, string> };
 
-/** Rates side by side, with what each request costs either server's processor and how busy that was. */
+/** Compares rates, with the CPU time per request and the CPU load of each server as notes. */
 export async function compareRates(
   ours: () => Promise<Rate>,
   theirs: () => Promise<Rate>,
   pairs: number,
-): Promise<ComparedRates> {
+): Promise<RateComparison> {
   const [mine, others]: [Rate[], Rate[]] = [[], []];
-  const keeping = (rate: () => Promise<Rate>, list: Rate[]) => async () => {
+  const recording = (rate: () => Promise<Rate>, list: Rate[]) => async () => {
     const one = await rate();
     list.push(one);
     return one.perSecond;
   };
   for (let round = 0; round < warmSeconds / roundSeconds; round += 1) await ours();
   await theirs();
-  const figures = await compare(keeping(ours, mine), keeping(theirs, others), pairs);
+  const figures = await compare(recording(ours, mine), recording(theirs, others), pairs);
   const micros = (rates: Rate[]) => median(rates.map(({ processorMicros }) => processorMicros));
   const busy = (rates: Rate[]) => median(rates.map((rate) => (rate.perSecond * rate.processorMicros) / 1e4));
   if (Number.isNaN(micros(mine))) return { ...figures, notes: {} };
   return {
     ...figures,
     notes: {
-      'processor time of a request': `${micros(mine).toFixed(0)} against ${micros(others).toFixed(0)} µs`,
-      'processor of the server busy': `${busy(mine).toFixed(0)} against ${busy(others).toFixed(0)} %`,
+      'CPU time per request': `${micros(mine).toFixed(0)} against ${micros(others).toFixed(0)} µs`,
+      'CPU load of the server': `${busy(mine).toFixed(0)} against ${busy(others).toFixed(0)} %`,
     },
   };
 }

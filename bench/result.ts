@@ -1,41 +1,41 @@
-import type { Compared } from './pairs.ts';
+import type { Comparison } from './pairs.ts';
 
-/** One line of the table. */
-export type Result = Compared & {
+/** One row of the table. */
+export type Result = Comparison & {
   /** Number of the goal. */
   goal: number;
   what: string;
   against: string;
-  /** What both figures count, for example `requests/s`. */
+  /** The unit of both figures, for example `requests/s`. */
   unit: string;
-  /** What the ratio is meant to be; undefined where it is only shown. */
-  aim: { min: number } | { max: number } | undefined;
-  /** More figures, for people. */
+  /** The bound of the ratio that the goal sets; undefined if the ratio is only shown. */
+  target: { min: number } | { max: number } | undefined;
+  /** More figures, for information. */
   notes?: Record<string, number | string>;
-  /** Cost against something that grows, for a plot. */
+  /** Cost by a growing quantity, for a plot. */
   series?: Series;
-  /** Why the goal itself was not measured, where these figures only stand in for it. */
-  standIn?: string;
+  /** Why the goal itself was not measured, if these figures are only a substitute. */
+  substitute?: string;
 };
 
-/** What grows, and the microseconds that one page takes: the median of the rounds and their middle half. */
+/** The growing quantity, and the microseconds for one page: the median of the rounds and their quartiles. */
 export type Series = { name: 'depth' | 'size'; points: [at: number, micros: number, low: number, high: number][] };
 
-/** What every measurement gets. */
+/** The parameters of every measurement. */
 export type Bench = {
-  /** A folder of its own, removed at the end. */
+  /** A temporary folder, removed at the end. */
   folder: string;
   /** Interleaved pairs of rounds. */
   pairs: number;
-  /** Also what takes many minutes. */
+  /** Also run the measurements that take many minutes. */
   large: boolean;
-  /** Whether this goal is asked for: of several that share their preparations, the others are left out. */
-  wants: (goal: number) => boolean;
-  /** Tells a person what is going on. */
-  say: (text: string) => void;
+  /** Whether this goal is selected. A measurement of several goals skips the others. */
+  isSelected: (goal: number) => boolean;
+  /** Prints progress. */
+  log: (text: string) => void;
 };
 
 export type Measurement = { goals: readonly number[]; measure: (bench: Bench) => Promise<Result[]> };
 
-export const reaches = ({ ratio, aim }: Result): boolean =>
-  aim === undefined || ('min' in aim ? ratio >= aim.min : ratio <= aim.max);
+export const reachesGoal = ({ ratio, target }: Result): boolean =>
+  target === undefined || ('min' in target ? ratio >= target.min : ratio <= target.max);

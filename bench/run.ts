@@ -2,16 +2,16 @@ import { rmSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { measureBesideEdits } from './beside-edits.ts';
 import { measureDepth } from './depth.ts';
 import { measureEdits } from './edits.ts';
 import { measureFactor } from './factor.ts';
 import { measureImport } from './imports.ts';
 import { describeMachine } from './machine.ts';
 import { measureMemory } from './memory.ts';
-import { BadUsage, help, type Options, readOptions } from './options.ts';
+import { help, type Options, readOptions, UsageError } from './options.ts';
 import { measurePages } from './pages.ts';
 import { measurePostgresPages } from './postgres-pages.ts';
+import { measureReadsDuringEdits } from './reads-during-edits.ts';
 import type { Bench, Measurement, Result } from './result.ts';
 import { endAll } from './servers.ts';
 import { measureSize } from './size.ts';
@@ -20,7 +20,7 @@ import { rowOf, tableOf } from './table.ts';
 
 const measurements: readonly Measurement[] = [
   { goals: [1, 2, 3], measure: measurePages },
-  { goals: [9], measure: measureBesideEdits },
+  { goals: [9], measure: measureReadsDuringEdits },
   { goals: [12], measure: measureMemory },
   { goals: [13], measure: measureFactor },
   { goals: [8], measure: measureEdits },
@@ -40,9 +40,9 @@ async function main(argv: string[]): Promise<number> {
     return 0;
   }
   const folder = await mkdtemp(join(tmpdir(), 'backscroll-bench-'));
-  // PostgreSQL, started by root, runs as another user, who must get in.
+  // PostgreSQL started by root runs as another user, who needs access to this folder.
   await chmod(folder, 0o755);
-  leaveNothing(folder);
+  cleanUpOnExit(folder);
   try {
     return await run(folder, options);
   } finally {
@@ -54,44 +54,44 @@ async function main(argv: string[]): Promise<number> {
 async function run(folder: string, { only, large, pairs, json }: Options): Promise<number> {
   const machine = describeMachine();
   const start = performance.now();
-  const say = (text: string) => {
+  const log = (text: string) => {
     const seconds = Math.round((performance.now() - start) / 1000);
     console.log(`${`${Math.floor(seconds / 60)}`.padStart(2)}:${`${seconds % 60}`.padStart(2, '0')}  ${text}`);
   };
-  const wants = (goal: number) => only.has(goal);
-  const bench: Bench = { folder, pairs, large, wants, say };
+  const isSelected = (goal: number) => only.has(goal);
+  const bench: Bench = { folder, pairs, large, isSelected, log };
   const results: Result[] = [];
   const failures: string[] = [];
   for (const { goals, measure } of measurements) {
-    const wanted = goals.filter(wants);
-    if (wanted.length === 0) continue;
-    const names = `goal${wanted.length > 1 ? 's' : ''} ${wanted.join(', ')}`;
-    say(names);
+    const selected = goals.filter(isSelected);
+    if (selected.length === 0) continue;
+    const names = `goal${selected.length > 1 ? 's' : ''} ${selected.join(', ')}`;
+    log(names);
     try {
-      const found = await measure(bench);
-      for (const result of found) console.log(`\n${rowOf(result)}\n`);
-      results.push(...found);
+      const measured = await measure(bench);
+      for (const result of measured) console.log(`\n${rowOf(result)}\n`);
+      results.push(...measured);
     } catch (error) {
       if (isStopping) return 1;
       failures.push(`${names}: ${(error as Error).message}`);
-      say(`${names} failed: ${(error as Error).stack}`);
+      log(`${names} failed: ${(error as Error).stack}`);
     } finally {
       await endAll();
     }
   }
   results.sort((one, other) => one.goal - other.goal);
-  say(`done\n\n${tableOf(results, machine, pairs)}`);
+  log(`done\n\n${tableOf(results, machine, pairs)}`);
   for (const failure of failures) console.log(`Failed: ${failure}`);
   await writeFile(json, `${JSON.stringify({ machine, pairs, results, failures }, null, 2)}\n`);
   console.log(`The figures are in ${relative('.', json)}`);
   return failures.length === 0 ? 0 : 1;
 }
 
-/** A signal has come, and what fails now fails because of it. */
+/** A signal was received; failures after it are its consequence. */
 let isStopping = false;
 
-/** Whatever ends the bench, its processes and files go with it. */
-function leaveNothing(folder: string): void {
+/** Ends the child processes and removes the files, however the bench ends. */
+function cleanUpOnExit(folder: string): void {
   const stop = async (_signal: NodeJS.Signals, number: number) => {
     isStopping = true;
     console.log('\nstopped');
@@ -105,7 +105,7 @@ function leaveNothing(folder: string): void {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  const isUsage = error instanceof BadUsage;
+  const isUsage = error instanceof UsageError;
   console.error(isUsage ? `${error.message}\nSee npm run bench -- --help` : error);
   process.exitCode = isUsage ? 2 : 1;
 }

@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 
 export const command = fileURLToPath(new URL('../server/bin/backscroll.js', import.meta.url));
 
-/** A file of the bench, to run as a process of its own. */
+/** The path of a bench file that runs as a separate process. */
 export const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 const children = new Set<ChildProcess>();
 const graceMillis = 5_000;
 const startMillisMax = 60_000;
-/** What a person has set for a service of their own does not change what is measured: empty means the default. */
+/** Settings in the user's environment must not affect the measurement: an empty value means the default. */
 const defaults = Object.fromEntries(
   ['HOST', 'LOG_LEVEL', 'PAGE_ORDER', 'RATE_LIMIT', 'WRITE_LIMIT', 'DATABASE_POOL', 'DATABASE_PREPARED'].map((name) => [
     name,
@@ -21,7 +21,7 @@ const defaults = Object.fromEntries(
   ]),
 );
 
-/** Remembers a child process until it is gone, so that none outlives the bench. */
+/** Tracks a child process until it exits, so that none outlives the bench. */
 export function track<T extends ChildProcess>(child: T): T {
   children.add(child);
   child.once('exit', () => children.delete(child));
@@ -30,10 +30,10 @@ export function track<T extends ChildProcess>(child: T): T {
 
 export async function end(child: ChildProcess): Promise<void> {
   if (!children.has(child)) return;
-  const gone = once(child, 'exit');
+  const exited = once(child, 'exit');
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), graceMillis);
-  await gone;
+  await exited;
   clearTimeout(timer);
 }
 
@@ -41,12 +41,12 @@ export async function endAll(): Promise<void> {
   await Promise.all([...children].map(end));
 }
 
-/** A child process that serves on this machine. Its output goes to a file, as an operator would have it. */
+/** A child process that listens on this machine. Its output goes to a file, as in production. */
 export type Server = { port: number; child: ChildProcess; log: string; stop: () => Promise<void> };
 
 let count = 0;
 
-/** Resolves once it says where it listens. */
+/** Resolves once the server has logged its address. */
 export async function startServer(folder: string, argv: string[], env: NodeJS.ProcessEnv = {}): Promise<Server> {
   const log = join(folder, `server-${(count += 1)}.log`);
   const output = openSync(log, 'w');
@@ -62,55 +62,55 @@ export async function startServer(folder: string, argv: string[], env: NodeJS.Pr
     const port = /listening at [^"\s]*:(\d+)/.exec(readFileSync(log, 'utf8'))?.[1];
     if (port !== undefined) return { port: Number(port), child, log, stop: () => end(child) };
     if (!children.has(child)) throw new Error(`${argv.join(' ')} ended:\n${readFileSync(log, 'utf8')}`);
-    if (performance.now() > deadline) throw new Error(`${argv.join(' ')} does not say where it listens`);
+    if (performance.now() > deadline) throw new Error(`${argv.join(' ')} does not log its address`);
     await sleep(1);
   }
 }
 
-/** Answers everything alike: with that many bytes, or with an empty 304. */
-export function startBare(folder: string, answer: { bytes: number } | 304): Promise<Server> {
-  return startServer(folder, [script('bare-http.ts'), answer === 304 ? '304' : `${answer.bytes}`]);
+/** Starts a server that returns the same response to every request: this many bytes, or an empty 304. */
+export function startBare(folder: string, response: { bytes: number } | 304): Promise<Server> {
+  return startServer(folder, [script('bare-http.ts'), response === 304 ? '304' : `${response.bytes}`]);
 }
 
 export function startOurs(folder: string, database: string, env: NodeJS.ProcessEnv = {}): Promise<Server> {
   return startServer(folder, [command, 'serve'], { DATABASE_URL: database, ...env });
 }
 
-/** A child process that is told what to do, one thing after another, and answers each. */
-export type Helper = { child: ChildProcess; ask: <T>(question: object) => Promise<T>; stop: () => Promise<void> };
+/** A child process that handles requests from the bench, one at a time. */
+export type Helper = { child: ChildProcess; request: <T>(parameters: object) => Promise<T>; stop: () => Promise<void> };
 
 export function startHelper(name: string, ...argv: string[]): Helper {
   const child = track(fork(script(name), argv));
-  const ask = <T>(question: object): Promise<T> =>
+  const request = <T>(parameters: object): Promise<T> =>
     new Promise((resolve, reject) => {
-      const fail = (code: number | null) => reject(new Error(`${name} ended with ${code}`));
+      const fail = (code: number | null) => reject(new Error(`${name} exited with ${code}`));
       child.once('exit', fail);
-      child.once('message', (answer) => {
+      child.once('message', (result) => {
         child.off('exit', fail);
-        resolve(answer as T);
+        resolve(result as T);
       });
-      child.send(question);
+      child.send(parameters);
     });
-  return { child, ask, stop: () => end(child) };
+  return { child, request, stop: () => end(child) };
 }
 
-/** The other side of `startHelper`: what the child does with a question. It ends with whoever asks. */
-export function serveHelper<T>(answer: (question: T) => Promise<object> | object): void {
-  process.on('message', async (question) => process.send?.(await answer(question as T)));
+/** The child's side of `startHelper`: handles requests, and exits with the parent process. */
+export function serveHelper<T>(handle: (parameters: T) => Promise<object> | object): void {
+  process.on('message', async (parameters) => process.send?.(await handle(parameters as T)));
   process.once('disconnect', () => process.exit());
 }
 
-/** Seconds of processor time a process has used, all its threads; not a number where the system does not tell. */
+/** CPU seconds of a process, all threads; NaN on systems other than Linux. */
 export function processorSeconds({ child }: { child: ChildProcess }): number {
   const fields = procFile(child, 'stat').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Megabytes a process holds in memory, and those of them that are no part of a file. */
-export function residentMegabytes({ child }: { child: ChildProcess }): { all: number; own: number } {
+/** Resident memory of a process in megabytes: in total, and without mapped files. */
+export function residentMegabytes({ child }: { child: ChildProcess }): { total: number; private: number } {
   const status = procFile(child, 'status');
   const megabytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
-  return { all: megabytes('VmRSS'), own: megabytes('RssAnon') };
+  return { total: megabytes('VmRSS'), private: megabytes('RssAnon') };
 }
 
 function procFile({ pid }: ChildProcess, name: string): string {

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 
-/** The tables of the straightforward design: a message, and its parts beside it. */
+/** The tables of the straightforward design: messages, and a table for each of their parts. */
 
 const tables = `
   PRAGMA journal_mode = WAL;
@@ -28,7 +28,7 @@ const tables = `
 type Fields = Record<string, string | number | null>;
 type MessageRecord = Fields & { retriever_resources?: Fields[] };
 
-/** Makes the file out of lines of records. */
+/** Creates the database file from lines of records. */
 export function fillStraightforward(path: string, digest: string, lines: Iterable<string>): void {
   const db = new DatabaseSync(path);
   db.exec(`${tables} BEGIN`);

@@ -3,8 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 import Fastify from 'fastify';
 
 /**
- * The straightforward design of the same pages: rows and their parts out of their tables, put together as objects, and
- * written as JSON for each request. It is done with care: seven statements a page, however many messages it has, all of them prepared and indexed.
+ * The straightforward design of the same pages: each request reads rows and their parts from their tables, builds objects
+ * and serializes them as JSON. It is implemented with care: seven statements per page, whatever the number of messages,
+ * all of them prepared and indexed.
  */
 
 const [path = ''] = process.argv.slice(2);
@@ -26,11 +27,15 @@ const findResources = findParts('retriever_resources');
 const findThoughts = findParts('agent_thoughts');
 
 function messagesBefore(conversation_id: string, created_at: number, limit: number) {
-  const found = findMessages.all(conversation_id, created_at, limit + 1) as Row[];
-  const rows = found.slice(0, limit);
+  const foundRows = findMessages.all(conversation_id, created_at, limit + 1) as Row[];
+  const rows = foundRows.slice(0, limit);
   const ids = JSON.stringify(rows.map(({ id }) => id));
-  const of = (parts: Row[]) => Map.groupBy(parts, ({ message_id }) => message_id);
-  const [files, resources, thoughts] = [of(findFiles.all(ids)), of(findResources.all(ids)), of(findThoughts.all(ids))];
+  const byMessage = (parts: Row[]) => Map.groupBy(parts, ({ message_id }) => message_id);
+  const [files, resources, thoughts] = [
+    byMessage(findFiles.all(ids)),
+    byMessage(findResources.all(ids)),
+    byMessage(findThoughts.all(ids)),
+  ];
   const data = rows.map(({ rating, inputs, extra_contents, ...row }) => ({
     ...row,
     inputs: JSON.parse(inputs as string),
@@ -41,7 +46,7 @@ function messagesBefore(conversation_id: string, created_at: number, limit: numb
     extra_contents: JSON.parse(extra_contents as string),
     total_tokens: (row.message_tokens as number) + (row.answer_tokens as number),
   }));
-  return { limit, has_more: found.length > limit, data };
+  return { limit, has_more: foundRows.length > limit, data };
 }
 
 const app = Fastify();

@@ -1,12 +1,12 @@
 import type { Machine } from './machine.ts';
 import { pairsDefault } from './pairs.ts';
-import { type Result, reaches } from './result.ts';
+import { type Result, reachesGoal } from './result.ts';
 
-const head = ' #  verdict      ratio  middle half    aim     what';
+const head = ' #  verdict      ratio  quartiles      target  what';
 const indent = ' '.repeat(head.indexOf('what'));
 const rule = '─'.repeat(110);
 
-/** The table, for a terminal. Only ratios are judged. */
+/** The table for a terminal. Only ratios count for the verdict. */
 export function tableOf(results: readonly Result[], machine: Machine, pairs: number): string {
   const { processor, cores, memory_gigabytes, system, node, commit } = machine;
   const lines = [
@@ -23,39 +23,39 @@ export function tableOf(results: readonly Result[], machine: Machine, pairs: num
 }
 
 export function rowOf(result: Result): string {
-  const { goal, ratio, spread, what, against, ours, theirs, unit, notes = {}, standIn } = result;
-  const middle = `${figure(spread[0])} – ${figure(spread[1])}`;
+  const { goal, ratio, spread, what, against, ours, theirs, unit, notes = {}, substitute } = result;
+  const quartiles = `${figure(spread[0])} – ${figure(spread[1])}`;
   const columns = [
     `${goal}`.padStart(2),
     verdict(result).padEnd(11),
     figure(ratio).padStart(5),
-    middle.padEnd(13),
-    aimOf(result).padEnd(6),
+    quartiles.padEnd(13),
+    targetOf(result).padEnd(6),
     what,
   ];
   const more = [
     `against ${against}`,
     `${absolute(ours)} against ${absolute(theirs)} ${unit}`,
     ...Object.entries(notes).map(([name, value]) => `${name}: ${typeof value === 'number' ? absolute(value) : value}`),
-    ...(standIn === undefined ? [] : [standIn]),
+    ...(substitute === undefined ? [] : [substitute]),
   ];
   return [columns.join('  '), ...more.map((text) => indent + text)].join('\n');
 }
 
-function aimOf({ aim, standIn }: Result): string {
-  if (aim === undefined || standIn !== undefined) return '–';
-  return 'min' in aim ? `≥ ${figure(aim.min)}` : `≤ ${figure(aim.max)}`;
+function targetOf({ target, substitute }: Result): string {
+  if (target === undefined || substitute !== undefined) return '–';
+  return 'min' in target ? `≥ ${figure(target.min)}` : `≤ ${figure(target.max)}`;
 }
 
 export function verdict(result: Result): string {
-  if (result.standIn !== undefined) return 'not run';
-  if (result.aim === undefined) return 'shown';
-  return reaches(result) ? 'reached' : 'not reached';
+  if (result.substitute !== undefined) return 'not run';
+  if (result.target === undefined) return 'shown';
+  return reachesGoal(result) ? 'reached' : 'not reached';
 }
 
 function summary(results: readonly Result[]): string {
-  const judged = results.filter(({ aim, standIn }) => aim !== undefined && standIn === undefined);
-  return `${judged.filter(reaches).length} of ${judged.length} goals reached.`;
+  const withTarget = results.filter(({ target, substitute }) => target !== undefined && substitute === undefined);
+  return `${withTarget.filter(reachesGoal).length} of ${withTarget.length} goals reached.`;
 }
 
 const figure = (value: number): string => (Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2));

@@ -4,15 +4,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newFolder, newScope, run, sendRequest, serve } from '../test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../test/support/harness.ts';
-import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
+import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
 
 /**
- * A service is written to without a pause while backups are taken of it. Every write is one import that adds the same
- * number to two conversations, so a backup that shows a number in one only is torn.
+ * Takes backups of a service under constant writes. Every write is one import that adds the same number to two
+ * conversations, so a backup with a number in only one of them is torn.
  */
 export async function backUpUnderLoad(
   { messages, writers, backups }: { messages: number; writers: number; backups: number },
-  say: Say = () => undefined,
+  log: Log = () => undefined,
 ): Promise<Finding[]> {
   const scope = newScope();
   try {
@@ -21,13 +21,13 @@ export async function backUpUnderLoad(
     const filler = Array.from({ length: messages }, (_, n) =>
       message(one.ids.conversation, n, { query: 'filler', answer: `${n} `.repeat(150) }),
     );
-    await done(['import', '-'], cwd, ndjson([...records, ...filler]));
+    await runCommand(['import', '-'], cwd, ndjson([...records, ...filler]));
     const serving = await serve(scope, { cwd });
 
     const acknowledged = new Set<number>();
     let next = 0;
     let slowest = 0;
-    let refused = 0;
+    let rejected = 0;
     let isWriting = true;
     const write = async () => {
       while (isWriting) {
@@ -35,74 +35,79 @@ export async function backUpUnderLoad(
         const pair = [one, other].map(({ ids }) =>
           message(ids.conversation, 1_000_000 + number, { query: `${number}` }),
         );
-        const began = performance.now();
+        const startedAt = performance.now();
         const { status } = await sendRequest(serving.base, '/admin/records', admin, {
           method: 'POST',
           lines: ndjson(pair),
         });
-        slowest = Math.max(slowest, performance.now() - began);
+        slowest = Math.max(slowest, performance.now() - startedAt);
         if (status === 200) acknowledged.add(number);
-        else refused += 1;
+        else rejected += 1;
       }
     };
     const writing = Promise.all(Array.from({ length: writers }, write));
     while (acknowledged.size === 0) await sleep(5);
-    const taken: { file: string; before: number[]; during: number; millis: number }[] = [];
+    const backupsTaken: { file: string; before: number[]; during: number; millis: number }[] = [];
     for (let at = 0; at < backups; at += 1) {
       const file = join(cwd, `backup-${at}.db`);
       const before = [...acknowledged];
-      const began = performance.now();
-      say((await done(['backup', file], cwd)).trim());
-      taken.push({ file, before, during: acknowledged.size - before.length, millis: performance.now() - began });
+      const startedAt = performance.now();
+      log((await runCommand(['backup', file], cwd)).trim());
+      backupsTaken.push({
+        file,
+        before,
+        during: acknowledged.size - before.length,
+        millis: performance.now() - startedAt,
+      });
     }
     isWriting = false;
     await writing;
-    await done(['backup', 'last.db'], cwd);
+    await runCommand(['backup', 'last.db'], cwd);
     await serving.end('SIGTERM');
 
     let lost = 0;
     let torn = 0;
     let damaged = 0;
-    for (const { file, before } of taken) {
+    for (const { file, before } of backupsTaken) {
       const [here, there] = numbersIn(file, [one.ids.conversation, other.ids.conversation]);
       lost += before.filter((number) => !here.has(number)).length;
       torn += [...here, ...there].filter((number) => here.has(number) !== there.has(number)).length;
-      damaged += isWhole(file) ? 0 : 1;
+      damaged += isIntact(file) ? 0 : 1;
     }
     const restored = await newFolder(scope);
     await mkdir(join(restored, 'data'));
     await copyFile(join(cwd, 'last.db'), join(restored, 'data', 'backscroll.db'));
-    const isEqual = (await done(['export'], cwd)) === (await done(['export'], restored));
-    const again = await serve(scope, { cwd: restored });
+    const isEqual = (await runCommand(['export'], cwd)) === (await runCommand(['export'], restored));
+    const restoredService = await serve(scope, { cwd: restored });
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
-    const page = await sendRequest(again.base, path, one.keys.app);
-    await again.end('SIGTERM');
+    const page = await sendRequest(restoredService.base, path, one.keys.app);
+    await restoredService.end('SIGTERM');
 
-    const during = taken.map((one) => one.during);
-    const { size } = await stat(taken[0]?.file ?? '');
-    const many = `${count(backups)} backups of ${(size / 1e6).toFixed(0)} MB or more`;
-    const beside = (await readdir(cwd)).filter((name) => /^(backup-\d+|last)\.db./.test(name));
+    const writesDuring = backupsTaken.map((one) => one.during);
+    const { size } = await stat(backupsTaken[0]?.file ?? '');
+    const summary = `${count(backups)} backups of ${(size / 1e6).toFixed(0)} MB or more`;
+    const extraFiles = (await readdir(cwd)).filter((name) => /^(backup-\d+|last)\.db./.test(name));
     return [
       {
-        promise: 'a backup ends under constant writing, and no write is refused or waits for it',
+        promise: 'a backup completes under constant writes, and no write is rejected or waits for it',
         measured:
-          `${many}, the slowest in ${Math.max(...taken.map((one) => one.millis)).toFixed(0)} ms; ` +
-          `${count(Math.min(...during))} writes or more during each, ${refused} refused, the slowest ${slowest.toFixed(0)} ms`,
-        // A small one may fall between two writes.
-        holds: refused === 0 && Math.max(...during) > 0,
+          `${summary}, the slowest took ${Math.max(...backupsTaken.map((one) => one.millis)).toFixed(0)} ms; ` +
+          `at least ${count(Math.min(...writesDuring))} writes during each, ${rejected} rejected, the slowest took ${slowest.toFixed(0)} ms`,
+        // A small backup may fall between two writes.
+        holds: rejected === 0 && Math.max(...writesDuring) > 0,
       },
       {
-        promise: 'a backup holds every write acknowledged before it began, and is of one moment',
+        promise: 'a backup contains every write acknowledged before it started, and shows a single point in time',
         measured: `${count(acknowledged.size)} pairs written; ${lost} lost, ${torn} torn`,
-        holds: lost === 0 && torn === 0 && taken.some(({ before }) => before.length > 0),
+        holds: lost === 0 && torn === 0 && backupsTaken.some(({ before }) => before.length > 0),
       },
       {
-        promise: 'a backup is one file that opens by itself and passes the integrity check',
-        measured: `${damaged} of ${count(backups)} damaged, ${beside.length} other files`,
-        holds: damaged === 0 && beside.length === 0,
+        promise: 'a backup is a single file that passes the integrity check',
+        measured: `${damaged} of ${count(backups)} damaged, ${extraFiles.length} other files`,
+        holds: damaged === 0 && extraFiles.length === 0,
       },
       {
-        promise: 'restored elsewhere, it exports the same bytes and is served',
+        promise: 'a restored backup exports the same bytes and can be served',
         measured: `export ${isEqual ? 'equal' : 'differs'}, page ${page.status} with ${page.body?.data?.length} messages`,
         holds: isEqual && page.status === 200 && page.body.data.length === 20,
       },
@@ -112,13 +117,13 @@ export async function backUpUnderLoad(
   }
 }
 
-async function done(args: string[], cwd: string, stdin = ''): Promise<string> {
+async function runCommand(args: string[], cwd: string, stdin = ''): Promise<string> {
   const ran = await run(args, { cwd, stdin, millisMax: 600_000 });
   if (ran.code !== 0) throw new Error(`${args[0]}: exit code ${ran.code}: ${ran.stderr}`);
   return ran.stdout;
 }
 
-/** The numbers that a copy shows in each of two conversations. */
+/** The numbers that a backup contains in each of two conversations. */
 function numbersIn(file: string, conversations: [string, string]): [Set<number>, Set<number>] {
   const db = new DatabaseSync(file, { readOnly: true });
   const find = db.prepare('SELECT created_at FROM messages WHERE conversation_id = ? AND created_at >= 1000000');
@@ -127,7 +132,7 @@ function numbersIn(file: string, conversations: [string, string]): [Set<number>,
   return sets as [Set<number>, Set<number>];
 }
 
-function isWhole(file: string): boolean {
+function isIntact(file: string): boolean {
   const db = new DatabaseSync(file, { readOnly: true });
   const [first] = db.prepare('PRAGMA integrity_check').all();
   db.close();
@@ -136,5 +141,5 @@ function isWhole(file: string): boolean {
 
 export const backup: Experiment = {
   name: 'backup',
-  long: (say) => backUpUnderLoad({ messages: 300_000, writers: 4, backups: 10 }, say),
+  long: (log) => backUpUnderLoad({ messages: 300_000, writers: 4, backups: 10 }, log),
 };

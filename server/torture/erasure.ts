@@ -4,42 +4,48 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { newFolder, newScope, run, type ServerProcess, sendRequest, serve } from '../test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../test/support/harness.ts';
-import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
+import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
 
-type Person = ReturnType<typeof makePerson>;
+type User = ReturnType<typeof makeUser>;
 
-/** Somebody with three conversations, one of them deleted, whose every word carries a mark. */
-function makePerson(name: string, app_id: string) {
-  const mark = `the-mark-of-${name}-${name}`;
+/** A user with three conversations, one of them deleted. Every text of this user contains a marker. */
+function makeUser(name: string, app_id: string) {
+  const marker = `the-marker-of-${name}-${name}`;
   const conversations = [randomUUID(), randomUUID(), randomUUID()];
-  const heads = conversations.map((id, at) => ({ record: 'conversation', id, app_id, user: mark, deleted: at === 2 }));
+  const conversationRecords = conversations.map((id, at) => ({
+    record: 'conversation',
+    id,
+    app_id,
+    user: marker,
+    deleted: at === 2,
+  }));
   const ids = new Map<number, string>();
-  /** The same message in each round, with another length and time, so that rows move about in the file. */
-  const words = (at: number, round: number) => {
+  /** The same message in each round, with a different length and time, so that rows move within the file. */
+  const messageOf = (at: number, round: number) => {
     const id = ids.get(at) ?? randomUUID();
     ids.set(at, id);
     const length = 1 + ((at * 13 + round * 29) % 97) * (at % 10 === 0 ? 40 : 1);
-    return marked(conversations[at % 3] ?? '', id, (at * 7 + round * 11) % 31, mark, length);
+    return markedMessage(conversations[at % 3] ?? '', id, (at * 7 + round * 11) % 31, marker, length);
   };
-  return { mark, conversations, heads, words };
+  return { marker, conversations, conversationRecords, messageOf };
 }
 
-/** A message that has the mark wherever a text can be. The longest do not fit into one page of the file. */
-function marked(conversation_id: string, id: string, created_at: number, mark: string, length: number) {
+/** A message with the marker in every text field. The longest ones do not fit into one page of the file. */
+function markedMessage(conversation_id: string, id: string, created_at: number, marker: string, length: number) {
   const ids = { id: randomUUID(), message_id: id };
   return message(conversation_id, created_at, {
     id,
-    query: `${mark} asks`,
-    answer: `${mark} `.repeat(length),
-    inputs: { [mark]: { deep: [mark] } },
+    query: `${marker} asks`,
+    answer: `${marker} `.repeat(length),
+    inputs: { [marker]: { deep: [marker] } },
     status: 'error',
-    error: mark,
+    error: marker,
     message_files: [
       {
         id: randomUUID(),
-        filename: mark,
+        filename: marker,
         type: 'image',
-        url: `https://example.com/${mark}`,
+        url: `https://example.com/${marker}`,
         transfer_method: 'local_file',
       },
     ],
@@ -48,9 +54,9 @@ function marked(conversation_id: string, id: string, created_at: number, mark: s
         ...ids,
         position: 1,
         dataset_id: randomUUID(),
-        dataset_name: mark,
+        dataset_name: marker,
         document_id: randomUUID(),
-        document_name: mark,
+        document_name: marker,
         data_source_type: 'upload_file',
         segment_id: randomUUID(),
         score: 0.5,
@@ -58,8 +64,8 @@ function marked(conversation_id: string, id: string, created_at: number, mark: s
         word_count: 1,
         segment_position: 1,
         index_node_hash: 'hash',
-        content: mark,
-        summary: mark,
+        content: marker,
+        summary: marker,
         created_at,
       },
     ],
@@ -67,11 +73,11 @@ function marked(conversation_id: string, id: string, created_at: number, mark: s
       {
         ...ids,
         position: 1,
-        thought: mark,
-        tool: mark,
-        tool_input: mark,
-        observation: mark,
-        files: [mark],
+        thought: marker,
+        tool: marker,
+        tool_input: marker,
+        observation: marker,
+        files: [marker],
         created_at,
       },
     ],
@@ -83,9 +89,9 @@ function marked(conversation_id: string, id: string, created_at: number, mark: s
         form_submission_data: {
           node_id: 'node',
           node_title: 'Node',
-          rendered_content: mark,
+          rendered_content: marker,
           action_id: 'ok',
-          action_text: mark,
+          action_text: marker,
         },
       },
     ],
@@ -93,76 +99,80 @@ function marked(conversation_id: string, id: string, created_at: number, mark: s
 }
 
 /**
- * People whose words were written, moved and replaced many times are erased one after another, while the service answers
- * readers and takes writes. Then every byte in every file of the folder is looked at, and those of a backup.
+ * Purges users one after another, whose messages were written, moved and replaced many times, while the service
+ * handles reads and writes. Then searches every byte of every file in the folder, including a backup.
  */
-export async function erase(
-  { people, messages, rounds, readers }: { people: number; messages: number; rounds: number; readers: number },
-  say: Say = () => undefined,
+export async function purgeUnderLoad(
+  { users, messages, rounds, readers }: { users: number; messages: number; rounds: number; readers: number },
+  log: Log = () => undefined,
 ): Promise<Finding[]> {
   const scope = newScope();
   try {
     const cwd = await newFolder(scope);
     const { one, admin, records } = makeTwoTenants();
-    const all = Array.from({ length: people + 1 }, (_, at) => makePerson(`person-${at}`, one.ids.app));
-    const [stays, ...erased] = all as [Person, ...Person[]];
-    await done(['import', '-'], cwd, ndjson([...records, ...all.flatMap(({ heads }) => heads)]));
+    const all = Array.from({ length: users + 1 }, (_, at) =>
+      makeUser(`user-${String(at).padStart(2, '0')}`, one.ids.app),
+    );
+    const [otherUser, ...purgedUsers] = all as [User, ...User[]];
+    await runCommand(['import', '-'], cwd, ndjson([...records, ...all.flatMap((user) => user.conversationRecords)]));
     const serving = await serve(scope, { cwd });
     for (let round = 0; round < rounds; round += 1) {
-      const lines = Array.from({ length: messages }, (_, at) => all.map(({ words }) => words(at, round))).flat();
+      const lines = Array.from({ length: messages }, (_, at) =>
+        all.map(({ messageOf }) => messageOf(at, round)),
+      ).flat();
       const reply = await sendRequest(serving.base, '/admin/records', admin, { method: 'POST', lines: ndjson(lines) });
       if (reply.status !== 200) throw new Error(reply.text);
     }
     const before = sizeOf(cwd);
-    const isThere = erased.every(({ mark }) => filesWith(cwd, mark).length > 0);
-    say(`${count(before)} bytes hold ${count(people * messages)} messages of ${people} people to be erased`);
+    const isStored = purgedUsers.every(({ marker }) => filesWith(cwd, marker).length > 0);
+    log(`${count(before)} bytes with ${count(users * messages)} messages of ${users} users to purge`);
 
-    const traffic = keepBusy(
+    const traffic = startTraffic(
       serving,
-      { app: one.keys.app, admin, stays, path: one.chunkPath, knowledge: one.keys.knowledge },
+      { app: one.keys.app, admin, otherUser, path: one.chunkPath, knowledge: one.keys.knowledge },
       readers,
     );
-    const left: string[] = [];
-    const said: string[] = [];
+    const remains: string[] = [];
+    const outputs: string[] = [];
     let slowest = 0;
-    for (const { mark, conversations } of erased) {
-      const began = performance.now();
-      said.push(await done(['purge', '--app', one.ids.app, '--user', mark, '--yes'], cwd));
-      slowest = Math.max(slowest, performance.now() - began);
-      left.push(...filesWith(cwd, mark));
+    for (const { marker, conversations } of purgedUsers) {
+      const startedAt = performance.now();
+      outputs.push(await runCommand(['purge', '--app', one.ids.app, '--user', marker, '--yes'], cwd));
+      slowest = Math.max(slowest, performance.now() - startedAt);
+      remains.push(...filesWith(cwd, marker));
       for (const id of conversations) {
         const { status } = await sendRequest(serving.base, `/v1/messages?conversation_id=${id}`, one.keys.app);
-        if (status !== 404) left.push(`a page of ${id}`);
+        if (status !== 404) remains.push(`a page of ${id}`);
       }
     }
-    const { answers: responses, faults } = await traffic.end();
-    await done(['backup', 'backup.db'], cwd);
-    await done(['export', 'export.ndjson'], cwd);
-    const copies = erased.flatMap(({ mark }) => filesWith(cwd, mark));
-    const kept = readFileSync(join(cwd, 'export.ndjson'), 'utf8')
+    const { responses, faults } = await traffic.end();
+    await runCommand(['backup', 'backup.db'], cwd);
+    await runCommand(['export', 'export.ndjson'], cwd);
+    const copies = purgedUsers.flatMap(({ marker }) => filesWith(cwd, marker));
+    const otherMessages = readFileSync(join(cwd, 'export.ndjson'), 'utf8')
       .split('\n')
-      .filter((line) => line.startsWith('{"record":"message"') && line.includes(stays.mark)).length;
-    const inBackup = filesWith(cwd, stays.mark).includes('backup.db');
+      .filter((line) => line.startsWith('{"record":"message"') && line.includes(otherUser.marker)).length;
+    const inBackup = filesWith(cwd, otherUser.marker).includes('backup.db');
     await serving.end('SIGTERM');
-    const told = said.filter((line) => line === `erased 3 conversations with ${messages} messages\n`).length;
+    const reported = outputs.filter((line) => line === `erased 3 conversations with ${messages} messages\n`).length;
     return [
       {
-        promise: 'a purge under readers and writers leaves no byte of the text in any file of the database',
+        promise: 'a purge under concurrent reads and writes leaves no byte of the text in any file of the database',
         measured:
-          `${people} people with ${count(messages)} messages each, rewritten ${rounds} times; found again in ` +
-          `${left.length} places; the slowest purge ${slowest.toFixed(0)} ms; ` +
+          `${users} users with ${count(messages)} messages each, rewritten ${rounds} times; found again in ` +
+          `${remains.length} places; the slowest purge took ${slowest.toFixed(0)} ms; ` +
           `the file went from ${count(before)} to ${count(sizeOf(cwd))} bytes`,
-        holds: isThere && left.length === 0 && told === people && sizeOf(cwd) < before,
+        holds: isStored && remains.length === 0 && reported === users && sizeOf(cwd) < before,
       },
       {
-        promise: 'readers and writers go on during a purge',
-        measured: `${count(responses)} answers, ${faults.length} of them faulty${faults[0] === undefined ? '' : `: ${faults[0]}`}`,
+        promise: 'reads and writes continue during a purge',
+        measured: `${count(responses)} responses, ${faults.length} of them wrong${faults[0] === undefined ? '' : `: ${faults[0]}`}`,
         holds: responses > 0 && faults.length === 0,
       },
       {
-        promise: 'a backup and an export after a purge do not hold the text, and hold the rest',
-        measured: `found in ${copies.length} files; ${count(kept)} of ${count(messages)} messages of others kept`,
-        holds: copies.length === 0 && kept === messages && inBackup && isWhole(join(cwd, 'backup.db')),
+        promise: 'a backup and an export taken after a purge do not contain the text, and contain everything else',
+        measured: `found in ${copies.length} files; ${count(otherMessages)} of ${count(messages)} messages of another user present`,
+        holds: copies.length === 0 && otherMessages === messages && inBackup && isIntact(join(cwd, 'backup.db')),
       },
     ];
   } finally {
@@ -170,24 +180,28 @@ export async function erase(
   }
 }
 
-type Busy = { app: string; admin: string; knowledge: string; path: string; stays: Person };
+type TrafficOptions = { app: string; admin: string; knowledge: string; path: string; otherUser: User };
 
-/** Reads pages and whole exports of who stays, and writes, until it is ended. A write may be turned away for a while. */
-function keepBusy({ base }: ServerProcess, { app, admin, knowledge, path, stays }: Busy, readers: number) {
-  let isBusy = true;
+/** Reads pages and exports of the user who is not purged, and writes, until it is ended. A write may get 503 for a while. */
+function startTraffic(
+  { base }: ServerProcess,
+  { app, admin, knowledge, path, otherUser }: TrafficOptions,
+  readers: number,
+) {
+  let isRunning = true;
   let responses = 0;
   const faults: string[] = [];
-  const loop = async (turn: (at: number) => Promise<string | undefined>) => {
-    for (let at = 0; isBusy; at += 1) {
-      const fault = await turn(at);
+  const loop = async (step: (at: number) => Promise<string | undefined>) => {
+    for (let at = 0; isRunning; at += 1) {
+      const fault = await step(at);
       responses += 1;
       if (fault !== undefined) faults.push(fault);
     }
   };
   const page = async (at: number) => {
-    const asked = `/v1/messages?conversation_id=${stays.conversations[at % 2]}&limit=${1 + (at % 100)}`;
-    const { status, text } = await sendRequest(base, asked, app);
-    return status === 200 && text.includes(stays.mark) ? undefined : `page ${status}`;
+    const target = `/v1/messages?conversation_id=${otherUser.conversations[at % 2]}&limit=${1 + (at % 100)}`;
+    const { status, text } = await sendRequest(base, target, app);
+    return status === 200 && text.includes(otherUser.marker) ? undefined : `page ${status}`;
   };
   const everything = async () => {
     const { status, text } = await sendRequest(base, '/admin/records', admin);
@@ -200,20 +214,20 @@ function keepBusy({ base }: ServerProcess, { app, admin, knowledge, path, stays 
   const loops = Promise.all([...Array.from({ length: readers }, () => loop(page)), loop(everything), loop(edit)]);
   return {
     end: async () => {
-      isBusy = false;
+      isRunning = false;
       await loops;
-      return { answers: responses, faults };
+      return { responses, faults };
     },
   };
 }
 
-async function done(args: string[], cwd: string, stdin = ''): Promise<string> {
+async function runCommand(args: string[], cwd: string, stdin = ''): Promise<string> {
   const ran = await run(args, { cwd, stdin, millisMax: 120_000 });
   if (ran.code !== 0) throw new Error(`${args[0]}: exit code ${ran.code}: ${ran.stderr}`);
   return ran.stdout;
 }
 
-/** Whatever lies in the folder and holds these bytes. */
+/** Names of the files in the folder that contain these bytes. */
 function filesWith(folder: string, text: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => {
     const file = join(folder, name);
@@ -223,7 +237,7 @@ function filesWith(folder: string, text: string): string[] {
 
 const sizeOf = (cwd: string): number => statSync(join(cwd, 'data', 'backscroll.db')).size;
 
-function isWhole(file: string): boolean {
+function isIntact(file: string): boolean {
   const db = new DatabaseSync(file, { readOnly: true });
   const [first] = db.prepare('PRAGMA integrity_check').all();
   db.close();
@@ -232,5 +246,5 @@ function isWhole(file: string): boolean {
 
 export const erasure: Experiment = {
   name: 'erasure',
-  long: (say) => erase({ people: 8, messages: 900, rounds: 8, readers: 4 }, say),
+  long: (log) => purgeUnderLoad({ users: 8, messages: 900, rounds: 8, readers: 4 }, log),
 };

@@ -4,22 +4,22 @@ import { Worker } from 'node:worker_threads';
 import { loadCount } from '../../bench/load.ts';
 import { newFolder, newScope, run, sendRequest, serve } from '../test/support/cli-helpers.ts';
 import { chunkPath, type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
-import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
-import type { Flood, Flooded } from './support/overload-client.ts';
+import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
+import type { FloodOptions, FloodResult } from './support/overload-client.ts';
 
 const connections = 4_000;
-const calmConnections = 32;
+const baselineConnections = 32;
 const conversations = 400;
-const answerUnits = 3_000;
-/** What those let in may take at the 99th percentile. */
+const answerLength = 3_000;
+/** The limit for accepted requests at the 99th percentile. */
 const p99MillisMax = 1_000;
 const recoveryMillisMax = 2_000;
 const memoryMebibytesMax = 512;
 
 export type OverloadOptions = { engine: Engine; seconds: number; times: number };
 
-/** Much more of one kind of request than the service can answer, for a while. */
-export async function floodService({ engine, seconds, times }: OverloadOptions, say: Say): Promise<Finding[]> {
+/** Sends many more requests of one kind than the service can handle, for a number of seconds. */
+export async function floodService({ engine, seconds, times }: OverloadOptions, log: Log): Promise<Finding[]> {
   const scope = newScope();
   try {
     const cwd = await newFolder(scope);
@@ -27,12 +27,12 @@ export async function floodService({ engine, seconds, times }: OverloadOptions, 
     scope.after(remove);
     const env = { DATABASE_URL: url };
     const { records, one } = makeTwoTenants();
-    const talks = Array.from({ length: conversations }, () => crypto.randomUUID());
+    const conversationIds = Array.from({ length: conversations }, () => crypto.randomUUID());
     const chunks = Array.from({ length: 500 }, () => crypto.randomUUID());
     const lines = [
-      ...talks.map((id) => ({ record: 'conversation', id, app_id: one.ids.app })),
-      ...talks.flatMap((id) =>
-        Array.from({ length: 21 }, (_, n) => message(id, n, { answer: 'x'.repeat(answerUnits) })),
+      ...conversationIds.map((id) => ({ record: 'conversation', id, app_id: one.ids.app })),
+      ...conversationIds.flatMap((id) =>
+        Array.from({ length: 21 }, (_, n) => message(id, n, { answer: 'x'.repeat(answerLength) })),
       ),
       ...chunks.map((id, position) => ({
         ...{ record: 'child_chunk', id, segment_id: one.ids.segment },
@@ -44,22 +44,23 @@ export async function floodService({ engine, seconds, times }: OverloadOptions, 
     const serving = await serve(scope, { cwd, env });
     const port = Number(new URL(serving.base).port);
     const kinds: Record<string, string[]> = {
-      pages: talks.map((id) => get(`/v1/messages?conversation_id=${id}`, one.keys.app)),
-      // A text that stands already would not be written: two rounds of texts over all chunks take turns.
+      pages: conversationIds.map((id) => get(`/v1/messages?conversation_id=${id}`, one.keys.app)),
+      // An unchanged text would not be written, so two different texts alternate for every chunk.
       edits: [1, 2].flatMap((round) =>
         chunks.map((chunk) => patch(chunkPath({ ...one.ids, chunk }), one.keys.knowledge, `text ${round}`)),
       ),
     };
     const findings: Finding[] = [];
     for (const [kind, requests] of Object.entries(kinds)) {
-      const bears = await measureCalm(port, requests);
-      say(`${engine}: ${kind}: bears ${count(bears)} a second`);
+      const capacity = await measureCapacity(port, requests);
+      log(`${engine}: ${kind}: capacity ${count(capacity)} requests per second`);
       const before = memoryOf(serving.pid);
-      const flood = startFlood({ port, requests, connections, seconds, perSecond: bears * times });
+      const flood = startFlood({ port, requests, connections, seconds, perSecond: capacity * times });
       const peak = await peakOf(serving.pid, flood);
-      const flooded = await flood;
-      const recovered = await recoveryMillis(serving.base, one);
-      findings.push(...judge(`${engine}, ${kind}`, { flooded, seconds, bears, times, peak, before, recovered }));
+      const result = await flood;
+      const recoveredAfter = await recoveryMillis(serving.base, one);
+      const measured = { result, seconds, capacity, times, peak, before, recoveredAfter };
+      findings.push(...findingsOf(`${engine}, ${kind}`, measured));
       await sleep(1_000);
     }
     return findings;
@@ -68,41 +69,42 @@ export async function floodService({ engine, seconds, times }: OverloadOptions, 
   }
 }
 
-type Seen = {
-  flooded: Flooded;
+type Measured = {
+  result: FloodResult;
   seconds: number;
-  bears: number;
+  capacity: number;
   times: number;
   peak: number;
   before: number;
-  recovered: number;
+  recoveredAfter: number;
 };
 
-function judge(what: string, seen: Seen): Finding[] {
-  const { answered, refused, withoutRetryAfter, others, unsent } = seen.flooded;
-  const perSecond = Math.round(answered.length / seen.seconds);
-  const p99 = percentile(answered, 0.99);
-  const sent = answered.length + refused.length + others.length;
+function findingsOf(what: string, measured: Measured): Finding[] {
+  const { seconds, capacity, times, peak, before, recoveredAfter } = measured;
+  const { served, rejected, withoutRetryAfter, others, unsent } = measured.result;
+  const perSecond = Math.round(served.length / seconds);
+  const p99 = percentile(served, 0.99);
+  const sent = served.length + rejected.length + others.length;
   return [
     {
-      promise: `${what}: ${seen.times} times the load: every request is answered, or refused with 503 and Retry-After`,
-      measured: `${count(sent)} sent in ${seen.seconds} s (${count(unsent)} more found no connection), ${count(answered.length)} answered, ${count(refused.length)} refused, ${count(others.length + withoutRetryAfter)} other${others.length > 0 ? ` (${others[0]})` : ''}`,
-      holds: others.length === 0 && withoutRetryAfter === 0 && answered.length > 0,
+      promise: `${what}: ${times} times the load: every request is served, or rejected with 503 and Retry-After`,
+      measured: `${count(sent)} sent in ${seconds} s (${count(unsent)} more found no free connection), ${count(served.length)} served, ${count(rejected.length)} rejected, ${count(others.length + withoutRetryAfter)} other${others.length > 0 ? ` (${others[0]})` : ''}`,
+      holds: others.length === 0 && withoutRetryAfter === 0 && served.length > 0,
     },
     {
-      promise: `${what}: those let in are answered within ${count(p99MillisMax)} ms (p99)`,
-      measured: `p50 ${percentile(answered, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms at ${count(perSecond)} a second (bears ${count(seen.bears)}); refusals p99 ${percentile(refused, 0.99).toFixed(0)} ms`,
+      promise: `${what}: accepted requests complete within ${count(p99MillisMax)} ms (p99)`,
+      measured: `p50 ${percentile(served, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms at ${count(perSecond)} per second (capacity ${count(capacity)}); rejections p99 ${percentile(rejected, 0.99).toFixed(0)} ms`,
       holds: p99 <= p99MillisMax,
     },
     {
-      promise: `${what}: it is itself again within 2 s`,
-      measured: `${seen.recovered.toFixed(0)} ms`,
-      holds: seen.recovered <= recoveryMillisMax,
+      promise: `${what}: the service recovers within 2 s`,
+      measured: `${recoveredAfter.toFixed(0)} ms`,
+      holds: recoveredAfter <= recoveryMillisMax,
     },
     {
-      promise: `${what}: memory of its own stays under ${memoryMebibytesMax} MiB`,
-      measured: `${seen.before} MiB before, ${seen.peak} MiB at the peak`,
-      holds: seen.peak <= memoryMebibytesMax,
+      promise: `${what}: private memory stays under ${memoryMebibytesMax} MiB`,
+      measured: `${before} MiB before, ${peak} MiB at the peak`,
+      holds: peak <= memoryMebibytesMax,
     },
   ];
 }
@@ -119,22 +121,22 @@ function patch(path: string, key: string, content: string): string {
   return `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Answers a second where each of a few connections waits for its answer before it asks again. */
-async function measureCalm(port: number, requests: readonly string[]): Promise<number> {
+/** Responses per second on a few connections, each of which waits for a response before its next request. */
+async function measureCapacity(port: number, requests: readonly string[]): Promise<number> {
   let at = 0;
   const next = () => requests[(at += 1) % requests.length] ?? '';
-  await loadCount(port, next, calmConnections, 2_000);
-  const began = performance.now();
-  await loadCount(port, next, calmConnections, 10_000);
-  return Math.round(10_000 / ((performance.now() - began) / 1000));
+  await loadCount(port, next, baselineConnections, 2_000);
+  const startedAt = performance.now();
+  await loadCount(port, next, baselineConnections, 10_000);
+  return Math.round(10_000 / ((performance.now() - startedAt) / 1000));
 }
 
-function startFlood(workerData: Flood): Promise<Flooded> {
+function startFlood(workerData: FloodOptions): Promise<FloodResult> {
   const worker = new Worker(new URL('./support/overload-client.ts', import.meta.url), { workerData });
   return new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
 }
 
-/** Mebibytes that are its own, without what it has mapped of the database. */
+/** Private memory in MiB: without the mapped database file. */
 function memoryOf(pid: number): number {
   const kibibytes = /^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Math.round(Number(kibibytes) / 1024);
@@ -150,25 +152,25 @@ async function peakOf(pid: number, until: Promise<unknown>): Promise<number> {
   return peak;
 }
 
-/** Until a page and an edit are answered with 200 three times over, each within 100 ms. */
+/** Milliseconds until a page and an edit together succeed within 200 ms, three times in a row. */
 async function recoveryMillis(base: string, one: ReturnType<typeof makeTwoTenants>['one']): Promise<number> {
-  const began = performance.now();
+  const startedAt = performance.now();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-  for (let good = 0; good < 3; ) {
-    const from = performance.now();
+  for (let inARow = 0; inARow < 3; ) {
+    const sentAt = performance.now();
     const read = await sendRequest(base, page, one.keys.app);
-    const content = `after ${from}`;
+    const content = `after ${sentAt}`;
     const edit = await sendRequest(base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content } });
-    const isGood = read.status === 200 && edit.status === 200 && performance.now() - from < 200;
-    good = isGood ? good + 1 : 0;
+    const isGood = read.status === 200 && edit.status === 200 && performance.now() - sentAt < 200;
+    inARow = isGood ? inARow + 1 : 0;
   }
-  return performance.now() - began;
+  return performance.now() - startedAt;
 }
 
 export const overload: Experiment = {
   name: 'overload',
-  long: async (say) => [
-    ...(await floodService({ engine: 'sqlite', seconds: 10, times: 4 }, say)),
-    ...(await floodService({ engine: 'postgres', seconds: 10, times: 4 }, say)),
+  long: async (log) => [
+    ...(await floodService({ engine: 'sqlite', seconds: 10, times: 4 }, log)),
+    ...(await floodService({ engine: 'postgres', seconds: 10, times: 4 }, log)),
   ],
 };

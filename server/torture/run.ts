@@ -16,19 +16,19 @@ import type { Experiment, Finding } from './support/experiment.ts';
 import { timing } from './timing.ts';
 import { upgrade } from './upgrade.ts';
 
-/** `npm run torture`: every experiment in its long form. Ends with 1 where a promise did not hold. */
+/** `npm run torture` runs every experiment in its long form. The exit code is 1 when a promise did not hold. */
 
 const experiments: readonly Experiment[] = [
   ...[crash, crashPostgres, disk, hostile, timing, overload],
   ...[keys, shutdown, upgrade, erasure, backup],
 ];
 
-const page = new URL('../../docs/reliability.md', import.meta.url);
+const reportFile = new URL('../../docs/reliability.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });
-const wanted = values.only?.split(',');
-for (const name of wanted ?? []) {
+const selected = values.only?.split(',');
+for (const name of selected ?? []) {
   if (experiments.every((one) => one.name !== name)) {
-    console.error(`no experiment ${name}; there are ${experiments.map((one) => one.name).join(', ')}`);
+    console.error(`there is no experiment ${name}; choose from ${experiments.map((one) => one.name).join(', ')}`);
     process.exit(2);
   }
 }
@@ -38,16 +38,16 @@ const postgres = await startPostgres();
 process.env.TEST_DATABASE_URL = postgres.url;
 const rows: (Finding & { experiment: string })[] = [];
 try {
-  for (const { name, long } of experiments.filter((one) => wanted?.includes(one.name) ?? true)) {
-    const began = performance.now();
+  for (const { name, long } of experiments.filter((one) => selected?.includes(one.name) ?? true)) {
+    const startedAt = performance.now();
     console.log(`\n${name}`);
     const findings = await long((line) => console.log(`  ${line}`)).catch((error: Error): Finding[] => {
       console.log(error);
-      return [{ promise: 'the experiment comes to its end', measured: error.message, holds: false }];
+      return [{ promise: 'the experiment runs to its end', measured: error.message, holds: false }];
     });
     for (const { holds, promise, measured } of findings)
       console.log(`  ${holds ? 'holds' : 'FAILS'}: ${promise}: ${measured}`);
-    console.log(`  ${((performance.now() - began) / 1000).toFixed(0)} s`);
+    console.log(`  ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
     rows.push(...findings.map((finding) => ({ experiment: name, ...finding })));
   }
 } finally {
@@ -65,10 +65,10 @@ const table = [
 ].join('\n');
 console.log(`\n${table}`);
 if (values.write) {
-  const text = readFileSync(page, 'utf8');
+  const text = readFileSync(reportFile, 'utf8');
   const [start, end] = ['<!-- torture: start -->\n', '\n<!-- torture: end -->'];
   const from = text.indexOf(start) + start.length;
-  writeFileSync(page, text.slice(0, from) + table + text.slice(text.indexOf(end)));
+  writeFileSync(reportFile, text.slice(0, from) + table + text.slice(text.indexOf(end)));
 }
 process.exitCode = rows.every(({ holds }) => holds) ? 0 : 1;
 

@@ -4,51 +4,53 @@ import { limits } from '../src/contract/limits.ts';
 import { newScope, type ServerProcess } from '../test/support/cli-helpers.ts';
 import { type Engine, engines, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
 import { Client } from './support/client.ts';
-import { count, type Experiment, type Finding, type Say, some } from './support/experiment.ts';
+import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
 import { type Installation, install, text } from './support/installation.ts';
-import { type Append, audit, type Edits, Ledger, replacing } from './support/ledger.ts';
-import { bytesOf, type Heard, Wire } from './support/wire.ts';
+import { type Append, compareExport, type Edits, Ledger, replacementRecords } from './support/ledger.ts';
+import { encodeRequest, RawConnection, type RawResult } from './support/raw-connection.ts';
 
-export type ShutdownOptions = { rounds: number; say?: Say };
+export type ShutdownOptions = { rounds: number; log?: Log };
 
-/** So long after the signal a connection that was open is open still, however slow this machine is. */
+/** For this long after the signal an open connection stays open, however slow the machine is. */
 const openMillis = limits.lingerMillis / 2;
-const pipelined = 5;
+const pipelineLength = 5;
 const lateMillis = 100;
 
-type Seen = {
-  answers: number;
-  /** Sent before the signal, on a connection that was open: an answer is due. */
+type Results = {
+  responses: number;
+  /** Requests without a response, sent before the signal on an open connection. */
   lost: string[];
-  /** Sent soon after it, on a connection that had been open and of whose end nothing was known yet. */
+  /** Requests without a response, sent soon after the signal on a connection whose close was not announced. */
   raced: string[];
-  /** Sent later: the race that HTTP has. */
+  /** Requests without a response, sent later: a race that HTTP cannot avoid. */
   late: number;
-  wrong: string[];
+  unexpected: string[];
   /** New connections that came too late. */
   refused: number;
-  told: number;
+  /** Connections closed with `Connection: close`. */
+  announced: number;
   closedIdle: number;
-  stayed: string[];
+  /** Connections that the service did not close. */
+  notClosed: string[];
   exits: { code: number | null; millis: number }[];
   faults: string[];
 };
 
-/** SIGTERM and SIGINT under load of every kind of client. */
+/** Sends SIGTERM and SIGINT to a service under load from every kind of client. */
 export async function stopUnderLoad(
   engine: Engine,
-  { rounds, say = () => undefined }: ShutdownOptions,
+  { rounds, log = () => undefined }: ShutdownOptions,
 ): Promise<Finding[]> {
-  const seen: Seen = {
-    answers: 0,
+  const results: Results = {
+    responses: 0,
     lost: [],
     raced: [],
     late: 0,
-    wrong: [],
+    unexpected: [],
     refused: 0,
-    told: 0,
+    announced: 0,
     closedIdle: 0,
-    stayed: [],
+    notClosed: [],
     exits: [],
     faults: [],
   };
@@ -60,25 +62,27 @@ export async function stopUnderLoad(
     const ledger = new Ledger(installation);
     for (let round = 0; round < rounds; round += 1) {
       const serving = await installation.start();
-      if (round > 0) await auditAll(installation, ledger, serving, seen);
-      await stopOnce(installation, ledger, serving, round % 2 === 0 ? 'SIGTERM' : 'SIGINT', seen);
-      say(`${engine}: ${round + 1} stops, ${seen.answers} answers, the last after ${seen.exits.at(-1)?.millis} ms`);
+      if (round > 0) await checkAll(installation, ledger, serving, results);
+      await stopOnce(installation, ledger, serving, round % 2 === 0 ? 'SIGTERM' : 'SIGINT', results);
+      log(
+        `${engine}: ${round + 1} stops, ${results.responses} responses, the last stop took ${results.exits.at(-1)?.millis} ms`,
+      );
     }
-    await auditAll(installation, ledger, await installation.start(), seen);
+    await checkAll(installation, ledger, await installation.start(), results);
   } finally {
     await scope.end();
   }
-  return findingsOf(engine, seen);
+  return findingsOf(engine, results);
 }
 
-/** One service, its clients, and its end. */
+/** One service, its clients and its shutdown. */
 class Round {
-  readonly #seen: Seen;
+  readonly #results: Results;
   readonly port: number;
   signalledAt = Number.POSITIVE_INFINITY;
 
-  constructor(serving: ServerProcess, seen: Seen) {
-    this.#seen = seen;
+  constructor(serving: ServerProcess, results: Results) {
+    this.#results = results;
     this.port = Number(new URL(serving.base).port);
   }
 
@@ -86,102 +90,109 @@ class Round {
     return this.signalledAt !== Number.POSITIVE_INFINITY;
   }
 
-  /** Undefined where the service takes no more connections. */
-  async open(): Promise<Wire | undefined> {
+  /** Undefined when the service no longer accepts connections. */
+  async open(): Promise<RawConnection | undefined> {
     try {
-      return await Wire.open(this.port);
+      return await RawConnection.open(this.port);
     } catch (error) {
-      if (!this.isOver) this.#seen.wrong.push(`connection: ${error}`);
-      this.#seen.refused += 1;
+      if (!this.isOver) this.#results.unexpected.push(`connection: ${error}`);
+      this.#results.refused += 1;
       return undefined;
     }
   }
 
-  /** True where it was answered with 200. */
-  judge(what: string, wire: Wire, sentAt: number, heard: Heard): boolean {
-    if ('status' in heard) {
-      this.#seen.answers += 1;
-      if (heard.status !== 200 && heard.status !== 503) this.#seen.wrong.push(`${what}: ${heard.status} ${heard.body}`);
-      return heard.status === 200;
+  /** Counts the result of a request. Returns true if the status is 200. */
+  count(what: string, connection: RawConnection, sentAt: number, result: RawResult): boolean {
+    if ('status' in result) {
+      const { status, body } = result;
+      this.#results.responses += 1;
+      if (status !== 200 && status !== 503) this.#results.unexpected.push(`${what}: ${status} ${body}`);
+      return status === 200;
     }
-    const fault = `${what}: ${heard.cut}, sent ${(sentAt - this.signalledAt).toFixed(1)} ms after the signal`;
-    if (wire.openedAt > this.signalledAt) this.#seen.refused += 1;
-    else if (sentAt < this.signalledAt) this.#seen.lost.push(fault);
-    else if (sentAt < this.signalledAt + openMillis) this.#seen.raced.push(fault);
-    else this.#seen.late += 1;
+    const fault = `${what}: ${result.cut}, sent ${(sentAt - this.signalledAt).toFixed(1)} ms after the signal`;
+    if (connection.openedAt > this.signalledAt) this.#results.refused += 1;
+    else if (sentAt < this.signalledAt) this.#results.lost.push(fault);
+    else if (sentAt < this.signalledAt + openMillis) this.#results.raced.push(fault);
+    else this.#results.late += 1;
     return false;
   }
 
-  /** Request after request on one connection, until the service ends it. */
-  async keepAlive(what: string, turn: () => { bytes: string; done: () => void }): Promise<void> {
-    for (let wire = await this.open(); wire !== undefined; wire = await this.open()) {
-      while (!wire.isTold && wire.closed === undefined) {
-        const { bytes, done } = turn();
+  /** Sends request after request on one connection until the service closes it. */
+  async keepAlive(what: string, nextRequest: () => { bytes: string; done: () => void }): Promise<void> {
+    for (let connection = await this.open(); connection !== undefined; connection = await this.open()) {
+      while (!connection.isCloseAnnounced && connection.closed === undefined) {
+        const { bytes, done } = nextRequest();
         const sentAt = performance.now();
-        wire.write(bytes);
-        if (this.judge(what, wire, sentAt, await wire.hear())) done();
+        connection.write(bytes);
+        if (this.count(what, connection, sentAt, await connection.nextResponse())) done();
       }
-      if (wire.isTold) this.#seen.told += 1;
-      await this.#ends(what, wire);
+      if (connection.isCloseAnnounced) this.#results.announced += 1;
+      await this.#awaitClose(what, connection);
     }
   }
 
-  /** A connection for each request. */
-  async fresh(what: string, bytes: string): Promise<void> {
-    for (let wire = await this.open(); wire !== undefined; wire = await this.open()) {
+  /** Opens a new connection for each request. */
+  async newConnections(what: string, bytes: string): Promise<void> {
+    for (let connection = await this.open(); connection !== undefined; connection = await this.open()) {
       const sentAt = performance.now();
-      wire.write(bytes);
-      this.judge(what, wire, sentAt, await wire.hear());
-      wire.close();
+      connection.write(bytes);
+      this.count(what, connection, sentAt, await connection.nextResponse());
+      connection.close();
       await sleep(2);
     }
   }
 
-  /** Several requests at once, again and again. */
-  async pipeline(what: string, turn: () => { bytes: string; done: () => void }): Promise<void> {
-    for (let wire = await this.open(); wire !== undefined; wire = await this.open()) {
-      while (!wire.isTold && wire.closed === undefined) {
-        const turns = Array.from({ length: pipelined }, turn);
+  /** Sends several requests at once, repeatedly. */
+  async pipeline(what: string, nextRequest: () => { bytes: string; done: () => void }): Promise<void> {
+    for (let connection = await this.open(); connection !== undefined; connection = await this.open()) {
+      while (!connection.isCloseAnnounced && connection.closed === undefined) {
+        const requests = Array.from({ length: pipelineLength }, nextRequest);
         const sentAt = performance.now();
-        const heard = turns.map(() => wire.hear());
-        wire.write(turns.map(({ bytes }) => bytes).join(''));
-        for (const [at, one] of (await Promise.all(heard)).entries()) {
-          if (this.judge(what, wire, sentAt, one)) turns[at]?.done();
+        const responses = requests.map(() => connection.nextResponse());
+        connection.write(requests.map(({ bytes }) => bytes).join(''));
+        for (const [at, result] of (await Promise.all(responses)).entries()) {
+          if (this.count(what, connection, sentAt, result)) requests[at]?.done();
         }
       }
-      await this.#ends(what, wire);
+      await this.#awaitClose(what, connection);
     }
   }
 
-  /** One answer, and then nothing more from this client. */
+  /** Sends one request, then leaves the connection idle. */
   async idle(bytes: string): Promise<void> {
-    const wire = await this.open();
-    if (wire === undefined) return;
+    const connection = await this.open();
+    if (connection === undefined) return;
     const sentAt = performance.now();
-    wire.write(bytes);
-    this.judge('first of an idle connection', wire, sentAt, await wire.hear());
-    await this.#ends('idle', wire);
-    this.#seen.closedIdle += 1;
+    connection.write(bytes);
+    this.count('first request of an idle connection', connection, sentAt, await connection.nextResponse());
+    await this.#awaitClose('idle', connection);
+    this.#results.closedIdle += 1;
   }
 
-  /** Half before the signal, the rest soon after it. */
-  async half(what: string, bytes: string, at: number, signalled: Promise<void>, done: () => void): Promise<void> {
-    const wire = await this.open();
-    if (wire === undefined) return;
-    wire.write(bytes.slice(0, at));
+  /** Sends the first part of a request before the signal, and the rest soon after it. */
+  async splitRequest(
+    what: string,
+    bytes: string,
+    at: number,
+    signalled: Promise<void>,
+    done: () => void,
+  ): Promise<void> {
+    const connection = await this.open();
+    if (connection === undefined) return;
+    connection.write(bytes.slice(0, at));
     await signalled;
     await sleep(lateMillis);
     const sentAt = performance.now();
-    wire.write(bytes.slice(at));
-    if (this.judge(what, wire, sentAt, await wire.hear())) done();
-    await this.#ends(what, wire);
+    connection.write(bytes.slice(at));
+    if (this.count(what, connection, sentAt, await connection.nextResponse())) done();
+    await this.#awaitClose(what, connection);
   }
 
-  /** The service closes the connection by itself. */
-  async #ends(what: string, wire: Wire): Promise<void> {
-    const isClosed = await Promise.race([wire.whenClosed.then(() => true), sleep(30_000, false, { ref: false })]);
-    if (!isClosed) this.#seen.stayed.push(what);
-    wire.close();
+  /** Waits until the service closes the connection. */
+  async #awaitClose(what: string, connection: RawConnection): Promise<void> {
+    const isClosed = await Promise.race([connection.whenClosed.then(() => true), sleep(30_000, false, { ref: false })]);
+    if (!isClosed) this.#results.notClosed.push(what);
+    connection.close();
   }
 }
 
@@ -190,16 +201,21 @@ async function stopOnce(
   ledger: Ledger,
   serving: ServerProcess,
   signal: NodeJS.Signals,
-  seen: Seen,
+  results: Results,
 ): Promise<void> {
   const { one, admin } = installation;
-  const round = new Round(serving, seen);
+  const round = new Round(serving, results);
   const signalled = Promise.withResolvers<void>();
-  const page = bytesOf('GET', `/v1/messages?conversation_id=${one.ids.conversation}&limit=5`, one.keys.app);
+  const page = encodeRequest('GET', `/v1/messages?conversation_id=${one.ids.conversation}&limit=5`, one.keys.app);
   const read = () => ({ bytes: page, done: () => undefined });
   const edit = (edits: Edits) => () => {
     const number = (edits.sent += 1);
-    const bytes = bytesOf('PATCH', edits.chunk.path, one.keys.knowledge, JSON.stringify({ content: text(number) }));
+    const bytes = encodeRequest(
+      'PATCH',
+      edits.chunk.path,
+      one.keys.knowledge,
+      JSON.stringify({ content: text(number) }),
+    );
     return { bytes, done: () => void edits.acknowledged.push(number) };
   };
   const append = () => {
@@ -210,14 +226,15 @@ async function stopOnce(
     );
     return { bytes: post(one.keys.writer, lines), done: () => void (added.acknowledged = true) };
   };
-  const post = (key: string, lines: string) => bytesOf('POST', '/admin/records', key, lines, 'application/x-ndjson');
+  const post = (key: string, lines: string) =>
+    encodeRequest('POST', '/admin/records', key, lines, 'application/x-ndjson');
   const replaced = ledger.overHttp;
   const number = (replaced.sent += 1);
-  const upload = post(admin, ndjson(replacing(replaced, one.ids.conversation, number)));
+  const upload = post(admin, ndjson(replacementRecords(replaced, one.ids.conversation, number)));
 
   const [first, second, third, shared] = [0, 1, 2, ledger.edits.length - 1].map((at) => ledger.edits[at] as Edits);
   if (!first || !second || !third || !shared) throw new Error('the installation has too few chunks');
-  const half = edit(third)();
+  const splitEdit = edit(third)();
   const clients = [
     round.keepAlive('GET', read),
     round.keepAlive('GET', read),
@@ -226,15 +243,15 @@ async function stopOnce(
     round.keepAlive('PATCH', edit(shared)),
     round.keepAlive('append', append),
     round.keepAlive('append', append),
-    round.fresh('GET on a new connection', page),
-    round.fresh('GET on a new connection', page),
+    round.newConnections('GET on a new connection', page),
+    round.newConnections('GET on a new connection', page),
     round.pipeline('pipelined GET', read),
     round.pipeline('pipelined PATCH', edit(second)),
     round.idle(page),
     round.idle(page),
-    round.half('half a head', page, 20, signalled.promise, () => undefined),
-    round.half('half a body', half.bytes, half.bytes.length - 5, signalled.promise, half.done),
-    round.half('half an import', upload, upload.length >> 1, signalled.promise, () =>
+    round.splitRequest('split head', page, 20, signalled.promise, () => undefined),
+    round.splitRequest('split body', splitEdit.bytes, splitEdit.bytes.length - 5, signalled.promise, splitEdit.done),
+    round.splitRequest('split import', upload, upload.length >> 1, signalled.promise, () =>
       replaced.acknowledged.push(number),
     ),
   ];
@@ -243,46 +260,51 @@ async function stopOnce(
   serving.signal(signal);
   signalled.resolve();
   const { code } = await serving.ended;
-  seen.exits.push({ code, millis: Math.round(performance.now() - round.signalledAt) });
-  if (serving.output().includes('stopped before everything was finished')) seen.stayed.push('the service');
+  results.exits.push({ code, millis: Math.round(performance.now() - round.signalledAt) });
+  if (serving.output().includes('stopped before everything was finished')) results.notClosed.push('the service');
   await Promise.all(clients);
 }
 
-async function auditAll({ admin }: Installation, ledger: Ledger, { base }: ServerProcess, seen: Seen): Promise<void> {
+async function checkAll(
+  { admin }: Installation,
+  ledger: Ledger,
+  { base }: ServerProcess,
+  results: Results,
+): Promise<void> {
   const client = new Client();
-  const { text } = await client.ask(base, '/admin/records', { key: admin });
+  const { text } = await client.request(base, '/admin/records', { key: admin });
   client.close();
-  const { lost, torn } = audit(ledger, text);
-  seen.faults.push(...lost, ...torn);
+  const { lost, torn } = compareExport(ledger, text);
+  results.faults.push(...lost, ...torn);
 }
 
-function findingsOf(engine: Engine, seen: Seen): Finding[] {
-  const millis = seen.exits.map((exit) => exit.millis).toSorted((a, b) => a - b);
-  const codes = [...new Set(seen.exits.map(({ code }) => code))];
-  const stops = `${seen.exits.length} stops on ${engine}`;
+function findingsOf(engine: Engine, results: Results): Finding[] {
+  const millis = results.exits.map((exit) => exit.millis).toSorted((a, b) => a - b);
+  const codes = [...new Set(results.exits.map(({ code }) => code))];
+  const stops = `${results.exits.length} stops on ${engine}`;
   return [
     {
-      promise: `${engine}: a request that was sent before the signal gets its whole answer`,
-      measured: `${seen.lost.length} cut off, of ${count(seen.answers + seen.lost.length)} in ${stops}${some(seen.lost)}`,
-      holds: seen.lost.length === 0,
+      promise: `${engine}: a request sent before the signal gets its complete response`,
+      measured: `${results.lost.length} cut off, of ${count(results.responses + results.lost.length)} in ${stops}${some(results.lost)}`,
+      holds: results.lost.length === 0,
     },
     {
-      promise: `${engine}: so does one sent in the ${openMillis} ms after it on a connection that was open`,
-      measured: `${seen.raced.length} cut off, ${seen.late} that were sent later; ${seen.told} connections told to close, ${seen.closedIdle} closed idle, ${seen.refused} came too late${some(seen.raced)}`,
-      holds: seen.raced.length === 0 && seen.told > 0 && seen.stayed.length === 0,
+      promise: `${engine}: a request sent within ${openMillis} ms after the signal on an open connection gets it too`,
+      measured: `${results.raced.length} cut off, ${results.late} of those sent later; ${results.announced} connections closed with Connection: close, ${results.closedIdle} closed idle, ${results.refused} came too late${some(results.raced)}`,
+      holds: results.raced.length === 0 && results.announced > 0 && results.notClosed.length === 0,
     },
     {
-      promise: `${engine}: every answer meanwhile is 200 or 503`,
-      measured: `${seen.wrong.length} others${some(seen.wrong)}`,
-      holds: seen.wrong.length === 0,
+      promise: `${engine}: every response in the meantime is 200 or 503`,
+      measured: `${results.unexpected.length} others${some(results.unexpected)}`,
+      holds: results.unexpected.length === 0,
     },
     {
-      promise: `${engine}: what was acknowledged while it stopped is there`,
-      measured: `${seen.faults.length} lost or half done after ${stops}${some(seen.faults)}`,
-      holds: seen.faults.length === 0,
+      promise: `${engine}: writes acknowledged during the shutdown are stored`,
+      measured: `${results.faults.length} lost or partial after ${stops}${some(results.faults)}`,
+      holds: results.faults.length === 0,
     },
     {
-      promise: `${engine}: it ends by itself with 0`,
+      promise: `${engine}: the process exits by itself with 0`,
       measured: `exit code ${codes.join(', ')}, after ${millis[millis.length >> 1]} ms (median), at most ${millis.at(-1)} ms`,
       holds: codes.length === 1 && codes[0] === 0,
     },
@@ -291,9 +313,9 @@ function findingsOf(engine: Engine, seen: Seen): Finding[] {
 
 export const shutdown: Experiment = {
   name: 'shutdown',
-  long: async (say) => {
+  long: async (log) => {
     const findings: Finding[] = [];
-    for (const engine of engines) findings.push(...(await stopUnderLoad(engine, { rounds: 30, say })));
+    for (const engine of engines) findings.push(...(await stopUnderLoad(engine, { rounds: 30, log })));
     return findings;
   },
 };

@@ -2,56 +2,57 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { newFolder, newScope, run, serve } from '../test/support/cli-helpers.ts';
 import { type Engine, engines, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
-import { count, type Experiment, type Finding, type Say } from './support/experiment.ts';
+import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
 import { Random } from './support/random.ts';
-import { parseAnswers } from './support/raw-responses.ts';
-import { type Arm, arms, makeTimingWorld, type Probe, type Request } from './support/timing-world.ts';
+import { parseResponses } from './support/raw-responses.ts';
+import { type Arm, arms, makeTimingFixture, type Probe, type Request } from './support/timing-fixture.ts';
 
 /**
- * Whether the time that an answer takes tells what exists. Requests of all arms come in random order, one after another.
- * The run is cut into blocks; in each, the medians of two arms are compared. Between the two arms that ask about nothing,
- * that comparison shows the noise; a difference counts where it is beyond it, beyond chance, and large enough to matter.
+ * Tests whether response times reveal what exists. Requests of all arms are sent in random order, one at a time. The
+ * requests are divided into blocks; in each block the medians of two arms are compared. The comparison of the two arms
+ * that request missing objects measures the noise. A difference counts if it is larger than that noise, statistically
+ * significant, and large enough to matter.
  */
 export const timing: Experiment = {
   name: 'timing',
-  long: async (say) => {
+  long: async (log) => {
     const findings: Finding[] = [];
-    for (const engine of engines) findings.push(...(await compareTimes({ engine, each: 2000, seed: 1, say })));
+    for (const engine of engines) findings.push(...(await compareTimes({ engine, each: 2000, seed: 1, log })));
     return findings;
   },
 };
 
 const blocks = 20;
-/** Standard errors that count as noise. */
+/** Number of standard errors that count as noise. */
 const noiseFactor = 4;
-/** Differences below this are lost on any network. Looking at a row that does not count takes a few microseconds. */
+/** Smaller differences cannot be measured over a network. Reading a row that then does not count takes a few microseconds. */
 const microsMin = 10;
-/** Failed keys are counted by address, and refused in another way beyond a hundred. */
+/** After a hundred failed keys an address gets another response, so addresses are changed before that. */
 const requestsPerAddress = 90;
 
 export async function compareTimes(options: {
   engine: Engine;
   each: number;
   seed: number;
-  say: Say;
+  log: Log;
 }): Promise<Finding[]> {
-  const { engine, each, seed, say } = options;
+  const { engine, each, seed, log } = options;
   const scope = newScope();
   try {
-    const { records, probes } = makeTimingWorld();
+    const { records, probes } = makeTimingFixture();
     const { url, remove } = await newDatabaseUrl(engine);
     scope.after(remove);
-    const place = { cwd: await newFolder(scope), env: { DATABASE_URL: url } };
-    const imported = await run(['import', '-'], { ...place, stdin: ndjson(records) });
+    const runOptions = { cwd: await newFolder(scope), env: { DATABASE_URL: url } };
+    const imported = await run(['import', '-'], { ...runOptions, stdin: ndjson(records) });
     if (imported.code !== 0) throw new Error(imported.stderr);
-    const { base } = await serve(scope, place);
+    const { base } = await serve(scope, runOptions);
     const random = new Random(seed);
     const client = new TimedClient(Number(new URL(base).port));
-    // What a first request loads and warms is no part of it.
+    // Warm up first: what a first request loads is not part of the measurement.
     await measure(client, random, probes, Math.min(300, each));
     const times = await measure(client, random, probes, each);
     client.close();
-    say(`${engine}: ${count(each)} requests in each of ${probes.length * arms.length} arms`);
+    log(`${engine}: ${count(each)} requests in each of ${probes.length * arms.length} arms`);
     return probes.map((probe) => findingOf(engine, probe, times.get(probe)));
   } finally {
     await scope.end();
@@ -61,11 +62,11 @@ export async function compareTimes(options: {
 type Times = Record<Arm, number[]>;
 
 async function measure(client: TimedClient, random: Random, probes: readonly Probe[], each: number) {
-  const times = new Map<Probe, Times>(probes.map((probe) => [probe, { foreign: [], nowhere: [], control: [] }]));
+  const times = new Map<Probe, Times>(probes.map((probe) => [probe, { inaccessible: [], missing: [], control: [] }]));
   for (let index = 0; index < each; index += 1) {
-    const turns = probes.flatMap((probe) => arms.map((arm) => ({ probe, arm, at: random.next() })));
-    for (const { probe, arm } of turns.sort((a, b) => a.at - b.at)) {
-      times.get(probe)?.[arm].push(await client.time(probe.ask[arm](index)));
+    const order = probes.flatMap((probe) => arms.map((arm) => ({ probe, arm, at: random.next() })));
+    for (const { probe, arm } of order.sort((a, b) => a.at - b.at)) {
+      times.get(probe)?.[arm].push(await client.time(probe.request[arm](index)));
     }
   }
   return times;
@@ -73,21 +74,21 @@ async function measure(client: TimedClient, random: Random, probes: readonly Pro
 
 function findingOf(engine: Engine, { name, expected }: Probe, times: Times | undefined): Finding {
   if (times === undefined) throw new Error(`nothing measured for ${name}`);
-  const seen = compare(times.foreign, times.nowhere);
-  const control = compare(times.control, times.nowhere);
-  const noise = Math.max(Math.abs(control.micros), noiseFactor * Math.max(control.error, seen.error));
-  const measured = `${signed(seen.micros)} µs of ${median(times.nowhere).toFixed(0)}; control ${signed(control.micros)} µs, noise ±${noise.toFixed(1)} µs`;
-  const isSeen = Math.abs(seen.micros) > Math.max(noise, microsMin);
+  const difference = compare(times.inaccessible, times.missing);
+  const control = compare(times.control, times.missing);
+  const noise = Math.max(Math.abs(control.micros), noiseFactor * Math.max(control.error, difference.error));
+  const measured = `${signed(difference.micros)} µs of ${median(times.missing).toFixed(0)}; control ${signed(control.micros)} µs, noise ±${noise.toFixed(1)} µs`;
+  const isDetected = Math.abs(difference.micros) > Math.max(noise, microsMin);
   const promises: Record<Probe['expected'], [promise: string, holds: boolean]> = {
-    alike: ['not yours takes as long as does not exist', !isSeen],
-    different: ['a difference would be seen', isSeen],
-    either: ['no promise, only measured', true],
+    same: ['an inaccessible object takes as long as a missing one', !isDetected],
+    different: ['a real difference is detected', isDetected],
+    any: ['no promise, only measured', true],
   };
   const [promise, holds] = promises[expected];
   return { promise: `${promise}: ${name} [${engine}]`, measured, holds };
 }
 
-/** How much longer the one takes, block by block: the mean of the differences of medians, and its standard error. */
+/** How much longer the first arm takes: the mean of the differences of the block medians, and its standard error. */
 function compare(one: readonly number[], other: readonly number[]): { micros: number; error: number } {
   const length = Math.floor(one.length / blocks);
   const differences = Array.from({ length: blocks }, (_, at) => {
@@ -106,7 +107,7 @@ function median(values: readonly number[]): number {
 
 const signed = (micros: number) => `${micros < 0 ? '−' : '+'}${Math.abs(micros).toFixed(1)}`;
 
-/** One request at a time over a bare socket, which costs little and always the same. */
+/** Sends one request at a time over a plain socket, whose overhead is small and constant. */
 class TimedClient {
   readonly #port: number;
   #socket: net.Socket | undefined;
@@ -121,15 +122,15 @@ class TimedClient {
   async time({ method, path, key }: Request): Promise<number> {
     const socket = await this.#connected();
     const body = method === 'PATCH' ? '{"content":"c"}' : '';
-    const about = body === '' ? '' : `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
-    const text = `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n${about}\r\n${body}`;
-    // Spelled out before the clock starts: how long that takes hangs on where the strings in it came from.
+    const bodyHeaders = body === '' ? '' : `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+    const text = `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n${bodyHeaders}\r\n${body}`;
+    // Encoded before the clock starts: the time that takes depends on how the strings were built.
     const bytes = Buffer.from(text);
-    const began = process.hrtime.bigint();
+    const startedAt = process.hrtime.bigint();
     socket.write(bytes);
     const [response] = (await once(socket, 'data')) as [Buffer];
-    const micros = Number(process.hrtime.bigint() - began) / 1000;
-    const { answers: responses, rest } = parseAnswers(response, () => false, false);
+    const micros = Number(process.hrtime.bigint() - startedAt) / 1000;
+    const { responses, rest } = parseResponses(response, () => false, false);
     const [{ status } = { status: 0 }] = responses;
     if (rest.length > 0 || (status !== 404 && status !== 401)) throw new Error(`${method} ${path}: ${response}`);
     return micros;

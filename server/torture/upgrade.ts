@@ -1,71 +1,78 @@
 import { latestVersion } from '../src/store/schema/schema.ts';
 import { newFolder, newScope, run, type Scope } from '../test/support/cli-helpers.ts';
 import { type Engine, engines } from '../test/support/harness.ts';
-import { type Experiment, type Finding, type Say, some } from './support/experiment.ts';
+import { type Experiment, type Finding, type Log, some } from './support/experiment.ts';
 import {
-  buildAt,
-  copyOf,
+  copyDatabase,
+  createAtVersion,
+  type Database,
+  expireLease,
   isLeased,
-  newPlace,
-  type Place,
-  passLease,
-  rowsOf,
-  shapeOf,
+  messageRows,
+  newDatabase,
+  schemaOf,
   versionOf,
-} from './support/schema-steps.ts';
+} from './support/schema-databases.ts';
 
 export type UpgradeOptions = {
-  /** Rounds from each older schema to the latest, and from nothing. */
+  /** Rounds for each older schema, and for an empty database. */
   rounds: number;
-  /** Migrators at once in each round, all killed. */
+  /** Concurrent migrators in each round, all killed. */
   migrators: number;
-  /** How often the lease of one that died is waited for, and not passed over. */
+  /** How many times the experiment waits until the lease of a killed migrator expires. Otherwise it expires it. */
   waits: number;
   messages: number;
-  say?: Say;
+  log?: Log;
 };
 
-/** What a database of one schema is, what it becomes when nobody disturbs it, and how long that takes. */
-type Case = { from: number; base: Place; shapes: string[]; rows: string; exported: string; millis: number };
+/** A database with one older schema, the expected result of its migration, and how long that takes undisturbed. */
+type Case = { from: number; base: Database; schemas: string[]; rows: string; exported: string; millis: number };
 
-type Seen = {
+type Results = {
   kills: number;
-  stoodAt: Map<string, number>;
+  versionsAfterKill: Map<string, number>;
   torn: string[];
-  stuck: string[];
+  failed: string[];
   changed: string[];
   waitMillis: number[];
 };
 
-/** `migrate` and `serve`, several at once, killed while they bring the schema up to date. */
+/** Kills several concurrent `migrate` and `serve` processes while they migrate the schema. */
 export async function killMigrations(engine: Engine, options: UpgradeOptions): Promise<Finding[]> {
-  const seen: Seen = { kills: 0, stoodAt: new Map(), torn: [], stuck: [], changed: [], waitMillis: [] };
+  const results: Results = {
+    kills: 0,
+    versionsAfterKill: new Map(),
+    torn: [],
+    failed: [],
+    changed: [],
+    waitMillis: [],
+  };
   const scope = newScope();
   try {
     const cwd = await newFolder(scope);
-    const shapes: string[] = [];
+    const schemas: string[] = [];
     for (let version = 0; version <= latestVersion; version += 1) {
-      const place = await placeAt(scope, engine, version, 0);
-      shapes.push(await shapeOf(place));
+      const database = await databaseAt(scope, engine, version, 0);
+      schemas.push(await schemaOf(database));
     }
     for (let from = 0; from < latestVersion; from += 1) {
-      const one = await prepare(scope, cwd, engine, from, shapes, options);
+      const testCase = await prepare(scope, cwd, engine, from, schemas, options);
       for (let round = 0; round < options.rounds; round += 1) {
-        await killOnce(scope, cwd, one, options, seen);
+        await killOnce(scope, cwd, testCase, options, results);
       }
-      options.say?.(`${engine}: from ${from} to ${latestVersion}: ${seen.kills} kills so far`);
+      options.log?.(`${engine}: from ${from} to ${latestVersion}: ${results.kills} kills so far`);
     }
   } finally {
     await scope.end();
   }
-  return findingsOf(engine, seen);
+  return findingsOf(engine, results);
 }
 
-async function placeAt(scope: Scope, engine: Engine, version: number, messages: number): Promise<Place> {
-  const place = await newPlace(engine);
-  scope.after(place.remove);
-  await buildAt(place, version, messages);
-  return place;
+async function databaseAt(scope: Scope, engine: Engine, version: number, messages: number): Promise<Database> {
+  const database = await newDatabase(engine);
+  scope.after(database.remove);
+  await createAtVersion(database, version, messages);
+  return database;
 }
 
 async function prepare(
@@ -73,76 +80,82 @@ async function prepare(
   cwd: string,
   engine: Engine,
   from: number,
-  shapes: string[],
+  schemas: string[],
   { messages, migrators }: UpgradeOptions,
 ): Promise<Case> {
-  const base = await placeAt(scope, engine, from, messages);
-  const rows = from === 0 ? '' : await rowsOf(base);
-  const calm = await copyOf(base);
-  scope.after(calm.remove);
-  const env = { DATABASE_URL: calm.url };
-  // The first start compiles; it is the later ones whose time is looked at.
+  const base = await databaseAt(scope, engine, from, messages);
+  const rows = from === 0 ? '' : await messageRows(base);
+  const undisturbed = await copyDatabase(base);
+  scope.after(undisturbed.remove);
+  const env = { DATABASE_URL: undisturbed.url };
+  // The first start fills the compile cache; only later ones are timed.
   await run(['migrate', '--status'], { cwd, env });
-  const began = performance.now();
-  const calmly = await Promise.all(Array.from({ length: migrators }, () => run(['migrate'], { cwd, env })));
-  const millis = performance.now() - began;
-  for (const { code, stderr } of calmly) if (code !== 0) throw new Error(`migrate: ${stderr}`);
-  if ((await shapeOf(calm)) !== shapes[latestVersion]) throw new Error(`from ${from} the schema becomes another`);
+  const startedAt = performance.now();
+  const migrations = await Promise.all(Array.from({ length: migrators }, () => run(['migrate'], { cwd, env })));
+  const millis = performance.now() - startedAt;
+  for (const { code, stderr } of migrations) if (code !== 0) throw new Error(`migrate: ${stderr}`);
+  if ((await schemaOf(undisturbed)) !== schemas[latestVersion]) throw new Error(`from ${from} the schema is different`);
   const { stdout: exported } = await run(['export'], { cwd, env });
-  return { from, base, shapes, rows, exported, millis };
+  return { from, base, schemas, rows, exported, millis };
 }
 
 async function killOnce(
   scope: Scope,
   cwd: string,
-  { from, base, shapes, rows, exported, millis }: Case,
+  { from, base, schemas, rows, exported, millis }: Case,
   { migrators, waits }: UpgradeOptions,
-  seen: Seen,
+  results: Results,
 ): Promise<void> {
-  const place = await copyOf(base);
-  scope.after(place.remove);
-  const env = { DATABASE_URL: place.url, PORT: '0' };
+  const database = await copyDatabase(base);
+  scope.after(database.remove);
+  const env = { DATABASE_URL: database.url, PORT: '0' };
   const ran = await Promise.all(
     Array.from({ length: migrators }, (_, at) => {
-      // The first of them is never done by then; the others may be.
+      // The first is always killed before it is done; the others may finish.
       const millisMax = millis * (0.4 + Math.random() * (at === 0 ? 0.3 : 0.7));
       return run([at % 3 === 2 ? 'serve' : 'migrate'], { cwd, env, millisMax });
     }),
   );
-  seen.kills += ran.filter(({ signal }) => signal === 'SIGKILL').length;
-  for (const { code, stderr } of ran) if (code !== null && code !== 0) seen.stuck.push(stderr);
+  results.kills += ran.filter(({ signal }) => signal === 'SIGKILL').length;
+  for (const { code, stderr } of ran) if (code !== null && code !== 0) results.failed.push(stderr);
 
-  const version = await versionOf(place);
-  seen.stoodAt.set(`${from} to ${version}`, (seen.stoodAt.get(`${from} to ${version}`) ?? 0) + 1);
-  if ((await shapeOf(place)) !== shapes[version]) seen.torn.push(`from ${from}: not schema ${version}`);
+  const version = await versionOf(database);
+  results.versionsAfterKill.set(
+    `${from} to ${version}`,
+    (results.versionsAfterKill.get(`${from} to ${version}`) ?? 0) + 1,
+  );
+  if ((await schemaOf(database)) !== schemas[version]) results.torn.push(`from ${from}: not schema ${version}`);
 
-  const isAwaited = seen.waitMillis.length < waits && (await isLeased(place));
-  if (!isAwaited) await passLease(place);
-  const began = performance.now();
+  const isAwaited = results.waitMillis.length < waits && (await isLeased(database));
+  if (!isAwaited) await expireLease(database);
+  const startedAt = performance.now();
   const { code, stderr } = await run(['migrate'], { cwd, env, millisMax: 60_000 });
-  if (isAwaited) seen.waitMillis.push(performance.now() - began);
-  if (code !== 0) seen.stuck.push(`exit code ${code}: ${stderr}`);
-  if ((await shapeOf(place)) !== shapes[latestVersion]) seen.torn.push(`from ${from}: not the latest schema`);
-  if (from > 0 && (await rowsOf(place)) !== rows) seen.changed.push(`rows, from ${from}`);
+  if (isAwaited) results.waitMillis.push(performance.now() - startedAt);
+  if (code !== 0) results.failed.push(`exit code ${code}: ${stderr}`);
+  if ((await schemaOf(database)) !== schemas[latestVersion]) results.torn.push(`from ${from}: not the latest schema`);
+  if (from > 0 && (await messageRows(database)) !== rows) results.changed.push(`rows, from ${from}`);
   const { stdout } = await run(['export'], { cwd, env });
-  if (stdout !== exported) seen.changed.push(`export, from ${from}`);
+  if (stdout !== exported) results.changed.push(`export, from ${from}`);
 }
 
-function findingsOf(engine: Engine, { kills, stoodAt, torn, stuck, changed, waitMillis }: Seen): Finding[] {
-  const stood = [...stoodAt].map(([what, times]) => `${what}: ${times}`).join(', ');
-  const rounds = [...stoodAt.values()].reduce((sum, times) => sum + times, 0);
+function findingsOf(
+  engine: Engine,
+  { kills, versionsAfterKill, torn, failed, changed, waitMillis }: Results,
+): Finding[] {
+  const versions = [...versionsAfterKill].map(([what, times]) => `${what}: ${times}`).join(', ');
+  const rounds = [...versionsAfterKill.values()].reduce((sum, times) => sum + times, 0);
   return [
     {
-      promise: `${engine}: a killed migration leaves the old schema or a newer one, whole`,
-      measured: `${torn.length} others after ${kills} kills in ${rounds} rounds (${stood})${some(torn)}`,
+      promise: `${engine}: a killed migration leaves the old schema or a newer one, complete`,
+      measured: `${torn.length} exceptions after ${kills} kills in ${rounds} rounds (${versions})${some(torn)}`,
       holds: torn.length === 0 && kills > 0,
     },
     {
-      promise: `${engine}: the next migrate finishes without help`,
+      promise: `${engine}: the next migrate completes without help`,
       measured:
-        `${stuck.length} of ${rounds} did not; ${waitMillis.length} had to wait for one that died, ` +
-        `at most ${(Math.max(0, ...waitMillis) / 1000).toFixed(1)} s${some(stuck)}`,
-      holds: stuck.length === 0,
+        `${failed.length} of ${rounds} did not; ${waitMillis.length} had to wait for the lease of a killed one, ` +
+        `at most ${(Math.max(0, ...waitMillis) / 1000).toFixed(1)} s${some(failed)}`,
+      holds: failed.length === 0,
     },
     {
       promise: `${engine}: records are the same before and after`,
@@ -154,9 +167,9 @@ function findingsOf(engine: Engine, { kills, stoodAt, torn, stuck, changed, wait
 
 export const upgrade: Experiment = {
   name: 'upgrade',
-  long: async (say) => {
+  long: async (log) => {
     const findings: Finding[] = [];
-    const options = { rounds: 15, migrators: 3, waits: 3, messages: 2_000, say };
+    const options = { rounds: 15, migrators: 3, waits: 3, messages: 2_000, log };
     for (const engine of engines) findings.push(...(await killMigrations(engine, options)));
     return findings;
   },

@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 
 type Entry = { at: number; key_id: string | null; action: string; record: string; count: number; ids: string[] };
 
-/** A service as a process, on a database that holds a world, with the command line beside it. */
+/** Starts a service process on a database with the test records; commands run on the same database. */
 async function startInstallation(engine: Engine) {
   const scope = newScope();
   const cwd = await newFolder(scope);
@@ -57,8 +57,8 @@ async function startInstallation(engine: Engine) {
   };
 }
 
-/** As somebody with access to the database itself would. */
-async function inDatabase(engine: Engine, url: string, sql: string): Promise<void> {
+/** Runs SQL directly in the database. */
+async function executeSql(engine: Engine, url: string, sql: string): Promise<void> {
   if (engine === 'sqlite') {
     const db = new DatabaseSync(url.replace('sqlite:', ''), { timeout: 5_000 });
     db.exec(sql);
@@ -70,14 +70,14 @@ async function inDatabase(engine: Engine, url: string, sql: string): Promise<voi
   await client.end();
 }
 
-const began = Math.floor(Date.now() / 1000);
-const isDuringTests = (second: number): boolean => began <= second && second <= Date.now() / 1000;
+const startedAt = Math.floor(Date.now() / 1000);
+const isDuringTests = (second: number): boolean => startedAt <= second && second <= Date.now() / 1000;
 
-it('uses of keys are saved in batches; a batch that fails is part of the next', async () => {
+it('key uses are stored in batches; a failed batch is part of the next', async () => {
   const batches: Map<string, number>[] = [];
-  let isAway = false;
+  let isUnavailable = false;
   const noteKeyUse = async (uses: Map<string, number>) => {
-    if (isAway) throw new Error('away');
+    if (isUnavailable) throw new Error('unavailable');
     batches.push(uses);
   };
   const store = { noteKeyUse } as unknown as Store;
@@ -85,10 +85,10 @@ it('uses of keys are saved in batches; a batch that fails is part of the next', 
   for (const second of [1, 2, 3]) uses.add('one', second);
   uses.add('other', 3);
   await uses.save(store);
-  isAway = true;
+  isUnavailable = true;
   uses.add('one', 4);
-  await assert.rejects(uses.save(store), /away/);
-  isAway = false;
+  await assert.rejects(uses.save(store), /unavailable/);
+  isUnavailable = false;
   uses.add('other', 5);
   await uses.save(store);
   await uses.save(store);
@@ -99,49 +99,49 @@ it('uses of keys are saved in batches; a batch that fails is part of the next', 
   assert.deepEqual(batches.map(Object.fromEntries), expected);
 });
 
-onEveryEngine('the audit', (engine) => {
-  let it_: Awaited<ReturnType<typeof startInstallation>>;
+onEveryEngine('the audit log', (engine) => {
+  let installation: Awaited<ReturnType<typeof startInstallation>>;
   before(async () => {
-    it_ = await startInstallation(engine);
+    installation = await startInstallation(engine);
   });
-  after(async () => it_?.end());
+  after(async () => installation?.end());
 
   const newest = async (): Promise<Omit<Entry, 'at'> | undefined> => {
-    const [entry] = await it_.audit('--limit', '1');
+    const [entry] = await installation.audit('--limit', '1');
     if (entry === undefined) return undefined;
     const { at, ...rest } = entry;
     assert.ok(isDuringTests(at));
     return rest;
   };
 
-  it('holds what the first import brought, by kind, with the command line as its author', async () => {
-    const entries = await it_.audit();
+  it('has an entry for each kind of record of the first import, with the command line as its author', async () => {
+    const entries = await installation.audit();
     const kinds = new Map(entries.map((entry) => [entry.record, entry]));
     assert.equal(kinds.size, entries.length);
     assert.deepEqual([kinds.get('workspace')?.count, kinds.get('api_key')?.count], [2, 7]);
-    assert.deepEqual(kinds.get('workspace')?.ids, [it_.one.ids.workspace, it_.other.ids.workspace]);
+    assert.deepEqual(kinds.get('workspace')?.ids, [installation.one.ids.workspace, installation.other.ids.workspace]);
     for (const { key_id, action } of entries) assert.deepEqual([key_id, action], [null, 'import']);
   });
 
-  it('holds an edit with its key and its chunk, and none where nothing was written', async () => {
-    const { one, other, send } = it_;
+  it('has an entry for an edit with its key and its chunk, and none if nothing was written', async () => {
+    const { one, other, send } = installation;
     const patch = (path: string, content: string, headers = {}) =>
       send(path, one.keys.knowledge, { method: 'PATCH', json: { content }, ...headers });
-    assert.equal((await patch(one.chunkPath, 'a text that stays out')).status, 200);
+    assert.equal((await patch(one.chunkPath, 'a text that is not logged')).status, 200);
     const entry = {
       ...{ key_id: one.keyIds.knowledge, action: 'update' },
       ...{ record: 'child_chunk', count: 1, ids: [one.ids.chunk] },
     };
     assert.deepEqual(await newest(), entry);
-    const before = await it_.audit();
-    assert.equal((await patch(one.chunkPath, 'a text that stays out')).status, 200);
-    assert.equal((await patch(other.chunkPath, 'not ours')).status, 404);
+    const before = await installation.audit();
+    assert.equal((await patch(one.chunkPath, 'a text that is not logged')).status, 200);
+    assert.equal((await patch(other.chunkPath, 'not accessible')).status, 404);
     assert.equal((await patch(one.chunkPath, ' ')).status, 400);
-    assert.deepEqual(await it_.audit(), before);
+    assert.deepEqual(await installation.audit(), before);
   });
 
-  it('holds records over HTTP with their key: a writer, an admin; refused ones leave nothing', async () => {
-    const { one, admin, send } = it_;
+  it('has entries for records over HTTP with the key of the writer or admin, and none for rejected ones', async () => {
+    const { one, admin, send } = installation;
     const first = message(one.ids.conversation, 5);
     const post = (key: string, records: object[]) =>
       send('/admin/records', key, { method: 'POST', lines: ndjson(records) });
@@ -149,17 +149,17 @@ onEveryEngine('the audit', (engine) => {
     const ids = [`${one.ids.conversation}/${first.id}`];
     const entry = { key_id: one.keyIds.writer, action: 'import', record: 'message', count: 1, ids };
     assert.deepEqual(await newest(), entry);
-    const before = await it_.audit();
+    const before = await installation.audit();
     assert.equal((await post(one.keys.writer, [message(randomUUID(), 5)])).status, 400);
-    assert.deepEqual(await it_.audit(), before);
+    assert.deepEqual(await installation.audit(), before);
     assert.equal((await post(admin, [{ record: 'workspace', id: randomUUID(), name: 'w' }])).status, 200);
-    const listed = (await it_.command('keys', 'list', '--json')).split('\n').filter(Boolean);
+    const listed = (await installation.command('keys', 'list', '--json')).split('\n').filter(Boolean);
     const adminId = listed.map((line) => JSON.parse(line)).find(({ kind }) => kind === 'admin').id;
     assert.equal((await newest())?.key_id, adminId);
   });
 
-  it('names the first hundred records of an import, and counts them all', async () => {
-    const { one, send } = it_;
+  it('names the first hundred records of an import and counts all of them', async () => {
+    const { one, send } = installation;
     const records = Array.from({ length: 250 }, (_, at) => message(one.ids.conversation, 10 + at));
     const lines = ndjson(records);
     assert.equal((await send('/admin/records', one.keys.writer, { method: 'POST', lines })).status, 200);
@@ -171,8 +171,8 @@ onEveryEngine('the audit', (engine) => {
     );
   });
 
-  it('names the key that a record without an id means', async () => {
-    const { admin, send, one } = it_;
+  it('names the key that a record without an id refers to', async () => {
+    const { admin, send, one } = installation;
     const lines = ndjson([
       {
         ...{ record: 'api_key', kind: 'app', workspace_id: one.ids.workspace, app_id: one.ids.app },
@@ -183,20 +183,20 @@ onEveryEngine('the audit', (engine) => {
     assert.deepEqual((await newest())?.ids, [one.keyIds.app]);
   });
 
-  it('holds keys that are made and revoked', async () => {
-    const { id } = JSON.parse(await it_.command('keys', 'create', '--kind', 'admin', '--json'));
+  it('has entries for created and revoked keys', async () => {
+    const { id } = JSON.parse(await installation.command('keys', 'create', '--kind', 'admin', '--json'));
     const entry = { key_id: null, action: 'create', record: 'api_key', count: 1, ids: [id] };
     assert.deepEqual(await newest(), entry);
-    await it_.command('keys', 'revoke', id);
+    await installation.command('keys', 'revoke', id);
     assert.deepEqual(await newest(), { ...entry, action: 'revoke' });
   });
 
-  it('holds an erasure: which conversations, how many messages, and not whose', async () => {
-    const { other, command, send } = it_;
+  it('has entries for a purge with the conversations and the number of messages, but without the user', async () => {
+    const { other, command, send } = installation;
     const lines = ndjson([message(other.ids.conversation, 1), message(other.ids.conversation, 2)]);
     assert.equal((await send('/admin/records', other.keys.writer, { method: 'POST', lines })).status, 200);
     await command('purge', '--app', other.ids.app, '--user', 'ann', '--yes');
-    const [messages, conversations] = await it_.audit('--limit', '2');
+    const [messages, conversations] = await installation.audit('--limit', '2');
     const common = { key_id: null, action: 'purge' };
     assert.deepEqual(
       [messages, conversations].map((entry) => ({ ...entry, at: 0 })),
@@ -205,26 +205,26 @@ onEveryEngine('the audit', (engine) => {
         { at: 0, ...common, record: 'conversation', count: 1, ids: [other.ids.conversation] },
       ],
     );
-    const before = await it_.audit();
+    const before = await installation.audit();
     await command('purge', '--app', other.ids.app, '--user', 'ann', '--yes');
-    assert.deepEqual(await it_.audit(), before);
+    assert.deepEqual(await installation.audit(), before);
   });
 
-  it('is read by key, by record and by time, and page by page', async () => {
-    const { one, send } = it_;
-    const byKey = await it_.audit('--key', one.keyIds.writer);
+  it('can be filtered by key, record and time, and read in pages', async () => {
+    const { one, send } = installation;
+    const byKey = await installation.audit('--key', one.keyIds.writer);
     assert.ok(byKey.length >= 2 && byKey.every(({ key_id }) => key_id === one.keyIds.writer));
-    const byRecord = await it_.audit('--id', one.ids.chunk.toUpperCase());
+    const byRecord = await installation.audit('--id', one.ids.chunk.toUpperCase());
     assert.ok(byRecord.length === 2 && byRecord.every(({ ids }) => ids.includes(one.ids.chunk)));
-    assert.ok((await it_.audit('--id', one.ids.conversation)).some(({ record }) => record === 'message'));
-    assert.deepEqual(await it_.audit('--id', '%'), []);
-    assert.deepEqual(await it_.audit('--since', '1h'), await it_.audit());
+    assert.ok((await installation.audit('--id', one.ids.conversation)).some(({ record }) => record === 'message'));
+    assert.deepEqual(await installation.audit('--id', '%'), []);
+    assert.deepEqual(await installation.audit('--since', '1h'), await installation.audit());
     const edits = Array.from({ length: 60 }, (_, n) => n);
     for (const n of edits)
       await send(one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content: `edit ${n}` } });
-    const some = await it_.audit('--limit', '40', '--key', one.keyIds.knowledge);
+    const some = await installation.audit('--limit', '40', '--key', one.keyIds.knowledge);
     assert.equal(some.length, 40);
-    const all = await it_.audit('--limit', '100000');
+    const all = await installation.audit('--limit', '100000');
     assert.ok(all.length > 60);
     assert.deepEqual(
       all.map(({ at }) => at),
@@ -232,17 +232,17 @@ onEveryEngine('the audit', (engine) => {
     );
   });
 
-  it('never holds texts or secrets, and is no part of an export', async () => {
-    const { one, admin, send, command } = it_;
-    const shown = (await command('audit', '--json', '--limit', '100000')) + (await command('audit'));
-    for (const hidden of ['stays out', 'chunk text', 'edit 1', 'ann', admin, ...Object.values(one.keys)])
-      assert.ok(!shown.includes(hidden), hidden);
-    const { text } = await send('/admin/records', admin);
-    assert.ok(!text.includes('audit') && !text.includes('last_used_at'));
+  it('never contains texts or secrets, and is not exported', async () => {
+    const { one, admin, send, command } = installation;
+    const output = (await command('audit', '--json', '--limit', '100000')) + (await command('audit'));
+    for (const text of ['is not logged', 'chunk text', 'edit 1', 'ann', admin, ...Object.values(one.keys)])
+      assert.ok(!output.includes(text), text);
+    const { text: exported } = await send('/admin/records', admin);
+    assert.ok(!exported.includes('audit') && !exported.includes('last_used_at'));
   });
 
-  it('shows nothing that a terminal would obey', async () => {
-    const { one, admin, send, command } = it_;
+  it('escapes control characters for the terminal', async () => {
+    const { one, admin, send, command } = installation;
     const lines = ndjson([
       {
         ...{
@@ -256,21 +256,21 @@ onEveryEngine('the audit', (engine) => {
     ]);
     const { status, text } = await send('/admin/records', admin, { method: 'POST', lines });
     assert.equal(status, 200, text);
-    const shown = await command('audit', '--limit', '1');
-    assert.ok(shown.includes('/\\u001b[2Jgone') && !shown.includes('\u001b'));
+    const output = await command('audit', '--limit', '1');
+    assert.ok(output.includes('/\\u001b[2Jgone') && !output.includes('\u001b'));
   });
 
-  it('is a table for people', async () => {
-    const lines = (await it_.command('audit', '--limit', '500')).trimEnd().split('\n');
+  it('prints a readable table', async () => {
+    const lines = (await installation.command('audit', '--limit', '500')).trimEnd().split('\n');
     assert.match(lines[0] ?? '', /^time +key +action +records$/);
     assert.ok(lines.some((line) => /Z {2}command line +purge +1 conversation: [0-9a-f-]{36}$/.test(line)));
     assert.ok(lines.some((line) => /import +250 message: \S+ \S+ \S+ and 247 more$/.test(line)));
   });
 
-  it('notes when a key was last used, also when the service stops', async () => {
-    const { one, command, restart, send } = it_;
+  it('stores when a key was last used, also when the service stops', async () => {
+    const { one, command, restart, send } = installation;
     await restart();
-    const listed = async (): Promise<Record<string, number | null>> =>
+    const lastUses = async (): Promise<Record<string, number | null>> =>
       Object.fromEntries(
         (await command('keys', 'list', '--json'))
           .split('\n')
@@ -278,39 +278,39 @@ onEveryEngine('the audit', (engine) => {
           .map((line) => JSON.parse(line))
           .map(({ id, last_used_at }) => [id, last_used_at]),
       );
-    const before = await listed();
+    const before = await lastUses();
     assert.equal(before[one.keyIds.app], null);
     assert.ok(isDuringTests(before[one.keyIds.writer] ?? 0));
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
     assert.equal((await send(page, one.keys.app)).status, 200);
     await restart();
-    const now = await listed();
+    const now = await lastUses();
     assert.ok(isDuringTests(now[one.keyIds.app] ?? 0));
-    // A record that is written again does not forget it.
+    // Importing the key again keeps the time.
     const lines = ndjson(one.records);
-    assert.equal((await send('/admin/records', it_.admin, { method: 'POST', lines })).status, 200);
-    assert.equal((await listed())[one.keyIds.app], now[one.keyIds.app]);
+    assert.equal((await send('/admin/records', installation.admin, { method: 'POST', lines })).status, 200);
+    assert.equal((await lastUses())[one.keyIds.app], now[one.keyIds.app]);
   });
 
-  it('forgets what is older than AUDIT_DAYS when the service starts, and nothing else', async () => {
+  it('deletes only entries older than AUDIT_DAYS when the service starts', async () => {
     const daysAgo = (days: number) => Date.now() - days * 86_400_000;
     for (const days of [40, 31, 29]) {
-      await inDatabase(
+      await executeSql(
         engine,
-        it_.env.DATABASE_URL ?? '',
+        installation.env.DATABASE_URL ?? '',
         `
         INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
         VALUES ('${firstEntryId(daysAgo(days))}', 'd', 1, 'days', 'import', 'app', ${days}, '[]')`,
       );
     }
-    const days = async () => (await it_.audit('--key', 'days')).map(({ count }) => count);
+    const days = async () => (await installation.audit('--key', 'days')).map(({ count }) => count);
     assert.deepEqual(await days(), [29, 31, 40]);
-    const others = (await it_.audit('--limit', '100000')).length - 3;
-    await it_.restart();
+    const others = (await installation.audit('--limit', '100000')).length - 3;
+    await installation.restart();
     assert.deepEqual(await days(), [29, 31, 40]);
-    await it_.restart({ AUDIT_DAYS: '30' });
+    await installation.restart({ AUDIT_DAYS: '30' });
     await until(async () => (await days()).length <= 1);
     assert.deepEqual(await days(), [29]);
-    assert.equal((await it_.audit('--limit', '100000')).length, others + 1);
+    assert.equal((await installation.audit('--limit', '100000')).length, others + 1);
   });
 });

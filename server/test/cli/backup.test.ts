@@ -25,61 +25,67 @@ import { until } from '../support/until.ts';
 
 const database = 'data/backscroll.db';
 
-async function holding(scope: Scope, records: readonly object[]): Promise<string> {
+async function newDatabase(scope: Scope, records: readonly object[]): Promise<string> {
   const cwd = await newFolder(scope);
-  assertDone(await run(['import', '-'], { cwd, stdin: ndjson(records) }));
+  assertSuccess(await run(['import', '-'], { cwd, stdin: ndjson(records) }));
   return cwd;
 }
 
-function assertDone({ code, stdout, stderr }: CommandResult): string {
+function assertSuccess({ code, stdout, stderr }: CommandResult): string {
   assert.deepEqual([code, stderr], [0, '']);
   return stdout;
 }
 
-function assertFailed({ code, stdout, stderr }: CommandResult, says: RegExp): void {
+function assertFailed({ code, stdout, stderr }: CommandResult, expected: RegExp): void {
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(stderr, oneLine);
-  assert.match(stderr, says);
+  assert.match(stderr, expected);
 }
 
 describe('backup', { concurrency: 3 }, () => {
-  it('is whole, of one moment and complete, under constant writing, and can be restored', async () => {
+  it('is complete and consistent under constant writes, and can be restored', async () => {
     for (const { promise, measured, holds } of await backUpUnderLoad({ messages: 500, writers: 2, backups: 3 })) {
       assert.ok(holds, `${promise}: ${measured}`);
     }
   });
 
-  it('is one file for its owner alone, which takes the place of an older one', async (t) => {
-    const cwd = await holding(t, makeTwoTenants().records);
+  it('is a single file that only its owner can read, and replaces an older one', async (t) => {
+    const cwd = await newDatabase(t, makeTwoTenants().records);
     await writeFile(join(cwd, 'out.db'), 'an older backup', { mode: 0o644 });
     const before = readdirSync(join(cwd, 'data'));
-    assert.match(assertDone(await run(['backup', 'out.db'], { cwd })), /^backed up \d+\.\d MB in \d+\.\d s\n$/);
+    assert.match(assertSuccess(await run(['backup', 'out.db'], { cwd })), /^backed up \d+\.\d MB in \d+\.\d s\n$/);
     assert.equal(statSync(join(cwd, 'out.db')).mode & 0o777, 0o600);
     assert.deepEqual(readdirSync(cwd).sort(), ['data', 'out.db']);
     assert.deepEqual(readdirSync(join(cwd, 'data')), before);
     await symlink('out.db', join(cwd, 'link'));
     await writeFile(join(cwd, 'out.db'), '');
-    assertDone(await run(['backup', 'link'], { cwd }));
+    assertSuccess(await run(['backup', 'link'], { cwd }));
     assert.ok(statSync(join(cwd, 'out.db')).size > 0, 'a link is followed');
     assertFailed(await run(['backup', 'data'], { cwd }), /data is not a file/);
     assertFailed(await run(['backup', 'no/such/folder.db'], { cwd }), /no\/such\/folder/);
   });
 
-  it('neither it nor an export is written over the database, by whatever name', async (t) => {
+  it('never overwrites the database, and neither does an export, whatever path names it', async (t) => {
     const { one, records } = makeTwoTenants();
-    const cwd = await holding(t, records);
+    const cwd = await newDatabase(t, records);
     await mkdir(join(cwd, 'other'));
     await symlink(join('..', database), join(cwd, 'other', 'link'));
     await symlink('data', join(cwd, 'folder'));
     await link(join(cwd, database), join(cwd, 'other', 'hard'));
     const names = [database, 'other/../data/backscroll.db', 'other/link', 'other/hard', 'folder/backscroll.db'];
-    const beside = [`${database}-wal`, `${database}-shm`, 'folder/backscroll.db-wal', 'folder/backscroll.db-journal'];
+    const databaseFiles = [
+      `${database}-wal`,
+      `${database}-shm`,
+      'folder/backscroll.db-wal',
+      'folder/backscroll.db-journal',
+    ];
     for (const action of ['backup', 'export']) {
-      const calls = [...names, ...beside].map((name) => ({ args: [action, name] }));
+      const calls = [...names, ...databaseFiles].map((name) => ({ args: [action, name] }));
       for (const ran of await runMany(calls, { cwd })) assertFailed(ran, /the database itself/);
     }
     const serving = await serve(t, { cwd });
-    for (const name of beside.slice(0, 3)) assertFailed(await run(['backup', name], { cwd }), /the database itself/);
+    for (const name of databaseFiles.slice(0, 3))
+      assertFailed(await run(['backup', name], { cwd }), /the database itself/);
     const { status } = await sendRequest(
       serving.base,
       `/v1/messages?conversation_id=${one.ids.conversation}`,
@@ -88,33 +94,33 @@ describe('backup', { concurrency: 3 }, () => {
     assert.equal(status, 200);
   });
 
-  it('is not made of an empty file, of something else, or of PostgreSQL', async (t) => {
+  it('is rejected for an empty file, a file that is not a database, and PostgreSQL', async (t) => {
     const cwd = await newFolder(t);
     await writeFile(join(cwd, 'empty.db'), '');
     await writeFile(join(cwd, 'text.db'), 'Dear diary, '.repeat(500));
-    const of = (url: string) => run(['backup', 'out.db'], { cwd, env: { DATABASE_URL: url } });
-    assertFailed(await of('sqlite:empty.db'), /empty\.db.*nothing/);
-    assertFailed(await of('sqlite:text.db'), /text\.db.*not a database/);
-    assertFailed(await of('postgres://nobody:secret@127.0.0.1:1/none'), /pg_dump/);
+    const backUp = (url: string) => run(['backup', 'out.db'], { cwd, env: { DATABASE_URL: url } });
+    assertFailed(await backUp('sqlite:empty.db'), /empty\.db .*: it is empty/);
+    assertFailed(await backUp('sqlite:text.db'), /text\.db.*not a database/);
+    assertFailed(await backUp('postgres://nobody:secret@127.0.0.1:1/none'), /pg_dump/);
     assert.deepEqual(readdirSync(cwd).sort(), ['empty.db', 'text.db']);
   });
 
-  it('a disk that takes no more leaves the older backup and nothing half', async (t) => {
+  it('leaves the older backup and no partial file when the disk is full', async (t) => {
     const { one, records } = makeTwoTenants();
     const filler = Array.from({ length: 200 }, (_, n) =>
       message(one.ids.conversation, n, { answer: 'x'.repeat(10_000) }),
     );
-    const cwd = await holding(t, [...records, ...filler]);
+    const cwd = await newDatabase(t, [...records, ...filler]);
     await writeFile(join(cwd, 'out.db'), 'an older backup');
     assertFailed(await run(['backup', 'out.db'], { cwd, ...withFileSizeLimit(1_000) }), /could not be copied/);
     assert.deepEqual(readdirSync(cwd).sort(), ['data', 'out.db']);
     assert.equal(readFileSync(join(cwd, 'out.db'), 'utf8'), 'an older backup');
-    assertDone(await run(['backup', 'out.db'], { cwd }));
+    assertSuccess(await run(['backup', 'out.db'], { cwd }));
   });
 
-  it('broken off by a signal leaves nothing half', async (t) => {
-    const cwd = await holding(t, makeTwoTenants().records);
-    // Somebody keeps the whole file, so that the backup waits.
+  it('leaves no partial file when a signal interrupts it', async (t) => {
+    const cwd = await newDatabase(t, makeTwoTenants().records);
+    // Another process locks the whole file, so that the backup waits.
     const holder = new DatabaseSync(join(cwd, database));
     t.after(async () => holder.close());
     holder.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT');
@@ -127,7 +133,7 @@ describe('backup', { concurrency: 3 }, () => {
     assert.deepEqual(readdirSync(cwd), ['data']);
   });
 
-  it('an older schema is copied as it is, and brought up to date where it is restored', async (t) => {
+  it('copies an older schema unchanged, which is migrated when it is restored', async (t) => {
     const cwd = await newFolder(t);
     await mkdir(join(cwd, 'data'));
     const [first] = sqliteMigrations;
@@ -138,7 +144,7 @@ describe('backup', { concurrency: 3 }, () => {
     for (const statement of first?.statements ?? []) old.exec(statement);
     old.exec("INSERT INTO workspaces (id, name) VALUES ('w', 'kept')");
     old.close();
-    assertDone(await run(['backup', 'out.db'], { cwd }));
+    assertSuccess(await run(['backup', 'out.db'], { cwd }));
     const versionOf = (file: string) => {
       const db = new DatabaseSync(join(cwd, file), { readOnly: true });
       const row = db.prepare('SELECT MAX(version) AS version FROM schema_migrations').get();
@@ -146,13 +152,13 @@ describe('backup', { concurrency: 3 }, () => {
       return row?.version;
     };
     assert.deepEqual([versionOf(database), versionOf('out.db')], [1, 1]);
-    // As docs/operating.md tells it.
-    for (const ending of ['-wal', '-shm']) await rm(join(cwd, database + ending), { force: true });
+    // As described in docs/operating.md.
+    for (const suffix of ['-wal', '-shm']) await rm(join(cwd, database + suffix), { force: true });
     await copyFile(join(cwd, 'out.db'), join(cwd, database));
     const serving = await serve(t, { cwd });
     await serving.end('SIGTERM');
-    assert.match(assertDone(await run(['migrate', '--status'], { cwd })), /up to date/);
-    assert.match(assertDone(await run(['export'], { cwd })), /"name":"kept"/);
+    assert.match(assertSuccess(await run(['migrate', '--status'], { cwd })), /up to date/);
+    assert.match(assertSuccess(await run(['export'], { cwd })), /"name":"kept"/);
     assert.ok(existsSync(join(cwd, 'out.db')));
   });
 });

@@ -36,57 +36,57 @@ import {
 import { makeTenant, makeTwoTenants, message, ndjson } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-const together = { concurrency: 4 };
+const parallel = { concurrency: 4 };
 
-function assertFailed(ran: CommandResult, code: number, says: RegExp): void {
+function assertFailed(ran: CommandResult, code: number, expected: RegExp): void {
   assert.equal(ran.code, code, `${ran.stdout}${ran.stderr}`);
   assert.match(ran.stderr, oneLine);
-  assert.match(ran.stderr, says);
+  assert.match(ran.stderr, expected);
   assert.equal(ran.stdout, '');
 }
 
-function assertDone(ran: CommandResult): string {
+function assertSuccess(ran: CommandResult): string {
   assert.equal(ran.code, 0, `${ran.stdout}${ran.stderr}`);
   assert.equal(ran.stderr, '');
   return ran.stdout;
 }
 
-/** The store of the default database in a folder, without the cost of a process. */
-async function inStore<T>(cwd: string, use: (store: Store) => Promise<T>): Promise<T> {
+/** Opens the store of the default database in a folder without starting a process. */
+async function withStore<T>(cwd: string, use: (store: Store) => Promise<T>): Promise<T> {
   const database = databaseOf(readConfig({ DATABASE_URL: `sqlite:${databaseIn(cwd)}` }));
   await database.migrate(0);
   const store = await database.open();
   return use(store).finally(() => store.close());
 }
 
-/** A folder whose default database holds these records. */
-async function holding(scope: Scope, records: readonly object[]): Promise<string> {
+/** Creates a folder whose default database has these records. */
+async function newDatabase(scope: Scope, records: readonly object[]): Promise<string> {
   const cwd = await newFolder(scope);
   const bytes = Readable.from([Buffer.from(ndjson(records))]);
   const now = Math.floor(Date.now() / 1000);
-  await inStore(cwd, (store) => importRecords(store, commandLine, [{ bytes }], now));
+  await withStore(cwd, (store) => importRecords(store, commandLine, [{ bytes }], now));
   return cwd;
 }
 
-/** What `export` would write. */
+/** What `export` would write, without starting a process. */
 const contents = (cwd: string): Promise<string> =>
-  inStore(cwd, async (store) => {
+  withStore(cwd, async (store) => {
     const chunks: Uint8Array[] = [];
     for await (const chunk of store.exportRecords()) chunks.push(chunk);
     return Buffer.concat(chunks).toString();
   });
 
 const databaseIn = (cwd: string): string => join(cwd, 'data', 'backscroll.db');
-const exported = async (cwd: string, env?: Settings): Promise<string> =>
-  assertDone(await run(['export'], { cwd, env }));
+const exportAll = async (cwd: string, env?: Settings): Promise<string> =>
+  assertSuccess(await run(['export'], { cwd, env }));
 
-describe('help', together, () => {
+describe('help', parallel, () => {
   const calls = [
     ['--help'],
     ...['serve', 'import', 'export', 'backup', 'keys', 'migrate', 'purge'].map((name) => [name, '--help']),
     ...['create', 'list', 'revoke'].map((name) => ['keys', name, '--help']),
   ];
-  it('is there everywhere, on standard output, whatever the settings are', async (t) => {
+  it('is printed by every command on standard output, whatever the settings are', async (t) => {
     const cwd = await newFolder(t);
     const env = { PORT: 'bad' };
     const ran = await runMany(
@@ -95,7 +95,7 @@ describe('help', together, () => {
     );
     ran.push(await run(['keys', 'create', '--help'], { cwd, env }));
     for (const [at, call] of [...calls, ['keys', 'create']].entries()) {
-      const stdout = assertDone(ran[at] as CommandResult);
+      const stdout = assertSuccess(ran[at] as CommandResult);
       assert.match(stdout, /usage/i);
       for (const word of call.filter((one) => one !== '--help')) assert.ok(stdout.includes(word));
     }
@@ -103,7 +103,7 @@ describe('help', together, () => {
   });
 
   it('names every command and every setting', async (t) => {
-    const stdout = assertDone(await run(['--help'], { cwd: await newFolder(t) }));
+    const stdout = assertSuccess(await run(['--help'], { cwd: await newFolder(t) }));
     for (const name of ['serve', 'import', 'export', 'backup', 'keys', 'migrate', 'purge'])
       assert.match(stdout, RegExp(name));
     for (const name of ['HOST', 'PORT', 'DATABASE_URL', 'PAGE_ORDER', 'LOG_LEVEL', 'RATE_LIMIT', 'METRICS_TOKEN'])
@@ -111,7 +111,7 @@ describe('help', together, () => {
   });
 });
 
-describe('wrong usage: exit 2 and one line on standard error', together, () => {
+describe('wrong usage exits with 2 and one line on standard error', parallel, () => {
   const id = randomUUID();
   const calls: [string[], RegExp][] = [
     [[], /./],
@@ -161,17 +161,17 @@ describe('wrong usage: exit 2 and one line on standard error', together, () => {
     );
   });
   after(scope.end);
-  for (const [at, [call, says]] of calls.entries())
-    it(call.join(' ') || 'no arguments', () => assertFailed(ran[at] as CommandResult, 2, says));
+  for (const [at, [call, expected]] of calls.entries())
+    it(call.join(' ') || 'no arguments', () => assertFailed(ran[at] as CommandResult, 2, expected));
 
-  it('makes nothing, and is so of the command itself', async () => {
-    for (const [call, says] of calls.slice(1, 5)) assertFailed(await run(call, { cwd }), 2, says);
+  it('creates nothing, also when run as a separate process', async () => {
+    for (const [call, expected] of calls.slice(1, 5)) assertFailed(await run(call, { cwd }), 2, expected);
     assert.deepEqual(readdirSync(cwd), []);
   });
 });
 
-describe('settings', together, () => {
-  const bad: [string, string, RegExp][] = [
+describe('settings', parallel, () => {
+  const invalid: [string, string, RegExp][] = [
     ['PORT', 'abc', /65,?535/],
     ['PORT', '70000', /65,?535/],
     ['PORT', '-1', /65,?535/],
@@ -188,40 +188,40 @@ describe('settings', together, () => {
   ];
   const scope = newScope();
   let cwd: string;
-  let stopped: CommandResult[];
+  let failedStarts: CommandResult[];
   before(async () => {
     cwd = await newFolder(scope);
-    const calls = bad.map(([name, value]) => ({ args: ['serve'], env: { [name]: value } }));
-    stopped = await runMany(calls, { cwd, env: { PORT: '0' } });
+    const calls = invalid.map(([name, value]) => ({ args: ['serve'], env: { [name]: value } }));
+    failedStarts = await runMany(calls, { cwd, env: { PORT: '0' } });
   });
   after(scope.end);
-  for (const [at, [name, value, allowed]] of bad.entries())
-    it(`${name}=${value} stops the start`, async () => {
-      const ran = stopped[at] as CommandResult;
+  for (const [at, [name, value, allowed]] of invalid.entries())
+    it(`reject ${name}=${value} at the start`, async () => {
+      const ran = failedStarts[at] as CommandResult;
       assertFailed(ran, 1, allowed);
       assert.ok(ran.stderr.includes(name) && ran.stderr.includes(value), ran.stderr);
-      assert.deepEqual(readdirSync(cwd), [], 'nothing was made');
+      assert.deepEqual(readdirSync(cwd), [], 'nothing was created');
     });
 
-  it('the command itself stops so', async () => {
+  it('are rejected in the same way by a separate process', async () => {
     assertFailed(await run(['serve'], { cwd, env: { PORT: 'abc' } }), 1, /PORT.*abc.*65,?535/);
   });
 
-  it('a bad METRICS_TOKEN is not repeated', async (t) => {
+  it('do not print an invalid METRICS_TOKEN', async (t) => {
     const env = { PORT: '0', METRICS_TOKEN: 'open sesame' };
     const ran = await run(['serve'], { cwd: await newFolder(t), env });
     assertFailed(ran, 1, /METRICS_TOKEN/);
     assert.doesNotMatch(ran.stderr, /open|sesame/);
   });
 
-  it('a password in a bad DATABASE_URL is not repeated', async (t) => {
+  it('do not print the password of an invalid DATABASE_URL', async (t) => {
     const env = { PORT: '0', DATABASE_URL: 'mysql://root:hunter2@host/db' };
     const ran = await run(['serve'], { cwd: await newFolder(t), env });
     assertFailed(ran, 1, /DATABASE_URL.*mysql/);
     assert.doesNotMatch(ran.stderr, /hunter2/);
   });
 
-  it('postgres:// is an allowed DATABASE_URL', async (t) => {
+  it('accept postgres:// as a DATABASE_URL', async (t) => {
     const env = { DATABASE_URL: `postgres://127.0.0.1:${await freePort()}/none`, DATABASE_WAIT: '0' };
     const { code, stderr } = await run(['migrate'], { cwd: await newFolder(t), env });
     assert.equal(code, 1, 'nothing listens there');
@@ -229,21 +229,21 @@ describe('settings', together, () => {
     assert.doesNotMatch(stderr, /must be/);
   });
 
-  it('none is needed', async (t) => {
+  it('are all optional', async (t) => {
     const cwd = await newFolder(t);
     let failure = '';
-    const serving = await serve(t, { cwd, env: { PORT: undefined } }).catch(({ message: why }: Error) => {
-      failure = why;
+    const serving = await serve(t, { cwd, env: { PORT: undefined } }).catch(({ message }: Error) => {
+      failure = message;
     });
-    // The port may be taken on this machine; then it is the one thing that is wrong.
+    // The default port may be in use on this machine; then that is the only error.
     if (!serving) return assert.match(failure, /5001.*in use/);
     assert.equal(serving.base, 'http://127.0.0.1:5001');
     assert.ok(existsSync(databaseIn(cwd)));
   });
 
-  it('it listens on loopback only, unless HOST says otherwise', async (t) => {
+  it('listen on loopback only unless HOST is set', async (t) => {
     const cwd = await newFolder(t);
-    // All of 127.0.0.0/8 is this machine: another address in it stands for one that others can reach.
+    // All of 127.0.0.0/8 is this machine: another address in it represents one that others can reach.
     const reaches = async ({ base }: ServerProcess, host: string): Promise<boolean> => {
       const socket = net.connect(Number(new URL(base).port), host);
       try {
@@ -262,7 +262,7 @@ describe('settings', together, () => {
     assert.equal(await reaches(closed, '::1'), false);
   });
 
-  it('an empty value counts as none', async (t) => {
+  it('treat an empty value as unset', async (t) => {
     const env = { HOST: '', PAGE_ORDER: '', LOG_LEVEL: '', RATE_LIMIT: '', METRICS_TOKEN: '', DATABASE_URL: '' };
     const cwd = await newFolder(t);
     const { base } = await serve(t, { cwd, env });
@@ -270,7 +270,7 @@ describe('settings', together, () => {
     assert.ok(existsSync(databaseIn(cwd)));
   });
 
-  it('all of them given take effect', async (t) => {
+  it('take effect all together', async (t) => {
     const cwd = await newFolder(t);
     const { one, records } = makeTwoTenants();
     const env = {
@@ -283,7 +283,7 @@ describe('settings', together, () => {
       METRICS_TOKEN: 'sesame',
     };
     const messages = [message(one.ids.conversation, 1), message(one.ids.conversation, 2)];
-    assertDone(await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...messages]) }));
+    assertSuccess(await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...messages]) }));
     const serving = await serve(t, { cwd, env });
     assert.equal((await sendRequest(serving.base, '/metrics', 'sesame')).status, 200);
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
@@ -293,61 +293,61 @@ describe('settings', together, () => {
       page?.body.data.map(({ id }: { id: string }) => id),
       messages.map(({ id }) => id),
     );
-    const refused = replies.find(({ status }) => status === 429);
-    assert.match(refused?.headers.get('retry-after') ?? '', /^\d+$/);
+    const rejected = replies.find(({ status }) => status === 429);
+    assert.match(rejected?.headers.get('retry-after') ?? '', /^\d+$/);
     assert.equal(serving.output(), '');
     assert.ok(existsSync(join(cwd, 'deep', 'er', 'own.db')));
     assert.ok(!existsSync(databaseIn(cwd)));
   });
 
-  it('a port in use is one clear line', async (t) => {
-    const taken = net.createServer().listen(0, '127.0.0.1');
-    t.after(async () => void taken.close());
-    await once(taken, 'listening');
-    const port = String((taken.address() as net.AddressInfo).port);
+  it('report a port in use in one clear line', async (t) => {
+    const listener = net.createServer().listen(0, '127.0.0.1');
+    t.after(async () => void listener.close());
+    await once(listener, 'listening');
+    const port = String((listener.address() as net.AddressInfo).port);
     const env = { PORT: port, LOG_LEVEL: 'silent' };
     const ran = await run(['serve'], { cwd: await newFolder(t), env });
     assertFailed(ran, 1, /in use/);
     assert.ok(ran.stderr.includes(port));
   });
 
-  it('a host that is not this machine is one clear line', async (t) => {
+  it('report a HOST that is not this machine in one clear line', async (t) => {
     const env = { HOST: '192.0.2.1', PORT: '0', LOG_LEVEL: 'silent' };
     assertFailed(await run(['serve'], { cwd: await newFolder(t), env }), 1, /192\.0\.2\.1/);
   });
 
-  it('a file .env in the working directory is read, and the environment wins', async (t) => {
+  it('are read from .env in the working directory, and the environment takes precedence', async (t) => {
     const cwd = await newFolder(t);
     await writeFile(join(cwd, '.env'), 'DATABASE_URL=sqlite:from-file.db\nPAGE_ORDER=up\n');
     assertFailed(await run(['migrate'], { cwd }), 1, /PAGE_ORDER.*up/);
-    assertDone(await run(['migrate'], { cwd, env: { PAGE_ORDER: 'oldest_first' } }));
+    assertSuccess(await run(['migrate'], { cwd, env: { PAGE_ORDER: 'oldest_first' } }));
     assert.ok(existsSync(join(cwd, 'from-file.db')));
-    assertDone(await run(['migrate'], { cwd, env: { PAGE_ORDER: '', DATABASE_URL: 'sqlite:given.db' } }));
+    assertSuccess(await run(['migrate'], { cwd, env: { PAGE_ORDER: '', DATABASE_URL: 'sqlite:given.db' } }));
     assert.ok(existsSync(join(cwd, 'given.db')));
   });
 });
 
-describe('import and export', together, () => {
-  it('takes one file, several files and standard input', async (t) => {
+describe('import and export', parallel, () => {
+  it('accept one file, several files and standard input', async (t) => {
     const cwd = await newFolder(t);
     const { ids, records } = makeTenant();
     const parts = [records.slice(0, 3), records.slice(3, 6), records.slice(6)];
     for (const [at, part] of parts.entries()) await writeFile(join(cwd, `${at}.ndjson`), ndjson(part));
-    const several = assertDone(
+    const several = assertSuccess(
       await run(['import', '0.ndjson', '-', '2.ndjson'], { cwd, stdin: ndjson(parts[1] ?? []) }),
     );
     assert.match(several, RegExp(`\\b${records.length}\\b`));
     const one = await newFolder(t);
     await writeFile(join(one, 'all.ndjson'), ndjson(records));
-    assertDone(await run(['import', 'all.ndjson'], { cwd: one }));
-    const text = await exported(one);
+    assertSuccess(await run(['import', 'all.ndjson'], { cwd: one }));
+    const text = await exportAll(one);
     assert.equal(text.trimEnd().split('\n').length, records.length);
     assert.ok(text.includes(ids.chunk));
-    const ofKinds = (lines: string) => lines.replaceAll(/"(created|updated)_at":\d+/g, '');
-    assert.equal(ofKinds(await exported(cwd)), ofKinds(text));
+    const withoutTimes = (lines: string) => lines.replaceAll(/"(created|updated)_at":\d+/g, '');
+    assert.equal(withoutTimes(await exportAll(cwd)), withoutTimes(text));
   });
 
-  it('names the first bad line, and nothing stays', async (t) => {
+  it('report the first invalid line and store nothing', async (t) => {
     const cwd = await newFolder(t);
     const { ids, records } = makeTenant();
     const good = [...records, ...Array.from({ length: 6 }, (_, at) => message(ids.conversation, at))];
@@ -358,24 +358,24 @@ describe('import and export', together, () => {
     assert.equal(await contents(cwd), '');
   });
 
-  it('is all or nothing across files', async (t) => {
+  it('are all or nothing across files', async (t) => {
     const { ids, records } = makeTenant();
-    const kept = [{ record: 'workspace', id: randomUUID(), name: 'kept' }];
-    const cwd = await holding(t, kept);
+    const existing = [{ record: 'workspace', id: randomUUID(), name: 'kept' }];
+    const cwd = await newDatabase(t, existing);
     const earlier = await contents(cwd);
     await writeFile(join(cwd, 'good.ndjson'), ndjson(records));
     const bad = ndjson([message(ids.conversation, 1), message(ids.conversation, 2, { colour: 'red' })]);
     await writeFile(join(cwd, 'bad.ndjson'), bad);
     const ran = await run(['import', 'good.ndjson', 'bad.ndjson'], { cwd });
     assertFailed(ran, 1, /line 2: message: .*colour/);
-    assert.match(ran.stderr, /bad\.ndjson/, 'of several files, the one is named');
+    assert.match(ran.stderr, /bad\.ndjson/, 'the invalid one of several files is named');
     assert.equal(await contents(cwd), earlier);
     assertFailed(await run(['import', 'good.ndjson', 'missing.ndjson'], { cwd }), 1, /missing\.ndjson/);
     assert.equal(await contents(cwd), earlier);
     assertFailed(await run(['import', '-'], { cwd, stdin: '{"record":\n' }), 1, /^line 1: /);
   });
 
-  it('a file so large that threads share it: the first bad line is named, and a good one keeps its order', async (t) => {
+  it('report the first invalid line of a file that several threads validate, and preserve the order of a valid one', async (t) => {
     const cwd = await newFolder(t);
     const { ids, records } = makeTenant();
     const one = { ...message(ids.conversation, 1), answer: 'é'.repeat(200), created_at: 1 };
@@ -384,44 +384,44 @@ describe('import and export', together, () => {
       ...records.map((record) => JSON.stringify(record)),
       ...Array.from({ length: 60_000 }, (_, at) => line(at)),
     ];
-    const nowhere = JSON.stringify({ ...one, conversation_id: randomUUID() });
+    const dangling = JSON.stringify({ ...one, conversation_id: randomUUID() });
     const cases: [Record<number, string>, RegExp][] = [
       [{ 40000: '{"record":', 40001: '[]', 55000: '{' }, /^line 40000: not JSON/],
-      [{ 40000: nowhere, 40001: '[]', 50000: nowhere }, /^line 40000: message: conversation_id does not exist/],
+      [{ 40000: dangling, 40001: '[]', 50000: dangling }, /^line 40000: message: conversation_id does not exist/],
       [{ 59000: '{"record":"message","answer":"\\u0000"}', 59500: '{' }, /^line 59000: message: \w+ is required/],
     ];
-    for (const [bad, said] of cases) {
-      const lines = good.map((text, at) => bad[at + 1] ?? text);
+    for (const [invalidLines, expected] of cases) {
+      const lines = good.map((text, at) => invalidLines[at + 1] ?? text);
       await writeFile(join(cwd, 'large.ndjson'), lines.join('\n'));
-      assertFailed(await run(['import', 'large.ndjson'], { cwd }), 1, said);
+      assertFailed(await run(['import', 'large.ndjson'], { cwd }), 1, expected);
     }
-    assert.equal(await exported(cwd), '');
+    assert.equal(await exportAll(cwd), '');
     await writeFile(join(cwd, 'large.ndjson'), good.join('\n'));
-    assertDone(await run(['import', 'large.ndjson'], { cwd }));
-    const queries = [...(await exported(cwd)).matchAll(/"query":"(\d+)"/g)].map(([, query]) => Number(query));
+    assertSuccess(await run(['import', 'large.ndjson'], { cwd }));
+    const queries = [...(await exportAll(cwd)).matchAll(/"query":"(\d+)"/g)].map(([, query]) => Number(query));
     assert.deepEqual(
       queries,
       Array.from({ length: 60_000 }, (_, at) => at),
     );
   });
 
-  it('exports to a file for its owner alone, whole or not at all', async (t) => {
-    const cwd = await holding(t, makeTenant().records);
-    const text = await exported(cwd);
+  it('write an export file for its owner only, completely or not at all', async (t) => {
+    const cwd = await newDatabase(t, makeTenant().records);
+    const text = await exportAll(cwd);
     await writeFile(join(cwd, 'out.ndjson'), 'what was there before', { mode: 0o644 });
-    assertDone(await run(['export', 'out.ndjson'], { cwd }));
+    assertSuccess(await run(['export', 'out.ndjson'], { cwd }));
     assert.equal(readFileSync(join(cwd, 'out.ndjson'), 'utf8'), text);
     assert.equal(statSync(join(cwd, 'out.ndjson')).mode & 0o777, 0o600);
     assertFailed(await run(['export', 'no/such/folder.ndjson'], { cwd }), 1, /no\/such\/folder/);
-    // A database that breaks off in the middle: what was there before stays, and nothing half lies about.
-    const elsewhere = { DATABASE_URL: 'sqlite:broken.db' };
+    // If the export fails, the existing file stays and no partial file is left.
+    const brokenDatabase = { DATABASE_URL: 'sqlite:broken.db' };
     await writeFile(join(cwd, 'broken.db'), 'this is not a database, not at all'.repeat(1_000));
-    assertFailed(await run(['export', 'out.ndjson'], { cwd, env: elsewhere }), 1, /./);
+    assertFailed(await run(['export', 'out.ndjson'], { cwd, env: brokenDatabase }), 1, /./);
     assert.equal(readFileSync(join(cwd, 'out.ndjson'), 'utf8'), text);
     assert.deepEqual(readdirSync(cwd).sort(), ['broken.db', 'data', 'out.ndjson']);
   });
 
-  it('does not make a database to export, back up, list, revoke or purge in', async (t) => {
+  it('create no database to export, back up, list, revoke or purge', async (t) => {
     const cwd = await newFolder(t);
     const id = randomUUID();
     const calls = [
@@ -441,7 +441,7 @@ describe('import and export', together, () => {
     assert.deepEqual(readdirSync(cwd), []);
   });
 
-  it('carries everything into another database, to the byte', async (t) => {
+  it('copy everything to another database, byte for byte', async (t) => {
     const cwd = await newFolder(t);
     const { one, records } = makeTwoTenants();
     const more = [
@@ -453,31 +453,31 @@ describe('import and export', together, () => {
         kind: 'knowledge',
         workspace_id: one.ids.workspace,
         dataset_ids: [one.ids.dataset],
-        name: 'spent',
+        name: 'revoked',
         secret: `dataset-${randomUUID()}`,
         expires_at: 2_000_000_000,
         revoked_at: 1_700_000_000,
       },
     ];
     const stdin = ndjson([...records, ...more]);
-    assertDone(await run(['import', '-', starterRecords], { cwd, stdin }));
+    assertSuccess(await run(['import', '-', starterRecords], { cwd, stdin }));
     const serving = await serve(t, { cwd });
     for (const content of ['first edit', 'second edit'])
       await sendRequest(serving.base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content } });
-    const text = await exported(cwd);
+    const text = await exportAll(cwd);
     assert.equal(text.match(/"record":"child_chunk_revision"/g)?.length, 2);
     for (const secret of Object.values(one.keys)) assert.ok(!text.includes(secret));
     const other = await newFolder(t);
-    assertDone(await run(['import', '-'], { cwd: other, stdin: text }));
-    const again = await exported(other);
+    assertSuccess(await run(['import', '-'], { cwd: other, stdin: text }));
+    const again = await exportAll(other);
     assert.ok(again === text, 'the same bytes');
-    // And once more over itself: an import of what is there changes nothing.
-    assertDone(await run(['import', '-'], { cwd: other, stdin: text }));
-    assert.ok((await exported(other)) === text, 'the same bytes after importing twice');
+    // Importing the same records again changes nothing.
+    assertSuccess(await run(['import', '-'], { cwd: other, stdin: text }));
+    assert.ok((await exportAll(other)) === text, 'the same bytes after importing twice');
   });
 });
 
-describe('keys', together, () => {
+describe('keys', parallel, () => {
   const { ids, records } = makeTenant();
   const kinds: [string, string, string[]][] = [
     ['app', 'app-', ['--app', ids.app]],
@@ -487,13 +487,24 @@ describe('keys', together, () => {
     ['admin', 'admin-', []],
   ];
 
-  it('are made of every kind, shown once, listed without secrets, revoked', async (t) => {
-    const cwd = await holding(t, records);
-    const calls = kinds.map(([kind, , reach], at) => ({
-      args: ['keys', 'create', '--kind', kind, ...reach, '--name', `key number ${at}`, '--expires', '90d', '--json'],
+  it('are created for every kind, printed once, listed without secrets, and revoked', async (t) => {
+    const cwd = await newDatabase(t, records);
+    const calls = kinds.map(([kind, , scopeOptions], at) => ({
+      args: [
+        'keys',
+        'create',
+        '--kind',
+        kind,
+        ...scopeOptions,
+        '--name',
+        `key number ${at}`,
+        '--expires',
+        '90d',
+        '--json',
+      ],
     }));
-    const made = (await runMany(calls, { cwd })).map((ran, at) => {
-      const stdout = assertDone(ran);
+    const created = (await runMany(calls, { cwd })).map((ran, at) => {
+      const stdout = assertSuccess(ran);
       assert.match(stdout, oneLine);
       const { id, secret } = JSON.parse(stdout) as { id: string; secret: string };
       const prefix = kinds[at]?.[1] ?? '';
@@ -501,62 +512,62 @@ describe('keys', together, () => {
       assert.ok(secret.length >= prefix.length + 27, 'room for 160 random bits');
       return { id, secret, name: `key number ${at}` };
     });
-    const plain = assertDone(await run(['keys', 'create', '--kind', 'admin'], { cwd }));
+    const plain = assertSuccess(await run(['keys', 'create', '--kind', 'admin'], { cwd }));
     const secret = /admin-\S+/.exec(plain)?.[0] ?? '';
     assert.equal(plain.split(secret).length, 2, 'once');
 
     const now = Date.now() / 1000;
     const lines = (await contents(cwd)).trimEnd().split('\n');
     const keys = new Map(lines.map((line) => JSON.parse(line)).map((record) => [record.id, record]));
-    for (const { id } of made) {
+    for (const { id } of created) {
       const { created_at, expires_at, revoked_at } = keys.get(id);
       assert.ok(Math.abs(created_at - now) < 60);
       assert.equal(expires_at - created_at, 90 * 86_400);
       assert.equal(revoked_at, null);
     }
-    assert.equal(made.map(({ id }) => keys.get(id).dataset_ids).filter((one) => one?.[0] === ids.dataset).length, 1);
+    assert.equal(created.map(({ id }) => keys.get(id).dataset_ids).filter((one) => one?.[0] === ids.dataset).length, 1);
 
-    const list = assertDone(await run(['keys', 'list'], { cwd }));
+    const list = assertSuccess(await run(['keys', 'list'], { cwd }));
     const day = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 10);
-    for (const { id, name, secret: shown } of made) {
+    for (const { id, name, secret: printed } of created) {
       const row = list.split('\n').find((line) => line.includes(id)) ?? '';
       const { kind, app_id, workspace_id, dataset_ids, created_at, expires_at } = keys.get(id);
-      const reach = kind === 'admin' ? kind : (app_id ?? dataset_ids?.[0] ?? workspace_id);
-      for (const part of [name, kind, reach, day(created_at), day(expires_at)]) assert.ok(row.includes(part), row);
-      assert.ok(!list.includes(shown));
+      const scopeId = kind === 'admin' ? kind : (app_id ?? dataset_ids?.[0] ?? workspace_id);
+      for (const part of [name, kind, scopeId, day(created_at), day(expires_at)]) assert.ok(row.includes(part), row);
+      assert.ok(!list.includes(printed));
     }
     assert.ok(!list.includes(secret));
 
-    const { id } = made[0] ?? { id: '' };
-    assertDone(await run(['keys', 'revoke', id.toUpperCase()], { cwd }));
+    const { id } = created[0] ?? { id: '' };
+    assertSuccess(await run(['keys', 'revoke', id.toUpperCase()], { cwd }));
     const first = /"revoked_at":\d+/.exec(await contents(cwd))?.[0];
     assert.ok(first);
-    assertDone(await run(['keys', 'revoke', id], { cwd }));
+    assertSuccess(await run(['keys', 'revoke', id], { cwd }));
     const unknown = await run(['keys', 'revoke', randomUUID()], { cwd });
     assertFailed(unknown, 1, /key/);
   });
 
-  it('need what they open to exist', async (t) => {
+  it('require an existing app, workspace or dataset', async (t) => {
     const other = makeTenant();
-    const cwd = await holding(t, [...records, ...other.records]);
+    const cwd = await newDatabase(t, [...records, ...other.records]);
     const earlier = await contents(cwd);
     const id = randomUUID();
-    const wanted: [string[], string][] = [
+    const invalid: [string[], string][] = [
       [['--kind', 'app', '--app', id], id],
       [['--kind', 'writer', '--app', 'nonsense'], 'nonsense'],
       [['--kind', 'knowledge', '--workspace', id], id],
       [['--kind', 'knowledge', '--workspace', ids.workspace, '--dataset', other.ids.dataset], other.ids.dataset],
     ];
     const ran = await runMany(
-      wanted.map(([options]) => ({ args: ['keys', 'create', ...options] })),
+      invalid.map(([options]) => ({ args: ['keys', 'create', ...options] })),
       { cwd },
     );
-    for (const [at, [, named]] of wanted.entries()) assertFailed(ran[at] as CommandResult, 1, RegExp(named));
+    for (const [at, [, named]] of invalid.entries()) assertFailed(ran[at] as CommandResult, 1, RegExp(named));
     assert.equal(await contents(cwd), earlier);
   });
 });
 
-describe('while serve runs on the same file', together, () => {
+describe('while serve runs on the same file', parallel, () => {
   const { one, admin, records } = makeTwoTenants();
   const { ids } = one;
   const models = '/v1/workspaces/current/models/model-types/llm';
@@ -564,67 +575,67 @@ describe('while serve runs on the same file', together, () => {
   let serving: ServerProcess;
   const scope = newScope();
   before(async () => {
-    cwd = await holding(scope, [...records, message(ids.conversation, 1)]);
+    cwd = await newDatabase(scope, [...records, message(ids.conversation, 1)]);
     serving = await serve(scope, { cwd });
   });
   after(scope.end);
 
-  it('a new key works at once, and stops at once when it is revoked', async () => {
+  it('a new key is accepted at once, and rejected at once after its revocation', async () => {
     const call = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--json'];
-    const { id, secret } = JSON.parse(assertDone(await run(call, { cwd })));
+    const { id, secret } = JSON.parse(assertSuccess(await run(call, { cwd })));
     assert.equal((await sendRequest(serving.base, models, secret)).status, 200);
     const page = `/v1/messages?conversation_id=${ids.conversation}`;
     assert.equal((await sendRequest(serving.base, page, secret)).status, 200);
-    assertDone(await run(['keys', 'revoke', id], { cwd }));
+    assertSuccess(await run(['keys', 'revoke', id], { cwd }));
     for (const path of [page, models]) assert.equal((await sendRequest(serving.base, path, secret)).status, 401, path);
   });
 
-  it('a key stops when it expires', async () => {
+  it('a key is rejected when it expires', async () => {
     const call = ['keys', 'create', '--kind', 'admin', '--expires', '2s', '--json'];
-    const { secret } = JSON.parse(assertDone(await run(call, { cwd })));
+    const { secret } = JSON.parse(assertSuccess(await run(call, { cwd })));
     await until(async () => (await sendRequest(serving.base, '/metrics', secret)).status === 401);
   });
 
-  it('a restricted key opens its datasets only', async () => {
+  it('a restricted key authorizes its datasets only', async () => {
     const call = ['keys', 'create', '--kind', 'knowledge', '--workspace', ids.workspace, '--dataset', ids.dataset];
-    const { secret } = JSON.parse(assertDone(await run([...call, '--json'], { cwd })));
+    const { secret } = JSON.parse(assertSuccess(await run([...call, '--json'], { cwd })));
     assert.equal((await sendRequest(serving.base, one.chunkPath, secret)).status, 200);
     const other = makeTenant();
     const dataset = { record: 'dataset', id: other.ids.dataset, workspace_id: ids.workspace, name: 'second' };
-    assertDone(await run(['import', '-'], { cwd, stdin: ndjson([dataset, ...other.records.slice(6, 9)]) }));
+    assertSuccess(await run(['import', '-'], { cwd, stdin: ndjson([dataset, ...other.records.slice(6, 9)]) }));
     assert.equal((await sendRequest(serving.base, other.chunkPath, one.keys.knowledge)).status, 200);
     const { status, body } = await sendRequest(serving.base, other.chunkPath, secret);
     assert.deepEqual([status, body.message], [404, 'dataset not found']);
-    const both = JSON.parse(assertDone(await run([...call, other.ids.dataset, '--json'], { cwd })));
+    const both = JSON.parse(assertSuccess(await run([...call, other.ids.dataset, '--json'], { cwd })));
     assert.equal((await sendRequest(serving.base, one.chunkPath, both.secret)).status, 200);
     assert.equal((await sendRequest(serving.base, other.chunkPath, both.secret)).status, 200);
   });
 
-  it('an import shows at once', async () => {
+  it('an import is visible at once', async () => {
     const path = `/v1/messages?conversation_id=${ids.conversation}&limit=1`;
-    const held = await sendRequest(serving.base, path, one.keys.app);
+    const before = await sendRequest(serving.base, path, one.keys.app);
     const added = message(ids.conversation, 2_000_000_000);
-    assertDone(await run(['import', '-'], { cwd, stdin: ndjson([added]) }));
+    assertSuccess(await run(['import', '-'], { cwd, stdin: ndjson([added]) }));
     const page = await sendRequest(serving.base, path, one.keys.app);
     assert.equal(page.body.data[0].id, added.id);
-    assert.notEqual(page.headers.get('etag'), held.headers.get('etag'));
+    assert.notEqual(page.headers.get('etag'), before.headers.get('etag'));
   });
 
-  it('an export holds what was just written', async () => {
+  it('an export contains what was just written', async () => {
     const content = `written ${randomUUID()}`;
     const { status } = await sendRequest(serving.base, one.chunkPath, one.keys.knowledge, {
       method: 'PATCH',
       json: { content },
     });
     assert.equal(status, 200);
-    assert.ok((await exported(cwd)).includes(content));
-    assertDone(await run(['migrate'], { cwd }));
+    assert.ok((await exportAll(cwd)).includes(content));
+    assertSuccess(await run(['migrate'], { cwd }));
     assert.equal((await sendRequest(serving.base, '/metrics', admin)).status, 200);
   });
 });
 
-describe('purge', together, () => {
-  /** The same id for the same name in every run, so that the pages of the file come out the same. */
+describe('purge', parallel, () => {
+  /** The same id for the same name in every run, so that the file always has the same pages. */
   const idOf = (name: string): string =>
     createHash('sha256')
       .update(name)
@@ -632,82 +643,87 @@ describe('purge', together, () => {
       .slice(0, 32)
       .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 
-  /** Three people with two conversations each, their texts carrying a mark of theirs, all written in turns. */
-  function makePeople() {
+  /** Three users with two conversations each. Their texts contain a marker, and their messages are interleaved. */
+  function makeUsers() {
     const { one, admin, records } = makeTwoTenants();
     const { ids, keys } = one;
-    const people = ['ann', 'bob', 'cid'].map((name) => {
-      const mark = `the-mark-of-${name}-${name}-${name}`;
+    const users = ['ann', 'bob', 'cid'].map((name) => {
+      const marker = `a-marker-of-${name}-${name}-${name}`;
       const conversations = [idOf(`${name} 0`), idOf(`${name} 1`)];
-      const heads = conversations.map((id) => ({ record: 'conversation', id, app_id: ids.app, user: mark }));
-      return { name, mark, conversations, heads };
+      const conversationRecords = conversations.map((id) => ({
+        record: 'conversation',
+        id,
+        app_id: ids.app,
+        user: marker,
+      }));
+      return { name, marker, conversations, conversationRecords };
     });
-    const [ann, bob, cid] = people as [(typeof people)[0], (typeof people)[0], (typeof people)[0]];
-    /** All messages once more, with other sizes and times each round, so that pages split, merge and move. */
+    const [ann, bob, cid] = users as [(typeof users)[0], (typeof users)[0], (typeof users)[0]];
+    /** All messages again, with different sizes and times in each round, so that pages split, merge and move. */
     const round = (number: number) =>
       Array.from({ length: 30 }, (_, at) =>
-        people.map(({ name, mark, conversations }, which) => ({
+        users.map(({ name, marker, conversations }, which) => ({
           record: 'message',
           id: idOf(`${name} message ${at}`),
           conversation_id: conversations[at % 2],
           created_at: (at * 7 + number * 11) % 31,
-          query: `${mark} asks`,
-          answer: mark.repeat((at * 13 + number * 29 + which * 17) % 97),
-          inputs: { [mark]: mark },
+          query: `${marker} asks`,
+          answer: marker.repeat((at * 13 + number * 29 + which * 17) % 97),
+          inputs: { [marker]: marker },
         })),
       ).flat();
-    const first = [...records, ...people.flatMap(({ heads }) => heads), ...round(0)];
+    const first = [...records, ...users.flatMap((user) => user.conversationRecords), ...round(0)];
     return { ids, keys, admin, ann, bob, cid, first, round };
   }
 
-  it('erases a conversation, and a person, for good, while serve runs', async (t) => {
-    const { ids, keys, admin, ann, bob, cid, first, round } = makePeople();
-    const cwd = await holding(t, first);
+  it('deletes a conversation, and all conversations of a user, permanently while serve runs', async (t) => {
+    const { ids, keys, admin, ann, bob, cid, first, round } = makeUsers();
+    const cwd = await newDatabase(t, first);
     const serving = await serve(t, { cwd });
     for (let number = 1; number <= 12; number += 1) {
       const lines = ndjson(round(number));
       const { status } = await sendRequest(serving.base, '/admin/records', admin, { method: 'POST', lines });
       assert.equal(status, 200);
     }
-    for (const { mark } of [ann, bob, cid]) assert.notDeepEqual(filesContaining(databaseIn(cwd), mark), []);
+    for (const { marker } of [ann, bob, cid]) assert.notDeepEqual(filesContaining(databaseIn(cwd), marker), []);
 
-    const person = await run(['purge', '--app', ids.app, '--user', ann.mark, '--yes'], { cwd });
-    const said = assertDone(person);
-    assert.match(said, /\b2\b.*conversation/);
-    assert.match(said, /\b30\b.*message/);
-    assert.deepEqual(filesContaining(databaseIn(cwd), ann.mark), [], 'no byte of it is left');
+    const purged = await run(['purge', '--app', ids.app, '--user', ann.marker, '--yes'], { cwd });
+    const output = assertSuccess(purged);
+    assert.match(output, /\b2\b.*conversation/);
+    assert.match(output, /\b30\b.*message/);
+    assert.deepEqual(filesContaining(databaseIn(cwd), ann.marker), [], 'no byte of it is left');
 
-    const [gone = '', left] = bob.conversations;
-    const one = assertDone(await run(['purge', '--conversation', gone.toUpperCase(), '--yes'], { cwd }));
+    const [purgedId = '', remainingId] = bob.conversations;
+    const one = assertSuccess(await run(['purge', '--conversation', purgedId.toUpperCase(), '--yes'], { cwd }));
     assert.match(one, /\b1\b.*conversation/);
     assert.match(one, /\b15\b.*message/);
 
     const page = (id: string | undefined) => sendRequest(serving.base, `/v1/messages?conversation_id=${id}`, keys.app);
-    for (const id of [...ann.conversations, gone]) {
+    for (const id of [...ann.conversations, purgedId]) {
       const { status, body } = await page(id);
       assert.deepEqual([status, body.message], [404, 'conversation not exists']);
     }
-    for (const id of [left, ...cid.conversations]) {
+    for (const id of [remainingId, ...cid.conversations]) {
       const { status, body } = await page(id);
       assert.deepEqual([status, body.data?.length], [200, 15]);
     }
     const text = await contents(cwd);
-    assert.ok(!text.includes(ann.mark) && !text.includes(gone));
-    // The second conversation takes the rest of the person's marks with it.
-    assertDone(await run(['purge', '--conversation', left ?? '', '--yes'], { cwd }));
-    assert.deepEqual(filesContaining(databaseIn(cwd), bob.mark), []);
-    assert.match(assertDone(await run(['purge', '--conversation', gone, '--yes'], { cwd })), /\b0\b/);
+    assert.ok(!text.includes(ann.marker) && !text.includes(purgedId));
+    // Purging the second conversation removes the remaining markers of this user.
+    assertSuccess(await run(['purge', '--conversation', remainingId ?? '', '--yes'], { cwd }));
+    assert.deepEqual(filesContaining(databaseIn(cwd), bob.marker), []);
+    assert.match(assertSuccess(await run(['purge', '--conversation', purgedId, '--yes'], { cwd })), /\b0\b/);
   });
 
-  it('makes the file smaller under readers who have it mapped, and they go on reading', async (t) => {
-    const { ids, keys, ann, bob, cid, first } = makePeople();
-    const cwd = await holding(t, first);
+  it('shrinks the file while readers have it mapped, and they continue to read', async (t) => {
+    const { ids, keys, ann, bob, cid, first } = makeUsers();
+    const cwd = await newDatabase(t, first);
     const serving = await serve(t, { cwd });
     let isDone = false;
     const read = async (id: string | undefined): Promise<number> => {
       let pages = 0;
       for (; !isDone; pages += 1) {
-        // Another page each time, so that it comes out of the file and not out of a cache.
+        // A different page each time, so that it comes from the file and not from a cache.
         const path = `/v1/messages?conversation_id=${id}&limit=${1 + (pages % 100)}`;
         const { status, body } = await sendRequest(serving.base, path, keys.app);
         assert.deepEqual([status, body.data.length], [200, Math.min(15, 1 + (pages % 100))]);
@@ -716,81 +732,81 @@ describe('purge', together, () => {
     };
     const readers = [...cid.conversations, ...cid.conversations].map(read);
     const before = statSync(databaseIn(cwd)).size;
-    for (const { mark } of [ann, bob]) {
-      assertDone(await run(['purge', '--app', ids.app, '--user', mark, '--yes'], { cwd }));
+    for (const { marker } of [ann, bob]) {
+      assertSuccess(await run(['purge', '--app', ids.app, '--user', marker, '--yes'], { cwd }));
     }
     isDone = true;
     for (const pages of await Promise.all(readers)) assert.ok(pages > 10, `${pages} pages read`);
     assert.ok(statSync(databaseIn(cwd)).size < before);
   });
 
-  it('leaves no byte behind though someone is reading meanwhile', async (t) => {
-    const { ids, ann, first } = makePeople();
-    const cwd = await holding(t, first);
+  it('leaves no byte behind while another process reads', async (t) => {
+    const { ids, ann, first } = makeUsers();
+    const cwd = await newDatabase(t, first);
     await serve(t, { cwd });
     const reader = new DatabaseSync(databaseIn(cwd));
     t.after(async () => void (reader.isOpen && reader.close()));
     reader.exec('BEGIN');
     reader.prepare('SELECT COUNT(*) FROM schema_migrations').get();
-    const call = ['purge', '--app', ids.app, '--user', ann.mark, '--yes'];
+    const call = ['purge', '--app', ids.app, '--user', ann.marker, '--yes'];
     const pending = run(call, { cwd });
-    // Where it waits for the reader, it goes on when the reader is done, some time after the rows are gone.
-    const looker = new DatabaseSync(databaseIn(cwd));
-    t.after(async () => looker.close());
-    const rows = looker.prepare('SELECT 1 FROM messages WHERE conversation_id = ?');
+    // If the purge waits for the reader, it continues when the reader is done, some time after the rows are deleted.
+    const observer = new DatabaseSync(databaseIn(cwd));
+    t.after(async () => observer.close());
+    const rows = observer.prepare('SELECT 1 FROM messages WHERE conversation_id = ?');
     await until(() => rows.get(ann.conversations[0] ?? '') === undefined);
-    assert.notDeepEqual(filesContaining(databaseIn(cwd), ann.mark), []);
+    assert.notDeepEqual(filesContaining(databaseIn(cwd), ann.marker), []);
     reader.exec('COMMIT');
     const { code } = await pending;
-    // It waits for the reader, or it says that it could not; it never claims what is not so.
-    const left = filesContaining(databaseIn(cwd), ann.mark);
+    // The purge waits for the reader or reports a failure; it never reports success wrongly.
+    const left = filesContaining(databaseIn(cwd), ann.marker);
     assert.ok(code === 0 ? left.length === 0 : code === 1, `exit code ${code}, left in ${JSON.stringify(left)}`);
   });
 
-  it('asks first; only yes is yes', async (t) => {
-    const { ids, ann, first } = makePeople();
-    const cwd = await holding(t, first);
-    const call = ['purge', '--app', ids.app, '--user', ann.mark];
+  it('asks for confirmation and accepts only yes', async (t) => {
+    const { ids, ann, first } = makeUsers();
+    const cwd = await newDatabase(t, first);
+    const call = ['purge', '--app', ids.app, '--user', ann.marker];
     const earlier = await contents(cwd);
     for (const stdin of ['n\n', '\n', 'maybe\n', '']) {
       const { code, stdout, stderr } = await run(call, { cwd, stdin });
       assert.match(stdout + stderr, /\?/, 'a question');
-      if (stdin === '') assert.notEqual(code, 0, 'nobody answered');
+      if (stdin === '') assert.notEqual(code, 0, 'no answer');
     }
     assert.equal(await contents(cwd), earlier);
     const { code, stdout } = await run(call, { cwd, stdin: 'y\n' });
     assert.equal(code, 0);
     assert.match(stdout, /\b2\b.*conversation/);
-    assert.ok(!(await contents(cwd)).includes(ann.mark));
-    assert.deepEqual(filesContaining(databaseIn(cwd), ann.mark), []);
+    assert.ok(!(await contents(cwd)).includes(ann.marker));
+    assert.deepEqual(filesContaining(databaseIn(cwd), ann.marker), []);
   });
 });
 
-describe('migrate', together, () => {
-  it('makes the schema; --status only tells', async (t) => {
+describe('migrate', parallel, () => {
+  it('creates the schema; --status only reports', async (t) => {
     const cwd = await newFolder(t);
-    assert.match(assertDone(await run(['migrate', '--status'], { cwd })), /./);
+    assert.match(assertSuccess(await run(['migrate', '--status'], { cwd })), /./);
     assert.deepEqual(readdirSync(cwd), []);
-    assertDone(await run(['migrate'], { cwd }));
-    assert.equal(statSync(databaseIn(cwd)).mode & 0o077, 0, 'for its owner alone');
+    assertSuccess(await run(['migrate'], { cwd }));
+    assert.equal(statSync(databaseIn(cwd)).mode & 0o077, 0, 'for its owner only');
     const bytes = readFileSync(databaseIn(cwd));
-    assert.match(assertDone(await run(['migrate', '--status'], { cwd })), /up to date/);
-    assertDone(await run(['migrate'], { cwd }));
+    assert.match(assertSuccess(await run(['migrate', '--status'], { cwd })), /up to date/);
+    assertSuccess(await run(['migrate'], { cwd }));
     assert.deepEqual(readFileSync(databaseIn(cwd)), bytes);
   });
 
-  it('--status leaves an empty file as it is', async (t) => {
+  it('--status leaves an empty file unchanged', async (t) => {
     const cwd = await newFolder(t);
     await writeFile(join(cwd, 'empty.db'), '');
     const env = { DATABASE_URL: 'sqlite:empty.db' };
-    assert.doesNotMatch(assertDone(await run(['migrate', '--status'], { cwd, env })), /up to date/);
+    assert.doesNotMatch(assertSuccess(await run(['migrate', '--status'], { cwd, env })), /up to date/);
     assert.deepEqual([readdirSync(cwd), statSync(join(cwd, 'empty.db')).size], [['empty.db'], 0]);
-    assertDone(await run(['migrate'], { cwd, env }));
-    assert.match(assertDone(await run(['migrate', '--status'], { cwd, env })), /up to date/);
+    assertSuccess(await run(['migrate'], { cwd, env }));
+    assert.match(assertSuccess(await run(['migrate', '--status'], { cwd, env })), /up to date/);
   });
 
-  it('a newer schema is refused by every command, and left alone', async (t) => {
-    const cwd = await holding(t, makeTenant().records);
+  it('makes every command reject a newer schema and leave it unchanged', async (t) => {
+    const cwd = await newDatabase(t, makeTenant().records);
     const db = new DatabaseSync(databaseIn(cwd));
     db.exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES (4711, 'from the future', 1)");
     db.close();
@@ -805,18 +821,18 @@ describe('migrate', together, () => {
     assert.deepEqual(readFileSync(databaseIn(cwd)), bytes);
   });
 
-  it('a file that is no database is one clear line', async (t) => {
+  it('reports a file that is not a database in one clear line', async (t) => {
     const cwd = await newFolder(t);
     await writeFile(join(cwd, 'text.db'), 'Dear diary, '.repeat(500));
     const env = { DATABASE_URL: 'sqlite:text.db', PORT: '0', LOG_LEVEL: 'silent' };
     assertFailed(await run(['serve'], { cwd, env }), 1, /database/);
   });
 
-  it('four processes start at once on a new file', async (t) => {
+  it('lets four processes start at once on a new file', async (t) => {
     const cwd = await newFolder(t);
     const servings = await Promise.all(Array.from({ length: 4 }, () => serve(t, { cwd })));
     const { keys, records } = makeTenant();
-    assertDone(await run(['import', '-'], { cwd, stdin: ndjson(records) }));
+    assertSuccess(await run(['import', '-'], { cwd, stdin: ndjson(records) }));
     for (const { base } of servings) {
       const { status } = await sendRequest(base, '/v1/workspaces/current/models/model-types/llm', keys.app);
       assert.equal(status, 200);
@@ -824,13 +840,13 @@ describe('migrate', together, () => {
   });
 });
 
-describe('stopping', together, () => {
+describe('shutdown', parallel, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    it(`${signal}: what is in flight is finished, then exit 0`, async (t) => {
+    it(`completes requests in flight after ${signal}, then exits with 0`, async (t) => {
       const { one, admin, records } = makeTwoTenants();
-      const cwd = await holding(t, records);
+      const cwd = await newDatabase(t, records);
       const serving = await serve(t, { cwd });
-      // Connections that are kept alive and idle, from before or just now, are no reason to stay.
+      // Idle keep-alive connections, old or new, do not delay the shutdown.
       const agent = new http.Agent({ keepAlive: true });
       t.after(async () => agent.destroy());
       http.get(`${serving.base}/health/live`, { agent }).once('response', (response) => response.resume());
@@ -857,7 +873,7 @@ describe('stopping', together, () => {
     });
 });
 
-describe('the launcher', together, () => {
+describe('the launcher', parallel, () => {
   async function withOldNode(scope: Scope): Promise<{ cwd: string; env: Settings }> {
     const cwd = await newFolder(scope);
     const fake = join(cwd, 'old', 'node');
@@ -867,40 +883,40 @@ describe('the launcher', together, () => {
     return { cwd, env: { PATH: [join(cwd, 'old'), '/usr/bin', '/bin'].join(delimiter) } };
   }
 
-  it('starts the pinned Node, whatever the path holds', async (t) => {
-    const place = await withOldNode(t);
-    assert.match(assertDone(await run(['--help'], place)), /usage/i);
-    assertDone(await run(['migrate'], place));
-    const shell = { ...place, command: '/bin/sh', before: ['-c', 'exec "$0" "$@"', command] };
-    assert.match(assertDone(await run(['--help'], shell)), /usage/i);
+  it('starts the pinned Node.js, whatever PATH contains', async (t) => {
+    const options = await withOldNode(t);
+    assert.match(assertSuccess(await run(['--help'], options)), /usage/i);
+    assertSuccess(await run(['migrate'], options));
+    const shell = { ...options, command: '/bin/sh', before: ['-c', 'exec "$0" "$@"', command] };
+    assert.match(assertSuccess(await run(['--help'], shell)), /usage/i);
   });
 
-  /** A copy of the program, which the command line needs no package for until it serves. */
-  async function copyProgram(scope: Scope): Promise<{ cwd: string; ask: () => Promise<string> }> {
+  /** A copy of the program without packages, which only `serve` needs. */
+  async function copyProgram(scope: Scope): Promise<{ cwd: string; readVersion: () => Promise<string> }> {
     const cwd = await newFolder(scope);
     for (const name of ['bin', 'src', 'package.json']) {
       await cp(join(repository, 'server', name), join(cwd, name), { recursive: true });
     }
     const env = { NODE_COMPILE_CACHE: undefined };
-    const place = { cwd, env, command: process.execPath, before: [join(cwd, 'bin', 'backscroll.js')] };
-    return { cwd, ask: async () => assertDone(await run(['--version'], place)) };
+    const options = { cwd, env, command: process.execPath, before: [join(cwd, 'bin', 'backscroll.js')] };
+    return { cwd, readVersion: async () => assertSuccess(await run(['--version'], options)) };
   }
 
-  it('keeps compiled code with the program, closed to others', async (t) => {
-    const { cwd, ask } = await copyProgram(t);
-    const version = await ask();
+  it('caches compiled code next to the program, readable only by its owner', async (t) => {
+    const { cwd, readVersion } = await copyProgram(t);
+    const version = await readVersion();
     assert.equal(statSync(join(cwd, '.cache')).mode & 0o777, 0o700);
     assert.ok(readdirSync(join(cwd, '.cache'), { recursive: true }).length > 5);
-    assert.equal(await ask(), version);
+    assert.equal(await readVersion(), version);
   });
 
-  it('does without where it cannot be kept', async (t) => {
-    const { cwd, ask } = await copyProgram(t);
+  it('runs without the cache if it cannot be written', async (t) => {
+    const { cwd, readVersion } = await copyProgram(t);
     await writeFile(join(cwd, '.cache'), '');
-    assert.match(await ask(), /^\d/);
+    assert.match(await readVersion(), /^\d/);
   });
 
-  it('says one clear line on a Node that is too old', async (t) => {
+  it('prints one clear line on a Node.js that is too old', async (t) => {
     const cwd = await newFolder(t);
     const preload = join(cwd, 'preload.cjs');
     await writeFile(
@@ -908,12 +924,12 @@ describe('the launcher', together, () => {
       `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });
        Object.defineProperty(process, 'version', { value: 'v20.19.0' });`,
     );
-    const place = { cwd, command: process.execPath, before: ['-r', preload, launcher] };
-    assertFailed(await run(['--help'], place), 1, /Node.*20\.19\.0/);
+    const options = { cwd, command: process.execPath, before: ['-r', preload, launcher] };
+    assertFailed(await run(['--help'], options), 1, /Node.*20\.19\.0/);
   });
 
-  it('tells its version', async (t) => {
-    const stdout = assertDone(await run(['--version'], { cwd: await newFolder(t) }));
+  it('prints its version', async (t) => {
+    const stdout = assertSuccess(await run(['--version'], { cwd: await newFolder(t) }));
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     assert.equal(stdout.trim(), version);
   });

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 
 const read = (...path: string[]): string => readFileSync(join(repository, ...path), 'utf8');
 
-/** Files of a package as npm packs it, put into a folder; their names. */
+/** Extracts a package file of npm into a folder and returns the file names. */
 function unpack(tgz: string, folder: string): string[] {
   const tar = gunzipSync(readFileSync(tgz));
   const names: string[] = [];
@@ -29,7 +29,7 @@ function unpack(tgz: string, folder: string): string[] {
   return names;
 }
 
-/** What an installation would bring along, and nothing that only development needs. */
+/** Links the packages that an installation has, without development dependencies. */
 function linkDependencies(modules: string): void {
   type Locked = { dev?: boolean; link?: boolean; optional?: boolean };
   const locked = Object.entries<Locked>(JSON.parse(read('package-lock.json')).packages);
@@ -49,7 +49,7 @@ describe('the package', () => {
   let bin: string;
   before(async () => {
     folder = await newFolder(scope);
-    // Packing builds it.
+    // Packing also builds the package.
     const args = ['pack', '--json', '--pack-destination', folder];
     const { stdout } = await promisify(execFile)('npm', args, { cwd: join(repository, 'server') });
     const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('[')));
@@ -63,7 +63,7 @@ describe('the package', () => {
   });
   after(() => scope.end());
 
-  it('holds what runs, the starter records and examples, a licence and a README, and nothing else', () => {
+  it('contains the program, the starter records and examples, a licence and a README, and nothing else', () => {
     const allowed =
       /^(bin\/backscroll\.js|dist\/.+\.js|dist\/web\/.+\.css|starter\/(?:records\.nd|examples\.)json|package\.json|LICENSE|README\.md)$/;
     assert.deepEqual(
@@ -80,7 +80,7 @@ describe('the package', () => {
     assert.ok(packedBytes < 1_000_000, `${packedBytes} bytes packed`);
   });
 
-  it('runs by npx, and tells its version', async () => {
+  it('runs with npx and prints its version', async () => {
     const { version } = JSON.parse(read('server', 'package.json'));
     for (const option of ['--version', '-v']) {
       const { code, stdout, stderr } = await run([option], { cwd: folder, command: process.execPath, before: [bin] });
@@ -90,11 +90,11 @@ describe('the package', () => {
     assert.deepEqual([npx.code, npx.stdout], [0, `${version}\n`], npx.stderr);
   });
 
-  it('serves: starter records, the three operations, the pages and the OpenAPI document', async () => {
+  it('serves starter records, the three operations, the pages and the OpenAPI document', async () => {
     const cwd = await newFolder(scope);
     const serving = await serve(scope, { cwd, command: process.execPath, before: [bin], args: ['--starter'] });
     const { base } = serving;
-    const [messages, chunk, models] = await curls(serving);
+    const [messages, chunk, models] = await printedRequests(serving);
     const page = await fetch(messages?.url ?? '', messages);
     assert.equal(((await page.json()) as { data: unknown[] }).data.length, 3);
     const edited = await fetch(chunk?.url ?? '', { ...chunk, method: 'PATCH' });
@@ -115,10 +115,10 @@ describe('the package', () => {
   });
 });
 
-type Printed = { url: string; headers: Record<string, string>; body?: string };
+type PrintedRequest = { url: string; headers: Record<string, string>; body?: string };
 
-/** The three commands that the first start prints, once they are all there. */
-async function curls(serving: ServerProcess): Promise<Printed[]> {
+/** The requests of the three curl commands that the first start prints, once all of them are printed. */
+async function printedRequests(serving: ServerProcess): Promise<PrintedRequest[]> {
   const lines = () => serving.output().match(/^curl .+$(?=\n)/gm) ?? [];
   await until(() => lines().length >= 3, serving.output);
   return lines().map((line) => {

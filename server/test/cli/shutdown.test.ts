@@ -3,8 +3,8 @@ import { it } from 'node:test';
 import { stopUnderLoad } from '../../torture/shutdown.ts';
 import { onEveryEngine, shortOrLong } from '../support/harness.ts';
 
-onEveryEngine('stopping under load', (engine) => {
-  it('answers every request on an open connection, then ends with 0', async (t) => {
+onEveryEngine('shutdown under load', (engine) => {
+  it('completes every request on an open connection, then exits with 0', async (t) => {
     const findings = await stopUnderLoad(engine, { rounds: shortOrLong(2, 15) });
     for (const { promise, measured } of findings) t.diagnostic(`${promise}: ${measured}`);
     assert.ok(findings.length >= 5);

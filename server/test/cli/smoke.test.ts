@@ -11,7 +11,7 @@ onEveryEngine('the three operations', (engine) => {
   });
   after(() => service.close());
 
-  it('200: lists messages', async () => {
+  it('list messages', async () => {
     const response = await service.request('GET', `/v1/messages?conversation_id=${one.ids.conversation}`, {
       key: one.keys.app,
     });
@@ -19,7 +19,7 @@ onEveryEngine('the three operations', (engine) => {
     assert.equal(response.body.data.length, 2);
   });
 
-  it('200: replaces the text of a child chunk', async () => {
+  it('replace the text of a child chunk', async () => {
     const response = await service.request('PATCH', one.chunkPath, {
       key: one.keys.knowledge,
       body: { content: 'new text' },
@@ -28,7 +28,7 @@ onEveryEngine('the three operations', (engine) => {
     assert.equal(response.body.data.content, 'new text');
   });
 
-  it('200: lists models', async () => {
+  it('list models', async () => {
     const path = '/v1/workspaces/current/models/model-types/llm';
     assert.deepEqual((await service.request('GET', path, { key: one.keys.knowledge })).body, { data: [] });
   });

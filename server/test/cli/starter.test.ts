@@ -13,100 +13,102 @@ const kinds = { app: 'app', knowledge: 'dataset', writer: 'writer', admin: 'admi
 const secretOf = (output: string, prefix: string): string =>
   new RegExp(`(?<![\\w-])${prefix}-[\\w-]{27,}`).exec(output)?.[0] ?? '';
 const anySecret = /(?<![\w-])(app|dataset|writer|admin)-[\w-]{27,}/;
-const curlsOf = (output: string) => output.split('\n').filter((line) => /\bcurl\b/.test(line));
+const curlLines = (output: string) => output.split('\n').filter((line) => /\bcurl\b/.test(line));
 
-/** The welcome is printed once the service is ready, perhaps a moment later. */
-async function welcomed(serving: ServerProcess): Promise<string> {
-  await until(() => curlsOf(serving.output()).length >= 3, serving.output);
+/** The output with the welcome text, which is printed shortly after the service is ready. */
+async function outputWithWelcome(serving: ServerProcess): Promise<string> {
+  await until(() => curlLines(serving.output()).length >= 3, serving.output);
   return serving.output();
 }
 
-type Performed = { status: number; body: { data: never } };
+type CommandResponse = { status: number; body: { data: never } };
 
-/** Runs a printed command as it stands, with the shell where there is curl; the status is asked for through ~/.curlrc. */
-async function perform(line: string, home: string): Promise<Performed> {
+/** Runs a printed command unchanged, in a shell if curl is installed; ~/.curlrc makes curl print the status. */
+async function runCurl(line: string, home: string): Promise<CommandResponse> {
   await writeFile(join(home, '.curlrc'), 'write-out = "\\n%{http_code}"\n');
   const env = { ...process.env, HOME: home, CURL_HOME: home };
   const hasCurl = await promisify(execFile)('curl', ['--version']).then(
     () => true,
     () => false,
   );
-  if (!hasCurl) return performByHand(line);
+  if (!hasCurl) return fetchInstead(line);
   const { stdout } = await promisify(execFile)('sh', ['-c', line], { env });
   const at = stdout.lastIndexOf('\n');
   return { status: Number(stdout.slice(at + 1)), body: JSON.parse(stdout.slice(0, at)) };
 }
 
-async function performByHand(line: string): Promise<Performed> {
+async function fetchInstead(line: string): Promise<CommandResponse> {
   const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
-  const after = (option: string) => words.flatMap((word, at) => (word === option ? [words[at + 1] ?? ''] : []));
-  const headers = after('-H').map((header) => header.split(/:\s*/, 2) as [string, string]);
-  const [body] = after('-d');
+  const valuesOf = (option: string) => words.flatMap((word, at) => (word === option ? [words[at + 1] ?? ''] : []));
+  const headers = valuesOf('-H').map((header) => header.split(/:\s*/, 2) as [string, string]);
+  const [body] = valuesOf('-d');
   const response = await fetch(words.find((word) => word.startsWith('http')) ?? '', {
-    method: after('-X')[0] ?? (body === undefined ? 'GET' : 'POST'),
+    method: valuesOf('-X')[0] ?? (body === undefined ? 'GET' : 'POST'),
     headers,
     ...(body !== undefined && { body }),
   });
-  return { status: response.status, body: (await response.json()) as Performed['body'] };
+  return { status: response.status, body: (await response.json()) as CommandResponse['body'] };
 }
 
-async function exported(cwd: string): Promise<string> {
+async function exportAll(cwd: string): Promise<string> {
   const { code, stdout, stderr } = await run(['export'], { cwd });
   assert.equal(code, 0, stderr);
   return stdout;
 }
 
 describe('serve --starter', { concurrency: 3 }, () => {
-  it('prints a key of each kind and three commands that work as they stand', async (t) => {
+  it('prints a key of each kind and three commands that work unchanged', async (t) => {
     const cwd = await newFolder(t);
     const serving = await serve(t, { cwd, args: ['--starter'] });
-    const output = await welcomed(serving);
+    const output = await outputWithWelcome(serving);
     for (const prefix of Object.values(kinds)) assert.notEqual(secretOf(output, prefix), '', `a key ${prefix}-…`);
 
-    const lines = curlsOf(output);
+    const lines = curlLines(output);
     assert.equal(lines.length, 3);
     for (const line of lines) assert.match(line, /^\s*curl\b.*\S$/);
     const before = await sendRequest(serving.base, '/admin/records', secretOf(output, 'admin'));
-    const responses = await Promise.all(lines.map((line) => perform(line, cwd)));
+    const responses = await Promise.all(lines.map((line) => runCurl(line, cwd)));
     assert.deepEqual(
       responses.map(({ status }) => status),
       [200, 200, 200],
     );
-    const by = (word: RegExp) => responses[lines.findIndex((line) => word.test(line))]?.body as Record<string, unknown>;
-    const page = by(/\/v1\/messages\?/);
+    const bodyOf = (word: RegExp) =>
+      responses[lines.findIndex((line) => word.test(line))]?.body as Record<string, unknown>;
+    const page = bodyOf(/\/v1\/messages\?/);
     assert.equal(page.has_more, true);
     assert.ok((page.data as unknown[]).length > 0);
     const patch = lines.find((line) => line.includes('child_chunks')) ?? '';
-    const chunk = by(/child_chunks/).data as Record<string, unknown>;
+    const chunk = bodyOf(/child_chunks/).data as Record<string, unknown>;
     assert.equal(chunk.type, 'customized');
     assert.ok(patch.includes(chunk.id as string));
     assert.ok(patch.includes(JSON.stringify(chunk.content)));
     assert.ok(!before.text.includes(JSON.stringify(chunk.content)), 'the edit changes the text');
-    const models = by(/model-types/).data as { models: { model_type: string }[] }[];
+    const models = bodyOf(/model-types/).data as { models: { model_type: string }[] }[];
     assert.ok(models.length > 0);
-    for (const { models: ofOne } of models) for (const model of ofOne) assert.equal(model.model_type, 'text-embedding');
+    for (const provider of models)
+      for (const model of provider.models) assert.equal(model.model_type, 'text-embedding');
 
-    // All four keys open what their kind opens.
+    // All four keys authorize what their kind authorizes.
     const { base } = serving;
     const types = '/v1/workspaces/current/models/model-types/llm';
     assert.equal((await sendRequest(base, types, secretOf(output, 'dataset'))).status, 200);
     assert.equal((await sendRequest(base, '/metrics', secretOf(output, 'admin'))).status, 200);
     const conversation_id = /conversation_id=([\w-]+)/.exec(lines.join())?.[1];
-    const said = { record: 'message', id: crypto.randomUUID(), conversation_id, query: 'q', answer: 'a' };
+    const newMessage = { record: 'message', id: crypto.randomUUID(), conversation_id, query: 'q', answer: 'a' };
     const written = await sendRequest(base, '/admin/records', secretOf(output, 'writer'), {
       method: 'POST',
-      lines: ndjson([said]),
+      lines: ndjson([newMessage]),
     });
     assert.deepEqual([written.status, written.body], [200, { records: 1 }]);
   });
 
-  it('pages through its conversation and shows every nested shape', async (t) => {
+  it('provides a conversation of several pages with every nested object', async (t) => {
     const cwd = await newFolder(t);
     const serving = await serve(t, { cwd, args: ['--starter'] });
-    const output = await welcomed(serving);
+    const output = await outputWithWelcome(serving);
     const key = secretOf(output, 'app');
     const conversation = /conversation_id=([\w-]+)/.exec(output)?.[1];
-    // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+    // biome-ignore lint/suspicious/noExplicitAny: tests read any field of a response
     const messages: any[] = [];
     let pages = 0;
     for (let more = true; more; pages += 1) {
@@ -126,7 +128,7 @@ describe('serve --starter', { concurrency: 3 }, () => {
 
     const contents = messages.flatMap((one) => one.extra_contents);
     const inputs = contents.flatMap((one) => one.form_definition?.inputs ?? []);
-    const shown = {
+    const features = {
       'a failed message': messages.some((one) => one.status === 'error' && typeof one.error === 'string'),
       'a parent message': messages.some((one) => one.parent_message_id !== null),
       inputs: messages.some((one) => Object.keys(one.inputs).length > 0),
@@ -145,7 +147,7 @@ describe('serve --starter', { concurrency: 3 }, () => {
       'a price': messages.some((one) => one.total_price !== null && one.currency !== null),
     };
     assert.deepEqual(
-      Object.entries(shown).filter(([, is]) => !is),
+      Object.entries(features).filter(([, isPresent]) => !isPresent),
       [],
     );
 
@@ -157,11 +159,11 @@ describe('serve --starter', { concurrency: 3 }, () => {
     assert.equal(providers.size, 3);
   });
 
-  it('is one chat app, one knowledge base, three providers and a key of each kind', async (t) => {
+  it('creates one chat app, one knowledge base, three providers and a key of each kind', async (t) => {
     const cwd = await newFolder(t);
     const serving = await serve(t, { cwd, args: ['--starter'] });
-    const output = await welcomed(serving);
-    const lines = (await exported(cwd)).trimEnd().split('\n');
+    const output = await outputWithWelcome(serving);
+    const lines = (await exportAll(cwd)).trimEnd().split('\n');
     const records = lines.map((line) => JSON.parse(line) as Record<string, string>);
     const count = (record: string) => records.filter((one) => one.record === record).length;
     assert.deepEqual(
@@ -173,49 +175,49 @@ describe('serve --starter', { concurrency: 3 }, () => {
     for (const prefix of Object.values(kinds)) assert.ok(!lines.join('\n').includes(secretOf(output, prefix)));
   });
 
-  it('adds nothing and prints no secret when it starts again', async (t) => {
+  it('adds nothing and prints no secret on the second start', async (t) => {
     const cwd = await newFolder(t);
     const first = await serve(t, { cwd, args: ['--starter'] });
-    const secret = secretOf(await welcomed(first), 'app');
+    const secret = secretOf(await outputWithWelcome(first), 'app');
     await first.end('SIGTERM');
-    const before = await exported(cwd);
+    const before = await exportAll(cwd);
     const second = await serve(t, { cwd, args: ['--starter'] });
-    assert.equal(await exported(cwd), before);
+    assert.equal(await exportAll(cwd), before);
     const models = '/v1/workspaces/current/models/model-types/llm';
     assert.equal((await sendRequest(second.base, models, secret)).status, 200, 'the first keys still work');
     await second.end('SIGTERM');
     assert.doesNotMatch(second.output(), anySecret);
-    assert.deepEqual(curlsOf(second.output()), []);
+    assert.deepEqual(curlLines(second.output()), []);
     for (const page of ['console', 'docs']) assert.ok(second.output().includes(`${second.base}/${page}`));
     assert.match(second.output(), /: npx backscroll keys create --kind admin$/m);
   });
 
-  it('adds nothing to a database that holds anything', async (t) => {
-    const things = [
+  it('adds nothing to a database with any record', async (t) => {
+    const existing = [
       [{ record: 'workspace', id: crypto.randomUUID(), name: 'only a workspace' }],
       [{ record: 'api_key', kind: 'admin', name: 'only a key', secret: makeSecret('admin') }],
     ];
-    for (const records of things) {
+    for (const records of existing) {
       const cwd = await newFolder(t);
       assert.equal((await run(['import', '-'], { cwd, stdin: ndjson(records) })).code, 0);
-      const before = await exported(cwd);
+      const before = await exportAll(cwd);
       const serving = await serve(t, { cwd, args: ['--starter'] });
-      assert.equal(await exported(cwd), before);
+      assert.equal(await exportAll(cwd), before);
       await serving.end('SIGTERM');
       assert.doesNotMatch(serving.output(), anySecret);
     }
   });
 
-  it('is not what a plain serve does', async (t) => {
+  it('is needed: serve alone adds and prints nothing', async (t) => {
     const cwd = await newFolder(t);
     const serving = await serve(t, { cwd });
-    assert.equal(await exported(cwd), '');
+    assert.equal(await exportAll(cwd), '');
     await serving.end('SIGTERM');
     assert.doesNotMatch(serving.output(), anySecret);
     assert.doesNotMatch(serving.output(), /curl|\/console/);
   });
 
-  it('is not needed for the addresses of console and reference: a plain serve prints them on a terminal', async (t) => {
+  it('is not needed for the URLs of the console and the reference: serve alone prints them on a terminal', async (t) => {
     const cwd = await newFolder(t);
     const preload = join(cwd, 'terminal.cjs');
     await writeFile(preload, 'process.stdout.isTTY = true;');
@@ -223,6 +225,6 @@ describe('serve --starter', { concurrency: 3 }, () => {
     await serving.end('SIGTERM');
     for (const page of ['console', 'docs']) assert.match(serving.output(), new RegExp(`${serving.base}/${page}\\b`));
     assert.match(serving.output(), /: npx backscroll keys create --kind admin$/m);
-    assert.equal(await exported(cwd), '');
+    assert.equal(await exportAll(cwd), '');
   });
 });

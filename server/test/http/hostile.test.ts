@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { sendHostile } from '../../torture/hostile.ts';
-import { NoAnswer, parseAnswers } from '../../torture/support/raw-responses.ts';
+import { sendHostileRequests } from '../../torture/hostile.ts';
+import { MalformedResponse, parseResponses } from '../../torture/support/raw-responses.ts';
 import { onEveryEngine, shortOrLong } from '../support/harness.ts';
 
 onEveryEngine('hostile input', (engine) => {
   it('thousands of generated requests do no harm', async () => {
     const seed = 1;
     const output: string[] = [];
-    const say = (line: string) => void output.push(line);
-    const findings = await sendHostile({
+    const log = (line: string) => void output.push(line);
+    const findings = await sendHostileRequests({
       engine,
       requests: shortOrLong(2_000, 50_000),
       connections: 12,
       seed,
-      silent: 0,
+      stalled: 0,
       warmUp: 0,
-      say,
+      log,
     });
     for (const { holds, promise, measured } of findings)
       assert.ok(holds, `${promise}: ${measured}\n${output.join('\n')}`);
@@ -31,7 +31,7 @@ it('raw HTTP responses are parsed exactly', () => {
   const notModified = 'HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n';
   const unframed = 'HTTP/1.1 200 OK\r\n\r\nto the end';
   const read = (text: string, head = -1, isOver = true) => {
-    const { answers: responses, rest } = parseAnswers(Buffer.from(text), (index) => index === head, isOver);
+    const { responses, rest } = parseResponses(Buffer.from(text), (index) => index === head, isOver);
     return [...responses.map(({ status, body }) => `${status} ${body}`), rest.length];
   };
   assert.deepEqual(read(length + chunks + interim + notModified + length), ['200 ab', '200 abc', '304 ', '200 ab', 0]);
@@ -46,5 +46,5 @@ it('raw HTTP responses are parsed exactly', () => {
     chunks.replace('\r\n1', 'x\r\n1'),
     length.replace('b', '\0'),
   ])
-    assert.throws(() => read(bad), NoAnswer);
+    assert.throws(() => read(bad), MalformedResponse);
 });

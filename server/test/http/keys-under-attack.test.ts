@@ -6,7 +6,7 @@ import { onEveryEngine, shortOrLong } from '../support/harness.ts';
 onEveryEngine('keys under attack', (engine) => {
   it('every promise holds', async (t) => {
     const findings = await attackKeys(
-      { engine, addresses: shortOrLong(3, 20), guesses: shortOrLong(130, 1_000), hammerSeconds: shortOrLong(1, 10) },
+      { engine, addresses: shortOrLong(3, 20), guesses: shortOrLong(130, 1_000), floodSeconds: shortOrLong(1, 10) },
       (line) => t.diagnostic(line),
     );
     assert.equal(findings.length, 7);

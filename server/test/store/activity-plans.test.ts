@@ -21,40 +21,40 @@ import {
   stepsOf,
 } from '../support/plans.ts';
 
-/** How the lists of conversations and usage are read: ranges of an index, without sorting, no more than a page needs. */
+/** Lists of conversations and usage are read as index ranges, without sorting, and only the rows that a page needs. */
 
-type Question = { name: string; text: string; values: Value[]; rows: number };
+type PlanCase = { name: string; text: string; values: Value[]; rows: number };
 
 const count = 21;
 const conversations = 20_000;
 /** Each app has a hundredth of the conversations; each conversation has two days. */
 const apps = 100;
 
-function questionsOn(usageDays: string): Question[] {
-  const ask = (name: string, [text, ...values]: [string, ...Value[]], rows: number): Question => {
+function planCases(usageDays: string): PlanCase[] {
+  const planCase = (name: string, [text, ...values]: [string, ...Value[]], rows: number): PlanCase => {
     return { name, text, values, rows };
   };
   const middle = { after: [15_000, 'c5'], count };
-  // A row of a page, and its days.
+  // Each row of a page and its days.
   const perPage = count * 3;
   const usage = (app_id: string | undefined, after?: (string | number)[]) =>
     activity.usage(usageDays, { since: 0, app_id }, { after, count });
   return [
-    ask('newest', listPage(activity.conversations, ['a1'], { after: undefined, count }), perPage),
-    ask('from the middle', listPage(activity.conversations, ['a1'], middle), perPage),
-    ask('one', [activity.findConversation, 'a1', 'c101'], 3),
-    ask('of one user', listPage(activity.conversationsOfUser, ['a1', 'u1', 'c'], middle), perPage),
-    ask('search', [activity.conversationsOfUsers('>=', true), 'a1', 'u', 'v', 'c', count], perPage),
-    ask('search on', [activity.conversationsOfUsers('>', true), 'a1', 'u1', 'v', 'c', count], perPage),
-    ask('search to the end', [activity.conversationsOfUsers('>=', false), 'a1', 'u', 'c', count], perPage),
-    // On PostgreSQL a day of an app has twenty rows that are added up, and a page may begin anywhere in a day.
-    ask('usage', usage(undefined), count * 20),
-    ask('usage from the middle', usage(undefined, [15, 'a5', '']), count * 20 + apps * 20),
-    ask('usage of an app', usage('a1'), count * 20),
+    planCase('newest conversations', listPage(activity.conversations, ['a1'], { after: undefined, count }), perPage),
+    planCase('conversations from the middle', listPage(activity.conversations, ['a1'], middle), perPage),
+    planCase('one conversation', [activity.findConversation, 'a1', 'c101'], 3),
+    planCase('conversations of one user', listPage(activity.conversationsOfUser, ['a1', 'u1', 'c'], middle), perPage),
+    planCase('search', [activity.conversationsOfUsers('>=', true), 'a1', 'u', 'v', 'c', count], perPage),
+    planCase('search continued', [activity.conversationsOfUsers('>', true), 'a1', 'u1', 'v', 'c', count], perPage),
+    planCase('search to the end', [activity.conversationsOfUsers('>=', false), 'a1', 'u', 'c', count], perPage),
+    // On PostgreSQL the sum of a day of an app reads twenty rows, and a page may start anywhere in a day.
+    planCase('usage', usage(undefined), count * 20),
+    planCase('usage from the middle', usage(undefined, [15, 'a5', '']), count * 20 + apps * 20),
+    planCase('usage of an app', usage('a1'), count * 20),
   ];
 }
 
-/** The same rows on both engines; `series` gives numbers from 1 on. */
+/** The same rows on both engines; `series` returns the numbers from 1 to `count`. */
 const fill = (series: (count: number) => string): string[] => [
   `INSERT INTO workspaces (id, name) VALUES ('w', 'w')`,
   `INSERT INTO apps (id, workspace_id, name, mode) SELECT 'a' || i, 'w', 'a', 'chat' FROM ${series(apps)}`,
@@ -62,13 +62,13 @@ const fill = (series: (count: number) => string): string[] => [
    SELECT 'c' || i, 'a' || (i % ${apps}), 'u' || (i % 1000), 1, CASE WHEN i % 7 = 0 THEN 1 ELSE 0 END, 'v', 1, i
    FROM ${series(conversations)}`,
   ...[0, 1].map(
-    (later) => `
+    (offset) => `
       INSERT INTO conversation_days (conversation_id, day, currency, app_id, messages, tokens, price_nanos)
-      SELECT 'c' || i, i / 1000 + ${later}, 'USD', 'a' || (i % ${apps}), 1, 1, 1 FROM ${series(conversations)}`,
+      SELECT 'c' || i, i / 1000 + ${offset}, 'USD', 'a' || (i % ${apps}), 1, 1, 1 FROM ${series(conversations)}`,
   ),
 ];
 
-describe('plans of activity on SQLite', () => {
+describe('query plans of activity on SQLite', () => {
   let db: DatabaseSync;
   let close: () => Promise<void>;
   before(async () => {
@@ -82,8 +82,8 @@ describe('plans of activity on SQLite', () => {
   });
   after(() => close?.());
 
-  for (const { name, text, values } of questionsOn('usage_days')) {
-    it(`${name}: by an index, in its order`, (t) => {
+  for (const { name, text, values } of planCases('usage_days')) {
+    it(`${name}: uses an index in its order`, (t) => {
       const plan = planOf(db, text);
       t.diagnostic(plan.join(' / '));
       assert.ok(
@@ -95,10 +95,13 @@ describe('plans of activity on SQLite', () => {
     });
   }
 
-  it('writes and erasures look up by keys alone', () => {
-    const person = sql.purge.selectedIds('user');
-    assert.match(planOf(db, person).join(), /conversations_by_user \(app_id=\? AND deleted=\? AND <expr>=\?\)/);
-    const plan = planOf(db, subtractFromApps(person)).join('\n');
+  it('finds the rows of writes and purges by keys only', () => {
+    const conversationsOfUser = sql.purge.selectedIds('user');
+    assert.match(
+      planOf(db, conversationsOfUser).join(),
+      /conversations_by_user \(app_id=\? AND deleted=\? AND <expr>=\?\)/,
+    );
+    const plan = planOf(db, subtractFromApps(conversationsOfUser)).join('\n');
     assert.match(plan, /SEARCH conversation_days USING PRIMARY KEY/);
     assert.match(plan, /SEARCH usage_days USING PRIMARY KEY/);
     const newest = planOf(db, embedded.advanceConversation).join('\n');
@@ -106,7 +109,7 @@ describe('plans of activity on SQLite', () => {
   });
 });
 
-describe('plans of activity on PostgreSQL', () => {
+describe('query plans of activity on PostgreSQL', () => {
   let client: pg.Client;
   let close: () => Promise<void>;
   before(async () => {
@@ -116,8 +119,8 @@ describe('plans of activity on PostgreSQL', () => {
   });
   after(() => close?.());
 
-  for (const { name, text, values, rows } of questionsOn('conversation_days')) {
-    it(`${name}: by an index, in its order, and no more than it needs`, async (t) => {
+  for (const { name, text, values, rows } of planCases('conversation_days')) {
+    it(`${name}: uses an index in its order and reads only the rows it needs`, async (t) => {
       const plan = await explain(client, numberParameters(text), values as string[]);
       t.diagnostic(describePlan(plan));
       const large = ['conversations', 'conversation_days', 'messages'];

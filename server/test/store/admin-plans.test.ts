@@ -26,7 +26,7 @@ import {
   stepsOf,
 } from '../support/plans.ts';
 
-/** A knowledge base whose every level is long, among others. */
+/** Among other rows, a knowledge base with many rows on every level. */
 const rows = 5_000;
 const fill = [
   `INSERT INTO documents (dataset_id, id, name)
@@ -45,46 +45,46 @@ const fill = [
 const numbers = `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${rows})`;
 
 const session = { digest: 'y1', key_id: 'k1', key_digest: 'x1', created_at: 1, expires_at: 9 };
-type Question = { text: string; values: (string | number)[]; reads: number };
-const question = ([text, ...values]: [string, ...unknown[]], reads: number): Question => ({
+type PlanCase = { text: string; values: (string | number)[]; reads: number };
+const planCase = ([text, ...values]: [string, ...unknown[]], reads: number): PlanCase => ({
   text,
   values: values as (string | number)[],
   reads,
 });
-/** What reads a large table, or finds one row, and how many rows it may read. Lists begin in the middle too. */
-const questions: Record<string, Question> = Object.fromEntries(
+/** Statements that read a large table or find one row, with the number of rows that they may read. */
+const planCases: Record<string, PlanCase> = Object.fromEntries(
   (
     [
       ['documents', lists.documents, ['d1'], ['name 50', 'o1']],
       ['child chunks', lists.childChunks, ['d1', 's1'], [50, 'c1']],
       ['revisions', lists.revisions, ['d1', 'c1'], [2_500]],
-      // Of which the first has very many child chunks.
+      // The first of these segments has very many child chunks.
       ['segments', lists.segments, ['d1', 'd1', 'o1'], [50, 's1']],
     ] as const
   ).flatMap(([name, list, values, after]) => [
-    [`${name}, the first page`, question(listPage(list, values, { after: undefined, count: 21 }), 42)],
-    [`${name}, a page in the middle`, question(listPage(list, values, { after, count: 21 }), 42)],
+    [`${name}, the first page`, planCase(listPage(list, values, { after: undefined, count: 21 }), 42)],
+    [`${name}, a page in the middle`, planCase(listPage(list, values, { after, count: 21 }), 42)],
   ]),
 );
-Object.assign(questions, {
-  path: question(
+Object.assign(planCases, {
+  path: planCase(
     [
       findKnowledge,
       ...knowledgeValues({ dataset_id: 'd1', document_id: 'o1', segment_id: 's1', child_chunk_id: 'c1' }),
     ],
     4,
   ),
-  app: question([findApp, 'a'], 2),
-  dataset: question([findDataset, 'd1'], 2),
-  document: question([findDocument, 'd1', 'o1'], 1),
-  // One with very many child chunks.
-  segment: question([findSegment, 'd1', 'd1', 'o1', 's1'], 1),
-  key: question([findKey, 'k1'], 1),
-  session: question([findSession, 'y1', 2, 2], 2),
-  'the end of a session': question(changeSession({ end: 'y1' }), 1),
+  app: planCase([findApp, 'a'], 2),
+  dataset: planCase([findDataset, 'd1'], 2),
+  document: planCase([findDocument, 'd1', 'o1'], 1),
+  // This segment has very many child chunks.
+  segment: planCase([findSegment, 'd1', 'd1', 'o1', 's1'], 1),
+  key: planCase([findKey, 'k1'], 1),
+  session: planCase([findSession, 'y1', 2, 2], 2),
+  'the end of a session': planCase(changeSession({ end: 'y1' }), 1),
 });
 
-describe('plans of the console on SQLite', () => {
+describe('query plans of the console on SQLite', () => {
   let db: DatabaseSync;
   let close: () => Promise<void>;
   before(async () => {
@@ -93,27 +93,27 @@ describe('plans of the console on SQLite', () => {
   });
   after(() => close?.());
 
-  for (const [name, { text }] of Object.entries(questions)) {
-    it(`${name}: by an index, without sorting`, () => {
+  for (const [name, { text }] of Object.entries(planCases)) {
+    it(`${name}: uses an index and does not sort`, () => {
       const plan = planOf(db, text);
       assert.ok(plan.length > 0);
       assert.deepEqual(plan.filter(isWasteful), [], plan.join('\n'));
     });
   }
 
-  it('a session can be written', () => {
+  it('writes a session', () => {
     const [text, ...values] = changeSession({ open: { ...session, digest: 'new' } });
     assert.equal(db.prepare(text).run(...values).changes, 1);
   });
 });
 
-describe('plans of the console on PostgreSQL', () => {
+describe('query plans of the console on PostgreSQL', () => {
   let client: pg.Client;
   let close: () => Promise<void>;
   before(async () => {
     ({ client, close } = await openPostgres());
     for (const statement of fill) await client.query(`${numbers} ${statement}`);
-    // Tables of a few rows are read whole, whatever indexes they have.
+    // PostgreSQL scans small tables sequentially, whatever indexes they have.
     for (const table of ['workspaces', 'apps', 'datasets'])
       await client.query(
         `${numbers} INSERT INTO ${table} SELECT 'x' || i, 'w'${table === 'workspaces' ? '' : ", 'n'"}${table === 'apps' ? ", 'chat'" : ''} FROM numbers`,
@@ -122,11 +122,11 @@ describe('plans of the console on PostgreSQL', () => {
   });
   after(() => close?.());
 
-  for (const [name, { text, values, reads }] of Object.entries(questions)) {
-    it(`${name}: by an index, and no more rows than are needed`, async () => {
+  for (const [name, { text, values, reads }] of Object.entries(planCases)) {
+    it(`${name}: uses an index and reads only the rows it needs`, async () => {
       const plan = await explain(client, numberParameters(text), values);
       assert.ok(!stepsOf(plan).some((step) => /Seq Scan|Sort/.test(step['Node Type'])), describePlan(plan));
-      // Counting the child chunks of a segment reads all of them, in its index.
+      // Counting the child chunks of a segment reads all of them, from the index.
       const read = rowsRead(plan, (step) => step['Node Type'] !== 'Index Only Scan');
       assert.ok(read <= reads, `${read} rows read: ${describePlan(plan)}`);
     });

@@ -19,7 +19,7 @@ const linesOf = (text: string): object[] =>
     .map((line) => JSON.parse(line));
 
 describe('docs/coming-from-dify.md', () => {
-  it('shows a record of each kind that the scripts give, and all of them import', async () => {
+  it('shows a valid record of each kind that the scripts produce', async () => {
     const records = linesOf(/```json\n(.*?)```/s.exec(page)?.[1] ?? '') as { record: string }[];
     const kinds = recordKinds.filter((kind) => kind !== 'child_chunk_revision');
     assert.deepEqual(records.map(({ record }) => record).sort(), kinds.toSorted());
@@ -32,7 +32,7 @@ describe('docs/coming-from-dify.md', () => {
   });
 });
 
-onEveryEngine('records out of a Dify database', (engine) => {
+onEveryEngine('records from a Dify database', (engine) => {
   let service: Service;
   let lines: object[];
   before(async () => {
@@ -50,12 +50,12 @@ onEveryEngine('records out of a Dify database', (engine) => {
     }
     service = await startService(engine);
     await service.load(lines);
-    // An import is an upsert: taking them in again is harmless.
+    // An import is an upsert: importing the records again is harmless.
     await service.load(lines);
   });
   after(() => service.close());
 
-  it('200: messages, in the order they were said, under the key that Dify had', async () => {
+  it('returns messages in their order, with the key from Dify', async () => {
     const path = `/v1/messages?conversation_id=${ids.conversation}&user=visitor-1`;
     const { status, body } = await service.request('GET', path, { key: tokens.app });
     assert.equal(status, 200);
@@ -73,7 +73,7 @@ onEveryEngine('records out of a Dify database', (engine) => {
     );
   });
 
-  it('200: files, citations and agent thoughts', async () => {
+  it('returns files, citations and agent thoughts', async () => {
     const path = `/v1/messages?conversation_id=${ids.conversation}`;
     const first = (await service.request('GET', path, { key: tokens.app })).body.data.at(-1);
     const files = first.message_files.map((file: Record<string, unknown>) => [file.filename, file.url, file.size]);
@@ -82,7 +82,7 @@ onEveryEngine('records out of a Dify database', (engine) => {
       ['cat.png', 'https://pictures.example/cats/cat.png?width=9', null],
     ]);
     const [citation] = first.retriever_resources;
-    assert.equal(first.retriever_resources.length, 1, 'one without a segment is left out');
+    assert.equal(first.retriever_resources.length, 1, 'a citation without a segment is left out');
     assert.deepEqual(
       [citation.message_id, citation.position, citation.dataset_name, citation.score, citation.hit_count],
       [first.id, 1, 'Handbook', 0.75, 0],
@@ -94,14 +94,14 @@ onEveryEngine('records out of a Dify database', (engine) => {
     );
   });
 
-  it('404: a conversation that was deleted, and a user who had none', async () => {
+  it('returns 404 for a deleted conversation, and for a conversation of another user', async () => {
     const deleted = `/v1/messages?conversation_id=${ids.deleted}`;
     assert.equal((await service.request('GET', deleted, { key: tokens.app })).status, 404);
     const other = `/v1/messages?conversation_id=${ids.conversation}&user=visitor-2`;
     assert.equal((await service.request('GET', other, { key: tokens.app })).status, 404);
   });
 
-  it('200: a child chunk, under the key that Dify had', async () => {
+  it('returns a child chunk, with the key from Dify', async () => {
     const document = `/v1/datasets/${ids.dataset}/documents/${ids.document}`;
     const path = `${document}/segments/${ids.segment}/child_chunks/${ids.chunk}`;
     const { body } = await service.request('GET', path, { key: tokens.dataset });
@@ -109,7 +109,7 @@ onEveryEngine('records out of a Dify database', (engine) => {
     assert.deepEqual([body.data.created_at, body.data.updated_at], [1793600002, 1793600003]);
   });
 
-  it('no secret is among the records', () => {
+  it('contains no secret', () => {
     const text = JSON.stringify(lines);
     for (const token of Object.values(tokens)) assert.ok(!text.includes(token));
   });
@@ -118,7 +118,7 @@ onEveryEngine('records out of a Dify database', (engine) => {
 describe('docs/from-dify/models.js', () => {
   const script = join(repository, 'docs', 'from-dify', 'models.js');
 
-  it('says in one line what is missing or what was answered', async () => {
+  it('reports in one line what is missing or which status was returned', async () => {
     const service = await startService('sqlite');
     try {
       for (const [args, words] of [
@@ -134,7 +134,7 @@ describe('docs/from-dify/models.js', () => {
     }
   });
 
-  it('gives the providers with the models of every type, as records', async () => {
+  it('prints the providers with the models of every type as records', async () => {
     const service = await startService('sqlite');
     const copy = await startService('sqlite');
     try {

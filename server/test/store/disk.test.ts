@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { boundedFiles, fillUp, findingsOf, readOnly } from '../../torture/disk.ts';
+import { diskWithFileLimit, fillDisk, findingsOf, serveReadOnly } from '../../torture/disk.ts';
 import type { Finding } from '../../torture/support/experiment.ts';
 import { command, freePort, newFolder, sendRequest, serve, withFileSizeLimit } from '../support/cli-helpers.ts';
 import { shortOrLong } from '../support/harness.ts';
@@ -14,22 +14,22 @@ function assertHolds(findings: readonly Finding[]): void {
   );
 }
 
-describe('a disk in trouble', { concurrency: 2 }, () => {
-  it('503 for writes while it takes no more; reads go on; it heals by itself', async (t) => {
-    const bounded = await boundedFiles(t, withFileSizeLimit(6_000));
+describe('disk failures', { concurrency: 2 }, () => {
+  it('rejects writes with 503 and serves reads while the disk is full, and recovers by itself', async (t) => {
+    const disk = await diskWithFileLimit(t, withFileSizeLimit(6_000));
     assertHolds(
-      findingsOf('a full disk', await fillUp(bounded, t, { cycles: shortOrLong(2, 5), asks: shortOrLong(20, 300) })),
+      findingsOf('a full disk', await fillDisk(disk, t, { cycles: shortOrLong(2, 5), requests: shortOrLong(20, 300) })),
     );
   });
 
-  it('503 for writes while the database is read-only; reads go on; it heals by itself', async () => {
-    assertHolds(await readOnly({ starts: shortOrLong(2, 3), asks: shortOrLong(20, 300) }));
+  it('rejects writes with 503 and serves reads while the database is read-only, and recovers by itself', async () => {
+    assertHolds(await serveReadOnly({ starts: shortOrLong(2, 3), requests: shortOrLong(20, 300) }));
   });
 
-  it('a log that cannot be written does not end the service, and goes on when it can', async (t) => {
+  it('keeps running while the log cannot be written, and logs again as soon as it can', async (t) => {
     const cwd = await newFolder(t);
     const log = join(cwd, 'log');
-    // As much as a file may hold here: the first line does not fit.
+    // The file has reached its size limit: the first line does not fit.
     await writeFile(log, 'x'.repeat(1_024_000));
     const port = await freePort();
     const shell = ['-c', `ulimit -S -f 2000; exec "$0" "$@" >> ${log}`, command];

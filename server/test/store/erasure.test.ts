@@ -1,37 +1,42 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import pg from 'pg';
-import { erase } from '../../torture/erasure.ts';
+import { purgeUnderLoad } from '../../torture/erasure.ts';
 import { newFolder, run } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, newDatabaseUrl, shortOrLong } from '../support/harness.ts';
 
 describe('erasure', { concurrency: 2 }, () => {
-  it('leaves no byte in the file, its log, an export or a backup, under readers and writers', async () => {
-    const findings = await erase({ people: shortOrLong(2, 8), messages: shortOrLong(90, 500), rounds: 4, readers: 2 });
+  it('leaves no byte in the file, its log, an export or a backup, under concurrent reads and writes', async () => {
+    const findings = await purgeUnderLoad({
+      users: shortOrLong(2, 8),
+      messages: shortOrLong(90, 500),
+      rounds: 4,
+      readers: 2,
+    });
     assert.deepEqual(
       findings.filter(({ holds }) => !holds),
       [],
     );
   });
 
-  it('leaves no row on PostgreSQL, of deleted conversations either', async (t) => {
+  it('leaves no row on PostgreSQL, not even of deleted conversations', async (t) => {
     const cwd = await newFolder(t);
     const { url, remove } = await newDatabaseUrl('postgres');
     const env = { DATABASE_URL: url };
     const { one, other, records } = makeTwoTenants();
-    const mark = 'the-mark-of-ann';
+    const marker = 'the-marker-of-ann';
     const conversation = (id: string, app_id: string, deleted: boolean) => ({
       record: 'conversation',
       id,
       app_id,
-      user: mark,
+      user: marker,
       deleted,
     });
     const stdin = ndjson([
       ...records,
       conversation(one.ids.conversation, one.ids.app, true),
-      message(one.ids.conversation, 1, { query: mark, inputs: { [mark]: mark } }),
-      message(other.ids.conversation, 1, { query: 'stays' }),
+      message(one.ids.conversation, 1, { query: marker, inputs: { [marker]: marker } }),
+      message(other.ids.conversation, 1, { query: 'other text' }),
     ]);
     assert.equal((await run(['import', '-'], { cwd, env, stdin })).code, 0);
     const client = new pg.Client(url);
@@ -39,17 +44,17 @@ describe('erasure', { concurrency: 2 }, () => {
     t.after(() => client.end().then(remove));
     const tablesWith = async (text: string): Promise<string[]> => {
       const { rows } = await client.query("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'");
-      const found: string[] = [];
+      const tables: string[] = [];
       for (const { name } of rows as { name: string }[]) {
         const hit = await client.query(`SELECT 1 FROM ${name} AS t WHERE strpos(t::text, $1) > 0 LIMIT 1`, [text]);
-        if (hit.rows.length > 0) found.push(name);
+        if (hit.rows.length > 0) tables.push(name);
       }
-      return found.sort();
+      return tables.sort();
     };
-    assert.deepEqual(await tablesWith(mark), ['conversations', 'messages']);
-    const { code, stdout } = await run(['purge', '--app', one.ids.app, '--user', mark, '--yes'], { cwd, env });
+    assert.deepEqual(await tablesWith(marker), ['conversations', 'messages']);
+    const { code, stdout } = await run(['purge', '--app', one.ids.app, '--user', marker, '--yes'], { cwd, env });
     assert.deepEqual([code, stdout], [0, 'erased 1 conversation with 1 message\n']);
-    assert.deepEqual(await tablesWith(mark), []);
-    assert.deepEqual(await tablesWith('stays'), ['messages']);
+    assert.deepEqual(await tablesWith(marker), []);
+    assert.deepEqual(await tablesWith('other text'), ['messages']);
   });
 });

@@ -45,7 +45,7 @@ describe('appends that touch several conversations', { concurrency: 1 }, () => {
     return ids;
   }
 
-  /** The ids, beginning with another one in each append, every second time backwards. */
+  /** The ids, starting with a different one in each append, every second time in reverse. */
   function inOtherOrder(ids: readonly string[], n: number): string[] {
     const at = n % ids.length;
     const rotated = [...ids.slice(at), ...ids.slice(0, at)];
@@ -94,7 +94,7 @@ describe('appends that touch several conversations', { concurrency: 1 }, () => {
     assert.equal(await deadlocks(), deadlocksBefore);
     for (const id of ids) {
       const stored = await messagesOf(id);
-      // A message keeps the sequence that it was given first.
+      // A message keeps its first sequence.
       const sent = bodies.map((lines) => [
         ...new Set(lines.filter((line) => line.conversation_id === id).map((line) => line.id)),
       ]);
@@ -110,22 +110,22 @@ describe('appends that touch several conversations', { concurrency: 1 }, () => {
 
   type Line = { record: string; id: string; conversation_id?: string };
 
-  it('messages alone', async () => {
+  it('do not deadlock with messages only', async () => {
     await appendAtOnce(await existing(), (id) => [message(id, 5), message(id, 5)]);
   });
 
-  it('messages that are sent again, each in a batch of its own', async () => {
+  it('do not deadlock with repeated messages, each in its own batch', async () => {
     await appendAtOnce(await existing(), (id) => {
       const line = message(id, 6);
       return [line, line, message(id, 6)];
     });
   });
 
-  it('each message behind its conversation, as chat back ends send them', async () => {
+  it('do not deadlock with each message after its conversation, as chat back ends send them', async () => {
     await appendAtOnce(await existing(), (id) => [conversation(id), message(id, 7), conversation(id), message(id, 7)]);
   });
 
-  it('conversations that are new, and some that are not', async () => {
+  it('do not deadlock with new and existing conversations', async () => {
     await appendAtOnce([...(await existing()), ...newIds()], (id) => [
       conversation(id),
       message(id, 8),
@@ -133,13 +133,13 @@ describe('appends that touch several conversations', { concurrency: 1 }, () => {
     ]);
   });
 
-  it('are tried again where another program causes a deadlock', async () => {
+  it('are retried when another program causes a deadlock', async () => {
     const [low = '', high = ''] = (await existing()).sort();
     const lock = (id: string) =>
       rival.query('UPDATE conversations SET version = version WHERE conversation_id = $1', [id]);
     const deadlocksBefore = await deadlocks();
     await rival.connect();
-    // The server cancels one of the two transactions. Repeated until it was the append.
+    // The server cancels one of the two transactions. Repeated until that is the append.
     for (let isAppend = false; !isAppend; ) {
       await rival.query('BEGIN');
       await lock(high);

@@ -32,17 +32,21 @@ function memoryMiB(pid: number): number {
 type Reply = {
   status: number;
   retryAfter: string | null;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of a response
   body: any;
 };
-type Asked = { method?: string; json?: unknown; lines?: string };
+type RequestInput = {
+  method?: string;
+  json?: unknown;
+  lines?: string;
+};
 
-/** One request. Without a response within a minute its status is 0, and its body says why. */
-async function ask(
+/** Sends one request. Without a response within a minute the status is 0 and the body is the reason. */
+async function send(
   base: string,
   path: string,
   key: string,
-  { method = 'GET', json, lines }: Asked = {},
+  { method = 'GET', json, lines }: RequestInput = {},
 ): Promise<Reply> {
   const type = json !== undefined ? 'application/json' : lines !== undefined ? 'application/x-ndjson' : undefined;
   const body = json !== undefined ? JSON.stringify(json) : lines;
@@ -62,28 +66,31 @@ async function ask(
   }
 }
 
-/** What is wrong with an answer while the database may be away, if anything. */
+/** What is wrong with a response while the database may be unavailable, if anything. */
 function faultOf(what: string, { status, retryAfter, body }: Reply): string | undefined {
   if (status === 200) return undefined;
   const isError = status === 503 && body?.code === 'service_unavailable' && Object.keys(body).length === 3;
   if (!isError) return `${what}: ${status} ${JSON.stringify(body)}`;
   if (!/^[1-9]\d*$/.test(retryAfter ?? '')) return `${what}: 503 with Retry-After ${retryAfter}`;
-  if (/postgres|ECONN|sql|127\.0\.0\.1|timeout/i.test(body.message)) return `${what}: internals: ${body.message}`;
+  if (/postgres|ECONN|sql|127\.0\.0\.1|timeout/i.test(body.message))
+    return `${what}: exposes internals: ${body.message}`;
   return undefined;
 }
 
 type Installation = Awaited<ReturnType<typeof install>>;
 
 const chunkCount = 5;
-const standing = 25;
+const initialMessages = 25;
 
-/** One tenant, some chunks and a conversation that nobody writes to, in a new database; served. */
+/** Creates one tenant, some chunks and a conversation without writers in a database, and starts a service for it. */
 async function install(scope: Scope, url: string, settings: Record<string, string>) {
   const cwd = await newFolder(scope);
   const { one, other, admin, records } = makeTwoTenants();
   const chunkIds = Array.from({ length: chunkCount }, (): string => randomUUID());
   const quiet = randomUUID();
-  const messages = Array.from({ length: standing }, (_, at) => message(quiet, 1_000 + at, { query: `query ${at}` }));
+  const messages = Array.from({ length: initialMessages }, (_, at) =>
+    message(quiet, 1_000 + at, { query: `query ${at}` }),
+  );
   const lines = ndjson([
     ...records,
     ...chunkIds.map((id, at) => ({
@@ -109,65 +116,65 @@ async function install(scope: Scope, url: string, settings: Record<string, strin
 }
 
 const patch = ({ serving, one }: Installation, path: string, content: string) =>
-  ask(serving.base, path, one.keys.knowledge, { method: 'PATCH', json: { content } });
+  send(serving.base, path, one.keys.knowledge, { method: 'PATCH', json: { content } });
 const read = ({ serving, one, quiet }: Installation) =>
-  ask(serving.base, `/v1/messages?conversation_id=${quiet}`, one.keys.app);
+  send(serving.base, `/v1/messages?conversation_id=${quiet}`, one.keys.app);
 const append = ({ serving, one }: Installation, conversation_id: string, ...ids: string[]) =>
-  ask(serving.base, '/admin/records', one.keys.writer, {
+  send(serving.base, '/admin/records', one.keys.writer, {
     method: 'POST',
     lines: ndjson(ids.map((id) => message(conversation_id, 5, { id }))),
   });
 
-/** Readers, editors and writers that go on until they are stopped, and what they met. */
+/** Runs readers, editors and writers until they are stopped, and collects their results. */
 function startLoad(world: Installation) {
   const { serving, one, paths, quiet, page } = world;
-  const seen = { 200: 0, 503: 0 };
+  const statuses = { 200: 0, 503: 0 };
   const faults: string[] = [];
   const wrong: string[] = [];
   const acknowledged = { texts: [] as { chunk: number; text: string }[], messages: [] as string[] };
-  let running = true;
+  let isRunning = true;
 
-  const take = (what: string, reply: Reply): boolean => {
+  const count = (what: string, reply: Reply): boolean => {
     const fault = faultOf(what, reply);
     if (fault !== undefined) faults.push(fault);
-    if (reply.status === 200 || reply.status === 503) seen[reply.status] += 1;
+    if (reply.status === 200 || reply.status === 503) statuses[reply.status] += 1;
     return reply.status === 200;
   };
-  const loop = async (turn: () => Promise<boolean>) => {
-    while (running) if (!(await turn())) await sleep(20);
+  const loop = async (step: () => Promise<boolean>) => {
+    while (isRunning) if (!(await step())) await sleep(20);
   };
   const reader = () =>
     loop(async () => {
       const reply = await read(world);
-      if (!take('GET /messages', reply)) return false;
-      const got = reply.body.data.map((one: { id: string; query: string }) => `${one.id} ${one.query}`);
+      if (!count('GET /messages', reply)) return false;
+      const received = reply.body.data.map((one: { id: string; query: string }) => `${one.id} ${one.query}`);
       const expected = page.map(({ id, ...rest }) => `${id} ${(rest as unknown as { query: string }).query}`);
-      if (got.join() !== expected.join() || reply.body.has_more !== true) wrong.push(`page: ${got.join()}`);
+      if (received.join() !== expected.join() || reply.body.has_more !== true) wrong.push(`page: ${received.join()}`);
       return true;
     });
-  /** The only one to edit its chunk: what it was told is done stands. */
+  /** The only editor of its chunk: an acknowledged text is the current one. */
   const editor = (chunk: number) => {
-    let count = 0;
+    let edits = 0;
     return loop(async () => {
-      count += 1;
-      const text = `${chunk}: text ${count}`;
+      edits += 1;
+      const text = `${chunk}: text ${edits}`;
       const path = paths[chunk] ?? '';
       const reply = await patch(world, path, text);
-      if (!take('PATCH', reply)) return false;
+      if (!count('PATCH', reply)) return false;
       acknowledged.texts.push({ chunk, text });
-      if (reply.body.data.content !== text) wrong.push(`PATCH ${text} answered ${reply.body.data.content}`);
-      const after = await ask(serving.base, path, one.keys.knowledge);
-      if (!take('GET chunk', after)) return false;
+      if (reply.body.data.content !== text) wrong.push(`PATCH ${text} returned ${reply.body.data.content}`);
+      const after = await send(serving.base, path, one.keys.knowledge);
+      if (!count('GET chunk', after)) return false;
       if (after.body.data.content !== text)
-        wrong.push(`${text} was acknowledged, but ${after.body.data.content} stands`);
+        wrong.push(`${text} was acknowledged, but ${after.body.data.content} is stored`);
       return true;
     });
   };
-  /** Several edit one chunk: whoever is told 200 finds the text there or in a revision. */
-  const rival = (chunk: number) =>
+  /** Several clients edit one chunk: an acknowledged text is the current one or a revision. */
+  const sharedEditor = (chunk: number) =>
     loop(async () => {
       const text = `${chunk}: text ${randomUUID()}`;
-      if (!take('PATCH', await patch(world, paths[chunk] ?? '', text))) return false;
+      if (!count('PATCH', await patch(world, paths[chunk] ?? '', text))) return false;
       acknowledged.texts.push({ chunk, text });
       return true;
     });
@@ -175,65 +182,75 @@ function startLoad(world: Installation) {
     loop(async () => {
       const ids: string[] = [randomUUID(), randomUUID()];
       const reply = await append(world, one.ids.conversation, ...ids);
-      if (!take('POST /admin/records', reply)) return false;
-      if (reply.body.records !== 2) wrong.push(`POST answered ${JSON.stringify(reply.body)}`);
+      if (!count('POST /admin/records', reply)) return false;
+      if (reply.body.records !== 2) wrong.push(`POST returned ${JSON.stringify(reply.body)}`);
       acknowledged.messages.push(...ids);
       return true;
     });
   const modelReader = () =>
     loop(async () => {
-      const reply = await ask(serving.base, '/v1/workspaces/current/models/model-types/llm', one.keys.app);
-      if (!take('GET models', reply)) return false;
+      const reply = await send(serving.base, '/v1/workspaces/current/models/model-types/llm', one.keys.app);
+      if (!count('GET models', reply)) return false;
       if (JSON.stringify(reply.body) !== '{"data":[]}') wrong.push(`models: ${JSON.stringify(reply.body)}`);
       return sleep(20, true);
     });
   const last = chunkCount - 1;
-  const clients = [reader(), reader(), reader(), modelReader(), writer(), writer(), writer(), rival(last), rival(last)];
+  const clients = [
+    reader(),
+    reader(),
+    reader(),
+    modelReader(),
+    writer(),
+    writer(),
+    writer(),
+    sharedEditor(last),
+    sharedEditor(last),
+  ];
   for (let chunk = 0; chunk < last; chunk += 1) clients.push(editor(chunk));
   return {
-    seen,
+    statuses,
     faults,
     wrong,
     acknowledged,
     quiet,
-    /** Resolves after some more requests of this status. */
-    sees: (status: 200 | 503, times = 50) => {
-      const from = seen[status];
+    /** Resolves after some more responses with this status. */
+    waitForResponses: (status: 200 | 503, times = 50) => {
+      const from = statuses[status];
       return until(
-        () => seen[status] >= from + times,
-        () => JSON.stringify({ seen, faults: faults.slice(0, 5) }),
+        () => statuses[status] >= from + times,
+        () => JSON.stringify({ statuses, faults: faults.slice(0, 5) }),
       );
     },
     stop: async () => {
-      running = false;
+      isRunning = false;
       await Promise.all(clients);
     },
   };
 }
 
-/** Until every operation answers 200 again, in seconds. */
-async function secondsToHeal(world: Installation): Promise<number> {
+/** Seconds until every operation returns 200 again. */
+async function secondsToRecover(world: Installation): Promise<number> {
   const { serving, one } = world;
-  const began = performance.now();
+  const startedAt = performance.now();
   const probes = [
-    () => ask(serving.base, '/health/ready', ''),
+    () => send(serving.base, '/health/ready', ''),
     () => read(world),
-    () => patch(world, one.chunkPath, `healed ${randomUUID()}`),
+    () => patch(world, one.chunkPath, `recovered ${randomUUID()}`),
     () => append(world, one.ids.conversation, randomUUID()),
   ];
-  const heals = async (probe: () => Promise<Reply>) => {
+  const returns200 = async (probe: () => Promise<Reply>) => {
     await assertAlive(world);
     return (await probe()).status === 200;
   };
   await Promise.all(
     probes.map((probe) =>
       until(
-        () => heals(probe),
+        () => returns200(probe),
         () => tail(world),
       ),
     ),
   );
-  return (performance.now() - began) / 1000;
+  return (performance.now() - startedAt) / 1000;
 }
 
 const tail = ({ serving }: Installation): string => serving.output().slice(-1_500);
@@ -243,7 +260,7 @@ async function assertAlive({ serving }: Installation): Promise<void> {
   assert.equal(state, 'alive', `serve ended: ${serving.output().slice(-1_500)}`);
 }
 
-/** What was acknowledged and is not there. */
+/** Acknowledged writes that are not stored. */
 async function lostWrites(world: Installation, { acknowledged }: ReturnType<typeof startLoad>): Promise<string[]> {
   const exported = await fetch(`${world.serving.base}/admin/records`, {
     headers: { authorization: `Bearer ${world.admin}` },
@@ -262,25 +279,25 @@ async function lostWrites(world: Installation, { acknowledged }: ReturnType<type
   return [...lostTexts.map(({ text }) => text), ...acknowledged.messages.filter((id) => !messages.has(id))];
 }
 
-/** Ends the load and holds what it met against what is allowed. */
-async function settle(t: TestContext, world: Installation, load: ReturnType<typeof startLoad>): Promise<void> {
+/** Ends the load and checks its results. */
+async function stopAndCheck(t: TestContext, world: Installation, load: ReturnType<typeof startLoad>): Promise<void> {
   const { texts, messages } = load.acknowledged;
-  const wasLoad = () => texts.length > 20 && messages.length > 20;
-  await until(wasLoad);
+  const hasEnoughWrites = () => texts.length > 20 && messages.length > 20;
+  await until(hasEnoughWrites);
   await load.stop();
   await assertAlive(world);
   const lost = await lostWrites(world, load);
   t.diagnostic(
-    `answers 200: ${load.seen[200]}, 503: ${load.seen[503]}, faulty: ${load.faults.length}; ` +
+    `responses 200: ${load.statuses[200]}, 503: ${load.statuses[503]}, faults: ${load.faults.length}; ` +
       `acknowledged writes: ${texts.length + messages.length}, lost: ${lost.length}; ` +
-      `wrong answers: ${load.wrong.length}`,
+      `wrong responses: ${load.wrong.length}`,
   );
   assert.deepEqual(summary(load.faults), {}, 'only 200, or 503 with Retry-After');
-  assert.deepEqual(load.wrong.slice(0, 5), [], 'wrong answers');
+  assert.deepEqual(load.wrong.slice(0, 5), [], 'wrong responses');
   assert.deepEqual(lost.slice(0, 5), [], 'acknowledged writes lost');
 }
 
-/** How often each fault came, times and texts left out. */
+/** The number of faults of each kind, without their times. */
 function summary(faults: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const fault of faults) {
@@ -293,7 +310,7 @@ function summary(faults: readonly string[]): Record<string, number> {
 const activity = 'FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
 
 describe('PostgreSQL faults', { concurrency: 2 }, () => {
-  describe('a server that fails', { concurrency: 1 }, () => {
+  describe('a failing server', { concurrency: 1 }, () => {
     let server: FaultyPostgres;
     before(async () => {
       server = await FaultyPostgres.make();
@@ -303,19 +320,19 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
 
     const newUrl = () => server.newDatabase();
 
-    /** Whatever a test left: a server that runs. */
+    /** Makes sure that the server runs, whatever state a test left. */
     async function restore(): Promise<void> {
       server.signalAll('SIGCONT');
       const query = onDatabase(server.url('postgres'), (client) => client.query('SELECT 1'));
       await query.catch(() => server.start());
     }
 
-    it('is waited for at the start', async (t) => {
+    it('delays the start of the service until it is available', async (t) => {
       const cwd = await newFolder(t);
       const url = await newUrl();
       t.after(restore);
       await server.end('SIGINT');
-      // In its place, a listener that counts the attempts to connect.
+      // Instead of the server, a listener counts the connection attempts.
       let attempts = 0;
       const listener = net.createServer((socket) => {
         attempts += 1;
@@ -330,19 +347,19 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       await pending;
     });
 
-    it('is not waited for without end: one clear line, without the password', async (t) => {
+    it('ends the start after DATABASE_WAIT with one clear line, without the password', async (t) => {
       const cwd = await newFolder(t);
       const port = await freePort();
-      const refused = async (url: string, wait: string, command = 'serve') => {
+      const startWith = async (url: string, wait: string, command = 'serve') => {
         const env = { DATABASE_URL: url, DATABASE_WAIT: wait, PORT: '0' };
         return run([command], { cwd, env });
       };
       const [waited, named, odd, parameter] = await Promise.all([
-        refused(`postgres://ann:s3cretw0rd@127.0.0.1:${port}/nothing`, '1'),
-        // A name with several addresses, a password that holds an @, one that is a parameter.
-        refused(`postgres://ann:s3cretw0rd@localhost:${port}/nothing`, '0'),
-        refused(`postgres://ann:s3cret@w0rd@127.0.0.1:${port}/nothing`, '0'),
-        refused(`postgres://127.0.0.1:${port}/nothing?user=ann&password=s3cretw0rd`, '0', 'export'),
+        startWith(`postgres://ann:s3cretw0rd@127.0.0.1:${port}/nothing`, '1'),
+        // A host name with several addresses, a password with an @, a password as a query parameter.
+        startWith(`postgres://ann:s3cretw0rd@localhost:${port}/nothing`, '0'),
+        startWith(`postgres://ann:s3cret@w0rd@127.0.0.1:${port}/nothing`, '0'),
+        startWith(`postgres://127.0.0.1:${port}/nothing?user=ann&password=s3cretw0rd`, '0', 'export'),
       ]);
       assert.match(waited.stderr, new RegExp(`127\\.0\\.0\\.1:${port}/nothing cannot be reached: .*ECONNREFUSED`));
       for (const { code, stdout, stderr } of [waited, named, odd, parameter]) {
@@ -353,7 +370,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       }
     });
 
-    it('says what is wrong with a name or password', async (t) => {
+    it('reports a wrong database name or password', async (t) => {
       const cwd = await newFolder(t);
       const fail = (url: string) => run(['serve'], { cwd, env: { DATABASE_URL: url, DATABASE_WAIT: '0', PORT: '0' } });
       const [wrong, none] = await Promise.all([
@@ -370,55 +387,55 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       assert.match(none.stderr, /"nothing" does not exist/);
     });
 
-    it('stopped and killed under load: nothing is lost, and it heals by itself', async (t) => {
+    it('is stopped and killed under load: no acknowledged write is lost, and the service recovers by itself', async (t) => {
       const world = await install(t, await newUrl(), { DATABASE_TIMEOUT: '1500' });
       t.after(restore);
       const load = startLoad(world);
       t.after(() => load.stop());
       for (const signal of ['SIGQUIT', 'SIGKILL', 'SIGINT'] as const) {
-        await load.sees(200);
+        await load.waitForResponses(200);
         await server.end(signal);
-        const noticed = load.sees(503);
+        const rejections = load.waitForResponses(503);
         for (let round = 0; round < 5; round += 1) {
           const [ready, live] = await Promise.all([
-            ask(world.serving.base, '/health/ready', ''),
-            ask(world.serving.base, '/health/live', ''),
+            send(world.serving.base, '/health/ready', ''),
+            send(world.serving.base, '/health/live', ''),
           ]);
           await assertAlive(world);
           assert.equal(live.status, 200);
           assert.equal(ready.status, 503);
           assert.equal(faultOf('ready', ready), undefined);
         }
-        await noticed;
+        await rejections;
         await server.start();
-        const seconds = await secondsToHeal(world);
-        t.diagnostic(`after ${signal}: healed in ${seconds.toFixed(2)} s`);
+        const seconds = await secondsToRecover(world);
+        t.diagnostic(`after ${signal}: recovered in ${seconds.toFixed(2)} s`);
       }
-      await settle(t, world, load);
+      await stopAndCheck(t, world, load);
     });
 
-    it('frozen under load: requests end in time, and it heals when the server goes on', async (t) => {
+    it('is frozen under load: requests end in time, and the service recovers when the server continues', async (t) => {
       const world = await install(t, await newUrl(), { DATABASE_TIMEOUT: '1000' });
       const load = startLoad(world);
       t.after(() => load.stop());
       t.after(async () => server.signalAll('SIGCONT'));
-      await load.sees(200);
+      await load.waitForResponses(200);
       server.signalAll('SIGSTOP');
       const { serving, one, other } = world;
       const probes = {
-        ready: ask(serving.base, '/health/ready', ''),
+        ready: send(serving.base, '/health/ready', ''),
         GET: read(world),
-        'GET with a key not seen before': ask(serving.base, '/v1/messages', other.keys.app),
+        'GET with an uncached key': send(serving.base, '/v1/messages', other.keys.app),
         PATCH: patch(world, one.chunkPath, 'frozen'),
         POST: append(world, one.ids.conversation, randomUUID()),
       };
-      assert.equal((await ask(serving.base, '/health/live', '')).status, 200);
+      assert.equal((await send(serving.base, '/health/live', '')).status, 200);
       const replies = await Promise.all(Object.values(probes));
-      await load.sees(503);
+      await load.waitForResponses(503);
       server.signalAll('SIGCONT');
-      const seconds = await secondsToHeal(world);
-      t.diagnostic(`healed in ${seconds.toFixed(2)} s`);
-      await settle(t, world, load);
+      const seconds = await secondsToRecover(world);
+      t.diagnostic(`recovered in ${seconds.toFixed(2)} s`);
+      await stopAndCheck(t, world, load);
       for (const [at, what] of Object.keys(probes).entries()) {
         const reply = replies[at] as Reply;
         assert.equal(faultOf(what, reply), undefined);
@@ -426,61 +443,61 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       }
     });
 
-    it('frozen: the service still stops on SIGTERM', async (t) => {
+    it('is frozen: the service still stops on SIGTERM', async (t) => {
       const world = await install(t, await newUrl(), { DATABASE_TIMEOUT: '1000' });
       t.after(async () => server.signalAll('SIGCONT'));
       await Promise.all([read(world), read(world), patch(world, world.one.chunkPath, 'before')]);
       server.signalAll('SIGSTOP');
       const pending = read(world);
-      // Its response comes after what was sent before it has been taken up.
-      assert.equal((await ask(world.serving.base, '/health/live', '')).status, 200);
+      // When this response arrives, the service has received the request before it.
+      assert.equal((await send(world.serving.base, '/health/live', '')).status, 200);
       world.serving.signal('SIGTERM');
       assert.deepEqual(await world.serving.ended, { code: 0, signal: null });
       server.signalAll('SIGCONT');
       assert.equal((await pending).status, 503);
     });
 
-    it('goes on when all its connections are ended under load', async (t) => {
+    it('terminates all connections under load, and the service recovers', async (t) => {
       const world = await install(t, await newUrl(), { DATABASE_TIMEOUT: '1500' });
       const load = startLoad(world);
       t.after(() => load.stop());
       let ended = 0;
       let slowest = 0;
       for (let round = 0; round < 8; round += 1) {
-        await load.sees(200, 20);
+        await load.waitForResponses(200, 20);
         const { rowCount } = await onDatabase(world.url, (client) =>
           client.query(`SELECT pg_terminate_backend(pid) ${activity}`),
         );
         ended += rowCount ?? 0;
-        slowest = Math.max(slowest, await secondsToHeal(world));
+        slowest = Math.max(slowest, await secondsToRecover(world));
       }
-      t.diagnostic(`${ended} connections ended; healed in at most ${slowest.toFixed(2)} s`);
+      t.diagnostic(`${ended} connections ended; recovered in at most ${slowest.toFixed(2)} s`);
       assert.ok(ended >= 8);
-      await settle(t, world, load);
+      await stopAndCheck(t, world, load);
     });
 
-    it('goes on when backends die without a word', async (t) => {
-      // The server ends all others then, and recovers by itself.
+    it('loses backends to SIGKILL, and the service recovers', async (t) => {
+      // The server then ends all other backends and recovers by itself.
       const world = await install(t, await newUrl(), { DATABASE_TIMEOUT: '1500' });
       const load = startLoad(world);
       t.after(() => load.stop());
-      await load.sees(200);
+      await load.waitForResponses(200);
       const { rows } = await onDatabase(world.url, (client) => client.query(`SELECT pid ${activity}`));
       assert.ok(rows.length > 0);
       for (const { pid } of rows) {
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // Ended by the server meanwhile.
+          // The server has already ended this backend.
         }
       }
-      const seconds = await secondsToHeal(world);
-      t.diagnostic(`healed in ${seconds.toFixed(2)} s`);
-      await settle(t, world, load);
+      const seconds = await secondsToRecover(world);
+      t.diagnostic(`recovered in ${seconds.toFixed(2)} s`);
+      await stopAndCheck(t, world, load);
     });
   });
 
-  describe('two connections, and a lock that another session holds', { concurrency: 1 }, () => {
+  describe('a pool of two connections, and a lock held by another session', { concurrency: 1 }, () => {
     const timeout = 1_200;
     const scope = newScope();
     let world: Installation;
@@ -494,10 +511,10 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
     async function lock(t: TestContext, statement: string, id: string): Promise<() => Promise<void>> {
       const client = new pg.Client(world.url);
       await client.connect();
-      let held = true;
+      let isLocked = true;
       const release = async () => {
-        if (held) await client.end();
-        held = false;
+        if (isLocked) await client.end();
+        isLocked = false;
       };
       t.after(release);
       await client.query('BEGIN');
@@ -517,7 +534,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
         return rows.length;
       });
 
-    it('sheds what is too much, ends the rest in time, and does nothing of it later', async (t) => {
+    it('rejects excess edits at once, ends the others in time, and applies none of them later', async (t) => {
       const { serving, one } = world;
       const release = await lock(t, 'SELECT id FROM child_chunks WHERE id = $1 FOR UPDATE', one.ids.chunk);
       await Promise.all(Array.from({ length: 20 }, () => read(world)));
@@ -525,7 +542,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       let most = 0;
       const faults: string[] = [];
       for (let round = 0; round < 3; round += 1) {
-        const edits = Array.from({ length: 240 }, (_, at) => patch(world, one.chunkPath, `refused ${round} ${at}`));
+        const edits = Array.from({ length: 240 }, (_, at) => patch(world, one.chunkPath, `rejected ${round} ${at}`));
         await until(async () => (await waiting()) === 2);
         const reads = Array.from({ length: 5 }, () => read(world));
         const replies = await Promise.all(edits);
@@ -534,49 +551,49 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
           if (fault !== undefined) faults.push(fault);
         }
         assert.ok(replies.every(({ status }) => status !== 200));
-        // A statement that was given up may take a moment to be cancelled.
+        // Cancelling a timed-out statement may take a moment.
         await until(async () => (await waiting()) === 0);
         most = Math.max(most, await backends());
       }
       const grown = memoryMiB(serving.pid) - before;
-      // By the service's own clock. What waits for the lock is answered after the timeout, never before.
+      // Measured by the service itself. A request that waits for the lock gets its response after the timeout, never before.
       const shed = serving
         .output()
         .split('\n')
         .filter((line) => line.includes('"PATCH"') && line.includes('"status":503'))
         .filter((line) => Number(/"ms":([\d.]+)/.exec(line)?.[1]) < timeout).length;
       await release();
-      const seconds = await secondsToHeal(world);
+      const seconds = await secondsToRecover(world);
       t.diagnostic(
-        `of 720 edits ${shed} shed at once; ${most} connections at most; memory grew by ${grown.toFixed(0)} MiB; ` +
-          `healed in ${seconds.toFixed(2)} s`,
+        `of 720 edits ${shed} rejected at once; ${most} connections at most; memory grew by ${grown.toFixed(0)} MiB; ` +
+          `recovered in ${seconds.toFixed(2)} s`,
       );
       const { rows } = await onDatabase(world.url, (client) =>
         client.query(`SELECT content FROM child_chunk_revisions WHERE child_chunk_id = $1`, [one.ids.chunk]),
       );
-      const done = rows.filter(({ content }) => content.startsWith('refused')).length;
+      const applied = rows.filter(({ content }) => content.startsWith('rejected')).length;
       await assertAlive(world);
       const wrong = {
         faults: summary(faults),
         'connections beyond DATABASE_POOL': Math.max(0, most - 2),
-        'edits done after a 503': done,
+        'edits applied after a 503': applied,
       };
-      assert.deepEqual(wrong, { faults: {}, 'connections beyond DATABASE_POOL': 0, 'edits done after a 503': 0 });
-      assert.ok(shed >= 300, `${shed} of 720 were shed at once`);
+      assert.deepEqual(wrong, { faults: {}, 'connections beyond DATABASE_POOL': 0, 'edits applied after a 503': 0 });
+      assert.ok(shed >= 300, `${shed} of 720 were rejected at once`);
       assert.ok(grown < 100, `memory grew by ${grown} MiB`);
     });
 
-    it('ends appends to a locked conversation in time, and readers go on', async (t) => {
+    it('ends appends to a locked conversation in time, and serves reads meanwhile', async (t) => {
       const { one } = world;
       const statement = 'SELECT 1 FROM conversations WHERE conversation_id = $1 FOR UPDATE';
       const release = await lock(t, statement, one.ids.conversation);
       const pending = Array.from({ length: 4 }, () => append(world, one.ids.conversation, randomUUID()));
       const replies = await Promise.all(pending);
-      // Whoever waited for the lock has been told by now.
+      // Every append that waited for the lock has its response by now.
       const reading = await read(world);
       await release();
-      const seconds = await secondsToHeal(world);
-      t.diagnostic(`healed in ${seconds.toFixed(2)} s`);
+      const seconds = await secondsToRecover(world);
+      t.diagnostic(`recovered in ${seconds.toFixed(2)} s`);
       for (const reply of replies) {
         assert.equal(faultOf('POST', reply), undefined);
         assert.equal(reply.status, 503);
@@ -585,7 +602,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
     });
   });
 
-  describe('writers in conflict', { concurrency: 1 }, () => {
+  describe('conflicting writers', { concurrency: 1 }, () => {
     const scope = newScope();
     let world: Installation;
     let second: ServerProcess;
@@ -599,19 +616,19 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
     });
     after(() => scope.end());
 
-    const at = (n: number): Installation => (n % 2 ? { ...world, serving: second } : world);
+    const instance = (n: number): Installation => (n % 2 ? { ...world, serving: second } : world);
     const post = (n: number, key: string, lines: string) =>
-      ask(at(n).serving.base, '/admin/records', key, { method: 'POST', lines });
-    const all200 = (replies: readonly Reply[]) =>
+      send(instance(n).serving.base, '/admin/records', key, { method: 'POST', lines });
+    const assertAll200 = (replies: readonly Reply[]) =>
       assert.deepEqual(
         summary(replies.map(({ status, body }) => (status === 200 ? '200' : `${status} ${JSON.stringify(body)}`))),
         { 200: replies.length },
       );
 
-    it('takes 50 edits of one chunk at once, through two instances', async () => {
+    it('accepts 50 concurrent edits of one chunk through two instances', async () => {
       const { one } = world;
-      const texts = Array.from({ length: 50 }, (_, n) => `rival ${n}`);
-      all200(await Promise.all(texts.map((text, n) => patch(at(n), one.chunkPath, text))));
+      const texts = Array.from({ length: 50 }, (_, n) => `edit ${n}`);
+      assertAll200(await Promise.all(texts.map((text, n) => patch(instance(n), one.chunkPath, text))));
       const { rows } = await onDatabase(world.url, (client) =>
         client.query(
           `SELECT revision, content FROM child_chunk_revisions WHERE child_chunk_id = $1
@@ -626,44 +643,48 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       );
     });
 
-    it('takes 20 imports of the same new records at once', async () => {
+    it('accepts 20 concurrent imports of the same new records', async () => {
       const { one, records } = makeTwoTenants();
-      const named = records.filter((record) => !('kind' in record && record.kind === 'admin'));
-      const lines = ndjson([...named, ...Array.from({ length: 50 }, (_, n) => message(one.ids.conversation, n))]);
+      const imported = records.filter((record) => !('kind' in record && record.kind === 'admin'));
+      const lines = ndjson([...imported, ...Array.from({ length: 50 }, (_, n) => message(one.ids.conversation, n))]);
       const replies = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, world.admin, lines)));
-      all200(replies);
-      assert.ok(replies.every(({ body }) => body.records === named.length + 50));
+      assertAll200(replies);
+      assert.ok(replies.every(({ body }) => body.records === imported.length + 50));
       const path = `/v1/messages?conversation_id=${one.ids.conversation}&limit=100`;
-      assert.equal((await ask(second.base, path, one.keys.app)).body.data.length, 50);
+      assert.equal((await send(second.base, path, one.keys.app)).body.data.length, 50);
     });
 
-    it('takes the same new key without an id from 20 imports at once', async () => {
-      // "A known digest without id updates that key": whoever comes second does that.
+    it('accepts the same new key without an id from 20 concurrent imports', async () => {
+      // A record without an id updates the key with its digest, so only the first import creates the key.
       const { ids } = world.one;
       const secret = `app-${randomBytes(30).toString('hex')}`;
-      const reach = { workspace_id: ids.workspace, app_id: ids.app };
-      const lines = ndjson([{ record: 'api_key', kind: 'app', ...reach, name: 'new', secret }]);
-      all200(await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, world.admin, lines))));
+      const scope = { workspace_id: ids.workspace, app_id: ids.app };
+      const lines = ndjson([{ record: 'api_key', kind: 'app', ...scope, name: 'new', secret }]);
+      assertAll200(await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, world.admin, lines))));
       const path = `/v1/messages?conversation_id=${ids.conversation}`;
-      assert.equal((await ask(world.serving.base, path, secret)).status, 200);
+      assert.equal((await send(world.serving.base, path, secret)).status, 200);
     });
 
-    it('tries serialization failures again, on a database that is always serializable', async (t) => {
-      // As CockroachDB is, and as PostgreSQL can be told to be.
+    it('retries after serialization failures on a database that is always serializable', async (t) => {
+      // CockroachDB always is; PostgreSQL can be configured to be.
       await onDatabase(world.url, (client) =>
         client.query(`ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`),
       );
-      const there = { ...world, serving: await serve(scope, { cwd: world.cwd, env: world.env }) };
+      const serializable = { ...world, serving: await serve(scope, { cwd: world.cwd, env: world.env }) };
       const { one, paths } = world;
       for (let round = 0; round < 5; round += 1) {
-        all200(await Promise.all(['a', 'b', 'c'].map((text) => patch(there, paths[0] ?? '', `${text} ${round}`))));
-        all200(await Promise.all([1, 2, 3].map(() => append(there, one.ids.conversation, randomUUID()))));
+        assertAll200(
+          await Promise.all(['a', 'b', 'c'].map((text) => patch(serializable, paths[0] ?? '', `${text} ${round}`))),
+        );
+        assertAll200(await Promise.all([1, 2, 3].map(() => append(serializable, one.ids.conversation, randomUUID()))));
       }
-      const crowd = await Promise.all(Array.from({ length: 50 }, (_, n) => patch(there, paths[1] ?? '', `crowd ${n}`)));
-      const taken = crowd.filter(({ status }) => status === 200).length;
-      t.diagnostic(`of 50 edits of one chunk at once ${taken} are taken, the others answered 503`);
-      for (const reply of crowd) assert.equal(faultOf('PATCH', reply), undefined);
-      assert.ok(taken >= 10, `${taken} of 50`);
+      const burst = await Promise.all(
+        Array.from({ length: 50 }, (_, n) => patch(serializable, paths[1] ?? '', `burst ${n}`)),
+      );
+      const accepted = burst.filter(({ status }) => status === 200).length;
+      t.diagnostic(`of 50 concurrent edits of one chunk ${accepted} are accepted, the others get 503`);
+      for (const reply of burst) assert.equal(faultOf('PATCH', reply), undefined);
+      assert.ok(accepted >= 10, `${accepted} of 50`);
     });
   });
 });

@@ -28,7 +28,7 @@ import {
 import { makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-/** How long what one instance knows of a key may be out of date. */
+/** How long an instance may cache a key. */
 const keyMillisMax = 5_000;
 
 async function newUrl(scope: Scope): Promise<string> {
@@ -78,7 +78,7 @@ const provider = (workspace_id: string, name: string, models: string[] = ['model
   })),
 });
 
-/** A request with any headers, given up after 10 seconds. */
+/** Sends a request with any headers, with a timeout of 10 seconds. */
 async function send(
   serving: ServerProcess,
   path: string,
@@ -111,9 +111,9 @@ const patch = ({ base }: ServerProcess, path: string, key: string, content: stri
 const pageOf = (conversation: string, more = ''): string => `/v1/messages?conversation_id=${conversation}${more}`;
 const models = '/v1/workspaces/current/models/model-types/llm';
 
-describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
-  describe('starting', { concurrency: 1 }, () => {
-    it('4 at once on an empty database: all get ready, one migrates', async (t) => {
+describe('several instances on one PostgreSQL database', { concurrency: 2 }, () => {
+  describe('startup', { concurrency: 1 }, () => {
+    it('lets 4 instances start at once on an empty database: one migrates, all become ready', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
       const env = { DATABASE_URL: url };
       const all = await Promise.all([1, 2, 3, 4].map(() => serve(t, { cwd, env })));
@@ -128,12 +128,12 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       await load(url, records);
       for (const { base } of all)
         assert.equal((await sendRequest(base, pageOf(one.ids.conversation), one.keys.app)).status, 200);
-      // Each ends by itself; the others go on.
+      // One instance stops; the others continue.
       await all[0]?.end('SIGTERM');
       assert.equal((await sendRequest(all[1]?.base ?? '', '/health/ready', '')).status, 200);
     });
 
-    it('commands that race to make the tables all succeed', async (t) => {
+    it('lets concurrent commands on an empty database all succeed', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
       const env = { DATABASE_URL: url };
       const world = makeTwoTenants();
@@ -151,7 +151,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       assert.equal(count?.n, 2);
     });
 
-    it('8 at once on each of 10 empty databases: none stumbles over another', async (t) => {
+    it('runs 8 concurrent migrations on each of 10 empty databases without an error', async (t) => {
       const urls = await Promise.all(Array.from({ length: 10 }, () => newUrl(t)));
       const migrate = (url: string) => databaseOf(readConfig({ DATABASE_URL: url, DATABASE_POOL: '2' })).migrate(1);
       for (const url of urls) {
@@ -161,11 +161,11 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       }
     });
 
-    it('takes over the lease of a process that died while migrating', async (t) => {
+    it('takes over the lease of a process that died during a migration', async (t) => {
       const cwd = await newFolder(t);
-      const leased = async (seconds: number) => {
+      const startWithLease = async (seconds: number) => {
         const url = await newUrl(t);
-        // As a process leaves it that died between taking the lease and its first step.
+        // The state after a process died between taking the lease and its first step.
         await query(
           url,
           'CREATE TABLE leases (name TEXT COLLATE "C" NOT NULL PRIMARY KEY, holder TEXT COLLATE "C" NOT NULL, expires_at BIGINT NOT NULL)',
@@ -175,15 +175,15 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
         const serving = await serve(t, { cwd, env: { DATABASE_URL: url } });
         return { expires, readyAt: Date.now() / 1000, serving };
       };
-      const [expired, pending] = await Promise.all([leased(-10), leased(3)]);
+      const [expired, pending] = await Promise.all([startWithLease(-10), startWithLease(3)]);
       const late = pending.readyAt - pending.expires;
-      t.diagnostic(`ready ${late.toFixed(1)} s after the lease ran out`);
-      assert.ok(late >= 0, 'the lease was not waited for');
+      t.diagnostic(`ready ${late.toFixed(1)} s after the lease expired`);
+      assert.ok(late >= 0, 'it did not wait for the lease');
       const ended = await Promise.all([expired, pending].map(({ serving }) => serving.end('SIGTERM')));
       assert.equal(ended.length, 2);
     });
 
-    it('waits for a step that another is at, though its lease ran out, and finds it done', async (t) => {
+    it('waits for the running step of another process whose lease has expired, and does not repeat it', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
       const other = new pg.Client(url);
       await other.connect();
@@ -195,27 +195,27 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       }
       const pending = run(['migrate'], { cwd, env: { DATABASE_URL: url } });
       const waiting = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-      const found = await until(async () => {
+      const blocked = await until(async () => {
         const rows = await query(url, waiting);
         return rows.length > 0 && rows;
       });
       await other.query('COMMIT');
       await other.end();
       const { code, stdout, stderr } = await pending;
-      assert.match(String(found[0]?.query), /INSERT INTO schema_migrations/);
+      assert.match(String(blocked[0]?.query), /INSERT INTO schema_migrations/);
       assert.equal(code, 0, stderr);
       assert.match(stdout, /up to date/);
     });
 
-    it('waits while another migrates, and goes on when that one is done', async (t) => {
+    it('waits while another process migrates, and continues when it is done', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
       await load(url, []);
-      // Another instance is at work: the lease is held and the step not yet recorded.
+      // Another instance is migrating: it holds the lease and has not recorded the step yet.
       const applied = await query(url, 'DELETE FROM schema_migrations RETURNING version, name, applied_at');
       const expires = Math.floor(Date.now() / 1000) + 600;
       await query(url, `UPDATE leases SET holder = 'other', expires_at = $1 WHERE name = 'migrate'`, [expires]);
       const pending = serve(t, { cwd, env: { DATABASE_URL: url } });
-      // Each attempt to take the lease locks its row, also where it fails.
+      // Each attempt to take the lease locks its row, even if it fails.
       const attempts = new Set<unknown>();
       const attempted = until(async () => {
         const [lease] = await query(url, `SELECT xmax::text FROM leases WHERE name = 'migrate'`);
@@ -230,19 +230,19 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
   });
 
   describe('a rolling upgrade', { concurrency: 1 }, () => {
-    it('an older program is refused; one that runs goes on through additive changes, and loses no request', async (t) => {
+    it('rejects the start of an older program; a running one handles additive changes and loses no request', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
       const { one, admin, records } = makeTwoTenants();
       await load(url, [...records, message(one.ids.conversation, 1), provider(one.ids.workspace, 'first')]);
       const env = { DATABASE_URL: url };
       const older = await serve(t, { cwd, env });
 
-      let running = true;
+      let isRunning = true;
       let responses = 0;
       const failed: string[] = [];
-      const loop = async (what: string, turn: (n: number) => Promise<HttpResponse>) => {
-        for (let n = 0; running; n += 1) {
-          const { status, text } = await turn(n);
+      const loop = async (what: string, send: (n: number) => Promise<HttpResponse>) => {
+        for (let n = 0; isRunning; n += 1) {
+          const { status, text } = await send(n);
           responses += 1;
           if (status !== 200) failed.push(`${what}: ${status} ${text}`);
         }
@@ -256,17 +256,17 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
         loop('export', () => sendRequest(older.base, '/admin/records', admin)),
       ];
       const stop = async () => {
-        running = false;
+        isRunning = false;
         await Promise.all(clients);
       };
       t.after(stop);
 
-      // What a newer program does: its step in one transaction, table by table, while the older one is busy.
-      const answered = (more: number) => {
+      // What a newer program does: it changes table after table while the older one is under load.
+      const waitForResponses = (more: number) => {
         const from = responses;
         return until(() => responses >= from + more);
       };
-      await answered(12);
+      await waitForResponses(12);
       const tables = await query(
         url,
         `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_migrations'`,
@@ -277,35 +277,35 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
           url,
           `ALTER TABLE ${tablename} ADD COLUMN added TEXT NOT NULL DEFAULT 'x', ADD COLUMN later BIGINT`,
         );
-        await answered(12);
+        await waitForResponses(12);
       }
       await query(url, 'CREATE TABLE additions (id TEXT NOT NULL PRIMARY KEY)');
       await query(url, 'CREATE INDEX additions_by_user ON conversations ("user")');
       await query(url, `INSERT INTO schema_migrations VALUES ($1, 'additions', 1)`, [latestVersion + 1]);
-      await answered(12);
+      await waitForResponses(12);
 
-      // The same program, started anew, is the older one now.
-      const refused = await Promise.all([
+      // The same program, when started again, is now the older one.
+      const attempts = await Promise.all([
         run(['serve'], { cwd, env: { ...env, PORT: '0' } }),
         run(['migrate'], { cwd, env }),
         run(['import', '-'], { cwd, env, stdin: ndjson([one.records[0] as object]) }),
         run(['export'], { cwd, env }),
       ]);
-      for (const { code, stderr, stdout } of refused) {
+      for (const { code, stderr, stdout } of attempts) {
         assert.equal(code, 1);
         assert.match(stderr, oneLine);
         assert.match(stderr, new RegExp(`schema ${latestVersion + 1}, newer than this program's ${latestVersion}`));
         assert.equal(stdout, '');
       }
       await stop();
-      t.diagnostic(`${responses} answers, ${failed.length} failed`);
+      t.diagnostic(`${responses} responses, ${failed.length} failed`);
       assert.deepEqual([...new Set(failed)].slice(0, 5), []);
       assert.ok(responses > 100);
       assert.equal((await sendRequest(older.base, '/health/ready', '')).status, 200);
     });
   });
 
-  describe('two that run', { concurrency: 1 }, () => {
+  describe('two running instances', { concurrency: 1 }, () => {
     const scope = newScope();
     const { one, admin, records } = makeTwoTenants();
     let url: string;
@@ -322,7 +322,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
     });
     after(() => scope.end());
 
-    /** A conversation of its own for a test. */
+    /** Creates a conversation for one test. */
     async function newConversation(): Promise<string> {
       const id = randomUUID();
       const { status } = await post(a, one.keys.writer, { record: 'conversation', id, app_id: one.ids.app });
@@ -330,15 +330,15 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       return id;
     }
 
-    /** Asks until the status is this one. Returns after how many milliseconds the last request with another was sent. */
+    /** Repeats a request until it returns this status. Returns when the last request with another status was sent, in milliseconds. */
     async function millisUntil(status: number, probe: () => Promise<HttpResponse>): Promise<number> {
-      const began = performance.now();
+      const startedAt = performance.now();
       for (let last = 0; ; ) {
-        const sent = performance.now() - began;
+        const sentAt = performance.now() - startedAt;
         if ((await probe()).status === status) return last;
-        last = sent;
+        last = sentAt;
         if (last > keyMillisMax) return Number.POSITIVE_INFINITY;
-        // Failed keys are counted per address: not too often.
+        // Failed keys are counted per address, so do not poll too often.
         await sleep(100);
       }
     }
@@ -355,7 +355,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
     });
     const use = ({ base }: ServerProcess, secret: string) => sendRequest(base, pageOf(one.ids.conversation), secret);
 
-    it('what is written through one shows at once through the other', async () => {
+    it("show each other's writes at once", async () => {
       const conversation = await newConversation();
       for (let round = 0; round < 10; round += 1) {
         const [from, to] = round % 2 ? [a, b] : [b, a];
@@ -379,7 +379,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       }
     });
 
-    it('a key revoked by another process stops working within 5 seconds, also while it is in use', async (t) => {
+    it('reject a key that another process revoked within 5 seconds, also while it is in use', async (t) => {
       const [key, other] = [newKey(), newKey()];
       assert.equal((await post(a, admin, key, other)).status, 200);
       for (const serving of [a, b])
@@ -392,7 +392,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       assert.equal((await use(a, other.secret)).status, 200);
     });
 
-    it('a key revoked or expired through one instance stops there at once, in the other within 5 seconds', async (t) => {
+    it('reject a key that one instance revoked or expired at once there, and within 5 seconds in the other', async (t) => {
       const now = Math.floor(Date.now() / 1000);
       const revoked = newKey();
       const expired = newKey();
@@ -404,38 +404,38 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       assert.equal((await post(a, admin, { ...expired, expires_at: now - 1 })).status, 200);
       assert.equal((await use(a, expired.secret)).status, 401);
       const millis = await Promise.all([revoked, expired].map(({ secret }) => millisUntil(401, () => use(b, secret))));
-      t.diagnostic(`the other after ${millis.map(Math.round).join(' and ')} ms`);
+      t.diagnostic(`in the other instance after ${millis.map(Math.round).join(' and ')} ms`);
       assert.ok(Math.max(...millis) < keyMillisMax, `${millis} ms`);
-      // And back again, by the same record.
+      // The same record makes the key valid again.
       assert.equal((await post(a, admin, revoked)).status, 200);
       assert.equal((await use(a, revoked.secret)).status, 200);
     });
 
-    it('a key that comes to its end stops at that second, however often it is used', async () => {
+    it('reject a key from the second in which it expires, however often it is used', async () => {
       const expires_at = Math.floor(Date.now() / 1000) + 2;
       const key = newKey({ expires_at });
       assert.equal((await post(a, admin, key)).status, 200);
       let last: HttpResponse;
       do {
-        const asked = Date.now() / 1000;
+        const sentAt = Date.now() / 1000;
         last = await use(b, key.secret);
-        if (last.status === 200) assert.ok(asked < expires_at, 'it is taken after its end');
-        else assert.ok(Date.now() / 1000 >= expires_at, 'it is refused before its end');
+        if (last.status === 200) assert.ok(sentAt < expires_at, 'accepted after its expiry');
+        else assert.ok(Date.now() / 1000 >= expires_at, 'rejected before its expiry');
       } while (last.status === 200);
       assert.equal(last.status, 401);
     });
 
-    it('a key that was unknown works within 5 seconds of being made elsewhere, at once where it is made', async (t) => {
+    it('accept a new key at once where it was created, and within 5 seconds in the other, even after rejecting it', async (t) => {
       const key = newKey();
       for (const serving of [a, b]) assert.equal((await use(serving, key.secret)).status, 401);
       assert.equal((await post(a, admin, key)).status, 200);
       assert.equal((await use(a, key.secret)).status, 200);
       const millis = await millisUntil(200, () => use(b, key.secret));
-      t.diagnostic(`the other after ${Math.round(millis)} ms`);
+      t.diagnostic(`in the other instance after ${Math.round(millis)} ms`);
       assert.ok(millis < keyMillisMax, `${millis} ms`);
     });
 
-    it('an app that changes its mode through one instance changes there at once, in the other within 5 seconds', async () => {
+    it('apply a new app mode at once where it was written, and within 5 seconds in the other', async () => {
       const app = { record: 'app', id: randomUUID(), workspace_id: one.ids.workspace, name: 'app', mode: 'chat' };
       const key = newKey({ app_id: app.id });
       const conversation = { record: 'conversation', id: randomUUID(), app_id: app.id };
@@ -443,24 +443,24 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       const page = ({ base }: ServerProcess) => sendRequest(base, pageOf(conversation.id), key.secret);
       for (const serving of [a, b]) assert.equal((await page(serving)).status, 200);
       assert.equal((await post(a, admin, { ...app, mode: 'workflow' })).status, 200);
-      const there = await page(a);
+      const response = await page(a);
       const millis = await millisUntil(400, () => page(b));
       assert.ok(millis < keyMillisMax, `${millis} ms`);
-      assert.deepEqual([there.status, there.body.code], [400, 'not_chat_app']);
+      assert.deepEqual([response.status, response.body.code], [400, 'not_chat_app']);
     });
 
-    it('a page has one ETag everywhere, and another one after any write through any instance', async () => {
+    it('return the same ETag for a page, and another one after a write through either', async () => {
       const conversation = await newConversation();
       const path = pageOf(conversation);
       const lines = Array.from({ length: 5 }, (_, at) => message(conversation, at));
       await post(a, one.keys.writer, ...lines);
-      const seen = new Set<string>();
+      const tags = new Set<string>();
       for (let round = 0; round < 6; round += 1) {
         const [from, to] = round % 2 ? [a, b] : [b, a];
         const { etag, status } = await send(from, path, one.keys.app, {});
         assert.equal(status, 200);
-        assert.ok(!seen.has(etag));
-        seen.add(etag);
+        assert.ok(!tags.has(etag));
+        tags.add(etag);
         assert.equal((await send(to, path, one.keys.app, {})).etag, etag);
         assert.equal((await send(to, path, one.keys.app, { 'if-none-match': etag })).status, 304);
         const line = { ...lines[round % 5], answer: `answer ${round}` };
@@ -470,44 +470,44 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       }
     });
 
-    it('If-Match holds across instances: of many with one tag, one wins', async () => {
+    it('accept only one of many edits with the same If-Match', async () => {
       const key = one.keys.knowledge;
       const { etag } = await send(a, one.chunkPath, key, {});
-      const through = await send(b, one.chunkPath, key, { 'if-match': etag }, { content: 'through the other' });
-      assert.equal(through.status, 200);
-      assert.notEqual(through.etag, etag);
+      const edited = await send(b, one.chunkPath, key, { 'if-match': etag }, { content: 'edited through the other' });
+      assert.equal(edited.status, 200);
+      assert.notEqual(edited.etag, etag);
       assert.equal((await send(a, one.chunkPath, key, { 'if-match': etag }, { content: 'stale' })).status, 412);
       const rivals = await Promise.all(
         Array.from({ length: 20 }, (_, n) =>
-          send(n % 2 ? a : b, one.chunkPath, key, { 'if-match': through.etag }, { content: `rival ${n}` }),
+          send(n % 2 ? a : b, one.chunkPath, key, { 'if-match': edited.etag }, { content: `rival ${n}` }),
         ),
       );
       assert.deepEqual(rivals.map(({ status }) => status).sort(), [200, ...Array.from({ length: 19 }, () => 412)]);
       const winner = rivals.find(({ status }) => status === 200);
-      const stands = await send(a, one.chunkPath, key, {});
-      assert.deepEqual([stands.body.data.content, stands.etag], [winner?.body.data.content, winner?.etag]);
+      const current = await send(a, one.chunkPath, key, {});
+      assert.deepEqual([current.body.data.content, current.etag], [winner?.body.data.content, winner?.etag]);
     });
 
-    it('walking back through both while messages come in through both visits every message once', async () => {
+    it('return every message once to a client that pages back through both while both append', async () => {
       const conversation = await newConversation();
-      const known = Array.from({ length: 120 }, (_, at) => message(conversation, 1_000 + Math.floor(at / 40)));
-      for (let at = 0; at < known.length; at += 30)
-        assert.equal((await post(at % 60 ? a : b, one.keys.writer, ...known.slice(at, at + 30))).status, 200);
-      let running = true;
+      const initial = Array.from({ length: 120 }, (_, at) => message(conversation, 1_000 + Math.floor(at / 40)));
+      for (let at = 0; at < initial.length; at += 30)
+        assert.equal((await post(at % 60 ? a : b, one.keys.writer, ...initial.slice(at, at + 30))).status, 200);
+      let isRunning = true;
       const appended: string[] = [];
       const writers = [a, b, a, b].map(async (serving, at) => {
-        while (running) {
-          // Later ones, and such that share the newest second of what is there already.
+        while (isRunning) {
+          // Later messages, and messages in the newest second of the initial ones.
           const lines = [message(conversation, 1_002), message(conversation, 2_000 + at)];
           assert.equal((await post(serving, one.keys.writer, ...lines)).status, 200);
           appended.push(...lines.map(({ id }) => id));
         }
       });
-      const walk = async (turn: number) => {
+      const walk = async (start: number) => {
         const visited: string[] = [];
-        for (let first = ''; ; turn += 1) {
+        for (let first = '', at = start; ; at += 1) {
           const more = `&limit=7${first && `&first_id=${first}`}`;
-          const { status, body } = await sendRequest((turn % 2 ? a : b).base, pageOf(conversation, more), one.keys.app);
+          const { status, body } = await sendRequest((at % 2 ? a : b).base, pageOf(conversation, more), one.keys.app);
           assert.equal(status, 200);
           visited.push(...body.data.map(({ id }: { id: string }) => id));
           if (!body.has_more) return visited;
@@ -515,20 +515,20 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
         }
       };
       const walks: string[][] = [];
-      const walking = Promise.all([0, 1, 2].map(async (turn) => walks.push(await walk(turn))));
+      const walking = Promise.all([0, 1, 2].map(async (start) => walks.push(await walk(start))));
       await walking.finally(() => {
-        running = false;
+        isRunning = false;
       });
       await Promise.all(writers);
       assert.ok(appended.length > 10);
-      const whole = await walk(0);
-      assert.deepEqual([...whole].sort(), [...known.map(({ id }) => id), ...appended].sort());
+      const finalOrder = await walk(0);
+      assert.deepEqual([...finalOrder].sort(), [...initial.map(({ id }) => id), ...appended].sort());
       for (const visited of walks) {
         assert.equal(new Set(visited).size, visited.length, 'a message came twice');
-        const missed = known.filter(({ id }) => !visited.includes(id));
+        const missed = initial.filter(({ id }) => !visited.includes(id));
         assert.equal(missed.length, 0, `${missed.length} messages were missed`);
-        // In the one order that stands at the end.
-        const order = visited.map((id) => whole.indexOf(id));
+        // In the same order as at the end.
+        const order = visited.map((id) => finalOrder.indexOf(id));
         assert.deepEqual(
           order,
           order.toSorted((x, y) => x - y),
@@ -536,10 +536,10 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
       }
     });
 
-    it('behind a pooler (DATABASE_PREPARED=off) everything works, and no statement is named', async (t) => {
+    it('work behind a pooler with DATABASE_PREPARED=off, without named statements', async (t) => {
       const names = { on: new Set<string>(), off: new Set<string>() };
       for (const prepared of ['on', 'off'] as const) {
-        const proxied = await listenIn(t, url, (name) => names[prepared].add(name));
+        const proxied = await startProxy(t, url, (name) => names[prepared].add(name));
         const env = { DATABASE_URL: proxied, DATABASE_PREPARED: prepared };
         const serving = await serve(t, { cwd, env });
         const conversation = await newConversation();
@@ -555,19 +555,19 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
         const text = `prepared ${prepared}`;
         assert.equal((await patch(serving, one.chunkPath, one.keys.knowledge, text)).body.data.content, text);
         assert.equal((await sendRequest(serving.base, models, one.keys.app)).status, 200);
-        const fresh = makeTwoTenants();
-        const imported = await post(serving, admin, ...fresh.records, provider(fresh.one.ids.workspace, 'p'));
-        assert.deepEqual(imported.body, { records: fresh.records.length + 1 });
-        assert.match((await sendRequest(serving.base, '/admin/records', admin)).text, new RegExp(fresh.one.ids.chunk));
+        const second = makeTwoTenants();
+        const imported = await post(serving, admin, ...second.records, provider(second.one.ids.workspace, 'p'));
+        assert.deepEqual(imported.body, { records: second.records.length + 1 });
+        assert.match((await sendRequest(serving.base, '/admin/records', admin)).text, new RegExp(second.one.ids.chunk));
         await serving.end('SIGTERM');
       }
       assert.deepEqual([...names.off], ['']);
-      assert.ok(names.on.size > 3, 'the listener hears names');
+      assert.ok(names.on.size > 3, 'the proxy reports names');
     });
   });
 
-  describe('moving house', { concurrency: 1 }, () => {
-    it('SQLite to PostgreSQL and back, through a pipe, gives the same bytes', async (t) => {
+  describe('migrating between engines', { concurrency: 1 }, () => {
+    it('exports the same bytes after moving from SQLite to PostgreSQL and back through a pipe', async (t) => {
       const [cwd, postgres] = await Promise.all([newFolder(t), newUrl(t)]);
       const [first, last] = ['first', 'last'].map((name) => `sqlite:${join(cwd, `${name}.db`)}`);
       const { one, records } = makeTwoTenants();
@@ -604,7 +604,7 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
           command: '/bin/sh',
           env: { DATABASE_URL: from },
         });
-      const exported = async (from: string | undefined) => {
+      const exportFrom = async (from: string | undefined) => {
         const { code, stdout, stderr } = await run(['export'], { cwd, env: { DATABASE_URL: from } });
         assert.equal(code, 0, stderr);
         return stdout;
@@ -617,37 +617,37 @@ describe('several instances on one PostgreSQL', { concurrency: 2 }, () => {
         assert.equal(code, 0, stderr);
         assert.match(stdout, /^imported \d+ records/);
       }
-      const [there, moved, back] = await Promise.all([first, postgres, last].map(exported));
-      assert.equal(there?.trimEnd().split('\n').length, stdin.trimEnd().split('\n').length);
-      assert.ok(moved === there, 'PostgreSQL exports other bytes than SQLite');
-      assert.ok(back === there, 'SQLite exports other bytes than it did before');
+      const [original, moved, back] = await Promise.all([first, postgres, last].map(exportFrom));
+      assert.equal(original?.trimEnd().split('\n').length, stdin.trimEnd().split('\n').length);
+      assert.ok(moved === original, 'PostgreSQL exports different bytes than SQLite');
+      assert.ok(back === original, 'SQLite exports different bytes than before');
 
-      // Twice over is the same as once.
+      // A second import changes nothing.
       assert.equal((await move(first, postgres)).code, 0);
-      assert.ok((await exported(postgres)) === there);
+      assert.ok((await exportFrom(postgres)) === original);
     });
   });
 });
 
-/** Stands between the service and PostgreSQL, and tells the name of every statement that is prepared. */
-async function listenIn(scope: Scope, url: string, hear: (name: string) => void): Promise<string> {
+/** Starts a proxy between the service and PostgreSQL that reports the name of every prepared statement. */
+async function startProxy(scope: Scope, url: string, onName: (name: string) => void): Promise<string> {
   const { hostname, port } = new URL(url);
   const sockets = new Set<net.Socket>();
   const proxy = net.createServer((client) => {
     const server = net.connect(Number(port), hostname);
     let rest = Buffer.alloc(0);
-    let started = false;
+    let isStarted = false;
     client.on('data', (bytes) => {
       rest = Buffer.concat([rest, bytes as Buffer]);
       for (;;) {
-        // The first message has no type.
-        const at = started ? 1 : 0;
+        // The startup message has no type byte (https://www.postgresql.org/docs/current/protocol-message-formats.html).
+        const at = isStarted ? 1 : 0;
         if (rest.length < at + 4) break;
         const end = at + rest.readUInt32BE(at);
         if (rest.length < end) break;
-        if (started && rest[0] === 'P'.charCodeAt(0)) hear(rest.toString('utf8', 5, rest.indexOf(0, 5)));
+        if (isStarted && rest[0] === 'P'.charCodeAt(0)) onName(rest.toString('utf8', 5, rest.indexOf(0, 5)));
         rest = rest.subarray(end);
-        started = true;
+        isStarted = true;
       }
     });
     client.pipe(server).pipe(client);
@@ -666,7 +666,7 @@ async function listenIn(scope: Scope, url: string, hear: (name: string) => void)
     for (const socket of sockets) socket.destroy();
     proxy.close();
   });
-  const through = new URL(url);
-  through.port = String((proxy.address() as AddressInfo).port);
-  return through.href;
+  const proxyUrl = new URL(url);
+  proxyUrl.port = String((proxy.address() as AddressInfo).port);
+  return proxyUrl.href;
 }

@@ -10,26 +10,26 @@ import {
   startService,
 } from '../support/harness.ts';
 
-// The tables of service-api.md and of contract.md, said once more as data.
+// The tables of service-api.md and contract.md as data.
 
 type Json = Record<string, unknown>;
 type Path = (string | number)[];
 
-/** A time that is the moment of writing where left out. */
+/** The default of a time field: the time of the import. */
 const now = Symbol('now');
 
 type Field = {
   type: 'string' | 'uuid' | 'decimal' | 'integer' | 'number' | 'boolean' | 'object' | 'texts' | 'array' | 'any';
   nullable?: boolean;
-  /** What stands for it where it is left out; without one the field must be given. */
+  /** The value when the field is left out. A field without a default is required. */
   default?: unknown;
   /** A closed set. */
   values?: string[];
-  /** Whether null is taken is open, or a matter of a test of its own. */
-  nullUnasked?: boolean;
-  /** A string that takes any value although only some are known. */
+  /** Whether null is allowed is unspecified, or tested separately. */
+  nullUntested?: boolean;
+  /** A string that accepts any value although only some are documented. */
   open?: boolean;
-  /** What an array holds, where that is plain. */
+  /** The type of the elements of an array, if it is simple. */
   items?: 'string' | 'uuid';
 };
 type Shape = Record<string, Field>;
@@ -142,8 +142,8 @@ const nested: Record<string, Shape> = {
   },
 };
 
-/** Where each nested object stands in the complete records below. */
-const places: { name: string; kind: string; at: Path }[] = [
+/** The path of each nested object in the complete records below. */
+const nestedPaths: { name: string; kind: string; at: Path }[] = [
   { name: 'message_files', kind: 'message', at: ['message_files', 0] },
   { name: 'feedback', kind: 'message', at: ['feedback'] },
   { name: 'retriever_resources', kind: 'message', at: ['retriever_resources', 0] },
@@ -157,16 +157,16 @@ const places: { name: string; kind: string; at: Path }[] = [
   { name: 'models', kind: 'model_provider', at: ['models', 0] },
 ];
 
-const top: Record<string, Shape> = {
+const topLevel: Record<string, Shape> = {
   workspace: { id: string, name: string },
   app: { id: string, workspace_id: string, name: string, mode: open },
   api_key: {
-    id: { type: 'string', nullUnasked: true },
+    id: { type: 'string', nullUntested: true },
     kind: oneOf('app', 'knowledge', 'writer', 'admin'),
     workspace_id: string,
     dataset_ids: orNull({ type: 'array', items: 'uuid' }),
     name: string,
-    digest: { type: 'string', nullUnasked: true },
+    digest: { type: 'string', nullUntested: true },
     created_at: or(integer, now),
     expires_at: orNull(integer),
     revoked_at: orNull(integer),
@@ -178,7 +178,7 @@ const top: Record<string, Shape> = {
     created_at: or(integer, now),
     deleted: or(boolean, false),
   },
-  // total_tokens has tests of its own: it is the sum, whatever is given.
+  // total_tokens is tested separately: it is always the sum, whatever the record says.
   message: {
     id: uuid,
     conversation_id: uuid,
@@ -208,10 +208,10 @@ const top: Record<string, Shape> = {
     segment_id: string,
     content: string,
     position: integer,
-    word_count: { type: 'integer', default: 4, nullUnasked: true },
+    word_count: { type: 'integer', default: 4, nullUntested: true },
     type: or(open, 'automatic'),
     created_at: or(integer, now),
-    updated_at: { type: 'integer', default: 1_600_000_000, nullUnasked: true },
+    updated_at: { type: 'integer', default: 1_600_000_000, nullUntested: true },
   },
   child_chunk_revision: {
     child_chunk_id: string,
@@ -231,7 +231,7 @@ const top: Record<string, Shape> = {
   },
 };
 
-/** One complete record of every kind, each with ids of its own. */
+/** One complete record of every kind, each with its own ids. */
 function completeRecords() {
   const world = makeTwoTenants();
   const { ids, keyIds } = world.one;
@@ -411,14 +411,14 @@ function completeRecords() {
 
 const absent = Symbol('absent');
 
-/** A copy with one value set, or taken away. */
-function altered(record: Json, path: Path, value: unknown): Json {
+/** A copy with one value changed or removed. */
+function withValue(record: Json, path: Path, value: unknown): Json {
   const copy = structuredClone(record);
-  let holder = copy as Record<string | number, unknown>;
-  for (const step of path.slice(0, -1)) holder = holder[step] as typeof holder;
+  let parent = copy as Record<string | number, unknown>;
+  for (const step of path.slice(0, -1)) parent = parent[step] as typeof parent;
   const last = path.at(-1) as string;
-  if (value === absent) delete holder[last];
-  else holder[last] = value;
+  if (value === absent) delete parent[last];
+  else parent[last] = value;
   return copy;
 }
 
@@ -426,7 +426,7 @@ function valueAt(record: unknown, path: Path): unknown {
   return path.reduce((value, step) => (value as Record<string | number, unknown>)[step], record);
 }
 
-function wrongValues({ type, nullable, nullUnasked, items }: Field): unknown[] {
+function wrongValues({ type, nullable, nullUntested, items }: Field): unknown[] {
   const text = [1, true, [], ['x'], {}];
   const wrong = {
     string: text,
@@ -441,7 +441,7 @@ function wrongValues({ type, nullable, nullUnasked, items }: Field): unknown[] {
     any: [],
   }[type];
   const inItems = { string: [[1], ['a', null], [['a']]], uuid: [['x'], [1], [null]] };
-  return [...wrong, ...(items ? inItems[items] : []), ...(nullable || nullUnasked ? [] : [null])];
+  return [...wrong, ...(items ? inItems[items] : []), ...(nullable || nullUntested ? [] : [null])];
 }
 
 const isText = ({ type }: Field) => type === 'string' || type === 'uuid' || type === 'decimal';
@@ -454,42 +454,42 @@ onEveryEngine('fields of records', (engine) => {
   const post = (...records: object[]) =>
     service.request('POST', '/admin/records', { key: world.admin, headers: ndjsonType, body: ndjson(records) });
 
-  async function refused(bad: Json, ...named: string[]) {
-    const response = await post({ record: 'workspace', id: world.one.ids.workspace, name: 'changed' }, bad);
+  async function assertRejected(invalid: Json, ...named: string[]) {
+    const response = await post({ record: 'workspace', id: world.one.ids.workspace, name: 'changed' }, invalid);
     if (response.status === 200) await post({ record: 'workspace', id: world.one.ids.workspace, name: 'workspace' });
-    const said = `${JSON.stringify(bad).slice(0, 200)}… → ${response.text}`;
-    assert.equal(response.status, 400, said);
-    assert.equal(response.body.code, 'invalid_param', said);
-    const start = `line 2: ${bad.record}: ${named[0]}`;
-    assert.ok(response.body.message.startsWith(start), `should start with '${start}': ${said}`);
-    for (const name of named) assert.ok(response.body.message.includes(name), `should name ${name}: ${said}`);
+    const details = `${JSON.stringify(invalid).slice(0, 200)}… → ${response.text}`;
+    assert.equal(response.status, 400, details);
+    assert.equal(response.body.code, 'invalid_param', details);
+    const start = `line 2: ${invalid.record}: ${named[0]}`;
+    assert.ok(response.body.message.startsWith(start), `should start with '${start}': ${details}`);
+    for (const name of named) assert.ok(response.body.message.includes(name), `should name ${name}: ${details}`);
   }
 
-  async function exported(): Promise<Json[]> {
+  async function exportRecords(): Promise<Json[]> {
     const response = await service.request('GET', '/admin/records', { key: world.admin });
     assert.equal(response.status, 200);
     assert.match(response.headers['content-type'] ?? '', /^application\/x-ndjson/);
     const lines = response.text.split('\n');
-    assert.equal(lines.pop(), '', 'every line ends');
+    assert.equal(lines.pop(), '', 'every line ends with a newline');
     return lines.map((line) => JSON.parse(line));
   }
 
   const identity = ['id', 'child_chunk_id', 'provider'];
-  const found = (records: Json[], like: Json) =>
+  const findLike = (records: Json[], like: Json) =>
     records.find((r) => r.record === like.record && identity.every((name) => r[name] === like[name])) as Json;
 
-  /** Takes one record in and gives it back as exported. */
-  async function roundTrip(given: Json): Promise<Json> {
-    const response = await post(given);
-    assert.equal(response.status, 200, `${JSON.stringify(given)} → ${response.text}`);
+  /** Imports one record and returns it as exported. */
+  async function roundTrip(sent: Json): Promise<Json> {
+    const response = await post(sent);
+    assert.equal(response.status, 200, `${JSON.stringify(sent)} → ${response.text}`);
     assert.deepEqual(response.body, { records: 1 });
-    const out = found(await exported(), given);
-    assert.ok(out, `${given.record} is in the export`);
+    const out = findLike(await exportRecords(), sent);
+    assert.ok(out, `${sent.record} is in the export`);
     return out;
   }
 
-  /** A record that stands for the kind under an id of its own, so that tests do not meet. */
-  function fresh(kind: string): Json {
+  /** A complete record of this kind with a new id, so that tests do not affect each other. */
+  function newRecord(kind: string): Json {
     const copy = structuredClone(record(kind));
     if ('id' in copy) copy.id = randomUUID();
     if (kind === 'api_key') copy.digest = createHash('sha256').update(randomUUID()).digest('hex');
@@ -503,14 +503,14 @@ onEveryEngine('fields of records', (engine) => {
   });
   after(() => service.close());
 
-  it('the tables name every kind and every field of the complete records', () => {
-    assert.equal(Object.keys(top).length, 11);
-    for (const [kind, shape] of Object.entries(top)) {
+  it('tests every kind and every field of the complete records', () => {
+    assert.equal(Object.keys(topLevel).length, 11);
+    for (const [kind, shape] of Object.entries(topLevel)) {
       const named = Object.keys(record(kind)).filter((name) => name !== 'record' && name !== 'total_tokens');
       assert.deepEqual(named.sort(), Object.keys(shape).sort(), kind);
     }
-    assert.deepEqual(places.map(({ name }) => name).sort(), Object.keys(nested).sort());
-    for (const { name, kind, at } of places) {
+    assert.deepEqual(nestedPaths.map(({ name }) => name).sort(), Object.keys(nested).sort());
+    for (const { name, kind, at } of nestedPaths) {
       assert.deepEqual(
         Object.keys(valueAt(record(kind), at) as Json).sort(),
         Object.keys(nested[name] ?? {}).sort(),
@@ -519,84 +519,84 @@ onEveryEngine('fields of records', (engine) => {
     }
   });
 
-  for (const [kind, shape] of Object.entries(top)) {
+  for (const [kind, shape] of Object.entries(topLevel)) {
     describe(kind, () => {
-      it('a complete record comes back as it went in', async () => {
-        const given = fresh(kind);
-        const out = await roundTrip(given);
+      it('exports a complete record as it was imported', async () => {
+        const sent = newRecord(kind);
+        const out = await roundTrip(sent);
         if (kind === 'api_key') assert.equal(out.app_id ?? null, null);
         if (kind === 'api_key') delete out.app_id;
-        assert.deepEqual(out, given);
+        assert.deepEqual(out, sent);
       });
 
-      it('unknown fields are refused by name', async () => {
+      it('rejects unknown fields by name', async () => {
         for (const name of ['colour', 'Id', 'tenant_id', 'constructor', 'toString']) {
-          await refused(altered(record(kind), [name], 1), name);
+          await assertRejected(withValue(record(kind), [name], 1), name);
         }
         const odd = JSON.parse(`${JSON.stringify(record(kind)).slice(0, -1)},"__proto__":{"polluted":true}}`);
-        await refused(odd, '__proto__');
+        await assertRejected(odd, '__proto__');
       });
 
       for (const [name, field] of Object.entries(shape)) {
-        it(`${name}: wrong types are refused by name`, async () => {
-          for (const value of wrongValues(field)) await refused(altered(record(kind), [name], value), name);
+        it(`${name}: rejects wrong types by name`, async () => {
+          for (const value of wrongValues(field)) await assertRejected(withValue(record(kind), [name], value), name);
         });
         if (field.default === undefined && !(kind === 'api_key' && name === 'id') && name !== 'key_id') {
-          it(`${name}: must be given`, async () => {
+          it(`${name}: is required`, async () => {
             if (name === 'digest') {
-              const { message } = (await post(altered(record(kind), [name], absent))).body;
+              const { message } = (await post(withValue(record(kind), [name], absent))).body;
               assert.match(message, /^line 1: api_key: .*(secret|digest)/);
-            } else await refused(altered(record(kind), [name], absent), name);
+            } else await assertRejected(withValue(record(kind), [name], absent), name);
           });
         }
         if (field.default !== undefined) {
-          it(`${name}: left out is the default`, async () => {
+          it(`${name}: has its default when left out`, async () => {
             const earliest = Math.floor(Date.now() / 1000);
-            const given = altered(fresh(kind), [name], absent);
-            const out = await roundTrip(given);
+            const sent = withValue(newRecord(kind), [name], absent);
+            const out = await roundTrip(sent);
             if (field.default === now) {
               const latest = Math.floor(Date.now() / 1000);
               const time = out[name] as number;
               assert.ok(Number.isInteger(time) && time >= earliest && time <= latest, `${time}`);
             } else assert.deepEqual(out[name], field.default);
-            for (const other of Object.keys(given)) {
-              if (other !== 'total_tokens') assert.deepEqual(out[other], given[other], other);
+            for (const other of Object.keys(sent)) {
+              if (other !== 'total_tokens') assert.deepEqual(out[other], sent[other], other);
             }
           });
         }
         if (field.nullable) {
           it(`${name}: may be null`, async () => {
-            const given = altered(fresh(kind), [name], null);
-            assert.equal((await roundTrip(given))[name], null);
+            const sent = withValue(newRecord(kind), [name], null);
+            assert.equal((await roundTrip(sent))[name], null);
           });
         }
         if (field.values) {
           it(`${name}: is a closed set`, async () => {
             for (const value of ['', 'other', field.values?.[0]?.toUpperCase(), ` ${field.values?.[0]}`]) {
-              await refused(altered(record(kind), [name], value), name);
+              await assertRejected(withValue(record(kind), [name], value), name);
             }
             if (kind === 'api_key') return;
             for (const value of field.values ?? []) {
-              assert.equal((await roundTrip(altered(fresh(kind), [name], value)))[name], value);
+              assert.equal((await roundTrip(withValue(newRecord(kind), [name], value)))[name], value);
             }
           });
         }
         if (field.open) {
-          it(`${name}: takes any text`, async () => {
+          it(`${name}: accepts any text`, async () => {
             for (const value of ['something-new', 'ünï ✓']) {
-              assert.equal((await roundTrip(altered(fresh(kind), [name], value)))[name], value);
+              assert.equal((await roundTrip(withValue(newRecord(kind), [name], value)))[name], value);
             }
           });
         }
         if (isText(field)) {
-          it(`${name}: NUL and lone surrogates are refused`, async () => {
+          it(`${name}: rejects NUL and lone surrogates`, async () => {
             for (const value of ['a\0b', '\ud800', 'x\udc00y']) {
-              await refused(altered(record(kind), [name], value), name);
+              await assertRejected(withValue(record(kind), [name], value), name);
             }
           });
         }
         if (field.type === 'integer' || field.type === 'number') {
-          it(`${name}: numbers stay within ±(2^53 − 1)`, async () => {
+          it(`${name}: rejects numbers beyond ±(2^53 − 1)`, async () => {
             for (const literal of [
               '9007199254740992',
               '-9007199254740992',
@@ -606,7 +606,7 @@ onEveryEngine('fields of records', (engine) => {
               '1e21',
               '-1.5e300',
             ]) {
-              const line = JSON.stringify(altered(record(kind), [name], 'here')).replace('"here"', literal);
+              const line = JSON.stringify(withValue(record(kind), [name], 'here')).replace('"here"', literal);
               const response = await service.request('POST', '/admin/records', {
                 key: world.admin,
                 headers: ndjsonType,
@@ -621,61 +621,62 @@ onEveryEngine('fields of records', (engine) => {
     });
   }
 
-  for (const { name: place, kind, at } of places) {
-    describe(`${kind}: ${place}`, () => {
+  for (const { name: objectName, kind, at } of nestedPaths) {
+    describe(`${kind}: ${objectName}`, () => {
       const first = String(at[0]);
 
-      it('unknown fields are refused by name', async () => {
+      it('rejects unknown fields by name', async () => {
         for (const name of ['colour', 'tenant_id', 'hasOwnProperty']) {
-          await refused(altered(record(kind), [...at, name], 'x'), first, name);
+          await assertRejected(withValue(record(kind), [...at, name], 'x'), first, name);
         }
         const holder = JSON.parse(
           `${JSON.stringify(valueAt(record(kind), at)).slice(0, -1)},"__proto__":{"polluted":true}}`,
         );
-        await refused(altered(record(kind), at, holder), first, '__proto__');
+        await assertRejected(withValue(record(kind), at, holder), first, '__proto__');
       });
 
-      it('anything but an object is refused', async () => {
+      it('rejects anything but an object', async () => {
         const isElement = typeof at.at(-1) === 'number';
         for (const value of [1, 'x', true, [], [[]], ...(isElement ? [null] : [])]) {
-          await refused(altered(record(kind), at, value), first);
+          await assertRejected(withValue(record(kind), at, value), first);
         }
       });
 
-      for (const [name, field] of Object.entries(nested[place] ?? {})) {
-        it(`${name}: types, presence and sets`, async () => {
+      for (const [name, field] of Object.entries(nested[objectName] ?? {})) {
+        it(`${name}: checks type, presence and allowed values`, async () => {
           for (const value of wrongValues(field))
-            await refused(altered(record(kind), [...at, name], value), first, name);
+            await assertRejected(withValue(record(kind), [...at, name], value), first, name);
           if (isText(field)) {
             for (const value of ['a\0b', '\udfff']) {
-              await refused(altered(record(kind), [...at, name], value), first, name);
+              await assertRejected(withValue(record(kind), [...at, name], value), first, name);
             }
           }
-          if (field.default === undefined) await refused(altered(record(kind), [...at, name], absent), first, name);
+          if (field.default === undefined)
+            await assertRejected(withValue(record(kind), [...at, name], absent), first, name);
           else {
-            const out = await roundTrip(altered(fresh(kind), [...at, name], absent));
+            const out = await roundTrip(withValue(newRecord(kind), [...at, name], absent));
             assert.deepEqual(valueAt(out, [...at, name]), field.default);
           }
           if (field.nullable) {
-            const out = await roundTrip(altered(fresh(kind), [...at, name], null));
+            const out = await roundTrip(withValue(newRecord(kind), [...at, name], null));
             assert.equal(valueAt(out, [...at, name]), null);
           }
           if (field.values) {
             for (const value of ['', 'other', field.values[0]?.toUpperCase()]) {
-              await refused(altered(record(kind), [...at, name], value), first, name);
+              await assertRejected(withValue(record(kind), [...at, name], value), first, name);
             }
             for (const value of field.values) {
-              const out = await roundTrip(altered(fresh(kind), [...at, name], value));
+              const out = await roundTrip(withValue(newRecord(kind), [...at, name], value));
               assert.equal(valueAt(out, [...at, name]), value);
             }
           }
           if (field.open) {
-            const out = await roundTrip(altered(fresh(kind), [...at, name], 'something new'));
+            const out = await roundTrip(withValue(newRecord(kind), [...at, name], 'something new'));
             assert.equal(valueAt(out, [...at, name]), 'something new');
           }
           if (field.type === 'integer') {
             for (const value of [2 ** 53, -(2 ** 53)]) {
-              await refused(altered(record(kind), [...at, name], value), first, name);
+              await assertRejected(withValue(record(kind), [...at, name], value), first, name);
             }
           }
         });
@@ -683,42 +684,42 @@ onEveryEngine('fields of records', (engine) => {
     });
   }
 
-  it('an integer field takes no integer beyond ±(2^53 − 1), however it is spelled', async () => {
+  it('rejects integers beyond ±(2^53 − 1) in integer fields, also in exponent form', async () => {
     const integers: { kind: string; path: Path }[] = [];
-    for (const [kind, shape] of Object.entries(top)) {
+    for (const [kind, shape] of Object.entries(topLevel)) {
       for (const [name, { type }] of Object.entries(shape))
         if (type === 'integer') integers.push({ kind, path: [name] });
     }
-    for (const { name: place, kind, at } of places) {
-      for (const [name, { type }] of Object.entries(nested[place] ?? {})) {
+    for (const { name: objectName, kind, at } of nestedPaths) {
+      for (const [name, { type }] of Object.entries(nested[objectName] ?? {})) {
         if (type === 'integer') integers.push({ kind, path: [...at, name] });
       }
     }
     assert.ok(integers.length > 20);
-    const taken: string[] = [];
+    const notRejected: string[] = [];
     for (const { kind, path } of integers) {
       for (const value of [1e21, -1e300]) {
-        const response = await post(altered(fresh(kind), path, value));
-        if (response.status !== 400) taken.push(`${kind}: ${path.join('.')} ${value} → ${response.status}`);
+        const response = await post(withValue(newRecord(kind), path, value));
+        if (response.status !== 400) notRejected.push(`${kind}: ${path.join('.')} ${value} → ${response.status}`);
       }
     }
-    assert.deepEqual(taken, []);
+    assert.deepEqual(notRejected, []);
   });
 
   for (const name of ['word_count', 'updated_at']) {
     it(`child_chunk: ${name} is an integer, not nullable`, async () => {
-      await refused(altered(record('child_chunk'), [name], null), name);
+      await assertRejected(withValue(record('child_chunk'), [name], null), name);
     });
   }
 
-  it('a field of the second element is named too', async () => {
+  it('names a field of the second element', async () => {
     const files = valueAt(record('message'), ['message_files']) as Json[];
     const two = [files[0], { ...files[0], size: '1' }];
-    await refused(altered(record('message'), ['message_files'], two), 'message_files', '1', 'size');
+    await assertRejected(withValue(record('message'), ['message_files'], two), 'message_files', '1', 'size');
   });
 
-  it('a message of only what must be given has every default', async () => {
-    const given = {
+  it('gives a message with only its required fields every default', async () => {
+    const sent = {
       record: 'message',
       id: randomUUID(),
       conversation_id: world.one.ids.conversation,
@@ -726,48 +727,48 @@ onEveryEngine('fields of records', (engine) => {
       answer: '',
     };
     const from = Math.floor(Date.now() / 1000);
-    const { created_at, ...out } = await roundTrip(given);
+    const { created_at, ...out } = await roundTrip(sent);
     assert.ok(from <= (created_at as number) && (created_at as number) <= Date.now() / 1000);
-    assert.deepEqual(out, { ...messageDefaults, ...given });
+    assert.deepEqual(out, { ...messageDefaults, ...sent });
   });
 
-  it('total_tokens is the sum, whatever is given', async () => {
+  it('stores the sum as total_tokens, whatever the record says', async () => {
     for (const total_tokens of [0, -1, 1000]) {
-      const given = { ...fresh('message'), message_tokens: 30, answer_tokens: 12, total_tokens };
-      assert.equal((await roundTrip(given)).total_tokens, 42);
+      const sent = { ...newRecord('message'), message_tokens: 30, answer_tokens: 12, total_tokens };
+      assert.equal((await roundTrip(sent)).total_tokens, 42);
     }
-    const { total_tokens: _, ...left } = fresh('message');
-    assert.equal((await roundTrip(left)).total_tokens, 7);
+    const { total_tokens: _, ...rest } = newRecord('message');
+    assert.equal((await roundTrip(rest)).total_tokens, 7);
   });
 
-  it('updated_at of a child chunk left out is its created_at, also where that is now', async () => {
-    const { created_at: _c, updated_at: _u, ...given } = fresh('child_chunk');
+  it('sets a missing updated_at of a child chunk to its created_at, also when that is missing', async () => {
+    const { created_at: _c, updated_at: _u, ...sent } = newRecord('child_chunk');
     const from = Math.floor(Date.now() / 1000);
-    const out = await roundTrip(given);
+    const out = await roundTrip(sent);
     assert.equal(out.updated_at, out.created_at);
     assert.ok(from <= (out.created_at as number) && (out.created_at as number) <= Date.now() / 1000);
   });
 
-  it('word_count of a child chunk is counted by word segmentation', async () => {
+  it('counts the word_count of a child chunk by word segmentation', async () => {
     const counts = { 'An open-source platform.': 4, ' \n…!': 0, 'one, two — three': 3 };
     const thai = 'สวัสดีชาวโลก';
     const thaiWords = [...new Intl.Segmenter('en', { granularity: 'word' }).segment(thai)].filter((s) => s.isWordLike);
     assert.ok(thaiWords.length > 1);
     for (const [content, words] of [...Object.entries(counts), [thai, thaiWords.length] as const]) {
-      const { word_count: _, ...given }: Json = { ...fresh('child_chunk'), content };
-      assert.equal((await roundTrip(given)).word_count, words, content);
+      const { word_count: _, ...sent }: Json = { ...newRecord('child_chunk'), content };
+      assert.equal((await roundTrip(sent)).word_count, words, content);
     }
   });
 
-  it('an api_key without id gets a new one', async () => {
-    const { id: _, ...given }: Json = { ...fresh('api_key'), name: randomUUID() };
-    assert.equal((await post(given)).status, 200);
-    const keys = (await exported()).filter(({ name }) => name === given.name);
+  it('creates an id for an api_key without one', async () => {
+    const { id: _, ...sent }: Json = { ...newRecord('api_key'), name: randomUUID() };
+    assert.equal((await post(sent)).status, 200);
+    const keys = (await exportRecords()).filter(({ name }) => name === sent.name);
     assert.equal(keys.length, 1);
     assert.match(keys[0]?.id as string, /^[0-9a-f]{8}-/);
   });
 
-  it('names of fields do not come from the prototype: an own __proto__ cannot stand for them', async () => {
+  it('does not read fields from an own __proto__ property', async () => {
     const line = `{"record":"workspace","__proto__":{"id":"${randomUUID()}","name":"x"}}`;
     const response = await service.request('POST', '/admin/records', {
       key: world.admin,
@@ -778,8 +779,8 @@ onEveryEngine('fields of records', (engine) => {
     assert.match(response.body.message, /^line 1: workspace: /);
   });
 
-  it('nothing of all that was refused stayed', async () => {
-    const { name } = found(await exported(), { record: 'workspace', id: world.one.ids.workspace });
+  it('stores nothing from the rejected imports', async () => {
+    const { name } = findLike(await exportRecords(), { record: 'workspace', id: world.one.ids.workspace });
     assert.equal(name, 'workspace');
   });
 });

@@ -25,7 +25,7 @@ type Json = Record<string, unknown>;
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const ndjsonType = { 'content-type': 'application/x-ndjson' };
-const wholeSecond = () => Math.floor(Date.now() / 1000);
+const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 onEveryEngine('records', (engine) => {
   let service: Service;
@@ -41,17 +41,17 @@ onEveryEngine('records', (engine) => {
     service.request('POST', '/admin/records', { key, headers, body });
   const post = (...records: object[]) => send(ndjson(records));
 
-  async function accepted(response: TestResponse | Promise<TestResponse>, records?: number): Promise<void> {
+  async function assertAccepted(response: TestResponse | Promise<TestResponse>, records?: number): Promise<void> {
     const { status, body, text } = await response;
     assert.equal(status, 200, text);
     if (records !== undefined) assert.deepEqual(body, { records });
   }
 
-  async function refused(response: TestResponse | Promise<TestResponse>, said: RegExp): Promise<string> {
+  async function assertRejected(response: TestResponse | Promise<TestResponse>, expected: RegExp): Promise<string> {
     const { status, body, text } = await response;
     assert.equal(status, 400, text.slice(0, 500));
     assert.equal(body.code, 'invalid_param', text);
-    assert.match(body.message, said);
+    assert.match(body.message, expected);
     return body.message;
   }
 
@@ -60,21 +60,21 @@ onEveryEngine('records', (engine) => {
     assert.equal(response.status, 200);
     return response.text;
   }
-  async function exported(from = service, key = world.admin): Promise<Json[]> {
+  async function exportRecords(from = service, key = world.admin): Promise<Json[]> {
     const lines = (await exportText(from, key)).trimEnd().split('\n');
     return lines.map((line) => JSON.parse(line));
   }
-  const kept = async (kind: string, id: unknown) => {
-    const all = (await exported()).filter((r) => r.record === kind && (r.id ?? r.child_chunk_id) === id);
-    assert.ok(all.length <= 1, 'once');
+  const findRecord = async (kind: string, id: unknown) => {
+    const all = (await exportRecords()).filter((r) => r.record === kind && (r.id ?? r.child_chunk_id) === id);
+    assert.ok(all.length <= 1, 'at most once');
     return all[0];
   };
 
-  /** A tenant of a test's own. */
-  async function tenant(): Promise<Tenant> {
-    const made = makeTenant();
-    await accepted(post(...made.records), made.records.length);
-    return made;
+  /** Imports a new tenant for one test. */
+  async function importTenant(): Promise<Tenant> {
+    const tenant = makeTenant();
+    await assertAccepted(post(...tenant.records), tenant.records.length);
+    return tenant;
   }
 
   async function page(of: Tenant, conversation: string = of.ids.conversation, query = ''): Promise<Json[]> {
@@ -87,9 +87,9 @@ onEveryEngine('records', (engine) => {
   const status = async (key: string, of: Tenant) =>
     (await service.request('GET', `/v1/messages?conversation_id=${of.ids.conversation}`, { key })).status;
 
-  describe('writing again', () => {
+  describe('importing a record again', () => {
     it('replaces every kind of record', async () => {
-      const { ids, keyIds, keys } = await tenant();
+      const { ids, keyIds, keys } = await importTenant();
       const provider = {
         record: 'model_provider',
         workspace_id: ids.workspace,
@@ -108,8 +108,8 @@ onEveryEngine('records', (engine) => {
         replaced_at: 1,
         key_id: null,
       };
-      const count = (await exported()).length;
-      await accepted(post(provider, revision));
+      const count = (await exportRecords()).length;
+      await assertAccepted(post(provider, revision));
       const again: Json[] = [
         { record: 'workspace', id: ids.workspace, name: 'new' },
         { record: 'app', id: ids.app, workspace_id: ids.workspace, name: 'new', mode: 'agent' },
@@ -143,21 +143,21 @@ onEveryEngine('records', (engine) => {
           revoked_at: 8,
         },
       ];
-      await accepted(post(...again), again.length);
-      const all = await exported();
-      assert.equal(all.length, count + 2, 'nothing was added but the provider and the revision');
-      for (const given of again) {
+      await assertAccepted(post(...again), again.length);
+      const all = await exportRecords();
+      assert.equal(all.length, count + 2, 'only the provider and the revision were added');
+      for (const sent of again) {
         const out = all.find((r) =>
-          ['record', 'id', 'child_chunk_id', 'provider'].every((name) => r[name] === given[name]),
+          ['record', 'id', 'child_chunk_id', 'provider'].every((name) => r[name] === sent[name]),
         );
         const { app_id: _, ...rest } = out ?? {};
-        assert.deepEqual(given.record === 'api_key' ? rest : out, given);
+        assert.deepEqual(sent.record === 'api_key' ? rest : out, sent);
       }
     });
 
-    it('a conversation takes its defaults again', async () => {
-      const { ids } = await tenant();
-      await accepted(
+    it('resets missing fields of a conversation to their defaults', async () => {
+      const { ids } = await importTenant();
+      await assertAccepted(
         post({
           record: 'conversation',
           id: ids.conversation,
@@ -167,14 +167,14 @@ onEveryEngine('records', (engine) => {
           deleted: true,
         }),
       );
-      await accepted(post({ record: 'conversation', id: ids.conversation, app_id: ids.app }));
-      const out = await kept('conversation', ids.conversation);
+      await assertAccepted(post({ record: 'conversation', id: ids.conversation, app_id: ids.app }));
+      const out = await findRecord('conversation', ids.conversation);
       assert.equal(out?.user, null);
       assert.equal(out?.deleted, false);
     });
 
-    it('a message without created_at keeps its time; other missing fields take their defaults', async () => {
-      const t = await tenant();
+    it('keeps the time of a message without created_at, and resets other missing fields to their defaults', async () => {
+      const t = await importTenant();
       const full = {
         ...message(t.ids.conversation, 500),
         inputs: { a: 1 },
@@ -188,8 +188,8 @@ onEveryEngine('records', (engine) => {
         currency: 'EUR',
       };
       const { created_at: _, ...bare } = { ...message(t.ids.conversation, 0), id: full.id, query: 'again' };
-      await accepted(post(full));
-      await accepted(post(bare));
+      await assertAccepted(post(full));
+      await assertAccepted(post(bare));
       const [out, ...more] = await page(t);
       assert.deepEqual(more, []);
       assert.deepEqual(
@@ -199,47 +199,47 @@ onEveryEngine('records', (engine) => {
       assert.deepEqual([out?.message_tokens, out?.total_tokens, out?.provider_response_latency], [0, 0, 0]);
     });
 
-    it('also inside one input, and where the first writing had no time either', async () => {
-      const t = await tenant();
+    it('keeps the time of a message within one import, and when its first record had no time either', async () => {
+      const t = await importTenant();
       const { created_at: _, ...bare } = message(t.ids.conversation, 0, { query: 'first' });
-      await accepted(post({ ...bare, created_at: 77 }, { ...bare, query: 'second' }));
+      await assertAccepted(post({ ...bare, created_at: 77 }, { ...bare, query: 'second' }));
       const [out] = await page(t);
       assert.deepEqual([out?.created_at, out?.query], [77, 'second']);
       const { created_at: __, ...timeless } = message(t.ids.conversation, 0);
-      const earliest = wholeSecond();
-      await accepted(post(timeless));
+      const earliest = nowSeconds();
+      await assertAccepted(post(timeless));
       service.advanceClock(1000);
-      await accepted(post(timeless));
+      await assertAccepted(post(timeless));
       service.advanceClock(-1000);
       const time = (await page(t)).find(({ id }) => id === timeless.id)?.created_at as number;
-      assert.ok(time >= earliest && time <= wholeSecond(), `${time}`);
+      assert.ok(time >= earliest && time <= nowSeconds(), `${time}`);
     });
 
-    it('a message moves to another created_at and keeps its sequence', async () => {
-      const t = await tenant();
+    it('moves a message to another created_at and keeps its sequence', async () => {
+      const t = await importTenant();
       const one = (query: string) => message(t.ids.conversation, 10, { query });
       const [a, b, c] = [one('a'), one('b'), one('c')];
-      await accepted(post(a, b, c));
+      await assertAccepted(post(a, b, c));
       assert.equal(await order(t), 'cba');
-      await accepted(post({ ...a, answer: 'rewritten' }));
-      assert.equal(await order(t), 'cba', 'written again in its place');
-      await accepted(post({ ...b, created_at: 20 }));
+      await assertAccepted(post({ ...a, answer: 'rewritten' }));
+      assert.equal(await order(t), 'cba', 'replaced in its place');
+      await assertAccepted(post({ ...b, created_at: 20 }));
       assert.equal(await order(t), 'bca', 'moved to the end');
-      await accepted(post({ ...a, created_at: 20 }));
-      assert.equal(await order(t), 'bac', 'among equals the first taken in is the oldest');
-      await accepted(post({ ...b, created_at: 10 }));
-      assert.equal(await order(t), 'acb', 'and back, before the later taken in');
+      await assertAccepted(post({ ...a, created_at: 20 }));
+      assert.equal(await order(t), 'bac', 'at the same time, the first imported is the oldest');
+      await assertAccepted(post({ ...b, created_at: 10 }));
+      assert.equal(await order(t), 'acb', 'moved back before messages that were imported later');
       const late = message(t.ids.conversation, 10, { query: 'd' });
-      await accepted(post(late));
+      await assertAccepted(post(late));
       assert.equal(await order(t), 'adcb');
       assert.equal((await page(t)).find(({ query }) => query === 'a')?.answer, 'a');
     });
 
-    it('one id names one message in each conversation', async () => {
-      const t = await tenant();
+    it('allows the same message id in several conversations', async () => {
+      const t = await importTenant();
       const other = randomUUID();
       const first = message(t.ids.conversation, 1);
-      await accepted(
+      await assertAccepted(
         post({ record: 'conversation', id: other, app_id: t.ids.app }, first, {
           ...first,
           conversation_id: other,
@@ -256,36 +256,42 @@ onEveryEngine('records', (engine) => {
       );
     });
 
-    it('ids in upper case address the same record', async () => {
-      const t = await tenant();
+    it('treats ids in upper case as the same ids', async () => {
+      const t = await importTenant();
       const m = message(t.ids.conversation, 1);
-      await accepted(post(m));
-      const count = (await exported()).length;
-      const up = (id: string) => id.toUpperCase();
+      await assertAccepted(post(m));
+      const count = (await exportRecords()).length;
+      const upper = (id: string) => id.toUpperCase();
       const { ids } = t;
-      await accepted(
+      await assertAccepted(
         post(
-          { record: 'workspace', id: up(ids.workspace), name: 'W' },
-          { record: 'app', id: up(ids.app), workspace_id: up(ids.workspace), name: 'A', mode: 'chat' },
-          { record: 'dataset', id: up(ids.dataset), workspace_id: up(ids.workspace), name: 'D' },
-          { record: 'document', id: up(ids.document), dataset_id: up(ids.dataset), name: 'O' },
-          { record: 'segment', id: up(ids.segment), document_id: up(ids.document), position: 1, content: 'S' },
-          { record: 'child_chunk', id: up(ids.chunk), segment_id: up(ids.segment), position: 1, content: 'chunk text' },
-          { record: 'conversation', id: up(ids.conversation), app_id: up(ids.app), user: 'B' },
-          { ...(m as Json), id: up(m.id), conversation_id: up(ids.conversation), query: 'Q' },
+          { record: 'workspace', id: upper(ids.workspace), name: 'W' },
+          { record: 'app', id: upper(ids.app), workspace_id: upper(ids.workspace), name: 'A', mode: 'chat' },
+          { record: 'dataset', id: upper(ids.dataset), workspace_id: upper(ids.workspace), name: 'D' },
+          { record: 'document', id: upper(ids.document), dataset_id: upper(ids.dataset), name: 'O' },
+          { record: 'segment', id: upper(ids.segment), document_id: upper(ids.document), position: 1, content: 'S' },
+          {
+            record: 'child_chunk',
+            id: upper(ids.chunk),
+            segment_id: upper(ids.segment),
+            position: 1,
+            content: 'chunk text',
+          },
+          { record: 'conversation', id: upper(ids.conversation), app_id: upper(ids.app), user: 'B' },
+          { ...(m as Json), id: upper(m.id), conversation_id: upper(ids.conversation), query: 'Q' },
         ),
         8,
       );
-      assert.equal((await exported()).length, count);
+      assert.equal((await exportRecords()).length, count);
       assert.deepEqual(
         (await page(t)).map(({ query }) => query),
         ['Q'],
       );
-      assert.deepEqual((await page(t, up(ids.conversation), '&user=B')).length, 1);
+      assert.deepEqual((await page(t, upper(ids.conversation), '&user=B')).length, 1);
     });
 
-    it('another text of a child chunk makes a revision with no key', async () => {
-      const t = await tenant();
+    it('creates a revision without a key when the text of a child chunk changes', async () => {
+      const t = await importTenant();
       const chunk = {
         record: 'child_chunk',
         id: t.ids.chunk,
@@ -294,21 +300,21 @@ onEveryEngine('records', (engine) => {
         created_at: 1000,
       };
       const revisions = async () =>
-        (await exported()).filter((r) => r.record === 'child_chunk_revision' && r.child_chunk_id === t.ids.chunk);
-      await accepted(post({ ...chunk, content: 'chunk text', position: 5 }));
-      assert.deepEqual(await revisions(), [], 'the same text makes none');
-      const earliest = wholeSecond();
-      await accepted(post({ ...chunk, content: 'second' }, { ...chunk, content: 'third' }));
-      const found = await revisions();
+        (await exportRecords()).filter((r) => r.record === 'child_chunk_revision' && r.child_chunk_id === t.ids.chunk);
+      await assertAccepted(post({ ...chunk, content: 'chunk text', position: 5 }));
+      assert.deepEqual(await revisions(), [], 'the same text creates no revision');
+      const earliest = nowSeconds();
+      await assertAccepted(post({ ...chunk, content: 'second' }, { ...chunk, content: 'third' }));
+      const created = await revisions();
       assert.deepEqual(
-        found.map(({ revision, content, key_id }) => ({ revision, content, key_id })),
+        created.map(({ revision, content, key_id }) => ({ revision, content, key_id })),
         [
           { revision: 1, content: 'chunk text', key_id: null },
           { revision: 2, content: 'second', key_id: null },
         ],
       );
-      for (const { replaced_at } of found) {
-        assert.ok((replaced_at as number) >= earliest && (replaced_at as number) <= wholeSecond());
+      for (const { replaced_at } of created) {
+        assert.ok((replaced_at as number) >= earliest && (replaced_at as number) <= nowSeconds());
       }
       const patched = await service.request('PATCH', t.chunkPath, {
         key: t.keys.knowledge,
@@ -321,9 +327,9 @@ onEveryEngine('records', (engine) => {
   });
 
   describe('parents', () => {
-    it('a record that would change its parent is refused, whatever its kind', async () => {
-      const one = await tenant();
-      const other = await tenant();
+    it('rejects a record of any kind that would change its parent', async () => {
+      const one = await importTenant();
+      const other = await importTenant();
       const { ids } = one;
       const key = (kind: 'app' | 'writer' | 'knowledge', more: object) => ({
         record: 'api_key',
@@ -335,7 +341,7 @@ onEveryEngine('records', (engine) => {
         ...more,
       });
       const second = { record: 'app', id: randomUUID(), workspace_id: ids.workspace, name: 'second', mode: 'chat' };
-      await accepted(post(second));
+      await assertAccepted(post(second));
       const moves: [string, object][] = [
         ['workspace_id', { record: 'app', id: ids.app, workspace_id: other.ids.workspace, name: 'x', mode: 'chat' }],
         ['workspace_id', { record: 'dataset', id: ids.dataset, workspace_id: other.ids.workspace, name: 'x' }],
@@ -357,21 +363,21 @@ onEveryEngine('records', (engine) => {
       const before = await exportText();
       for (const [field, record] of moves) {
         const { record: kind } = record as { record: string };
-        await refused(post(record), new RegExp(`^line 1: ${kind}: ${field} `));
+        await assertRejected(post(record), new RegExp(`^line 1: ${kind}: ${field} `));
       }
       assert.equal(await exportText(), before);
     });
 
-    it('also where both writings are in one input', async () => {
-      const { ids } = await tenant();
+    it('rejects a change of parent within one import', async () => {
+      const { ids } = await importTenant();
       const segment = { record: 'segment', id: randomUUID(), document_id: ids.document, position: 2, content: '' };
       const chunk = { record: 'child_chunk', id: randomUUID(), position: 1, content: 'x' };
       const document = { record: 'document', id: randomUUID(), dataset_id: ids.dataset, name: '' };
-      await refused(
+      await assertRejected(
         post(segment, { ...chunk, segment_id: segment.id }, { ...chunk, segment_id: ids.segment }),
         /^line 3: child_chunk: segment_id /,
       );
-      await refused(
+      await assertRejected(
         post(document, segment, { ...segment, document_id: document.id }),
         /^line 3: segment: document_id /,
       );
@@ -379,38 +385,38 @@ onEveryEngine('records', (engine) => {
   });
 
   describe('references', () => {
-    /** Each kind with a reference to something that is not there. */
+    /** Records of each kind with a reference to something that does not exist. */
     const dangling = (t: Tenant): [string, string, object][] => {
-      const nowhere = randomUUID();
+      const missingId = randomUUID();
       const { ids } = t;
       const id = randomUUID();
       const secret = (kind: 'app' | 'knowledge') => ({ record: 'api_key', kind, name: 'x', secret: makeSecret(kind) });
       return [
-        ['app', 'workspace_id', { record: 'app', id, workspace_id: nowhere, name: 'x', mode: 'chat' }],
-        ['dataset', 'workspace_id', { record: 'dataset', id, workspace_id: nowhere, name: 'x' }],
-        ['document', 'dataset_id', { record: 'document', id, dataset_id: nowhere, name: 'x' }],
-        ['segment', 'document_id', { record: 'segment', id, document_id: nowhere, position: 1, content: 'x' }],
-        ['child_chunk', 'segment_id', { record: 'child_chunk', id, segment_id: nowhere, position: 1, content: 'x' }],
+        ['app', 'workspace_id', { record: 'app', id, workspace_id: missingId, name: 'x', mode: 'chat' }],
+        ['dataset', 'workspace_id', { record: 'dataset', id, workspace_id: missingId, name: 'x' }],
+        ['document', 'dataset_id', { record: 'document', id, dataset_id: missingId, name: 'x' }],
+        ['segment', 'document_id', { record: 'segment', id, document_id: missingId, position: 1, content: 'x' }],
+        ['child_chunk', 'segment_id', { record: 'child_chunk', id, segment_id: missingId, position: 1, content: 'x' }],
         [
           'child_chunk_revision',
           'child_chunk_id',
           {
             record: 'child_chunk_revision',
-            child_chunk_id: nowhere,
+            child_chunk_id: missingId,
             revision: 1,
             content: 'x',
             replaced_at: 1,
             key_id: null,
           },
         ],
-        ['conversation', 'app_id', { record: 'conversation', id, app_id: nowhere }],
-        ['message', 'conversation_id', message(nowhere, 1)],
+        ['conversation', 'app_id', { record: 'conversation', id, app_id: missingId }],
+        ['message', 'conversation_id', message(missingId, 1)],
         [
           'model_provider',
           'workspace_id',
           {
             record: 'model_provider',
-            workspace_id: nowhere,
+            workspace_id: missingId,
             provider: 'x',
             label: {},
             icon_small: {},
@@ -419,17 +425,17 @@ onEveryEngine('records', (engine) => {
             models: [],
           },
         ],
-        ['api_key', 'workspace_id', { ...secret('knowledge'), workspace_id: nowhere }],
-        ['api_key', 'app_id', { ...secret('app'), workspace_id: ids.workspace, app_id: nowhere }],
-        ['api_key', 'dataset_ids', { ...secret('knowledge'), workspace_id: ids.workspace, dataset_ids: [nowhere] }],
+        ['api_key', 'workspace_id', { ...secret('knowledge'), workspace_id: missingId }],
+        ['api_key', 'app_id', { ...secret('app'), workspace_id: ids.workspace, app_id: missingId }],
+        ['api_key', 'dataset_ids', { ...secret('knowledge'), workspace_id: ids.workspace, dataset_ids: [missingId] }],
       ];
     };
 
-    it('must exist', async () => {
-      const t = await tenant();
+    it('rejects references to missing records', async () => {
+      const t = await importTenant();
       const before = await exportText();
       for (const [kind, field, record] of dangling(t)) {
-        await refused(
+        await assertRejected(
           post({ record: 'workspace', id: randomUUID(), name: 'x' }, record),
           new RegExp(`^line 2: ${kind}: ${field}`),
         );
@@ -437,53 +443,57 @@ onEveryEngine('records', (engine) => {
       assert.equal(await exportText(), before);
     });
 
-    it('may be earlier in the same input, not later', async () => {
+    it('accepts references to records earlier in the same import, not later', async () => {
       const { records } = makeTenant();
-      await accepted(post(...records), records.length);
+      await assertAccepted(post(...records), records.length);
       const later = makeTenant().records;
       const [first, ...rest] = later;
       const { record: kind } = rest[0] as { record: string };
-      await refused(post(...rest, first as object), new RegExp(`^line 1: ${kind}: workspace_id`));
+      await assertRejected(post(...rest, first as object), new RegExp(`^line 1: ${kind}: workspace_id`));
       const { ids } = makeTenant();
       const conversation = { record: 'conversation', id: ids.conversation, app_id: world.one.ids.app };
-      await refused(post(message(ids.conversation, 1), conversation), /^line 1: message: conversation_id/);
-      await accepted(post(conversation, message(ids.conversation, 1)), 2);
+      await assertRejected(post(message(ids.conversation, 1), conversation), /^line 1: message: conversation_id/);
+      await assertAccepted(post(conversation, message(ids.conversation, 1)), 2);
     });
 
-    it('do not cross kinds: the id of a segment is no document', async () => {
-      const { ids } = await tenant();
+    it('does not mix kinds: the id of a segment is not a document', async () => {
+      const { ids } = await importTenant();
       const segment = { record: 'segment', id: randomUUID(), document_id: ids.segment, position: 1, content: '' };
-      await refused(post(segment), /^line 1: segment: document_id/);
+      await assertRejected(post(segment), /^line 1: segment: document_id/);
     });
   });
 
-  describe('the first bad line', () => {
+  describe('the first invalid line', () => {
     const good = () => JSON.stringify({ record: 'workspace', id: randomUUID(), name: 'w' });
     const dangling = () => JSON.stringify(message(randomUUID(), 1));
     const cases: [string, () => string | Uint8Array, RegExp][] = [
       [
-        'a bad reference before a line that is no JSON',
+        'an invalid reference before a line that is not JSON',
         () => `${good()}\n${dangling()}\nnot json\n`,
         /^line 2: message: /,
       ],
-      ['a line that is no JSON before a bad reference', () => `${good()}\n{"record":\n${dangling()}\n`, /^line 2: /],
       [
-        'a wrong field before a bad reference',
+        'a line that is not JSON before an invalid reference',
+        () => `${good()}\n{"record":\n${dangling()}\n`,
+        /^line 2: /,
+      ],
+      [
+        'an invalid field before an invalid reference',
         () => `{"record":"workspace","id":"x"}\n${dangling()}\n`,
         /^line 1: workspace: name/,
       ],
       [
-        'a bad reference before a wrong field',
+        'an invalid reference before an invalid field',
         () => `${dangling()}\n{"record":"workspace","id":"x"}\n`,
         /^line 1: message: conversation_id/,
       ],
       ['blank lines are counted', () => `\n  \n${good()}\n\n\t\n${dangling()}\n`, /^line 6: message: conversation_id/],
       ['lines may end in CRLF', () => `${good()}\r\n\r\n${dangling()}\r\n`, /^line 3: message: conversation_id/],
-      ['the last line may lack its end', () => `${good()}\n${dangling()}`, /^line 2: message: conversation_id/],
-      ['a broken last line', () => `${good()}\n${good().slice(0, -5)}`, /^line 2: /],
+      ['the last line may lack its newline', () => `${good()}\n${dangling()}`, /^line 2: message: conversation_id/],
+      ['a truncated last line', () => `${good()}\n${good().slice(0, -5)}`, /^line 2: /],
       ['two records in one line', () => `${good()}\n${good()}${good()}\n`, /^line 2: /],
       [
-        'bytes that are no UTF-8',
+        'bytes that are not UTF-8',
         () =>
           Buffer.concat([
             Buffer.from(`${good()}\n{"record":"workspace","id":"x","name":"`),
@@ -513,7 +523,7 @@ onEveryEngine('records', (engine) => {
         /^line 1: /,
       ],
       [
-        'bad UTF-8 after a bad reference',
+        'invalid UTF-8 after an invalid reference',
         () => Buffer.concat([Buffer.from(`${dangling()}\n`), Buffer.from([0xff, 10])]),
         /^line 1: message: /,
       ],
@@ -523,48 +533,51 @@ onEveryEngine('records', (engine) => {
       ['a number', () => '1', /^line 1: /],
       ['null', () => `${good()}\nnull`, /^line 2: /],
       ['no kind', () => `{"id":"${randomUUID()}","name":"w"}`, /^line 1: .*record/],
-      ['a kind that is no string', () => '{"record":["workspace"],"id":"x","name":"w"}', /^line 1: .*record/],
+      ['a kind that is not a string', () => '{"record":["workspace"],"id":"x","name":"w"}', /^line 1: .*record/],
       ['an unknown kind', () => `${good()}\n{"record":"tenant","id":"x"}`, /^line 2: .*record/],
       ['a kind in another case', () => '{"record":"Workspace","id":"x","name":"w"}', /^line 1: .*record/],
-      ['a kind that any object has', () => '{"record":"constructor"}', /^line 1: .*record/],
-      ['the prototype as kind', () => '{"record":"__proto__"}', /^line 1: .*record/],
+      ['an inherited property as the kind', () => '{"record":"constructor"}', /^line 1: .*record/],
+      ['the prototype as the kind', () => '{"record":"__proto__"}', /^line 1: .*record/],
       ['a raw NUL', () => '{"record":"workspace","id":"x","name":"\0"}', /^line 1: /],
       ['JSON with a comment', () => `${good()} // mine`, /^line 1: /],
       ['NaN', () => '{"record":"segment","id":"x","document_id":"x","position":NaN,"content":""}', /^line 1: /],
     ];
-    for (const [name, body, said] of cases) {
-      it(`is named: ${name}`, async () => {
+    for (const [name, body, expected] of cases) {
+      it(`is reported: ${name}`, async () => {
         const before = await exportText();
-        await refused(send(body()), said);
-        assert.equal(await exportText(), before, 'nothing stays');
+        await assertRejected(send(body()), expected);
+        assert.equal(await exportText(), before, 'nothing is stored');
       });
     }
 
-    it('blank lines, CRLF and a missing last end do no harm', async () => {
-      await accepted(send(`\r\n${good()}\r\n\n  \n${good()}`), 2);
+    it('accepts blank lines, CRLF and a missing last newline', async () => {
+      await assertAccepted(send(`\r\n${good()}\r\n\n  \n${good()}`), 2);
     });
 
-    it('a byte order mark is taken or refused at line 1, nothing else', async () => {
+    it('accepts a byte order mark or rejects it at line 1', async () => {
       const response = await send(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(`${good()}\n`)]));
-      if (response.status !== 200) await refused(response, /^line 1: /);
+      if (response.status !== 200) await assertRejected(response, /^line 1: /);
       else assert.deepEqual(response.body, { records: 1 });
     });
 
-    it('no secret is in the error', async () => {
+    it('does not include the secret in the error', async () => {
       const secret = makeSecret('app');
       const line = JSON.stringify({ record: 'api_key', kind: 'admin', name: 'x', secret });
-      const said = [await refused(send(line), /^line 1: /), await refused(send(line.slice(0, -1)), /^line 1: /)];
-      for (const text of said) assert.ok(!text.includes(secret));
+      const messages = [
+        await assertRejected(send(line), /^line 1: /),
+        await assertRejected(send(line.slice(0, -1)), /^line 1: /),
+      ];
+      for (const text of messages) assert.ok(!text.includes(secret));
       assert.ok(!service.logs.join('').includes(secret));
     });
   });
 
-  it('all or nothing: a bad last line undoes every kind of change', async () => {
-    const t = await tenant();
+  it('imports all or nothing: an invalid last line undoes every kind of change', async () => {
+    const t = await importTenant();
     const m = message(t.ids.conversation, 5);
-    await accepted(post(m));
+    await assertAccepted(post(m));
     const before = await exportText();
-    const [seen] = await page(t);
+    const [original] = await page(t);
     const changes = [
       { record: 'workspace', id: t.ids.workspace, name: 'changed' },
       { record: 'child_chunk', id: t.ids.chunk, segment_id: t.ids.segment, position: 1, content: 'changed' },
@@ -583,10 +596,13 @@ onEveryEngine('records', (engine) => {
       },
       ...makeTenant().records,
     ];
-    await refused(post(...changes, { record: 'workspace', id: 'x' }), new RegExp(`^line ${changes.length + 1}: `));
-    await refused(post(...changes, message(randomUUID(), 1)), new RegExp(`^line ${changes.length + 1}: `));
+    await assertRejected(
+      post(...changes, { record: 'workspace', id: 'x' }),
+      new RegExp(`^line ${changes.length + 1}: `),
+    );
+    await assertRejected(post(...changes, message(randomUUID(), 1)), new RegExp(`^line ${changes.length + 1}: `));
     assert.equal(await exportText(), before);
-    assert.deepEqual(await page(t), [seen]);
+    assert.deepEqual(await page(t), [original]);
   });
 
   describe('api_key', () => {
@@ -599,21 +615,21 @@ onEveryEngine('records', (engine) => {
       ...more,
     });
 
-    it('a secret starts with the prefix of its kind', async () => {
-      const t = await tenant();
+    it('requires a secret with the prefix of its kind', async () => {
+      const t = await importTenant();
       const kinds = ['app', 'writer', 'knowledge', 'admin'] as const;
       for (const kind of kinds) {
         for (const other of kinds) {
           const response = post(keyOf(t, kind, { secret: makeSecret(other) }));
-          if (kind === other) await accepted(response, 1);
-          else await refused(response, /^line 1: api_key: secret/);
+          if (kind === other) await assertAccepted(response, 1);
+          else await assertRejected(response, /^line 1: api_key: secret/);
         }
-        await refused(post(keyOf(t, kind, { secret: randomUUID() })), /^line 1: api_key: secret/);
+        await assertRejected(post(keyOf(t, kind, { secret: randomUUID() })), /^line 1: api_key: secret/);
       }
     });
 
-    it('a digest is the lower-case hex SHA-256 of the whole secret', async () => {
-      const t = await tenant();
+    it('requires a digest that is the lower-case hex SHA-256 of the whole secret', async () => {
+      const t = await importTenant();
       const secret = makeSecret('app');
       for (const digest of [
         sha256(secret).toUpperCase(),
@@ -624,17 +640,17 @@ onEveryEngine('records', (engine) => {
         'g'.repeat(64),
         createHash('sha256').update(secret).digest('base64'),
       ]) {
-        await refused(post(keyOf(t, 'app', { digest })), /^line 1: api_key: digest/);
+        await assertRejected(post(keyOf(t, 'app', { digest })), /^line 1: api_key: digest/);
       }
-      await refused(post(keyOf(t, 'app')), /^line 1: api_key: .*(secret|digest)/);
-      await accepted(post(keyOf(t, 'app', { digest: sha256(secret) })));
+      await assertRejected(post(keyOf(t, 'app')), /^line 1: api_key: .*(secret|digest)/);
+      await assertAccepted(post(keyOf(t, 'app', { digest: sha256(secret) })));
       assert.equal(await status(secret, t), 200);
     });
 
-    it('the secret is never given out', async () => {
-      const t = await tenant();
+    it('never returns the secret', async () => {
+      const t = await importTenant();
       const secret = makeSecret('app');
-      await accepted(post(keyOf(t, 'app', { secret, name: secret.slice(0, 3) })));
+      await assertAccepted(post(keyOf(t, 'app', { secret, name: secret.slice(0, 3) })));
       const all = await exportText();
       assert.ok(!all.includes(secret));
       assert.ok(!all.includes('"secret"'));
@@ -642,65 +658,68 @@ onEveryEngine('records', (engine) => {
       assert.ok(!service.logs.join('').includes(secret));
     });
 
-    it('a known digest without id updates that key', async () => {
-      const t = await tenant();
+    it('updates the key with the same digest if the record has no id', async () => {
+      const t = await importTenant();
       const id = randomUUID();
       const secret = makeSecret('app');
-      await accepted(post(keyOf(t, 'app', { id, secret, name: 'first' })));
-      const count = (await exported()).length;
-      await accepted(post(keyOf(t, 'app', { digest: sha256(secret), name: 'second' })));
-      assert.equal((await kept('api_key', id))?.name, 'second');
-      await accepted(post(keyOf(t, 'app', { secret, name: 'third' })));
-      assert.equal((await kept('api_key', id))?.name, 'third');
-      assert.equal((await exported()).length, count);
+      await assertAccepted(post(keyOf(t, 'app', { id, secret, name: 'first' })));
+      const count = (await exportRecords()).length;
+      await assertAccepted(post(keyOf(t, 'app', { digest: sha256(secret), name: 'second' })));
+      assert.equal((await findRecord('api_key', id))?.name, 'second');
+      await assertAccepted(post(keyOf(t, 'app', { secret, name: 'third' })));
+      assert.equal((await findRecord('api_key', id))?.name, 'third');
+      assert.equal((await exportRecords()).length, count);
     });
 
-    it('also a digest that is only known from earlier in the input', async () => {
-      const t = await tenant();
+    it('updates a key from earlier in the same import by its digest', async () => {
+      const t = await importTenant();
       const secret = makeSecret('app');
-      const count = (await exported()).length;
-      await accepted(post(keyOf(t, 'app', { secret, name: 'a' }), keyOf(t, 'app', { secret, name: 'b' })), 2);
-      const all = await exported();
+      const count = (await exportRecords()).length;
+      await assertAccepted(post(keyOf(t, 'app', { secret, name: 'a' }), keyOf(t, 'app', { secret, name: 'b' })), 2);
+      const all = await exportRecords();
       assert.equal(all.length, count + 1);
       assert.equal(all.find(({ digest }) => digest === sha256(secret))?.name, 'b');
     });
 
-    it('the digest of another key is refused', async () => {
-      const t = await tenant();
-      await refused(post(keyOf(t, 'app', { id: randomUUID(), secret: t.keys.app })), /^line 1: api_key: /);
-      await refused(post(keyOf(t, 'app', { id: randomUUID(), digest: sha256(t.keys.app) })), /^line 1: api_key: /);
+    it('rejects the digest of another key', async () => {
+      const t = await importTenant();
+      await assertRejected(post(keyOf(t, 'app', { id: randomUUID(), secret: t.keys.app })), /^line 1: api_key: /);
+      await assertRejected(
+        post(keyOf(t, 'app', { id: randomUUID(), digest: sha256(t.keys.app) })),
+        /^line 1: api_key: /,
+      );
       const secret = makeSecret('app');
-      await refused(
+      await assertRejected(
         post(keyOf(t, 'app', { id: randomUUID(), secret }), keyOf(t, 'app', { id: randomUUID(), secret })),
         /^line 2: api_key: /,
       );
       assert.equal(await status(t.keys.app, t), 200);
     });
 
-    it('a key with another secret goes by that one only', async () => {
-      const t = await tenant();
+    it('accepts only the new secret of a key', async () => {
+      const t = await importTenant();
       const secret = makeSecret('app');
-      await accepted(post(keyOf(t, 'app', { id: t.keyIds.app, secret })));
+      await assertAccepted(post(keyOf(t, 'app', { id: t.keyIds.app, secret })));
       assert.equal(await status(t.keys.app, t), 401);
       assert.equal(await status(secret, t), 200);
     });
 
-    it('a digest set free earlier in the input is free, as it would be in two inputs', async () => {
-      const t = await tenant();
+    it('accepts a digest that an earlier record of the same import released, as in two imports', async () => {
+      const t = await importTenant();
       const id = randomUUID();
       const fresh = makeSecret('app');
-      await accepted(
+      await assertAccepted(
         post(keyOf(t, 'app', { id: t.keyIds.app, secret: fresh }), keyOf(t, 'app', { id, secret: t.keys.app })),
         2,
       );
-      assert.equal((await kept('api_key', id))?.digest, sha256(t.keys.app));
-      assert.equal((await kept('api_key', t.keyIds.app))?.digest, sha256(fresh));
+      assert.equal((await findRecord('api_key', id))?.digest, sha256(t.keys.app));
+      assert.equal((await findRecord('api_key', t.keyIds.app))?.digest, sha256(fresh));
     });
 
-    it('workspace, app and datasets go by kind', async () => {
-      const t = await tenant();
-      const other = await tenant();
-      const bad: [string, object][] = [
+    it('checks workspace, app and datasets by the kind of key', async () => {
+      const t = await importTenant();
+      const other = await importTenant();
+      const invalid: [string, object][] = [
         ['workspace_id', keyOf(t, 'admin', { workspace_id: t.ids.workspace })],
         ['app_id', keyOf(t, 'admin', { app_id: t.ids.app })],
         ['workspace_id', keyOf(t, 'app', { workspace_id: undefined })],
@@ -716,17 +735,17 @@ onEveryEngine('records', (engine) => {
         ['dataset_ids', keyOf(t, 'admin', { dataset_ids: [t.ids.dataset] })],
       ];
       const before = await exportText();
-      for (const [field, record] of bad) {
+      for (const [field, record] of invalid) {
         const { kind } = record as { kind: 'app' };
-        await refused(post({ ...record, secret: makeSecret(kind) }), new RegExp(`^line 1: api_key: ${field}`));
+        await assertRejected(post({ ...record, secret: makeSecret(kind) }), new RegExp(`^line 1: api_key: ${field}`));
       }
       assert.equal(await exportText(), before);
     });
 
-    it('dataset_ids restricts a knowledge key; an empty list reaches nothing, null everything', async () => {
-      const t = await tenant();
+    it('limits a knowledge key to dataset_ids; an empty list allows none, null allows all', async () => {
+      const t = await importTenant();
       const second = { record: 'dataset', id: randomUUID(), workspace_id: t.ids.workspace, name: 'second' };
-      await accepted(post(second));
+      await assertAccepted(post(second));
       for (const [dataset_ids, expected] of [
         [[t.ids.dataset.toUpperCase()], 200],
         [[second.id], 404],
@@ -734,30 +753,30 @@ onEveryEngine('records', (engine) => {
         [null, 200],
       ] as const) {
         const secret = makeSecret('knowledge');
-        await accepted(post(keyOf(t, 'knowledge', { secret, dataset_ids })));
+        await assertAccepted(post(keyOf(t, 'knowledge', { secret, dataset_ids })));
         const response = await service.request('GET', t.chunkPath, { key: secret });
         assert.equal(response.status, expected, JSON.stringify(dataset_ids));
       }
     });
 
-    it('expires and is revoked', async () => {
-      const t = await tenant();
+    it('rejects expired and revoked keys', async () => {
+      const t = await importTenant();
       const secret = makeSecret('app');
-      await accepted(post(keyOf(t, 'app', { secret, expires_at: wholeSecond() + 100 })));
+      await assertAccepted(post(keyOf(t, 'app', { secret, expires_at: nowSeconds() + 100 })));
       assert.equal(await status(secret, t), 200);
       service.advanceClock(101);
       assert.equal(await status(secret, t), 401);
       service.advanceClock(-101);
       assert.equal(await status(secret, t), 200);
-      await accepted(post(keyOf(t, 'app', { secret, revoked_at: wholeSecond() - 1 })));
+      await assertAccepted(post(keyOf(t, 'app', { secret, revoked_at: nowSeconds() - 1 })));
       assert.equal(await status(secret, t), 401);
-      await accepted(post(keyOf(t, 'app', { secret, expires_at: wholeSecond() - 1 })));
+      await assertAccepted(post(keyOf(t, 'app', { secret, expires_at: nowSeconds() - 1 })));
       assert.equal(await status(secret, t), 401);
-      await accepted(post(keyOf(t, 'app', { secret })));
+      await assertAccepted(post(keyOf(t, 'app', { secret })));
       assert.equal(await status(secret, t), 200, 'defaults again: neither expired nor revoked');
       const admin = makeSecret('admin');
-      await accepted(post(keyOf(t, 'admin', { secret: admin, expires_at: wholeSecond() + 50 })));
-      await accepted(send(''), 0);
+      await assertAccepted(post(keyOf(t, 'admin', { secret: admin, expires_at: nowSeconds() + 50 })));
+      await assertAccepted(send(''), 0);
       assert.equal((await send('', admin)).status, 200);
       service.advanceClock(51);
       assert.equal((await send('', admin)).status, 401);
@@ -766,26 +785,26 @@ onEveryEngine('records', (engine) => {
   });
 
   describe('a writer key', () => {
-    it('takes conversations and messages of its app', async () => {
-      const t = await tenant();
+    it('imports conversations and messages of its app', async () => {
+      const t = await importTenant();
       const id = randomUUID();
       const records = [
         { record: 'conversation', id, app_id: t.ids.app, user: 'u' },
         message(id, 1),
         message(t.ids.conversation, 1),
       ];
-      await accepted(send(ndjson(records), t.keys.writer), 3);
+      await assertAccepted(send(ndjson(records), t.keys.writer), 3);
       assert.equal((await page(t, id)).length, 1);
       assert.equal((await page(t)).length, 1);
     });
 
-    it('no other kind of record, not even of its own app, and no export', async () => {
-      const t = await tenant();
+    it('imports no other kind of record, not even of its own app, and exports nothing', async () => {
+      const t = await importTenant();
       const before = await exportText();
       const { records } = t;
       for (const record of records as Json[]) {
         if (record.record === 'conversation') continue;
-        await refused(
+        await assertRejected(
           send(ndjson([message(t.ids.conversation, 1), record]), t.keys.writer),
           new RegExp(`^line 2: ${record.record}: `),
         );
@@ -795,12 +814,12 @@ onEveryEngine('records', (engine) => {
       for (const key of [t.keys.app, t.keys.knowledge]) assert.equal((await send('', key)).status, 401);
     });
 
-    it('a foreign conversation or app is exactly as one that does not exist', async () => {
-      const t = await tenant();
-      const other = await tenant();
+    it('gets the same response for a foreign conversation or app as for a missing one', async () => {
+      const t = await importTenant();
+      const other = await importTenant();
       const second = { record: 'app', id: randomUUID(), workspace_id: t.ids.workspace, name: 's', mode: 'chat' };
       const inSecond = { record: 'conversation', id: randomUUID(), app_id: second.id };
-      await accepted(post(second, inSecond));
+      await assertAccepted(post(second, inSecond));
       const before = await exportText();
       const body = async (record: object) => {
         const { headers: _, ...response } = await send(ndjson([record]), t.keys.writer);
@@ -825,15 +844,15 @@ onEveryEngine('records', (engine) => {
     });
 
     it('cannot take over a foreign conversation', async () => {
-      const t = await tenant();
-      const other = await tenant();
+      const t = await importTenant();
+      const other = await importTenant();
       const before = await exportText();
       const { conversation } = other.ids;
-      await refused(
+      await assertRejected(
         send(ndjson([{ record: 'conversation', id: conversation, app_id: t.ids.app }]), t.keys.writer),
         /^line 1: conversation: /,
       );
-      await refused(
+      await assertRejected(
         send(
           ndjson([{ record: 'conversation', id: conversation, app_id: t.ids.app }, message(conversation, 1)]),
           t.keys.writer,
@@ -843,32 +862,32 @@ onEveryEngine('records', (engine) => {
       assert.equal(await exportText(), before);
     });
 
-    it('twenty at once into one conversation land exactly once each', async () => {
-      const t = await tenant();
+    it('stores each message exactly once when twenty imports write to one conversation', async () => {
+      const t = await importTenant();
       const batches = Array.from({ length: 20 }, (_, at) =>
         Array.from({ length: 5 }, (_, n) => message(t.ids.conversation, 7, { query: `${at}.${n}` })),
       );
       const responses = await Promise.all(batches.map((batch) => send(ndjson(batch), t.keys.writer)));
-      for (const response of responses) await accepted(response, 5);
-      const got = (await page(t)).map(({ query }) => query as string).reverse();
+      for (const response of responses) await assertAccepted(response, 5);
+      const stored = (await page(t)).map(({ query }) => query as string).reverse();
       assert.deepEqual(
-        [...got].sort(),
+        [...stored].sort(),
         batches
           .flat()
           .map(({ query }) => query)
           .sort(),
       );
-      for (let at = 0; at < got.length; at += 5) {
-        const first = got[at]?.split('.')[0];
+      for (let at = 0; at < stored.length; at += 5) {
+        const first = stored[at]?.split('.')[0];
         assert.deepEqual(
-          got.slice(at, at + 5),
+          stored.slice(at, at + 5),
           [0, 1, 2, 3, 4].map((n) => `${first}.${n}`),
-          'in one piece, in order',
+          'contiguous and in order',
         );
       }
       const again = await Promise.all(batches.map((batch) => send(ndjson(batch), t.keys.writer)));
-      for (const response of again) await accepted(response, 5);
-      assert.deepEqual((await page(t)).map(({ query }) => query).reverse(), got, 'sent again changes nothing');
+      for (const response of again) await assertAccepted(response, 5);
+      assert.deepEqual((await page(t)).map(({ query }) => query).reverse(), stored, 'importing again changes nothing');
     });
   });
 
@@ -877,8 +896,8 @@ onEveryEngine('records', (engine) => {
       `{"record":"message","id":"${randomUUID()}","conversation_id":"${t.ids.conversation}","query":"","answer":"","inputs":${inputs}${more}}`;
     const inputsOf = async (t: Tenant) => (await page(t))[0]?.inputs as Json;
 
-    it('numbers come back equal', async () => {
-      const t = await tenant();
+    it('returns equal numbers', async () => {
+      const t = await importTenant();
       const literals = [
         '9007199254740991',
         '-9007199254740991',
@@ -895,15 +914,17 @@ onEveryEngine('records', (engine) => {
         '-1',
       ];
       for (const literal of literals) {
-        await accepted(send(line(t, `{"v":[${literal}]}`, `,"provider_response_latency":${literal},"created_at":9`)));
+        await assertAccepted(
+          send(line(t, `{"v":[${literal}]}`, `,"provider_response_latency":${literal},"created_at":9`)),
+        );
         const [out] = await page(t);
         assert.deepEqual(out?.inputs, { v: [Number(literal)] }, literal);
         assert.equal(out?.provider_response_latency, Number(literal), literal);
       }
     });
 
-    it('numbers of magnitude 2^53 or more are rejected, wherever they are and however they are spelled', async () => {
-      const t = await tenant();
+    it('rejects numbers of magnitude 2^53 or more in every field and spelling', async () => {
+      const t = await importTenant();
       const bad = [
         '9007199254740992',
         '-9007199254740992',
@@ -923,23 +944,23 @@ onEveryEngine('records', (engine) => {
       ];
       for (const literal of bad) {
         for (const inputs of [`{"v":${literal}}`, `{"a":[{"b":[0,${literal}]}]}`]) {
-          await refused(
+          await assertRejected(
             send(line(t, inputs)),
             /^line 1: message: inputs\S* must be a number within ±9007199254740991$/,
           );
         }
-        await refused(
+        await assertRejected(
           send(line(t, '{}', `,"provider_response_latency":${literal}`)),
           /^line 1: message: provider_response_latency/,
         );
-        await refused(send(line(t, '{}', `,"created_at":${literal}`)), /^line 1: message: created_at/);
+        await assertRejected(send(line(t, '{}', `,"created_at":${literal}`)), /^line 1: message: created_at/);
       }
       assert.deepEqual(await page(t), []);
     });
 
-    it('a number comes back with its value in the shortest spelling: -0 as 0, 1.0 as 1', async () => {
-      const t = await tenant();
-      await accepted(send(line(t, '{"v":[-0,-0.0,1.0,1E2,0.10]}', ',"provider_response_latency":-0')));
+    it('returns a number in the shortest spelling: -0 as 0, 1.0 as 1', async () => {
+      const t = await importTenant();
+      await assertAccepted(send(line(t, '{"v":[-0,-0.0,1.0,1E2,0.10]}', ',"provider_response_latency":-0')));
       const { text } = await service.request('GET', `/v1/messages?conversation_id=${t.ids.conversation}`, {
         key: t.keys.app,
       });
@@ -947,31 +968,31 @@ onEveryEngine('records', (engine) => {
       assert.ok(text.includes('"provider_response_latency":0,'), text);
     });
 
-    it('a price comes back as it went in; one that usage cannot count is rejected', async () => {
-      const t = await tenant();
+    it('returns a price unchanged, and rejects one that usage cannot add up', async () => {
+      const t = await importTenant();
       const good = ['0E-7', '0E-10', '1e-99', '-1.50E+99', '0.0013120', '12345678901234567890.123456789000', '00.10'];
       for (const total_price of [...good, `0.${'3'.repeat(198)}`]) {
-        await accepted(post(message(t.ids.conversation, 9, { total_price, currency: 'USD' })));
+        await assertAccepted(post(message(t.ids.conversation, 9, { total_price, currency: 'USD' })));
         assert.equal((await page(t)).find((one) => one.total_price === total_price)?.total_price, total_price);
       }
       for (const total_price of ['1e400', '-1E+400', '1e-400', '1e100', `0.${'3'.repeat(199)}`, '9'.repeat(400)]) {
-        await refused(post(message(t.ids.conversation, 9, { total_price })), /^line 1: message: total_price /);
+        await assertRejected(post(message(t.ids.conversation, 9, { total_price })), /^line 1: message: total_price /);
       }
     });
 
-    it('token counts at the bound: the sum may not leave it', async () => {
-      const t = await tenant();
+    it('rejects token counts whose sum exceeds the limit', async () => {
+      const t = await importTenant();
       const max = Number.MAX_SAFE_INTEGER;
-      await accepted(post(message(t.ids.conversation, 1, { message_tokens: max, answer_tokens: 0 })));
+      await assertAccepted(post(message(t.ids.conversation, 1, { message_tokens: max, answer_tokens: 0 })));
       assert.equal((await page(t))[0]?.total_tokens, max);
-      await refused(
+      await assertRejected(
         post(message(t.ids.conversation, 1, { message_tokens: max, answer_tokens: 1 })),
         /^line 1: message: /,
       );
     });
 
-    it('NUL and lone surrogates are refused in values and keys of open objects', async () => {
-      const t = await tenant();
+    it('rejects NUL and lone surrogates in values and keys of open objects', async () => {
+      const t = await importTenant();
       const provider = (label: object, features: unknown, model_properties: object) => ({
         record: 'model_provider',
         workspace_id: t.ids.workspace,
@@ -1010,26 +1031,29 @@ onEveryEngine('records', (engine) => {
       const before = await exportText();
       for (const bad of ['\0', 'a\0b', '\ud83d', '\ude00\ud83d', 'x\udfff']) {
         for (const inputs of [{ [bad]: 1 }, { a: bad }, { a: [[bad]] }, { a: { b: { [bad]: null } } }]) {
-          await refused(post(message(t.ids.conversation, 1, { inputs })), /^line 1: message: inputs/);
-          await refused(
+          await assertRejected(post(message(t.ids.conversation, 1, { inputs })), /^line 1: message: inputs/);
+          await assertRejected(
             post(message(t.ids.conversation, 1, { agent_thoughts: [thought(inputs)] })),
             /^line 1: message: agent_thoughts.*tool_labels/,
           );
-          await refused(post(provider({}, null, inputs)), /^line 1: model_provider: models.*model_properties/);
-          await refused(post(provider({}, inputs, {})), /^line 1: model_provider: (icon_small_dark|models.*features)/);
+          await assertRejected(post(provider({}, null, inputs)), /^line 1: model_provider: models.*model_properties/);
+          await assertRejected(
+            post(provider({}, inputs, {})),
+            /^line 1: model_provider: (icon_small_dark|models.*features)/,
+          );
         }
-        await refused(post(provider({ [bad]: 'x' }, null, {})), /^line 1: model_provider: .*label/);
-        await refused(post(provider({ en_US: bad }, null, {})), /^line 1: model_provider: .*label/);
+        await assertRejected(post(provider({ [bad]: 'x' }, null, {})), /^line 1: model_provider: .*label/);
+        await assertRejected(post(provider({ en_US: bad }, null, {})), /^line 1: model_provider: .*label/);
       }
       assert.equal(await exportText(), before);
     });
 
-    it('escapes are told by what they mean, not by how they are spelled', async () => {
-      const t = await tenant();
+    it('checks the characters that escapes stand for, not the escapes', async () => {
+      const t = await importTenant();
       const bad = ['"\\u0000"', '"\\uD83D"', '"\\ud83d\\\\ude00"', '"\\uDE00\\uD83D"', '"😀\\udbff"'];
       for (const value of bad) {
-        await refused(send(line(t, `{"a":${value}}`)), /^line 1: message: inputs\.a must /);
-        await refused(send(line(t, `{"b":{${value}:1}}`)), /^line 1: message: inputs\.b\..* must /);
+        await assertRejected(send(line(t, `{"a":${value}}`)), /^line 1: message: inputs\.a must /);
+        await assertRejected(send(line(t, `{"b":{${value}:1}}`)), /^line 1: message: inputs\.b\..* must /);
       }
       const good = {
         '"\\\\u0000"': '\\u0000',
@@ -1038,16 +1062,16 @@ onEveryEngine('records', (engine) => {
         '"\\ud83d\\uDE00 \\u00e9"': '😀 é',
       };
       for (const [spelled, value] of Object.entries(good)) {
-        await accepted(send(line(t, `{"a":${spelled}}`, ',"created_at":9')));
+        await assertAccepted(send(line(t, `{"a":${spelled}}`, ',"created_at":9')));
         assert.deepEqual(await inputsOf(t), { a: value }, spelled);
       }
     });
 
-    it('key order of open objects is kept, odd keys too', async () => {
-      const t = await tenant();
+    it('preserves the key order of open objects, including unusual keys', async () => {
+      const t = await importTenant();
       const inputs =
         '{"z":1,"a":{"y":[],"b":{}},"":null,"__proto__":{"x":1},"constructor":"c","toString":0,"\u2028":"\u2029","a.b":1,"é":2,"e\u0301":3}';
-      await accepted(send(line(t, inputs)));
+      await assertAccepted(send(line(t, inputs)));
       const response = await service.request('GET', `/v1/messages?conversation_id=${t.ids.conversation}`, {
         key: t.keys.app,
       });
@@ -1056,18 +1080,18 @@ onEveryEngine('records', (engine) => {
       assert.ok(Object.hasOwn(await inputsOf(t), '__proto__'));
     });
 
-    it('text comes back exactly: no trimming, no normalisation', async () => {
-      const t = await tenant();
+    it('returns text exactly, without trimming or normalisation', async () => {
+      const t = await importTenant();
       const query = ' \t\r\n\u00a0é e\u0301 \ufb01 \u2028\u2029 \u202eabc \ufeff 👩‍👩‍👧 𝒳 "\\/\b\f\u007f\u0001 \uffff ';
-      await accepted(post(message(t.ids.conversation, 1, { query, total_price: '0.00100', inputs: { query } })));
+      await assertAccepted(post(message(t.ids.conversation, 1, { query, total_price: '0.00100', inputs: { query } })));
       const [out] = await page(t);
       assert.deepEqual([out?.query, out?.inputs, out?.total_price], [query, { query }, '0.00100']);
     });
 
-    it('ids inside nested objects come back as they went in', async () => {
-      const t = await tenant();
+    it('returns ids inside nested objects unchanged', async () => {
+      const t = await importTenant();
       const file = { id: randomUUID().toUpperCase(), filename: 'f', type: 't', transfer_method: 'tool_file' };
-      await accepted(post(message(t.ids.conversation, 1, { message_files: [file] })));
+      await assertAccepted(post(message(t.ids.conversation, 1, { message_files: [file] })));
       const [out] = (await page(t)) as { message_files: Json[] }[];
       assert.equal(out?.message_files[0]?.id, file.id);
     });
@@ -1077,7 +1101,7 @@ onEveryEngine('records', (engine) => {
     const nests: [string, (t: Tenant, nest: string) => string][] = [
       ['in inputs', (t, nest) => line(t, `{"a":${nest}}`)],
       ['in inputs after a large number', (t, nest) => line(t, `{"n":1e300,"a":${nest}}`)],
-      ['in inputs after a bad number', (t, nest) => line(t, `{"n":9007199254740993,"a":${nest}}`)],
+      ['in inputs after an invalid number', (t, nest) => line(t, `{"n":9007199254740993,"a":${nest}}`)],
       ['in a field of another type', (t, nest) => line(t, '{}', `,"message_files":[${nest}]`)],
       ['in a text', (t, nest) => line(t, '{}', `,"error":${nest}`)],
       ['in a closed set', (t, nest) => line(t, '{}', `,"status":${nest}`)],
@@ -1092,53 +1116,53 @@ onEveryEngine('records', (engine) => {
       ],
     ];
     for (const [name, make] of nests) {
-      it(`very deep nesting ${name} is refused, not a crash`, async () => {
-        const t = await tenant();
+      it(`rejects very deep nesting ${name}`, async () => {
+        const t = await importTenant();
         for (const nest of [deep(200_000), deepObject(100_000)]) {
           if (name === 'as the whole line' && nest.startsWith('{')) continue;
-          await refused(send(make(t, nest)), /^line 1: /);
+          await assertRejected(send(make(t, nest)), /^line 1: /);
         }
-        await accepted(send(''), 0);
+        await assertAccepted(send(''), 0);
       });
     }
 
-    it('reasonable nesting is taken', async () => {
-      const t = await tenant();
-      await accepted(send(line(t, `{"a":${deep(50)}}`)));
+    it('accepts reasonable nesting', async () => {
+      const t = await importTenant();
+      await assertAccepted(send(line(t, `{"a":${deep(50)}}`)));
       assert.equal(JSON.stringify((await inputsOf(t)).a), deep(50));
     });
 
-    it('nesting ends at a hundred, in lists as in objects', async () => {
-      const t = await tenant();
+    it('limits nesting to 100 levels, in lists and in objects', async () => {
+      const t = await importTenant();
       for (const nest of [deep, deepObject]) {
-        await accepted(send(line(t, `{"a":${nest(99)}}`)));
-        await refused(
+        await assertAccepted(send(line(t, `{"a":${nest(99)}}`)));
+        await assertRejected(
           send(line(t, `{"a":${nest(100)}}`)),
           /^line 1: message: inputs\.a.* is nested more than 100 deep/,
         );
       }
     });
 
-    it('a message larger than 1 MiB is taken', async () => {
-      const t = await tenant();
-      const response = 'é😀"'.repeat(160_000);
-      await accepted(post(message(t.ids.conversation, 1, { answer: response })));
-      assert.equal((await page(t))[0]?.answer, response);
+    it('accepts a message larger than 1 MiB', async () => {
+      const t = await importTenant();
+      const answer = 'é😀"'.repeat(160_000);
+      await assertAccepted(post(message(t.ids.conversation, 1, { answer })));
+      assert.equal((await page(t))[0]?.answer, answer);
     });
   });
 
   describe('over HTTP', () => {
-    it('415 for any other content type', async () => {
+    it('returns 415 for any other content type', async () => {
       for (const type of ['application/json', 'text/plain', 'application/ndjson', 'application/x-ndjson2', 'x']) {
         const response = await send('', world.admin, { 'content-type': type });
         assert.deepEqual([response.status, response.body?.code], [415, 'unsupported_media_type'], type);
       }
       const none = await send(ndjson(makeTenant().records), world.admin, {});
       assert.deepEqual([none.status, none.body?.code], [415, 'unsupported_media_type']);
-      await accepted(send('', world.admin, { 'content-type': 'Application/X-NDJSON; charset=utf-8' }), 0);
+      await assertAccepted(send('', world.admin, { 'content-type': 'Application/X-NDJSON; charset=utf-8' }), 0);
     });
 
-    it('the key is checked first', async () => {
+    it('checks the key first', async () => {
       const response = await service.request('POST', '/admin/records', {
         headers: { 'content-type': 'text/plain' },
         body: 'not json',
@@ -1147,17 +1171,17 @@ onEveryEngine('records', (engine) => {
       assert.equal((await service.request('GET', '/admin/records')).status, 401);
     });
 
-    it('an empty body is no records', async () => {
-      await accepted(send(''), 0);
-      await accepted(send('\n\n \r\n'), 0);
+    it('accepts an empty body as zero records', async () => {
+      await assertAccepted(send(''), 0);
+      await assertAccepted(send('\n\n \r\n'), 0);
     });
 
-    it('the export is NDJSON, and HEAD tells so', async () => {
-      const got = await service.request('GET', '/admin/records', { key: world.admin });
-      assert.match(got.headers['content-type'] ?? '', /^application\/x-ndjson/);
+    it('exports NDJSON, and HEAD returns that content type', async () => {
+      const response = await service.request('GET', '/admin/records', { key: world.admin });
+      assert.match(response.headers['content-type'] ?? '', /^application\/x-ndjson/);
       const head = await service.request('HEAD', '/admin/records', { key: world.admin });
       assert.deepEqual([head.status, head.text], [200, '']);
-      assert.equal(head.headers['content-type'], got.headers['content-type']);
+      assert.equal(head.headers['content-type'], response.headers['content-type']);
     });
 
     function upload(headers: http.OutgoingHttpHeaders = {}) {
@@ -1170,8 +1194,8 @@ onEveryEngine('records', (engine) => {
       return request;
     }
 
-    it('characters may be cut anywhere on the way', async () => {
-      const t = await tenant();
+    it('accepts chunks that split characters', async () => {
+      const t = await importTenant();
       const query = '𝒳é漢👩‍👧';
       const bytes = Buffer.from(ndjson([message(t.ids.conversation, 1, { query }), message(t.ids.conversation, 2)]));
       const request = upload();
@@ -1189,8 +1213,8 @@ onEveryEngine('records', (engine) => {
       );
     });
 
-    it('an aborted upload imports nothing', async () => {
-      const t = await tenant();
+    it('imports nothing from an aborted upload', async () => {
+      const t = await importTenant();
       const before = await exportText();
       const records = Buffer.from(ndjson(Array.from({ length: 500 }, (_, at) => message(t.ids.conversation, at))));
       for (const headers of [{}, { 'content-length': records.length + 1000 }]) {
@@ -1208,14 +1232,14 @@ onEveryEngine('records', (engine) => {
         await until(() => aborted() > others);
         assert.equal(await exportText(), before);
       }
-      await accepted(post(message(t.ids.conversation, 1)), 1);
+      await assertAccepted(post(message(t.ids.conversation, 1)), 1);
     });
 
     for (const connection of ['keep-alive', 'close']) {
-      it(`the answer to a bad line is seen although 4 MB are still to come (${connection})`, async () => {
+      it(`delivers the response to an invalid line while the client still has 4 MB to send (${connection})`, async () => {
         const request = upload({ connection });
         request.write('not json\n');
-        const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
+        const responded = once(request, 'response') as Promise<[http.IncomingMessage]>;
         const sending = (async () => {
           for (let sent = 0; sent < 4e6; sent += 100_000) {
             request.write(Buffer.alloc(100_000, 'x\n'));
@@ -1223,27 +1247,27 @@ onEveryEngine('records', (engine) => {
           }
           request.end();
         })();
-        const [[response]] = await Promise.all([answered, sending]);
+        const [[response]] = await Promise.all([responded, sending]);
         let text = '';
         for await (const chunk of response) text += chunk;
         assert.equal(response.statusCode, 400);
         assert.match(JSON.parse(text).message, /^line 1: /);
         assert.ok(!request.errored, `${request.errored}`);
-        assert.ok(request.writableFinished, 'the whole body was taken off the client');
+        assert.ok(request.writableFinished, 'the whole body was read from the client');
         request.destroy();
       });
     }
   });
 });
 
-onEveryEngine('records from one database to another', (engine) => {
-  it('the total order survives export and import', async () => {
+onEveryEngine('an import of an export', (engine) => {
+  it('preserves the total order', async () => {
     const { one, admin, records } = makeTwoTenants();
     const first = await startService(engine);
     const second = await startService(engine);
     const conversation_id = one.ids.conversation;
     try {
-      // Many in one second, taken in against the order of their ids and moved about.
+      // Many messages in one second, not in the order of their ids, some of them moved.
       const messages = Array.from({ length: 60 }, (_, at) => message(conversation_id, at % 3, { query: `${at}` }));
       await first.load([...records, ...messages]);
       await first.load(messages.slice(10, 20).map((m) => ({ ...m, created_at: 2 })));
@@ -1280,7 +1304,7 @@ onEveryEngine('records from one database to another', (engine) => {
 onEveryEngine('large imports', (engine) => {
   let service: Service;
   const { one, admin, records } = makeTwoTenants();
-  const response = 'Lorem ipsum dolor sit amet. '.repeat(20);
+  const answer = 'Lorem ipsum dolor sit amet. '.repeat(20);
   const count = 60_000;
   const { TMPDIR } = process.env;
 
@@ -1301,65 +1325,65 @@ onEveryEngine('large imports', (engine) => {
     `00000000-0000-4000-8000-${(Math.floor(at / 50) + 1).toString(16).padStart(12, '0')}`;
   const idOf = (at: number) => `11111111-1111-4111-8111-${at.toString(16).padStart(12, '0')}`;
 
-  /** Lines made as they are sent, a conversation before each fifty messages. */
+  /** Lines generated as they are sent, a conversation before each fifty messages. */
   function* body(messages: number, last = ''): Generator<string> {
     for (let at = 0; at < messages; at += 50) {
       const conversation_id = conversationOf(at);
-      let piece = `${JSON.stringify({ record: 'conversation', id: conversation_id, app_id: one.ids.app })}\n`;
+      let chunk = `${JSON.stringify({ record: 'conversation', id: conversation_id, app_id: one.ids.app })}\n`;
       for (let n = at; n < at + 50; n += 1) {
-        piece += `{"record":"message","id":"${idOf(n)}","conversation_id":"${conversation_id}","query":"q ${n}","answer":"${response}","created_at":${n % 7}}\n`;
+        chunk += `{"record":"message","id":"${idOf(n)}","conversation_id":"${conversation_id}","query":"q ${n}","answer":"${answer}","created_at":${n % 7}}\n`;
       }
-      yield piece;
+      yield chunk;
     }
     yield last;
   }
 
   async function stream(
-    pieces: Iterable<string>,
+    chunks: Iterable<string>,
   ): Promise<{ status: number | undefined; text: string; bytes: number }> {
     const request = http.request(`${service.base}/admin/records`, {
       method: 'POST',
       agent: false,
       headers: { ...ndjsonType, authorization: `Bearer ${admin}` },
     });
-    const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
+    const responded = once(request, 'response') as Promise<[http.IncomingMessage]>;
     let bytes = 0;
-    for (const piece of pieces) {
-      bytes += piece.length;
-      if (!request.write(piece)) await once(request, 'drain');
+    for (const chunk of chunks) {
+      bytes += chunk.length;
+      if (!request.write(chunk)) await once(request, 'drain');
     }
     request.end();
-    const [response] = await answered;
+    const [response] = await responded;
     let text = '';
     for await (const chunk of response) text += chunk;
     return { status: response.statusCode, text, bytes };
   }
 
-  const folder = async () => {
+  const spoolFiles = async () => {
     const { database_url } = service.config;
-    const spools = database_url.startsWith('sqlite:') ? dirname(database_url.replace('sqlite:', '')) : tmpdir();
-    return (await readdir(spools)).filter((name) => /^import-.*\.tmp$/.test(name));
+    const folder = database_url.startsWith('sqlite:') ? dirname(database_url.replace('sqlite:', '')) : tmpdir();
+    return (await readdir(folder)).filter((name) => /^import-.*\.tmp$/.test(name));
   };
 
-  it('a bad last line is named and leaves nothing, also of what was spooled', async () => {
+  it('reports an invalid last line, stores nothing and leaves no spool file', async () => {
     const before = await service.request('GET', '/admin/records', { key: admin });
-    const files = await folder();
+    const files = await spoolFiles();
     const { status, text } = await stream(body(20_000, '{"record":"workspace","id":"x"}\n'));
     assert.equal(status, 400, text);
     const line = 20_000 + 20_000 / 50 + 1;
     assert.match(JSON.parse(text).message, new RegExp(`^line ${line}: workspace: name`));
     assert.equal((await service.request('GET', '/admin/records', { key: admin })).text, before.text);
-    assert.deepEqual(await folder(), files);
+    assert.deepEqual(await spoolFiles(), files);
   });
 
-  it('memory stays flat, readers are answered meanwhile, and no file is left', async () => {
-    const files = await folder();
+  it('keeps memory bounded, serves reads meanwhile, and leaves no file', async () => {
+    const files = await spoolFiles();
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const start = process.memoryUsage().rss;
     let peak = start;
     let isDone = false;
     let reads = 0;
-    const watching = (async () => {
+    const reading = (async () => {
       while (!isDone) {
         const { status, body } = await service.request('GET', path, { key: one.keys.app });
         assert.equal(status, 200);
@@ -1372,14 +1396,14 @@ onEveryEngine('large imports', (engine) => {
     const { status, text, bytes } = await stream(body(count)).finally(() => {
       isDone = true;
     });
-    await watching;
+    await reading;
     assert.equal(status, 200, text);
     assert.deepEqual(JSON.parse(text), { records: count + count / 50 });
     assert.ok(bytes > 30e6, `${bytes}`);
     const grown = (peak - start) / 1e6;
     assert.ok(grown < 250, `grew by ${grown} MB`);
     assert.ok(reads >= 10, `${reads} reads`);
-    assert.deepEqual(await folder(), files);
+    assert.deepEqual(await spoolFiles(), files);
     for (const at of [0, 31_000, count - 50]) {
       const { body } = await service.request('GET', `/v1/messages?limit=100&conversation_id=${conversationOf(at)}`, {
         key: one.keys.app,

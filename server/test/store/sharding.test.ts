@@ -19,13 +19,13 @@ import {
 import { openPostgres } from '../support/plans.ts';
 
 /**
- * The rules that allow the tables to be distributed over several machines, checked against the catalog of a migrated database and
- * against what the service really sends.
+ * The rules that allow the tables to be distributed over several machines, checked on the catalog of a migrated database
+ * and on the statements that the service sends.
  */
 
 const distributed: Readonly<Record<string, string>> = distribution.distributed;
 const reference: readonly string[] = distribution.reference;
-/** On the coordinator alone: what migrations and imports lock. */
+/** Tables on the coordinator only, which serialize migrations and imports. */
 const local = ['schema_migrations', 'leases'];
 
 async function connect(url: string): Promise<pg.Client> {
@@ -34,7 +34,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-describe('the catalog', () => {
+describe('the schema', () => {
   let client: pg.Client;
   let close: () => Promise<void>;
   before(async () => {
@@ -46,41 +46,41 @@ describe('the catalog', () => {
   // biome-ignore lint/suspicious/noExplicitAny: rows of the catalog
   const select = async (text: string): Promise<any[]> => (await client.query(text)).rows;
 
-  it('has the distributed, reference and local tables, and no others', async () => {
+  it('has exactly the listed tables, each either distributed, a reference table or local', async () => {
     const rows = await select(`SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND ${ours} ORDER BY relname`);
-    const placed = [...reference, ...Object.keys(distributed), ...local];
-    assert.equal(new Set(placed).size, placed.length);
+    const listed = [...reference, ...Object.keys(distributed), ...local];
+    assert.equal(new Set(listed).size, listed.length);
     assert.deepEqual(
       rows.map(({ relname }) => relname),
-      placed.sort(),
+      listed.sort(),
     );
   });
 
-  it('distributes by the columns that were decided', () => {
-    const of = (column: string) => Object.keys(distributed).filter((table) => distributed[table] === column);
-    assert.deepEqual(of('conversation_id').sort(), ['conversation_days', 'conversations', 'messages']);
-    const ofDatasets = ['audit_entries', 'child_chunk_revisions', 'child_chunks', 'documents', 'segments'];
-    assert.deepEqual(of('dataset_id').sort(), ofDatasets);
+  it('distributes the tables by the intended columns', () => {
+    const tablesBy = (column: string) => Object.keys(distributed).filter((table) => distributed[table] === column);
+    assert.deepEqual(tablesBy('conversation_id').sort(), ['conversation_days', 'conversations', 'messages']);
+    const byDataset = ['audit_entries', 'child_chunk_revisions', 'child_chunks', 'documents', 'segments'];
+    assert.deepEqual(tablesBy('dataset_id').sort(), byDataset);
     assert.equal(Object.keys(distributed).length, 8);
   });
 
   const keys = () =>
     select(`
-      SELECT t.relname AS table, i.relname AS index, x.indisprimary AS is_primary, x.indpred IS NULL AS is_whole,
+      SELECT t.relname AS table, i.relname AS index, x.indisprimary AS is_primary, x.indpred IS NULL AS is_full,
         ARRAY(SELECT coalesce(a.attname::text, '(expression)') FROM unnest(x.indkey::int[]) WITH ORDINALITY k(attnum, at)
           LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.attnum AND k.attnum > 0
           WHERE k.at <= x.indnkeyatts ORDER BY k.at) AS columns
       FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
       WHERE x.indisunique AND t.${ours}`);
 
-  it("has the distribution column in every unique index, and at the head of every primary key but the audit's", async () => {
-    const found = (await keys()).filter(({ table }) => table in distributed);
-    assert.ok(found.length >= 7);
-    for (const { table, index, is_primary, is_whole, columns } of found) {
+  it('has the distribution column in every unique index, and first in every primary key except the audit log', async () => {
+    const uniqueIndexes = (await keys()).filter(({ table }) => table in distributed);
+    assert.ok(uniqueIndexes.length >= 7);
+    for (const { table, index, is_primary, is_full, columns } of uniqueIndexes) {
       const column = distributed[table] ?? '';
       assert.ok(columns.includes(column), `${index} of ${table} lacks ${column}`);
-      assert.ok(is_whole && !columns.includes('(expression)'), index);
-      // The audit is written and read by time.
+      assert.ok(is_full && !columns.includes('(expression)'), index);
+      // The audit log is written and read by time.
       if (is_primary && table !== 'audit_entries') assert.equal(columns[0], column, `${index} of ${table}`);
     }
   });
@@ -90,18 +90,22 @@ describe('the catalog', () => {
     assert.deepEqual(primary.sort(), [...reference, ...Object.keys(distributed), ...local].sort());
   });
 
-  it('has the same type for the distribution columns of one group, and never null in them', async () => {
+  it('declares the distribution columns with the same type, NOT NULL', async () => {
     const rows = await select(`
       SELECT c.relname AS table, a.attname AS column, a.attnotnull, format_type(a.atttypid, a.atttypmod) AS type, l.collname
       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_collation l ON l.oid = a.attcollation
       WHERE c.relkind = 'r' AND c.${ours}`);
     for (const [table, column] of Object.entries(distributed)) {
-      const found = rows.find((row) => row.table === table && row.column === column);
-      assert.deepEqual([found?.attnotnull, found?.type, found?.collname], [true, 'text', 'C'], `${table}.${column}`);
+      const definition = rows.find((row) => row.table === table && row.column === column);
+      assert.deepEqual(
+        [definition?.attnotnull, definition?.type, definition?.collname],
+        [true, 'text', 'C'],
+        `${table}.${column}`,
+      );
     }
   });
 
-  it('compares every text by its bytes', async () => {
+  it('compares all text by bytes', async () => {
     const rows = await select(`
       SELECT c.relname || '.' || a.attname AS column, l.collname
       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_collation l ON l.oid = a.attcollation
@@ -120,13 +124,13 @@ describe('the catalog', () => {
     'temporary or unlogged tables': `SELECT relname FROM pg_class WHERE relpersistence <> 'p'`,
     'identity or generated columns': `SELECT attrelid::regclass, attname FROM pg_attribute
       WHERE attidentity <> '' OR attgenerated <> ''`,
-    // An older program writes conversations without it.
-    'column defaults but one constant': `SELECT adrelid::regclass, pg_get_expr(adbin, adrelid) FROM pg_attrdef
+    // An older program inserts conversations without this column.
+    'column defaults except one constant': `SELECT adrelid::regclass, pg_get_expr(adbin, adrelid) FROM pg_attrdef
       WHERE (adrelid::regclass::text, pg_get_expr(adbin, adrelid)) NOT IN (('conversations', '0'), ('conversations', '''0''::bigint'))`,
     triggers: 'SELECT tgname FROM pg_trigger',
     'rules or policies': `SELECT ev_class::regclass::text FROM pg_rewrite
       WHERE ev_class IN (SELECT oid FROM pg_class WHERE ${ours}) UNION ALL SELECT polname::text FROM pg_policy`,
-    'functions of its own': `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
+    'user-defined functions': `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
     extensions: `SELECT extname FROM pg_extension WHERE extname <> 'plpgsql'`,
     'inheritance or partitions': 'SELECT inhrelid::regclass FROM pg_inherits',
   };
@@ -134,7 +138,7 @@ describe('the catalog', () => {
     it(`has no ${what}`, async () => assert.deepEqual(await select(text), []));
 });
 
-/** What no statement may contain, since a distributed engine rejects it or does something else. */
+/** What no statement may contain, because a distributed engine rejects it or behaves differently. */
 const banned: Record<string, RegExp> = {
   'a volatile function':
     /\b(?:random|now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday|gen_random_uuid|uuidv[47]|uuid_generate_v\d|nextval|currval|setval|lastval|txid_current|pg_sleep)\s*\(/i,
@@ -154,26 +158,26 @@ function assertAllowed(text: string): void {
   for (const [what, pattern] of Object.entries(banned)) assert.doesNotMatch(text, pattern, `${what}: ${text}`);
 }
 
-type Sent = { text: string; values: unknown[] };
+type Statement = { text: string; values: unknown[] };
 
-/** Everything that any client in this process sends, from now until it is ended. */
-function listen(): { sent: Sent[]; end: () => void } {
-  const sent: Sent[] = [];
+/** Records every statement that any client in this process sends, until it is ended. */
+function recordStatements(): { sent: Statement[]; end: () => void } {
+  const sent: Statement[] = [];
   const { query } = pg.Client.prototype;
-  function tapped(this: pg.Client, ...given: unknown[]): unknown {
-    const [statement, values] = given as [string | { text: string; values?: unknown[] }, unknown[] | undefined];
+  function recordingQuery(this: pg.Client, ...args: unknown[]): unknown {
+    const [statement, values] = args as [string | { text: string; values?: unknown[] }, unknown[] | undefined];
     sent.push(
       typeof statement === 'string'
         ? { text: statement, values: values ?? [] }
         : { text: statement.text, values: statement.values ?? [] },
     );
-    return (query as (...all: unknown[]) => unknown).apply(this, given);
+    return (query as (...all: unknown[]) => unknown).apply(this, args);
   }
-  Object.assign(pg.Client.prototype, { query: tapped });
+  Object.assign(pg.Client.prototype, { query: recordingQuery });
   return { sent, end: () => void Object.assign(pg.Client.prototype, { query }) };
 }
 
-/** The text from the mention of a table to the end of the parenthesis around it. */
+/** The text from the mention of a table to the end of the enclosing parentheses. */
 function scopeAt(text: string, at: number): string {
   let depth = 0;
   for (let end = at; end < text.length; end += 1) {
@@ -184,10 +188,10 @@ function scopeAt(text: string, at: number): string {
   return text.slice(at);
 }
 
-type Named = { table: string; parameter: number | undefined };
+type TableUse = { table: string; parameter: number | undefined };
 
-/** Every mention of a distributed table, with the parameter that its distribution column is equal to. */
-function namedIn(text: string): Named[] {
+/** Every use of a distributed table, with the parameter that its distribution column is compared with. */
+function tableUsesIn(text: string): TableUse[] {
   const words = 'ON|SET|WHERE|LEFT|INNER|JOIN|CROSS|ORDER|GROUP|LIMIT|VALUES|SELECT|RETURNING|AS';
   const mention = new RegExp(`\\b(FROM|JOIN|INTO|UPDATE|,)\\s+([a-z_]+)\\b(?:\\s+(?!(?:${words})\\b)([a-z_]+))?`, 'g');
   return [...text.matchAll(mention)]
@@ -198,46 +202,48 @@ function namedIn(text: string): Named[] {
     .map(({ verb, table, alias, column }) => {
       const start = text.search(new RegExp(`\\b${verb}\\s+${table}\\b${alias ? `\\s+${alias}\\b` : ''}`));
       const scope = scopeAt(text, start);
-      let found: RegExpExecArray | null;
+      let match: RegExpExecArray | null;
       if (verb === 'INTO') {
         const columns =
           /\(([^)]*)\)/
             .exec(scope)?.[1]
             ?.split(',')
             .map((one) => one.trim()) ?? [];
-        const given = /\)\s*(?:SELECT|VALUES\s*\()\s*([\s\S]*)/.exec(scope)?.[1]?.split(',') ?? [];
-        found = /^\s*\$(\d+)(?:::text)?\s*(?:FROM\b|\)|$)/.exec(given[columns.indexOf(column)] ?? '');
+        const inserted = /\)\s*(?:SELECT|VALUES\s*\()\s*([\s\S]*)/.exec(scope)?.[1]?.split(',') ?? [];
+        match = /^\s*\$(\d+)(?:::text)?\s*(?:FROM\b|\)|$)/.exec(inserted[columns.indexOf(column)] ?? '');
       } else if (alias !== undefined) {
-        found = new RegExp(`(?<![\\w.])${alias}\\.${column} = \\$(\\d+)`).exec(scope);
+        match = new RegExp(`(?<![\\w.])${alias}\\.${column} = \\$(\\d+)`).exec(scope);
       } else {
-        found = new RegExp(`(?<![\\w.])(?:${table}\\.)?${column} = \\$(\\d+)`).exec(scope);
+        match = new RegExp(`(?<![\\w.])(?:${table}\\.)?${column} = \\$(\\d+)`).exec(scope);
       }
-      return { table, parameter: found === null ? undefined : Number(found[1]) };
+      return { table, parameter: match === null ? undefined : Number(match[1]) };
     });
 }
 
-describe('the reading of statements', () => {
-  it('finds the parameter of each table', () => {
+describe('the statement checks', () => {
+  it('find the parameter of each table', () => {
     const table = 'messages';
-    assert.deepEqual(namedIn('SELECT 1 FROM messages m WHERE m.conversation_id = $2'), [{ table, parameter: 2 }]);
-    assert.deepEqual(namedIn('SELECT (SELECT 1 FROM messages WHERE conversation_id = $1)'), [{ table, parameter: 1 }]);
-    assert.deepEqual(namedIn('SELECT (SELECT 1 FROM messages) WHERE conversation_id = $1'), [
+    assert.deepEqual(tableUsesIn('SELECT 1 FROM messages m WHERE m.conversation_id = $2'), [{ table, parameter: 2 }]);
+    assert.deepEqual(tableUsesIn('SELECT (SELECT 1 FROM messages WHERE conversation_id = $1)'), [
+      { table, parameter: 1 },
+    ]);
+    assert.deepEqual(tableUsesIn('SELECT (SELECT 1 FROM messages) WHERE conversation_id = $1'), [
       { table, parameter: undefined },
     ]);
-    assert.deepEqual(namedIn('SELECT 1 FROM messages m WHERE m.conversation_id = c.conversation_id'), [
+    assert.deepEqual(tableUsesIn('SELECT 1 FROM messages m WHERE m.conversation_id = c.conversation_id'), [
       { table, parameter: undefined },
     ]);
-    assert.deepEqual(namedIn('INSERT INTO messages (id, conversation_id) SELECT $1, $2 FROM x'), [
+    assert.deepEqual(tableUsesIn('INSERT INTO messages (id, conversation_id) SELECT $1, $2 FROM x'), [
       { table, parameter: 2 },
     ]);
-    assert.deepEqual(namedIn('INSERT INTO messages (id, conversation_id) SELECT $1, x.c FROM x'), [
+    assert.deepEqual(tableUsesIn('INSERT INTO messages (id, conversation_id) SELECT $1, x.c FROM x'), [
       { table, parameter: undefined },
     ]);
-    assert.deepEqual(namedIn('UPDATE messages SET doc = $1 WHERE id = $2'), [{ table, parameter: undefined }]);
-    assert.deepEqual(namedIn('SELECT 1 FROM apps a'), []);
+    assert.deepEqual(tableUsesIn('UPDATE messages SET doc = $1 WHERE id = $2'), [{ table, parameter: undefined }]);
+    assert.deepEqual(tableUsesIn('SELECT 1 FROM apps a'), []);
   });
 
-  it('sees what is banned', () => {
+  it('detect what is banned', () => {
     const wrong = ['SELECT now()', 'SET x = 1', 'SAVEPOINT a', 'SELECT 1 FROM a FOR UPDATE', 'LISTEN a'];
     const more = ['CREATE TEMP TABLE a (b INT)', 'SELECT pg_advisory_lock(1)', 'SELECT gen_random_uuid()'];
     for (const text of [...wrong, ...more, 'CREATE TABLE a (b INT REFERENCES c)', 'CREATE TABLE a (b SERIAL)'])
@@ -249,9 +255,9 @@ describe('the reading of statements', () => {
 describe('the statements', () => {
   let service: Service;
   let client: pg.Client;
-  const wire = listen();
-  const all: Sent[] = [];
-  let operations: Sent[] = [];
+  const recording = recordStatements();
+  const all: Statement[] = [];
+  let operations: Statement[] = [];
   const { one, other, admin, records } = makeTwoTenants();
   const conversation = one.ids.conversation;
   const first = message(conversation, 1);
@@ -271,7 +277,7 @@ describe('the statements', () => {
     await service.load([{ ...first, created_at: undefined, answer: 'again' }]);
     await service.load([{ ...first, created_at: 3, message_tokens: 1 }]);
 
-    const start = wire.sent.length;
+    const start = recording.sent.length;
     const page = `/v1/messages?conversation_id=${conversation}`;
     const requests: [string, string, RequestOptions][] = [];
     for (const user of ['', '&user=ann'])
@@ -289,58 +295,60 @@ describe('the statements', () => {
       requests.push(['PATCH', one.chunkPath, { key: one.keys.knowledge, headers, body: { content } }]);
     requests.push(['PATCH', other.chunkPath, { key: one.keys.knowledge, body: { content: 'x' } }]);
     requests.push(['GET', one.chunkPath, { key: one.keys.knowledge }]);
-    const inAdmin = one.chunkPath.replace('/v1/', '/admin/');
-    // From the dataset down to the chunk, rows and lists by turns.
-    const parts = inAdmin.split('/');
-    const inSpace = parts.map((_, at) => parts.slice(0, at + 1).join('/')).slice(3);
-    for (const path of [...inSpace, `${inAdmin}/revisions`])
+    const adminPath = one.chunkPath.replace('/v1/', '/admin/');
+    // From the dataset down to the chunk: single rows and lists alternate.
+    const parts = adminPath.split('/');
+    const parentPaths = parts.map((_, at) => parts.slice(0, at + 1).join('/')).slice(3);
+    for (const path of [...parentPaths, `${adminPath}/revisions`])
       for (const query of ['', '?limit=1']) requests.push(['GET', `${path}${query}`, { key: admin }]);
-    requests.push(['PATCH', inAdmin, { key: admin, body: { content: 'newest text' } }]);
+    requests.push(['PATCH', adminPath, { key: admin, body: { content: 'newest text' } }]);
     for (const key of [one.keys.knowledge, one.keys.app])
       requests.push(['GET', '/v1/workspaces/current/models/model-types/llm', { key }]);
     for (const [method, path, options] of requests) {
       const { status } = await service.request(method, path, options);
       assert.ok(status < 500, `${method} ${path}: ${status}`);
     }
-    operations = wire.sent.slice(start);
+    operations = recording.sent.slice(start);
 
-    // The rest of a life: keys, export, erasure.
+    // Everything else: keys, export, console, audit log, purge.
     assert.equal((await service.request('GET', '/health/ready')).status, 200);
     assert.equal((await service.request('GET', '/admin/records', { key: admin })).status, 200);
     await service.load([{ record: 'api_key', kind: 'admin', name: 'again', secret: makeSecret('admin') }]);
     const signedIn = await service.request('POST', '/console/session', { body: { key: admin } });
     assert.equal(signedIn.status, 200);
     const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0];
-    const ofSession = { headers: { cookie, 'backscroll-console': '1' } };
+    const withSession = { headers: { cookie, 'backscroll-console': '1' } };
     const activity = [`apps/${one.ids.app}/conversations`, `apps/${one.ids.app}/conversations?search=ann`, 'usage'];
-    const inSpaces = `workspaces/${one.ids.workspace}`;
-    const lists = ['workspaces', inSpaces, 'apps', 'datasets', 'keys', `${inSpaces}/model-providers`];
+    const workspacePath = `workspaces/${one.ids.workspace}`;
+    const lists = ['workspaces', workspacePath, 'apps', 'datasets', 'keys', `${workspacePath}/model-providers`];
     for (const path of [...lists, ...activity])
-      assert.equal((await service.request('GET', `/admin/${path}`, ofSession)).status, 200);
-    assert.equal((await service.request('DELETE', '/console/session', ofSession)).status, 204);
+      assert.equal((await service.request('GET', `/admin/${path}`, withSession)).status, 200);
+    assert.equal((await service.request('DELETE', '/console/session', withSession)).status, 204);
     await service.store.sessions.trim(5);
     await service.store.listKeys();
     await service.store.noteKeyUse(new Map([[one.keyIds.writer, 5]]));
-    const auditQuery = { before: 'z', since: 0, key_id: 'k', record_id: 'r', limit: 5 };
-    assert.deepEqual(await service.store.listAudit(auditQuery), []);
+    const filter = { before: 'z', since: 0, key_id: 'k', record_id: 'r', limit: 5 };
+    assert.deepEqual(await service.store.listAudit(filter), []);
     assert.equal(await service.store.trimAudit(5), 0);
     await service.store.revokeKey(one.keyIds.writer, null, 5);
     await service.store.countConversations({ conversation_id: other.ids.conversation });
     await service.store.purge({ conversation_id: other.ids.conversation }, 5);
     await service.store.purge({ app_id: other.ids.app, user: 'ann' }, 5);
-    all.push(...wire.sent);
-    wire.end();
+    all.push(...recording.sent);
+    recording.end();
     client = await connect(service.config.database_url);
   });
   after(async () => {
-    wire.end();
+    recording.end();
     await client?.end();
     await service?.close();
   });
 
-  const distinct = (sent: readonly Sent[]): Sent[] => [...new Map(sent.map((one) => [one.text, one])).values()];
+  const distinct = (sent: readonly Statement[]): Statement[] => [
+    ...new Map(sent.map((one) => [one.text, one])).values(),
+  ];
 
-  it('are seen: of migrations, imports, operations, exports and erasures', () => {
+  it('are recorded for migrations, imports, operations, exports and purges', () => {
     const texts = all.map(({ text }) => text);
     for (const pattern of [
       /^CREATE TABLE messages/,
@@ -365,7 +373,7 @@ describe('the statements', () => {
     for (const { text } of distinct(all)) assertAllowed(text);
   });
 
-  it('contain nothing of that in the source either', () => {
+  it('contain nothing that a distributed engine rejects in the source code either', () => {
     const files = [
       'schema/schema',
       'schema/usage-step',
@@ -395,7 +403,7 @@ describe('the statements', () => {
     }
   });
 
-  it('call functions that give the same for the same alone', async () => {
+  it('call no volatile functions', async () => {
     const words = [
       ...new Set(all.flatMap(({ text }) => [...text.matchAll(/\b([a-z_]\w*)\s*\(/gi)].map(([, name]) => name))),
     ];
@@ -408,33 +416,33 @@ describe('the statements', () => {
 
   for (const operation of ['GET /messages', 'PATCH and GET of a chunk'] as const) {
     const column = operation === 'GET /messages' ? 'conversation_id' : 'dataset_id';
-    const mine = () =>
-      distinct(operations).filter(({ text }) => namedIn(text).some(({ table }) => distributed[table] === column));
+    const ownStatements = () =>
+      distinct(operations).filter(({ text }) => tableUsesIn(text).some(({ table }) => distributed[table] === column));
 
-    it(`of ${operation} name ${column} by a parameter for every table they touch`, () => {
-      assert.ok(mine().length >= 2);
-      const wrong = mine().flatMap(({ text }) =>
-        namedIn(text)
+    it(`of ${operation} compare ${column} with a parameter for every table they use`, () => {
+      assert.ok(ownStatements().length >= 2);
+      const wrong = ownStatements().flatMap(({ text }) =>
+        tableUsesIn(text)
           .filter(({ parameter }) => parameter === undefined)
           .map(({ table }) => `${table}: ${text.replaceAll(/\s+/g, ' ').trim()}`),
       );
       assert.deepEqual(wrong, []);
     });
 
-    it(`of ${operation} go to one shard: all parameters that name ${column} are the same value`, () => {
-      for (const { text, values } of mine()) {
-        const named = namedIn(text).flatMap(({ parameter }) =>
+    it(`of ${operation} use one shard: all parameters for ${column} have the same value`, () => {
+      for (const { text, values } of ownStatements()) {
+        const shardValues = tableUsesIn(text).flatMap(({ parameter }) =>
           parameter === undefined ? [] : [values[parameter - 1]],
         );
-        assert.equal(new Set(named).size, 1, text);
+        assert.equal(new Set(shardValues).size, 1, text);
         const expected: string[] = column === 'conversation_id' ? [conversation] : [one.ids.dataset, other.ids.dataset];
-        assert.ok(expected.includes(String(named[0])), `${named[0]}: ${text}`);
+        assert.ok(expected.includes(String(shardValues[0])), `${shardValues[0]}: ${text}`);
       }
     });
 
-    it(`of ${operation} are planned so: every scan of a distributed table is limited by a parameter`, async () => {
+    it(`of ${operation} limit every scan of a distributed table to a parameter in the query plan`, async () => {
       let scans = 0;
-      for (const { text } of mine()) {
+      for (const { text } of ownStatements()) {
         const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`);
         for (const step of stepsOf(rows[0]['QUERY PLAN'][0].Plan)) {
           const by = distributed[step['Relation Name'] ?? ''];
@@ -448,18 +456,18 @@ describe('the statements', () => {
     });
   }
 
-  it('of the operations never mix the two distribution columns', () => {
+  it('of the operations never combine the two distribution columns', () => {
     for (const { text } of distinct(operations)) {
-      const columns = new Set(namedIn(text).map(({ table }) => distributed[table]));
+      const columns = new Set(tableUsesIn(text).map(({ table }) => distributed[table]));
       assert.ok(columns.size <= 1, text);
     }
   });
 
-  it('of the operations touch no local table', () => {
+  it('of the operations use no local table', () => {
     for (const { text } of distinct(operations)) for (const table of local) assert.ok(!text.includes(table), text);
   });
 
-  it('of the operations run by themselves, in no transaction of several', () => {
+  it('of the operations run outside of multi-statement transactions', () => {
     for (const { text } of operations) assert.match(text.trim(), /^(?:SELECT|WITH)\b/);
   });
 
@@ -480,7 +488,7 @@ type Plan = Partial<Record<'Relation Name' | 'Index Cond' | 'Filter' | 'Recheck 
 };
 const stepsOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(stepsOf)];
 
-describe('the calls to Citus', () => {
+describe('the Citus calls', () => {
   const calls = [
     `SELECT create_reference_table('workspaces')`,
     `SELECT create_reference_table('apps')`,
@@ -499,16 +507,16 @@ describe('the calls to Citus', () => {
     `SELECT create_distributed_table('audit_entries', 'dataset_id', colocate_with => 'documents')`,
   ];
 
-  it('come in order: reference tables, then each group behind the table it is colocated with', () => {
+  it('are ordered: reference tables first, then each group after the table it is colocated with', () => {
     assert.deepEqual(citusStatements(), calls);
   });
 
-  it('leave out distributed tables, and still colocate the rest with them', () => {
-    const done = ['workspaces', 'conversations', 'documents', 'segments'];
-    const left = calls.filter((call) => !done.some((table) => call.includes(`table('${table}'`)));
+  it('skip tables that are already distributed, and colocate the others with them', () => {
+    const distributedTables = ['workspaces', 'conversations', 'documents', 'segments'];
+    const remaining = calls.filter((call) => !distributedTables.some((table) => call.includes(`table('${table}'`)));
     assert.deepEqual(
-      citusStatements((table) => done.includes(table)),
-      left,
+      citusStatements((table) => distributedTables.includes(table)),
+      remaining,
     );
     assert.deepEqual(
       citusStatements(() => true),
@@ -518,10 +526,10 @@ describe('the calls to Citus', () => {
 });
 
 /**
- * Stands in for the extension: its name in the catalog, its table of what is laid out, and its two functions with the
+ * A fake of the extension: its name in the catalog, its table of distributed tables, and its two functions with the
  * rules that they enforce. It moves no rows.
  */
-const standIn = [
+const fakeCitus = [
   `INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
    SELECT 99999, 'citus', oid, 'public'::regnamespace, false, '13.0-1' FROM pg_roles WHERE rolname = current_user`,
   `CREATE TABLE pg_dist_partition (
@@ -533,11 +541,11 @@ const standIn = [
      distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL)
    RETURNS void LANGUAGE plpgsql AS $$
    DECLARE
-     place int2 := (SELECT attnum FROM pg_attribute WHERE attrelid = table_name AND attname = distribution_column);
-     beside pg_dist_partition;
+     key_column int2 := (SELECT attnum FROM pg_attribute WHERE attrelid = table_name AND attname = distribution_column);
+     colocated pg_dist_partition;
    BEGIN
-     IF place IS NULL THEN RAISE 'column % does not exist', distribution_column; END IF;
-     IF EXISTS (SELECT FROM pg_index WHERE indrelid = table_name AND indisunique AND NOT place = ANY(indkey::int2[])) THEN
+     IF key_column IS NULL THEN RAISE 'column % does not exist', distribution_column; END IF;
+     IF EXISTS (SELECT FROM pg_index WHERE indrelid = table_name AND indisunique AND NOT key_column = ANY(indkey::int2[])) THEN
        RAISE 'cannot create constraint on % that does not include the distribution column', table_name;
      END IF;
      IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = table_name AND contype IN ('f', 'x')) THEN
@@ -548,9 +556,9 @@ const standIn = [
        INSERT INTO pg_dist_partition
        SELECT table_name, 'h', distribution_column, 1 + coalesce(max(colocationid), 0) FROM pg_dist_partition;
      ELSE
-       SELECT * INTO beside FROM pg_dist_partition WHERE logicalrelid = colocate_with::regclass AND partmethod = 'h';
-       IF beside IS NULL THEN RAISE 'relation % is not distributed', colocate_with; END IF;
-       INSERT INTO pg_dist_partition VALUES (table_name, 'h', distribution_column, beside.colocationid);
+       SELECT * INTO colocated FROM pg_dist_partition WHERE logicalrelid = colocate_with::regclass AND partmethod = 'h';
+       IF colocated IS NULL THEN RAISE 'relation % is not distributed', colocate_with; END IF;
+       INSERT INTO pg_dist_partition VALUES (table_name, 'h', distribution_column, colocated.colocationid);
      END IF;
    END $$`,
 ];
@@ -567,23 +575,23 @@ describe('backscroll migrate --citus', () => {
       await remove();
     });
     const install = async () => {
-      for (const statement of standIn) await client.query(statement);
+      for (const statement of fakeCitus) await client.query(statement);
     };
     if (withCitus) await install();
     const cwd = await newFolder(t);
     const migrate = (...args: string[]) => run(['migrate', ...args], { cwd, env: { DATABASE_URL: url } });
-    /** The same without a process of its own. */
+    /** Migrates without starting a process. */
     const distribute = (citus: boolean) => databaseOf(readConfig({ DATABASE_URL: url })).migrate(1, { citus });
-    const laidOut = async () => (await client.query(layout)).rows;
-    return { client, install, migrate, distribute, laidOut };
+    const readLayout = async () => (await client.query(layout)).rows;
+    return { client, install, migrate, distribute, readLayout };
   }
   const group = (table: string) => (distributed[table] === 'conversation_id' ? 1 : 2);
-  const whole = [
+  const fullLayout = [
     ...reference.map((table) => ({ table, method: 'n', column: null, group: 0 })),
     ...Object.entries(distributed).map(([table, column]) => ({ table, method: 'h', column, group: group(table) })),
   ];
 
-  it('without the extension: one clear line, exit code 1, and the next one need not wait', async (t) => {
+  it('prints one clear line and exits with 1 without the extension, and does not block the next migration', async (t) => {
     const { migrate } = await newDatabase(t, false);
     for (const _ of ['on an empty database', 'on a migrated one']) {
       const { code, stderr } = await migrate('--citus');
@@ -596,36 +604,36 @@ describe('backscroll migrate --citus', () => {
     assert.match(plain.stdout, /up to date/);
   });
 
-  it('with a stand-in for the extension: migrating distributes, with and without the option', async (t) => {
+  it('distributes the tables if the extension exists, with and without the option', async (t) => {
     for (const args of [['--citus'], []]) {
-      const { migrate, laidOut } = await newDatabase(t, true);
+      const { migrate, readLayout } = await newDatabase(t, true);
       const { code, stderr } = await migrate(...args);
       assert.deepEqual([code, stderr], [0, '']);
-      assert.deepEqual(await laidOut(), whole);
+      assert.deepEqual(await readLayout(), fullLayout);
     }
   });
 
-  it('again: nothing more; done in part: the rest', async (t) => {
-    const { client, distribute, laidOut } = await newDatabase(t, true);
+  it('does nothing when repeated, and completes a partial distribution', async (t) => {
+    const { client, distribute, readLayout } = await newDatabase(t, true);
     await distribute(true);
     await distribute(true);
-    assert.deepEqual(await laidOut(), whole);
+    assert.deepEqual(await readLayout(), fullLayout);
     await client.query(`DELETE FROM pg_dist_partition
       WHERE logicalrelid IN ('apps'::regclass, 'messages'::regclass, 'child_chunk_revisions'::regclass)`);
     await distribute(true);
     const byTable = (one: { table: string }, another: { table: string }) => (one.table < another.table ? -1 : 1);
-    assert.deepEqual((await laidOut()).sort(byTable), whole.toSorted(byTable));
+    assert.deepEqual((await readLayout()).sort(byTable), fullLayout.toSorted(byTable));
   });
 
-  it('on a database that was migrated before the extension came: distributes', async (t) => {
-    const { install, distribute, laidOut } = await newDatabase(t, false);
+  it('distributes the tables of a database that was migrated before the extension was installed', async (t) => {
+    const { install, distribute, readLayout } = await newDatabase(t, false);
     await distribute(false);
     await install();
     await distribute(true);
-    assert.deepEqual(await laidOut(), whole);
+    assert.deepEqual(await readLayout(), fullLayout);
   });
 
-  it('on SQLite: one clear line, not silence', async (t) => {
+  it('prints one clear line on SQLite', async (t) => {
     const cwd = await newFolder(t);
     const { code, stderr } = await run(['migrate', '--citus'], { cwd, env: { DATABASE_URL: 'sqlite:test.db' } });
     assert.notEqual(code, 0);

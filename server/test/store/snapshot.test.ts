@@ -5,15 +5,15 @@ import http from 'node:http';
 import { it } from 'node:test';
 import { makeTwoTenants, message, ndjson, onEveryEngine, startService } from '../support/harness.ts';
 
-const exportsTaken = 4;
+const exportCount = 4;
 const writesDuringEach = 5;
 
-onEveryEngine('an export while it is written to', (engine) => {
-  it('is of one moment: what one import wrote together is there together, or not at all', async (t) => {
+onEveryEngine('an export during writes', (engine) => {
+  it('shows a single point in time: all records of an import, or none', async (t) => {
     const service = await startService(engine);
     t.after(() => service.close());
     const { one, other, admin, records } = makeTwoTenants();
-    // In the middle of an export, and more than a socket holds, so that one which is not read does not run ahead.
+    // These records are in the middle of an export and exceed the socket buffers, so an unread export has to wait.
     const filler = Array.from({ length: 400 }, (_, position) => ({
       record: 'segment',
       id: randomUUID(),
@@ -40,29 +40,32 @@ onEveryEngine('an export while it is written to', (engine) => {
       }
     };
     const writing = write();
-    const untilWritten = async (number: number) => {
+    const waitUntilWritten = async (number: number) => {
       while (written < number) await Promise.race([writing, new Promise(setImmediate)]);
     };
-    await untilWritten(1);
+    await waitUntilWritten(1);
 
-    for (let taken = 0; taken < exportsTaken; taken += 1) {
-      const before = written;
+    for (let round = 0; round < exportCount; round += 1) {
+      const writtenBefore = written;
       const headers = { authorization: `Bearer ${admin}` };
       const request = http.get(`${service.base}/admin/records`, { headers });
       const [response] = (await once(request, 'response')) as [http.IncomingMessage];
       const chunks: Buffer[] = [];
-      let begun = 0;
+      let writtenAtStart = 0;
       for await (const chunk of response) {
         if (chunks.push(chunk) > 1) continue;
-        begun = written;
-        await untilWritten(begun + writesDuringEach);
+        writtenAtStart = written;
+        await waitUntilWritten(writtenAtStart + writesDuringEach);
       }
       const lines = Buffer.concat(chunks).toString().trimEnd().split('\n');
       const exported = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
       const find = (id: string) => exported.find((record) => record.id === id);
       const number = Number(find(one.ids.workspace)?.name);
-      // One may be written and not answered yet.
-      assert.ok(number >= before && number <= begun + 1, `${before} <= ${number} <= ${begun + 1}`);
+      // One write may be committed without its response having arrived.
+      assert.ok(
+        number >= writtenBefore && number <= writtenAtStart + 1,
+        `${writtenBefore} <= ${number} <= ${writtenAtStart + 1}`,
+      );
       assert.equal(Number(find(one.ids.segment)?.content), number);
       for (const { ids } of [one, other]) {
         const times = exported

@@ -36,30 +36,30 @@ import {
   stepsOf,
 } from '../support/plans.ts';
 
-/** What a client has sent: its statements, and how often it waited for a response. */
+/** What a client sent: every executed statement, and how often it waited for a response. */
 type Traffic = { statements: { name: string; text: string }[]; roundTrips: number };
 
-type Tap = { url: string; traffic: Traffic; startups: string[][]; close: () => Promise<void> };
+type RecordingProxy = { url: string; traffic: Traffic; startups: string[][]; close: () => Promise<void> };
 
-/** A proxy between a client and PostgreSQL that records what the client sends. */
-async function tap(url: string): Promise<Tap> {
+/** Starts a proxy between a client and PostgreSQL that forwards everything and records what the client sends. */
+async function startProxy(url: string): Promise<RecordingProxy> {
   const { hostname, port } = new URL(url);
   const traffic: Traffic = { statements: [], roundTrips: 0 };
   const startups: string[][] = [];
   const sockets = new Set<net.Socket>();
   const server = net.createServer((client) => {
     const database = net.connect(Number(port), hostname);
-    const read = reader(traffic, startups);
-    let isAnswered = true;
+    const parse = newParser(traffic, startups);
+    let hasResponse = true;
     client.on('data', (bytes: Buffer) => {
-      if (read(bytes) && isAnswered) {
+      if (parse(bytes) && hasResponse) {
         traffic.roundTrips += 1;
-        isAnswered = false;
+        hasResponse = false;
       }
       database.write(bytes);
     });
     database.on('data', (bytes) => {
-      isAnswered = true;
+      hasResponse = true;
       client.write(bytes);
     });
     for (const [one, other] of [
@@ -76,24 +76,27 @@ async function tap(url: string): Promise<Tap> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const tapped = new URL(url);
-  tapped.hostname = '127.0.0.1';
-  tapped.port = String((server.address() as AddressInfo).port);
+  const proxyUrl = new URL(url);
+  proxyUrl.hostname = '127.0.0.1';
+  proxyUrl.port = String((server.address() as AddressInfo).port);
   const close = async () => {
     for (const socket of sockets) socket.destroy();
     server.close();
     await once(server, 'close');
   };
-  return { url: tapped.href, traffic, startups, close };
+  return { url: proxyUrl.href, traffic, startups, close };
 }
 
-/** Parses what the client sends. True where these bytes contain a statement or a part of one. */
-function reader(traffic: Traffic, startups: string[][]): (bytes: Buffer) => boolean {
+/**
+ * Parses the client's side of the protocol (https://www.postgresql.org/docs/current/protocol-message-formats.html).
+ * Returns true if these bytes contain a statement or a part of one.
+ */
+function newParser(traffic: Traffic, startups: string[][]): (bytes: Buffer) => boolean {
   const prepared = new Map<string, string>();
   let bound = '';
-  let started = false;
+  let isStarted = false;
   let rest: Buffer = Buffer.alloc(0);
-  const take = (type: string, body: Buffer): boolean => {
+  const handle = (type: string, body: Buffer): boolean => {
     const words = body.toString().split('\0');
     const [first = '', second = ''] = words;
     if (type === 'P') prepared.set(first, second);
@@ -105,34 +108,34 @@ function reader(traffic: Traffic, startups: string[][]): (bytes: Buffer) => bool
   };
   return (bytes) => {
     rest = Buffer.concat([rest, bytes]);
-    let spoke = false;
+    let hasStatement = false;
     for (;;) {
-      const head = started ? 1 : 0;
-      if (rest.length < head + 4) return spoke;
+      const head = isStarted ? 1 : 0;
+      if (rest.length < head + 4) return hasStatement;
       const end = head + rest.readUInt32BE(head);
-      if (rest.length < end) return spoke;
+      if (rest.length < end) return hasStatement;
       const body = rest.subarray(head + 4, end);
-      if (started) spoke = take(String.fromCharCode(rest[0] ?? 0), body) || spoke;
+      if (isStarted) hasStatement = handle(String.fromCharCode(rest[0] ?? 0), body) || hasStatement;
       else startups.push(body.subarray(4).toString().split('\0').filter(Boolean));
-      started = true;
+      isStarted = true;
       rest = rest.subarray(end);
     }
   };
 }
 
-/** A statement in short: its first word and its tables. */
-function summary(text: string): string {
+/** A short form of a statement: its first keyword and its tables. */
+function summarize(text: string): string {
   const tables = [...text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE) (?:LATERAL )?([a-z_]+)/g)].map(([, table]) => table);
   return [text.trim().split(/\s/, 1)[0], ...new Set(tables)].join(' ');
 }
 
-const keyQuery = 'SELECT api_keys apps';
-const chunkQuery = 'SELECT datasets documents segments child_chunks';
+const findKeyStatement = 'SELECT api_keys apps';
+const findChunkStatement = 'SELECT datasets documents segments child_chunks';
 const models = '/v1/workspaces/current/models/model-types/llm';
 
 for (const prepared of ['on', 'off'])
-  describe(`what is sent to PostgreSQL, DATABASE_PREPARED=${prepared}`, () => {
-    let wire: Tap;
+  describe(`statements sent to PostgreSQL, DATABASE_PREPARED=${prepared}`, () => {
+    let proxy: RecordingProxy;
     let service: Service;
     let remove: () => Promise<void>;
     const { one, other, admin, records } = makeTwoTenants();
@@ -143,129 +146,161 @@ for (const prepared of ['on', 'off'])
     before(async () => {
       const database = await newDatabaseUrl('postgres');
       remove = database.remove;
-      wire = await tap(database.url);
-      service = await startService('postgres', { DATABASE_PREPARED: prepared }, wire.url);
+      proxy = await startProxy(database.url);
+      service = await startService('postgres', { DATABASE_PREPARED: prepared }, proxy.url);
       await service.load([...records, first, second]);
     });
     after(async () => {
       await service?.close();
-      await wire?.close();
+      await proxy?.close();
       await remove?.();
     });
 
-    type Sent = Traffic & { response: TestResponse };
-    async function sent(method: string, path: string, options: RequestOptions): Promise<Sent> {
-      wire.traffic.statements.length = 0;
-      wire.traffic.roundTrips = 0;
+    type Observed = Traffic & { response: TestResponse };
+    async function request(method: string, path: string, options: RequestOptions): Promise<Observed> {
+      proxy.traffic.statements.length = 0;
+      proxy.traffic.roundTrips = 0;
       const response = await service.request(method, path, options);
-      return { response, statements: [...wire.traffic.statements], roundTrips: wire.traffic.roundTrips };
+      return { response, statements: [...proxy.traffic.statements], roundTrips: proxy.traffic.roundTrips };
     }
-    /** With the key in the cache, where a request of the same key has just put it. */
-    async function warm(method: string, path: string, options: RequestOptions): Promise<Sent> {
+    /** Sends a request after another one has put its key into the cache. */
+    async function requestWithCachedKey(method: string, path: string, options: RequestOptions): Promise<Observed> {
       await service.request('GET', models, { key: options.key });
-      return sent(method, path, options);
+      return request(method, path, options);
     }
-    function assertOne({ response, statements, roundTrips }: Sent, status: number, what: string): void {
+    function assertOneStatement({ response, statements, roundTrips }: Observed, status: number, what: string): void {
       assert.equal(response.status, status);
       assert.deepEqual(
-        statements.map(({ text }) => summary(text)),
+        statements.map(({ text }) => summarize(text)),
         [what],
       );
       assert.equal(roundTrips, 1);
     }
 
-    it('is read by the test: a statement, its text and its round trip', async () => {
-      wire.traffic.statements.length = 0;
-      wire.traffic.roundTrips = 0;
-      const client = new pg.Client(wire.url);
+    it('are recorded by the test with their text and round trips', async () => {
+      proxy.traffic.statements.length = 0;
+      proxy.traffic.roundTrips = 0;
+      const client = new pg.Client(proxy.url);
       await client.connect();
       await client.query('SELECT 1');
       await client.query('SELECT $1::text', ['x']);
       await client.end();
       assert.deepEqual(
-        wire.traffic.statements.map(({ text }) => text),
+        proxy.traffic.statements.map(({ text }) => text),
         ['SELECT 1', 'SELECT $1::text'],
       );
-      assert.equal(wire.traffic.roundTrips, 2);
+      assert.equal(proxy.traffic.roundTrips, 2);
     });
 
     const key = one.keys.app;
-    it('GET /messages: one statement', async () => {
-      const seen = await warm('GET', page, { key });
-      assertOne(seen, 200, 'SELECT conversations messages');
-      assert.equal(seen.response.body.data.length, 2);
-      assertOne(await warm('GET', `${page}&user=ann`, { key }), 200, 'SELECT conversations messages');
-    });
-
-    it('GET /messages with first_id: one statement', async () => {
-      const seen = await warm('GET', `${page}&first_id=${second.id}`, { key });
-      assertOne(seen, 200, 'SELECT conversations messages');
-      assert.deepEqual(
-        seen.response.body.data.map(({ id }: { id: string }) => id),
-        [first.id],
-      );
-      assertOne(
-        await warm('GET', `${page}&user=ann&first_id=${second.id}`, { key }),
+    it('are one for GET /messages', async () => {
+      const observed = await requestWithCachedKey('GET', page, { key });
+      assertOneStatement(observed, 200, 'SELECT conversations messages');
+      assert.equal(observed.response.body.data.length, 2);
+      assertOneStatement(
+        await requestWithCachedKey('GET', `${page}&user=ann`, { key }),
         200,
         'SELECT conversations messages',
       );
     });
 
-    it('GET /messages of what is not there: one statement', async () => {
-      const lost = one.ids.chunk;
-      for (const path of [`/v1/messages?conversation_id=${lost}`, `${page}&first_id=${lost}`, `${page}&user=bob`])
-        assertOne(await warm('GET', path, { key }), 404, 'SELECT conversations messages');
+    it('are one for GET /messages with first_id', async () => {
+      const observed = await requestWithCachedKey('GET', `${page}&first_id=${second.id}`, { key });
+      assertOneStatement(observed, 200, 'SELECT conversations messages');
+      assert.deepEqual(
+        observed.response.body.data.map(({ id }: { id: string }) => id),
+        [first.id],
+      );
+      assertOneStatement(
+        await requestWithCachedKey('GET', `${page}&user=ann&first_id=${second.id}`, { key }),
+        200,
+        'SELECT conversations messages',
+      );
     });
 
-    it('GET /messages, 304: one statement, which reads no page', async () => {
+    it('are one for GET /messages of a missing conversation or message', async () => {
+      const missing = one.ids.chunk;
+      for (const path of [`/v1/messages?conversation_id=${missing}`, `${page}&first_id=${missing}`, `${page}&user=bob`])
+        assertOneStatement(await requestWithCachedKey('GET', path, { key }), 404, 'SELECT conversations messages');
+    });
+
+    it('are one for GET /messages with a 304 response', async () => {
       const etag = (await service.request('GET', page, { key })).headers.etag ?? '';
-      const cached = { key, headers: { 'if-none-match': etag } };
-      assertOne(await warm('GET', page, cached), 304, 'SELECT conversations messages');
+      const conditional = { key, headers: { 'if-none-match': etag } };
+      assertOneStatement(await requestWithCachedKey('GET', page, conditional), 304, 'SELECT conversations messages');
       const older = `${page}&first_id=${second.id}`;
       const olderTag = (await service.request('GET', older, { key })).headers.etag ?? '';
       const headers = { 'if-none-match': olderTag };
-      assertOne(await warm('GET', older, { key, headers }), 304, 'SELECT conversations messages');
+      assertOneStatement(
+        await requestWithCachedKey('GET', older, { key, headers }),
+        304,
+        'SELECT conversations messages',
+      );
     });
 
-    it('GET /messages, If-None-Match that does not match: one statement all the same', async () => {
+    it('are one for GET /messages with an If-None-Match that does not match', async () => {
       const etag = (await service.request('GET', page, { key })).headers.etag ?? '';
       const outdated = etag.replace(/"[^.]*/, '"AAAAAAAAAAAAAAAAAAAAAA');
       for (const path of [page, `${page}&first_id=${second.id}`]) {
         for (const tag of ['"other"', outdated]) {
-          const seen = await warm('GET', path, { key, headers: { 'if-none-match': tag } });
-          assertOne(seen, 200, 'SELECT conversations messages');
-          assert.equal(seen.roundTrips, 1);
+          const observed = await requestWithCachedKey('GET', path, { key, headers: { 'if-none-match': tag } });
+          assertOneStatement(observed, 200, 'SELECT conversations messages');
+          assert.equal(observed.roundTrips, 1);
         }
       }
     });
 
     const knowledge = one.keys.knowledge;
     const patch = (content: string, headers = {}): RequestOptions => ({ key: knowledge, headers, body: { content } });
-    const edit = summary(updateChildChunk);
+    const edit = summarize(updateChildChunk);
 
-    it('PATCH: one statement, whatever comes of it', async () => {
-      assertOne(await warm('PATCH', one.chunkPath, patch('new text')), 200, edit);
-      const same = await warm('PATCH', one.chunkPath, patch('new text'));
-      assertOne(same, 200, edit);
+    it('are one for PATCH, whatever its result', async () => {
+      assertOneStatement(await requestWithCachedKey('PATCH', one.chunkPath, patch('new text')), 200, edit);
+      const same = await requestWithCachedKey('PATCH', one.chunkPath, patch('new text'));
+      assertOneStatement(same, 200, edit);
       const etag = same.response.headers.etag ?? '';
-      assertOne(await warm('PATCH', one.chunkPath, patch('newer text', { 'if-match': etag })), 200, edit);
-      assertOne(await warm('PATCH', one.chunkPath, patch('other text', { 'if-match': etag })), 412, edit);
-      assertOne(await warm('PATCH', one.chunkPath, patch('newer text', { 'if-match': etag })), 200, edit);
-      assertOne(await warm('PATCH', one.chunkPath, patch('any text', { 'if-match': '*' })), 200, edit);
-      assertOne(await warm('PATCH', other.chunkPath, patch('new text')), 404, edit);
-      const lost = one.chunkPath.replace(one.ids.chunk, one.ids.app);
-      assertOne(await warm('PATCH', lost, patch('new text')), 404, edit);
+      assertOneStatement(
+        await requestWithCachedKey('PATCH', one.chunkPath, patch('newer text', { 'if-match': etag })),
+        200,
+        edit,
+      );
+      assertOneStatement(
+        await requestWithCachedKey('PATCH', one.chunkPath, patch('other text', { 'if-match': etag })),
+        412,
+        edit,
+      );
+      assertOneStatement(
+        await requestWithCachedKey('PATCH', one.chunkPath, patch('newer text', { 'if-match': etag })),
+        200,
+        edit,
+      );
+      assertOneStatement(
+        await requestWithCachedKey('PATCH', one.chunkPath, patch('any text', { 'if-match': '*' })),
+        200,
+        edit,
+      );
+      assertOneStatement(await requestWithCachedKey('PATCH', other.chunkPath, patch('new text')), 404, edit);
+      const missing = one.chunkPath.replace(one.ids.chunk, one.ids.app);
+      assertOneStatement(await requestWithCachedKey('PATCH', missing, patch('new text')), 404, edit);
     });
 
-    it('GET of a chunk: one statement', async () => {
-      const seen = await warm('GET', one.chunkPath, { key: knowledge });
-      assertOne(seen, 200, chunkQuery);
-      const headers = { 'if-none-match': seen.response.headers.etag ?? '' };
-      assertOne(await warm('GET', one.chunkPath, { key: knowledge, headers }), 304, chunkQuery);
-      assertOne(await warm('GET', other.chunkPath, { key: knowledge }), 404, chunkQuery);
+    it('are one for GET of a chunk', async () => {
+      const observed = await requestWithCachedKey('GET', one.chunkPath, { key: knowledge });
+      assertOneStatement(observed, 200, findChunkStatement);
+      const headers = { 'if-none-match': observed.response.headers.etag ?? '' };
+      assertOneStatement(
+        await requestWithCachedKey('GET', one.chunkPath, { key: knowledge, headers }),
+        304,
+        findChunkStatement,
+      );
+      assertOneStatement(
+        await requestWithCachedKey('GET', other.chunkPath, { key: knowledge }),
+        404,
+        findChunkStatement,
+      );
     });
 
-    it('GET of a row that the console lists: one statement', async () => {
+    it('are one for GET of a row in the console', async () => {
       const { workspace, app, dataset, document, segment } = one.ids;
       const inDataset = `datasets/${dataset}`;
       const rows = {
@@ -276,55 +311,55 @@ for (const prepared of ['on', 'off'])
         [`${inDataset}/documents/${document}/segments/${segment}`]: 'SELECT child_chunks segments',
       };
       for (const [path, what] of Object.entries(rows))
-        assertOne(await warm('GET', `/admin/${path}`, { key: admin }), 200, what);
+        assertOneStatement(await requestWithCachedKey('GET', `/admin/${path}`, { key: admin }), 200, what);
     });
 
-    it('an append: opens its conversation, looks up, writes and adds up; moves and new conversations are treated apart', async () => {
-      const fresh = randomUUID();
+    it('of an append lock the conversation, look up messages, write them and add to the totals; moves and new conversations differ', async () => {
+      const newId = randomUUID();
       const append = async (...lines: object[]) => {
         const headers = { 'content-type': 'application/x-ndjson' };
         const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-        const { response, statements } = await warm('POST', '/admin/records', {
+        const { response, statements } = await requestWithCachedKey('POST', '/admin/records', {
           key: one.keys.writer,
           headers,
           body,
         });
         assert.equal(response.status, 200, response.text);
-        const steps = statements.map(({ text }) => summary(text));
+        const steps = statements.map(({ text }) => summarize(text));
         assert.equal(steps.at(-1), 'COMMIT');
-        // Only what is written, without look-ups before it and without the audit log.
+        // Only the statements of the transaction, without those of the check before it and of the audit log.
         return steps.slice(steps.indexOf('BEGIN') + 1, -1).filter((step) => step !== 'INSERT audit_entries unnest');
       };
-      const [open, look, write] = [
+      const [lock, find, write] = [
         'UPDATE conversations',
         'SELECT unnest messages json_to_record',
         'INSERT messages unnest',
       ];
       const add = 'INSERT conversation_days unnest';
       const added = message(one.ids.conversation, 5, { message_tokens: 1 });
-      assert.deepEqual(await append(added), [open, look, write, add]);
-      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'b' }), [open, look, write, add]);
-      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'c' }), [open, look, write]);
+      assert.deepEqual(await append(added), [lock, find, write, add]);
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'b' }), [lock, find, write, add]);
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'c' }), [lock, find, write]);
       assert.deepEqual(await append({ ...added, created_at: 6 }), [
-        open,
-        look,
+        lock,
+        find,
         write,
         add,
         'UPDATE conversations messages',
       ]);
-      const conversation = { record: 'conversation', id: fresh, app_id: one.ids.app, user: 'ann' };
-      assert.deepEqual(await append(conversation, message(fresh, 5), message(fresh, 6)), [
+      const conversation = { record: 'conversation', id: newId, app_id: one.ids.app, user: 'ann' };
+      assert.deepEqual(await append(conversation, message(newId, 5), message(newId, 6)), [
         'INSERT conversations unnest',
-        ...[open, write, add],
+        ...[lock, write, add],
       ]);
     });
 
-    it('models: one statement', async () => {
-      assertOne(await warm('GET', models, { key: knowledge }), 200, 'SELECT model_entries');
-      assertOne(await warm('GET', models, { key }), 200, 'SELECT model_entries');
+    it('are one for models', async () => {
+      assertOneStatement(await requestWithCachedKey('GET', models, { key: knowledge }), 200, 'SELECT model_entries');
+      assertOneStatement(await requestWithCachedKey('GET', models, { key }), 200, 'SELECT model_entries');
     });
 
-    it('what is rejected before the database: no statement', async () => {
+    it('are none for a request that is rejected before it needs the database', async () => {
       const rejected: [string, string, RequestOptions, number][] = [
         ['GET', `${page}&limit=0`, { key }, 400],
         ['PATCH', one.chunkPath, patch(' '), 400],
@@ -332,67 +367,64 @@ for (const prepared of ['on', 'off'])
         ['GET', page, {}, 401],
       ];
       for (const [method, path, options, status] of rejected) {
-        const seen = await warm(method, path, { ...options });
-        assert.deepEqual([seen.response.status, seen.statements], [status, []]);
+        const observed = await requestWithCachedKey(method, path, { ...options });
+        assert.deepEqual([observed.response.status, observed.statements], [status, []]);
       }
     });
 
-    it('one statement more where the key is not cached, and none where its absence is cached', async () => {
-      const clearCache = () =>
+    it('are one more when the key is not cached, and none for a key that is cached as unknown', async () => {
+      const clearKeyCache = () =>
         service.load([{ record: 'api_key', kind: 'admin', name: 'another', secret: makeSecret('admin') }]);
       const operations: [string, string, RequestOptions, string][] = [
         ['GET', page, { key }, 'SELECT conversations messages'],
-        ['PATCH', one.chunkPath, patch('text of a key not cached'), edit],
-        ['GET', one.chunkPath, { key: knowledge }, chunkQuery],
+        ['PATCH', one.chunkPath, patch('text with an uncached key'), edit],
+        ['GET', one.chunkPath, { key: knowledge }, findChunkStatement],
         ['GET', models, { key: knowledge }, 'SELECT model_entries'],
       ];
       for (const [method, path, options, what] of operations) {
-        await clearCache();
-        const seen = await sent(method, path, options);
-        assert.equal(seen.response.status, 200);
+        await clearKeyCache();
+        const observed = await request(method, path, options);
+        assert.equal(observed.response.status, 200);
         assert.deepEqual(
-          seen.statements.map(({ text }) => summary(text)),
-          [keyQuery, what],
+          observed.statements.map(({ text }) => summarize(text)),
+          [findKeyStatement, what],
         );
       }
       const unknown = { key: makeSecret('app') };
-      assert.equal((await sent('GET', page, unknown)).statements.length, 1);
-      assert.equal((await sent('GET', page, unknown)).statements.length, 0);
+      assert.equal((await request('GET', page, unknown)).statements.length, 1);
+      assert.equal((await request('GET', page, unknown)).statements.length, 0);
     });
 
-    it('no setting of the session, at the start of a connection or later', async () => {
+    it('change no session settings, neither when a connection starts nor later', async () => {
       const allowed = ['user', 'database', 'client_encoding', 'application_name'];
-      assert.ok(wire.startups.length > 0);
-      for (const startup of wire.startups)
+      assert.ok(proxy.startups.length > 0);
+      for (const startup of proxy.startups)
         assert.deepEqual(
           startup.filter((_, at) => at % 2 === 0 && !allowed.includes(startup[at] ?? '')),
           [],
         );
     });
 
-    it(
-      prepared === 'on' ? 'statements are prepared under a name' : 'no statement is prepared under a name',
-      async () => {
-        const requests: [string, string, RequestOptions][] = [
-          ['GET', page, { key }],
-          ['PATCH', one.chunkPath, patch('prepared text')],
-          ['GET', models, { key }],
-        ];
-        for (const [method, path, options] of requests) {
-          const { statements } = await warm(method, path, options);
-          assert.equal(statements.length, 1);
-          assert.equal(statements[0]?.name !== '', prepared === 'on');
-        }
-      },
-    );
+    it(prepared === 'on' ? 'are prepared with a name' : 'are not prepared with a name', async () => {
+      const requests: [string, string, RequestOptions][] = [
+        ['GET', page, { key }],
+        ['PATCH', one.chunkPath, patch('prepared text')],
+        ['GET', models, { key }],
+      ];
+      for (const [method, path, options] of requests) {
+        const { statements } = await requestWithCachedKey(method, path, options);
+        assert.equal(statements.length, 1);
+        assert.equal(statements[0]?.name !== '', prepared === 'on');
+      }
+    });
   });
 
-describe('what is run on SQLite', () => {
+describe('statements executed on SQLite', () => {
   let service: Service;
   const { one, other, records } = makeTwoTenants();
   const second = message(one.ids.conversation, 2);
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-  const ran: string[] = [];
+  const executed: string[] = [];
   const methods = ['all', 'get', 'run', 'iterate'] as const;
   const originals = new Map(methods.map((method) => [method, StatementSync.prototype[method]]));
   const exec = DatabaseSync.prototype.exec;
@@ -402,13 +434,13 @@ describe('what is run on SQLite', () => {
       const original = StatementSync.prototype[method] as (...values: unknown[]) => unknown;
       Object.assign(StatementSync.prototype, {
         [method](this: StatementSync, ...values: unknown[]) {
-          ran.push(this.sourceSQL);
+          executed.push(this.sourceSQL);
           return original.apply(this, values);
         },
       });
     }
     DatabaseSync.prototype.exec = function (text) {
-      ran.push(text);
+      executed.push(text);
       return exec.call(this, text);
     };
     service = await startService('sqlite');
@@ -421,64 +453,68 @@ describe('what is run on SQLite', () => {
   });
 
   async function run(method: string, path: string, options: RequestOptions, status: number): Promise<string[]> {
-    ran.length = 0;
+    executed.length = 0;
     assert.equal((await service.request(method, path, options)).status, status);
-    return ran.map(summary);
+    return executed.map(summarize);
   }
   const key = one.keys.app;
-  const dataVersion = summary('PRAGMA data_version');
+  const dataVersion = summarize('PRAGMA data_version');
 
   const change = () => service.load([{ record: 'workspace', id: randomUUID(), name: 'a change' }]);
   const readPage = ['BEGIN', 'SELECT conversations', 'SELECT messages', 'COMMIT'];
   const readOlder = ['BEGIN', 'SELECT conversations messages', 'SELECT messages', 'COMMIT'];
 
-  it('GET /messages: the data version, the key, and the page in one snapshot', async () => {
+  it('of GET /messages read the data version, the key, and the page in one snapshot', async () => {
     await change();
-    assert.deepEqual(await run('GET', page, { key }, 200), [dataVersion, keyQuery, ...readPage]);
+    assert.deepEqual(await run('GET', page, { key }, 200), [dataVersion, findKeyStatement, ...readPage]);
     await change();
     const older = `${page}&user=ann&first_id=${second.id}`;
-    assert.deepEqual(await run('GET', older, { key }, 200), [dataVersion, keyQuery, ...readOlder]);
+    assert.deepEqual(await run('GET', older, { key }, 200), [dataVersion, findKeyStatement, ...readOlder]);
     await change();
-    const lost = await run('GET', `${page}&user=bob`, { key }, 404);
-    assert.deepEqual(lost, [dataVersion, keyQuery, 'BEGIN', 'SELECT conversations', 'COMMIT']);
+    const missing = await run('GET', `${page}&user=bob`, { key }, 404);
+    assert.deepEqual(missing, [dataVersion, findKeyStatement, 'BEGIN', 'SELECT conversations', 'COMMIT']);
   });
 
-  it('GET /messages again: only the data version where nothing has changed, else the version and no message', async () => {
+  it('of a repeated GET /messages read only the data version if nothing has changed, otherwise the conversation version but no message', async () => {
     for (const path of [page, `${page}&user=ann&first_id=${second.id}`]) {
-      const cached = {
+      const conditional = {
         key,
         headers: { 'if-none-match': (await service.request('GET', path, { key })).headers.etag ?? '' },
       };
       await run('GET', path, { key }, 200);
       assert.deepEqual(await run('GET', path, { key }, 200), [dataVersion]);
-      assert.deepEqual(await run('GET', path, cached, 304), [dataVersion]);
+      assert.deepEqual(await run('GET', path, conditional, 304), [dataVersion]);
       await change();
       const version = (path === page ? readPage : readOlder).filter((text) => text !== 'SELECT messages');
-      assert.deepEqual(await run('GET', path, { key }, 200), [dataVersion, keyQuery, ...version]);
+      assert.deepEqual(await run('GET', path, { key }, 200), [dataVersion, findKeyStatement, ...version]);
       await change();
-      assert.deepEqual(await run('GET', path, cached, 304), [dataVersion, keyQuery, ...version]);
+      assert.deepEqual(await run('GET', path, conditional, 304), [dataVersion, findKeyStatement, ...version]);
     }
   });
 
-  it('models and GET of a chunk: one for the key, where something has changed, one for the response', async () => {
+  it('of models and GET of a chunk are one for the key if something has changed, and one for the response', async () => {
     await change();
-    assert.deepEqual(await run('GET', models, { key }, 200), [dataVersion, keyQuery, 'SELECT model_entries']);
+    assert.deepEqual(await run('GET', models, { key }, 200), [dataVersion, findKeyStatement, 'SELECT model_entries']);
     assert.deepEqual(await run('GET', models, { key }, 200), [dataVersion, 'SELECT model_entries']);
     const knowledge = { key: one.keys.knowledge };
-    assert.deepEqual(await run('GET', one.chunkPath, knowledge, 200), [dataVersion, keyQuery, chunkQuery]);
-    assert.deepEqual(await run('GET', other.chunkPath, knowledge, 404), [dataVersion, chunkQuery]);
+    assert.deepEqual(await run('GET', one.chunkPath, knowledge, 200), [
+      dataVersion,
+      findKeyStatement,
+      findChunkStatement,
+    ]);
+    assert.deepEqual(await run('GET', other.chunkPath, knowledge, 404), [dataVersion, findChunkStatement]);
   });
 
-  it('PATCH: one for the key, on the thread that serves requests', async () => {
+  it('of PATCH are one for the key on the main thread', async () => {
     for (const content of ['new text', 'new text', 'newer text']) {
       const options = { key: one.keys.knowledge, body: { content } };
       await change();
-      assert.deepEqual(await run('PATCH', one.chunkPath, options, 200), [dataVersion, keyQuery]);
+      assert.deepEqual(await run('PATCH', one.chunkPath, options, 200), [dataVersion, findKeyStatement]);
     }
   });
 
-  it('PATCH: the write on the writer thread, in one transaction', async () => {
-    // The writer thread of the service, with its statements reported.
+  it('of PATCH are one transaction on the writer thread', async () => {
+    // The writer thread of the product, with its statements reported.
     const code = `
       const { parentPort } = require('node:worker_threads');
       const { DatabaseSync, StatementSync } = require('node:sqlite');
@@ -499,25 +535,31 @@ describe('what is run on SQLite', () => {
     const path = service.config.database_url.replace('sqlite:', '');
     const writer = new Worker(code, { eval: true, workerData: { path } });
     const reported: string[] = [];
-    const done = new Promise<unknown>((resolve, reject) => {
+    const responded = new Promise<unknown>((resolve, reject) => {
       writer.on('error', reject);
-      writer.on('message', (message) => ('sql' in message ? reported.push(message.sql) : resolve(message)));
+      writer.on('message', (reply) => ('sql' in reply ? reported.push(reply.sql) : resolve(reply)));
     });
     const { dataset, document, segment, chunk } = one.ids;
-    const place = { dataset_id: dataset, document_id: document, segment_id: segment, child_chunk_id: chunk };
+    const ids = { dataset_id: dataset, document_id: document, segment_id: segment, child_chunk_id: chunk };
     const text = { content: 'text by the writer', word_count: 4, now: 2_000_000_000, key_id: one.keyIds.knowledge };
     const workspace_id = one.ids.workspace;
-    const edit = { ...place, workspace_id, ...text, version: newVersion(), precondition: undefined };
+    const edit = { ...ids, workspace_id, ...text, version: newVersion(), precondition: undefined };
     writer.postMessage([{ name: 'updateChildChunk', input: edit }]);
-    const [outcome] = ((await done) as { outcomes: { result?: { version: string } }[] }).outcomes;
+    const [outcome] = ((await responded) as { outcomes: { result?: { version: string } }[] }).outcomes;
     writer.postMessage('close');
     await once(writer, 'exit');
     assert.equal(outcome?.result?.version, edit.version);
-    const steps = reported.slice(reported.indexOf('BEGIN IMMEDIATE')).map(summary);
+    const steps = reported.slice(reported.indexOf('BEGIN IMMEDIATE')).map(summarize);
     assert.deepEqual(
       steps.map((step) => step.trim()),
       [
-        ...['BEGIN', 'SAVEPOINT', chunkQuery, 'INSERT child_chunk_revisions child_chunks', 'UPDATE child_chunks'],
+        ...[
+          'BEGIN',
+          'SAVEPOINT',
+          findChunkStatement,
+          'INSERT child_chunk_revisions child_chunks',
+          'UPDATE child_chunks',
+        ],
         ...['INSERT audit_entries', 'RELEASE', 'COMMIT'],
       ],
     );
@@ -529,7 +571,7 @@ const ties = 100_000;
 const limit = 100;
 const tiedSecond = 5_000_000;
 
-/** Rows enough in every table that reading one whole would be the worse plan. */
+/** Enough rows in every table that a sequential scan would be the worse plan. */
 const filler = [
   `INSERT INTO workspaces SELECT 'w' || i, 'w' FROM generate_series(1, 2000) i`,
   `INSERT INTO apps SELECT 'a' || i, 'w' || i, 'a', 'chat' FROM generate_series(1, 2000) i`,
@@ -548,12 +590,12 @@ const filler = [
   `INSERT INTO messages SELECT 'c1', i, i, 'm' || i, '{"answer":"short"}' FROM generate_series(1, ${length}) i`,
   `INSERT INTO messages SELECT 'c2', ${tiedSecond}, i, 'm' || i, '{"answer":"short"}'
    FROM generate_series(1, ${ties}) i`,
-  // Others, before, between and behind.
+  // Messages of other conversations, with smaller, equal and larger keys.
   `INSERT INTO messages SELECT 'c' || i % 5000 + 3, i, i, 'm' || i, '{"answer":"short"}'
    FROM generate_series(1, 20000) i`,
 ];
 
-describe('plans on PostgreSQL', () => {
+describe('query plans on PostgreSQL', () => {
   let client: pg.Client;
   let close: () => Promise<void>;
 
@@ -565,21 +607,21 @@ describe('plans on PostgreSQL', () => {
   after(() => close?.());
 
   const modes = ['force_custom_plan', 'force_generic_plan'] as const;
-  let made = 0;
-  /** The plan as a prepared statement gets it, and what came of it. */
+  let preparedCount = 0;
+  /** The plan of a prepared statement, with the figures of its execution. */
   async function explainAs(mode: (typeof modes)[number], text: string, values: (string | number | null)[]) {
     await client.query(`SET plan_cache_mode = ${mode}`);
-    const name = `explained_${++made}`;
+    const name = `explained_${++preparedCount}`;
     await client.query(`PREPARE ${name} AS ${numberParameters(text)}`);
-    const given = values.map((value) => (typeof value === 'string' ? pg.escapeLiteral(value) : String(value)));
-    const executed = `EXECUTE ${name}${given.length > 0 ? `(${given.join(', ')})` : ''}`;
-    return explain(client, executed);
+    const literals = values.map((value) => (typeof value === 'string' ? pg.escapeLiteral(value) : String(value)));
+    const execute = `EXECUTE ${name}${literals.length > 0 ? `(${literals.join(', ')})` : ''}`;
+    return explain(client, execute);
   }
   function assertIndexed(plan: Plan): void {
     assert.ok(!stepsOf(plan).some((step) => step['Node Type'] === 'Seq Scan'), describePlan(plan));
   }
 
-  /** The scan that reads the page must use the primary key and read only the rows of the page. */
+  /** The scan that reads the page uses the primary key and reads only the rows of the page. */
   function assertPage(plan: Plan, hasFirst: boolean, rows: number): void {
     assertIndexed(plan);
     const scan = stepsOf(plan).find((step) => step.Alias === 'messages');
@@ -599,7 +641,7 @@ describe('plans on PostgreSQL', () => {
   }
 
   for (const mode of modes) {
-    it(`a page at the start, in the middle and at the end of ${length} messages, ${mode}`, async (t) => {
+    it(`read only the page at the start, in the middle and at the end of ${length} messages, ${mode}`, async (t) => {
       const places = { newest: length, middle: length / 2, oldest: limit / 2 };
       for (const hasUser of [false, true]) {
         const user = hasUser ? ['u'] : [];
@@ -616,7 +658,7 @@ describe('plans on PostgreSQL', () => {
       }
     });
 
-    it(`a page among ${ties} messages of one second, ${mode}`, async (t) => {
+    it(`read only the page among ${ties} messages of one second, ${mode}`, async (t) => {
       for (const first of [ties, ties / 2, 10]) {
         const plan = await explainAs(mode, pageStatement(true, false), [`m${first}`, '', 'c2', 'a2', limit + 1]);
         assertPage(plan, true, Math.min(limit + 1, first - 1));
@@ -624,14 +666,14 @@ describe('plans on PostgreSQL', () => {
       }
     });
 
-    it(`a first_id that is not there reads no page, ${mode}`, async () => {
+    it(`read no page for a missing first_id, ${mode}`, async () => {
       const plan = await explainAs(mode, pageStatement(true, false), ['none', '', 'c1', 'a1', limit + 1]);
       assertPage(plan, true, 0);
       assert.ok(rowsRead(plan) <= 2);
     });
 
-    it(`every other statement of the operations reads its rows alone, by their keys, ${mode}`, async (t) => {
-      const place = ['d1', 'w1', 'o1', 's1', 'h1'];
+    it(`read only the rows needed, by their keys, for every other statement of the operations, ${mode}`, async (t) => {
+      const path = ['d1', 'w1', 'o1', 's1', 'h1'];
       const chunk = sql.childChunkValues({
         dataset_id: 'd1',
         workspace_id: 'w1',
@@ -639,28 +681,28 @@ describe('plans on PostgreSQL', () => {
         segment_id: 's1',
         child_chunk_id: 'h1',
       });
-      const queries: [string, string, (string | number | null)[], number][] = [
+      const cases: [string, string, (string | number | null)[], number][] = [
         ['key', sql.findKey, ['c4ca4238a0b923820dcc509a6f75849b', 0], 2],
         ['cached page', pageStatement(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
         ['cached page with first_id', pageStatement(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],
         ['chunk', sql.findChildChunk, chunk, 4],
-        ['edit', updateChildChunk, [...place, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]'], 12],
+        ['edit', updateChildChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]'], 12],
       ];
-      for (const [name, text, values, rows] of queries) {
+      for (const [name, text, values, rows] of cases) {
         const plan = await explainAs(mode, text, values);
         assertIndexed(plan);
-        // A row that is written counts as read once more by the step that writes it.
+        // The step that writes a row counts it as read once more.
         assert.ok(rowsRead(plan) <= rows, `${name}: ${rowsRead(plan)} rows read: ${describePlan(plan)}`);
         t.diagnostic(`${name}: ${rowsRead(plan)} rows read: ${describePlan(plan)}`);
       }
     });
   }
 
-  it('an edit changes one row, keeps one revision and notes it in the audit', async () => {
-    const place = ['d1', 'w1', 'o1', 's1', 'h1'];
+  it('of an edit change one row, add one revision and add one audit entry', async () => {
+    const path = ['d1', 'w1', 'o1', 's1', 'h1'];
     const plan = await explainAs('force_generic_plan', updateChildChunk, [
-      ...place,
+      ...path,
       ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]'],
     ]);
     const writes = stepsOf(plan).filter((step) => step['Node Type'] === 'ModifyTable');
@@ -668,7 +710,7 @@ describe('plans on PostgreSQL', () => {
     assert.deepEqual(writes.map((step) => step['Relation Name']).sort(), tables);
   });
 
-  it('an export walks the large tables by their keys, without sorting', async () => {
+  it('of an export scan the large tables by their keys, without sorting', async () => {
     await client.query('SET plan_cache_mode = auto');
     for (const { sql: text } of exportSteps) {
       if (!/FROM (messages|conversations|documents|segments|child_chunks|child_chunk_revisions)\b/.test(text)) continue;
@@ -679,7 +721,7 @@ describe('plans on PostgreSQL', () => {
   });
 });
 
-describe('plans on SQLite', () => {
+describe('query plans on SQLite', () => {
   let db: DatabaseSync;
   let close: () => Promise<void>;
 
@@ -694,32 +736,32 @@ describe('plans on SQLite', () => {
   });
   after(() => close?.());
 
-  /** Reads by a key alone; a list of parameters may be walked, and what was read already. */
+  /** The statement reads by keys only. Scans of parameter lists and of subquery results are allowed. */
   function assertSearch(text: string, ...expected: RegExp[]): void {
     const plan = planOf(db, text).filter((step) => !/^SCAN (json_each VIRTUAL TABLE|\(subquery)/.test(step));
-    const shown = `${text}\n${plan.join('\n')}`;
+    const details = `${text}\n${plan.join('\n')}`;
     assert.ok(
       plan.some((step) => step.startsWith('SEARCH ')),
-      shown,
+      details,
     );
-    assert.ok(!plan.some(isWasteful), shown);
+    assert.ok(!plan.some(isWasteful), details);
     for (const pattern of expected)
       assert.ok(
         plan.some((step) => pattern.test(step)),
-        `${pattern} in ${shown}`,
+        `${pattern} in ${details}`,
       );
   }
 
   const byConversation = /^SEARCH c USING PRIMARY KEY \(conversation_id=\?\)/;
   const byId = /^SEARCH f USING (COVERING )?INDEX messages_by_id \(conversation_id=\? AND id=\?\)/;
 
-  it('shows a scan, a sort and a wrong key where there is one', () => {
+  it('are rejected by the test if they have a scan, a sort or a wrong key', () => {
     assert.throws(() => assertSearch('SELECT * FROM messages WHERE sequence = ?'));
     assert.throws(() => assertSearch('SELECT * FROM messages WHERE conversation_id = ? ORDER BY sequence'));
     assert.throws(() => assertSearch('SELECT * FROM messages WHERE conversation_id = ?', /sequence/));
   });
 
-  it('pages: the conversation by its key, its messages by theirs', (t) => {
+  it('of pages find the conversation by its key, and its messages by theirs', (t) => {
     const { conversation, messages } = embedded.pageStatements;
     for (const form of ['anyUser', 'user'] as const) {
       assertSearch(conversation.newest[form], byConversation);
@@ -730,7 +772,7 @@ describe('plans on SQLite', () => {
     assertSearch(messages.newest.newest_first, latest);
     assertSearch(messages.older.newest_first, range);
     t.diagnostic(planOf(db, messages.older.newest_first).join(' / '));
-    // Turning a page around sorts the page, and nothing else.
+    // Reversing a page sorts the page, and nothing else.
     for (const [from, pattern] of [
       ['newest', latest],
       ['older', range],
@@ -748,19 +790,19 @@ describe('plans on SQLite', () => {
     }
   });
 
-  it('is not planned again for each page', () => {
-    // What is planned for a bound value is planned again with every binding.
+  it('are not computed again for each page', () => {
+    // SQLite plans a statement with a bare `LIMIT ?` again for every bound value.
     for (const form of Object.values(embedded.pageStatements.messages).flatMap((forms) => Object.values(forms)))
       assert.match(form, /LIMIT \+\?/);
   });
 
-  it('a page costs the same at the start and at the end, also among ties', (t) => {
+  it('make a page equally fast at the start and at the end, also among equal times', (t) => {
     const statement = db.prepare(embedded.pageStatements.messages.older.newest_first);
     const median = (...values: (string | number)[]): number => {
       const times = Array.from({ length: 51 }, () => {
-        const began = performance.now();
+        const startedAt = performance.now();
         assert.equal(statement.get(...values)?.count, limit + 1);
-        return performance.now() - began;
+        return performance.now() - startedAt;
       });
       return times.sort((one, other) => one - other)[25] ?? 0;
     };
@@ -769,11 +811,11 @@ describe('plans on SQLite', () => {
     const tied = median('c2', tiedSecond, limit + 2, limit + 1);
     for (const [place, millis] of Object.entries({ newest, oldest, tied }))
       t.diagnostic(`${place}: ${(millis * 1000).toFixed(0)} µs`);
-    // Walking to a page instead of seeking it would take a thousand times as long.
+    // Scanning to a page instead of seeking it would take a thousand times as long.
     assert.ok(Math.max(oldest, tied) < newest * 20 + 1);
   });
 
-  it('every other statement that looks something up', () => {
+  it('use keys for every other lookup', () => {
     assertSearch(sql.findKey, /^SEARCH k USING INDEX \w+ \(digest=\?\)/, /^SEARCH a USING PRIMARY KEY \(id=\?\)/);
     assertSearch(sql.findModelEntries, /USING PRIMARY KEY \(workspace_id=\? AND model_type=\?\)/);
     assertSearch(
@@ -792,8 +834,8 @@ describe('plans on SQLite', () => {
     const { findProviderPosition, findLastPosition, clearModelEntries, findChunkText, revokeKey } = sql;
     const others = [findMessage, replaceMessage, findSequence, advanceConversation, findProviderPosition];
     const more = [findLastPosition, clearModelEntries, findChunkText, revokeKey, replaceChildChunk];
-    const query = { before: 'e', since: 1, key_id: 'k', record_id: 'r', limit: 1 };
-    for (const text of [audit.findEntries(query)[0], audit.trimEntries, embedded.noteKeyUse]) assertSearch(text);
+    const filter = { before: 'e', since: 1, key_id: 'k', record_id: 'r', limit: 1 };
+    for (const text of [audit.findEntries(filter)[0], audit.trimEntries, embedded.noteKeyUse]) assertSearch(text);
     for (const text of [...others, ...more]) assertSearch(text);
     for (const by of ['conversation', 'user'] as const)
       for (const statement of Object.values(sql.purge)) assertSearch(statement(by));
@@ -803,10 +845,10 @@ describe('plans on SQLite', () => {
         assertSearch(lookupStatement(kind, (column) => `${column} ${condition}`));
   });
 
-  it('an export walks the large tables by their keys, without sorting', () => {
+  it('of an export scan the large tables by their keys, without sorting', () => {
     for (const { sql: text } of exportSteps) {
       const plan = planOf(db, text);
-      // The providers of a workspace are few.
+      // A workspace has few providers.
       if (text.includes('FROM model_providers')) continue;
       assert.ok(plan.length === 1 && plan[0]?.startsWith('SCAN'), `${text}: ${plan.join(' / ')}`);
     }

@@ -3,8 +3,8 @@ import { it } from 'node:test';
 import { killMigrations } from '../../torture/upgrade.ts';
 import { onEveryEngine, shortOrLong } from '../support/harness.ts';
 
-onEveryEngine('migrating', (engine) => {
-  it('killed, several at once: the schema stays whole, and the next one finishes', async (t) => {
+onEveryEngine('migrations', (engine) => {
+  it('leave a complete schema when several are killed at once, and the next one completes', async (t) => {
     const findings = await killMigrations(engine, {
       rounds: shortOrLong(1, 5),
       migrators: shortOrLong(2, 3),

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { type RecordKind, recordKinds } from '../../src/contract/record.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import type { Random } from '../support/random.ts';
-import { bendJson, breakJson } from './values.ts';
-import { type HostileTenant, makeProvider } from './world.ts';
+import { type HostileTenant, makeProvider } from './fixture.ts';
+import { malformJson, mutateJson } from './odd-values.ts';
 
 type Fields = { record: string; [field: string]: unknown };
 
-/** A valid record of each kind, new, under this tenant, with the mark in one of its texts. */
-const samples: Record<RecordKind, (tenant: HostileTenant, mark: string) => Fields> = {
+/** A new valid record of each kind that belongs to this tenant, with the marker in one of its texts. */
+const samples: Record<RecordKind, (tenant: HostileTenant, marker: string) => Fields> = {
   workspace: (_, name) => ({ record: 'workspace', id: randomUUID(), name }),
   app: ({ ids }, name) => ({ record: 'app', id: randomUUID(), workspace_id: ids.workspace, name, mode: 'chat' }),
   api_key: ({ ids }, name) => ({
@@ -55,7 +55,7 @@ const samples: Record<RecordKind, (tenant: HostileTenant, mark: string) => Field
   child_chunk_revision: ({ ids }, content) => ({
     record: 'child_chunk_revision',
     child_chunk_id: ids.chunk,
-    // Far from those that edits make, and never twice the same.
+    // Far above the revision numbers that edits create, and practically unique.
     revision: 100_000_000 + (Number.parseInt(randomUUID().slice(0, 8), 16) >>> 3),
     content,
     replaced_at: 5,
@@ -64,21 +64,21 @@ const samples: Record<RecordKind, (tenant: HostileTenant, mark: string) => Field
   model_provider: ({ ids }, provider) => makeProvider(ids.workspace, provider),
 };
 
-export function sampleRecord(random: Random, kinds: readonly RecordKind[], tenant: HostileTenant, mark: string) {
-  return samples[random.pick(kinds)](tenant, mark);
+export function sampleRecord(random: Random, kinds: readonly RecordKind[], tenant: HostileTenant, marker: string) {
+  return samples[random.pick(kinds)](tenant, marker);
 }
 
 export const adminKinds = recordKinds;
 export const writerKinds: readonly RecordKind[] = ['conversation', 'message'];
 
-/** Lines of records with something wrong, or nearly wrong, about one of them. */
-export function bendRecords(random: Random, lines: readonly Fields[]): Buffer {
+/** Lines of records, one of which is invalid or unusual. */
+export function mutateRecords(random: Random, lines: readonly Fields[]): Buffer {
   const texts: (string | Buffer)[] = lines.map((line) => JSON.stringify(line));
   const at = random.below(lines.length);
   const line = lines[at] as Fields;
   texts[at] = random.weighted<() => string | Buffer>([
-    [8, () => bendJson(random, line)],
-    [2, () => breakJson(random, JSON.stringify(line))],
+    [8, () => mutateJson(random, line)],
+    [2, () => malformJson(random, JSON.stringify(line))],
     [1, () => JSON.stringify({ ...line, record: random.pick([...recordKinds, 'Message', '', 'toString']) })],
     [1, () => `${JSON.stringify(line)} ${JSON.stringify(line)}`],
     [1, () => `\ufeff${JSON.stringify(line)}`],

@@ -1,9 +1,14 @@
 import http from 'node:http';
 
-/** What a client was told. Status 0: the connection ended before a whole answer had come. */
-export type Told = { status: number; headers: http.IncomingHttpHeaders; text: string; cut: string | undefined };
+/** A response. Status 0: the connection ended before the response was complete, and `cut` is the error code. */
+export type ClientResponse = {
+  status: number;
+  headers: http.IncomingHttpHeaders;
+  text: string;
+  cut: string | undefined;
+};
 
-export type Asked = {
+export type ClientRequest = {
   method?: string;
   key?: string;
   headers?: http.OutgoingHttpHeaders;
@@ -11,11 +16,15 @@ export type Asked = {
   lines?: string;
 };
 
-/** A client that keeps its connections and never gives up by itself. */
+/** A client with persistent connections and without timeouts. */
 export class Client {
   readonly #agent = new http.Agent({ keepAlive: true });
 
-  ask(base: string, path: string, { method = 'GET', key, headers, json, lines }: Asked = {}): Promise<Told> {
+  request(
+    base: string,
+    path: string,
+    { method = 'GET', key, headers, json, lines }: ClientRequest = {},
+  ): Promise<ClientResponse> {
     const body = json === undefined ? lines : JSON.stringify(json);
     const type = json === undefined ? 'application/x-ndjson' : 'application/json';
     const options = {
@@ -28,17 +37,17 @@ export class Client {
       },
     };
     return new Promise((resolve) => {
-      const cut = (error: NodeJS.ErrnoException) =>
+      const fail = (error: NodeJS.ErrnoException) =>
         resolve({ status: 0, headers: {}, text: '', cut: error.code ?? error.message });
       const request = http.request(`${base}${path}`, options, (response) => {
         const chunks: Buffer[] = [];
-        response.on('data', (chunk) => chunks.push(chunk)).on('error', cut);
+        response.on('data', (chunk) => chunks.push(chunk)).on('error', fail);
         response.on('end', () => {
           const { statusCode = 0, headers } = response;
           resolve({ status: statusCode, headers, text: Buffer.concat(chunks).toString(), cut: undefined });
         });
       });
-      request.on('error', cut).end(body);
+      request.on('error', fail).end(body);
     });
   }
 

@@ -4,20 +4,20 @@ import { type CommandResult, run } from '../../test/support/cli-helpers.ts';
 import { ndjson } from '../../test/support/harness.ts';
 import { Client } from './client.ts';
 import type { Installation } from './installation.ts';
-import { type Audit, audit, type Ledger, replacing } from './ledger.ts';
+import { compareExport, type Discrepancies, type Ledger, replacementRecords } from './ledger.ts';
 
-export type CommandTurn = {
-  /** Killed with SIGKILL after so long, if it runs that long. */
+export type CommandOptions = {
+  /** Send SIGKILL after this many milliseconds, if the command runs that long. */
   killAfter?: number;
-  /** A command may fail where the database is away. */
+  /** The command may fail because the database is unavailable. */
   mayFail?: boolean;
 };
 
-/** Commands beside the service, on the same database. What they print is what they acknowledge. */
+/** Commands that run beside the service, on the same database. Their output is their acknowledgement. */
 export class Commands {
   readonly #installation: Installation;
   readonly #ledger: Ledger;
-  #turns = 0;
+  #started = 0;
   #kills = 0;
 
   constructor(installation: Installation, ledger: Ledger) {
@@ -25,75 +25,76 @@ export class Commands {
     this.#ledger = ledger;
   }
 
-  /** How many were killed. */
+  /** How many commands were killed. */
   get kills(): number {
     return this.#kills;
   }
 
-  /** One after another: an import, a new key, a revocation. */
-  async next(turn: CommandTurn = {}): Promise<void> {
-    const kinds = [() => this.#import(turn), () => this.#createKey(turn), () => this.#revokeKey(turn)];
-    await kinds[this.#turns++ % kinds.length]?.();
+  /** Runs the next command: in turn an import, a new key, a revocation. */
+  async next(options: CommandOptions = {}): Promise<void> {
+    const kinds = [() => this.#import(options), () => this.#createKey(options), () => this.#revokeKey(options)];
+    await kinds[this.#started++ % kinds.length]?.();
   }
 
-  async #run(args: string[], { killAfter, mayFail }: CommandTurn): Promise<CommandResult> {
+  async #run(args: string[], { killAfter, mayFail }: CommandOptions): Promise<CommandResult> {
     const { cwd, env } = this.#installation;
     const ran = await run(args, { cwd, env, millisMax: killAfter ?? 60_000 });
     if (ran.signal === 'SIGKILL' && killAfter !== undefined) this.#kills += 1;
-    else if (ran.code !== 0 && !mayFail) this.#ledger.wrong.push(`${args[0]}: exit code ${ran.code}: ${ran.stderr}`);
+    else if (ran.code !== 0 && !mayFail)
+      this.#ledger.unexpected.push(`${args[0]}: exit code ${ran.code}: ${ran.stderr}`);
     return ran;
   }
 
-  async #import(turn: CommandTurn): Promise<void> {
+  async #import(options: CommandOptions): Promise<void> {
     const { cwd, one } = this.#installation;
     const replaced = this.#ledger.byCommand;
     const number = (replaced.sent += 1);
     const file = join(cwd, 'records.ndjson');
-    await writeFile(file, ndjson(replacing(replaced, one.ids.conversation, number)));
-    const { stdout } = await this.#run(['import', file], turn);
+    await writeFile(file, ndjson(replacementRecords(replaced, one.ids.conversation, number)));
+    const { stdout } = await this.#run(['import', file], options);
     if (stdout.startsWith('imported ')) replaced.acknowledged.push(number);
   }
 
-  async #createKey(turn: CommandTurn): Promise<void> {
+  async #createKey(options: CommandOptions): Promise<void> {
     const { one } = this.#installation;
     const args = ['keys', 'create', '--kind', 'app', '--app', one.ids.app, '--json'];
-    const { stdout } = await this.#run(args, turn);
+    const { stdout } = await this.#run(args, options);
     if (stdout.endsWith('\n')) this.#ledger.keys.push({ ...JSON.parse(stdout), revocation: 'none' });
   }
 
-  async #revokeKey(turn: CommandTurn): Promise<void> {
+  async #revokeKey(options: CommandOptions): Promise<void> {
     const key = this.#ledger.keys.find(({ revocation }) => revocation !== 'acknowledged');
     if (key === undefined) return;
-    key.revocation = 'asked';
-    const { stdout } = await this.#run(['keys', 'revoke', key.id], turn);
+    key.revocation = 'requested';
+    const { stdout } = await this.#run(['keys', 'revoke', key.id], options);
     if (stdout.startsWith('revoked ')) key.revocation = 'acknowledged';
   }
 }
 
-/** Adds what a service that runs has lost, or left half done, of what was acknowledged; its keys included. */
-export async function auditServed(
+/** Compares the data and keys of a running service with the ledger, and adds the discrepancies. */
+export async function checkServed(
   installation: Installation,
   ledger: Ledger,
   base: string,
-  seen: Audit,
+  discrepancies: Discrepancies,
 ): Promise<void> {
   const client = new Client();
-  const { text } = await client.ask(base, '/admin/records', { key: installation.admin });
-  const { lost, torn } = audit(ledger, text);
+  const { text } = await client.request(base, '/admin/records', { key: installation.admin });
+  const { lost, torn } = compareExport(ledger, text);
   client.close();
-  seen.lost.push(...lost, ...(await misjudgedKeys(installation, ledger, base)));
-  seen.torn.push(...torn);
+  discrepancies.lost.push(...lost, ...(await keysWithWrongAccess(installation, ledger, base)));
+  discrepancies.torn.push(...torn);
 }
 
-/** Keys that were shown and do not open, and keys that were revoked and do. */
-export async function misjudgedKeys({ one }: Installation, ledger: Ledger, base: string): Promise<string[]> {
+/** Created keys that are rejected, and revoked keys that are accepted. */
+export async function keysWithWrongAccess({ one }: Installation, ledger: Ledger, base: string): Promise<string[]> {
   const client = new Client();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
   const wrong: string[] = [];
   for (const { id, secret, revocation } of ledger.keys) {
-    const isOpen = (await client.ask(base, page, { key: secret })).status === 200;
-    if (revocation === 'none' && !isOpen) wrong.push(`key ${id} does not open`);
-    if (revocation === 'acknowledged' && isOpen) wrong.push(`revoked key ${id} opens`);
+    const isAccepted = (await client.request(base, page, { key: secret })).status === 200;
+    if (revocation === 'none' && !isAccepted) wrong.push(`key ${id} is rejected`);
+    if (revocation === 'acknowledged' && isAccepted) wrong.push(`revoked key ${id} is accepted`);
   }
   client.close();
   return wrong;

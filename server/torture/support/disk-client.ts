@@ -4,11 +4,11 @@ import type { makeTwoTenants } from '../../test/support/harness.ts';
 
 type World = ReturnType<typeof makeTwoTenants>;
 
-const healMillisMax = 60_000;
+const recoveryMillisMax = 60_000;
 
-/** Writes and reads, and remembers what it was told. */
+/** Writes and reads, and stores which writes were acknowledged. */
 export class Client {
-  readonly taken: string[] = [];
+  readonly acknowledged: string[] = [];
   readonly #serving: ServerProcess;
   readonly #world: World;
   #sent = 0;
@@ -25,33 +25,33 @@ export class Client {
       method: 'PATCH',
       json: { content },
     });
-    if (status === 200) this.taken.push(content);
-    const isPlain =
+    if (status === 200) this.acknowledged.push(content);
+    const isWellFormed =
       status !== 503 || (/^\d+$/.test(headers.get('retry-after') ?? '') && !/disk|sql/i.test(body.message));
-    return isPlain ? status : 0;
+    return isWellFormed ? status : 0;
   }
 
-  /** Another page each time, so that it comes out of the file and not out of a cache. */
+  /** Reads a different page each time, so that it comes from the file and not from a cache. */
   async read(at: number): Promise<number> {
     const { one } = this.#world;
     const path = `/v1/messages?conversation_id=${one.ids.conversation}&limit=${1 + (at % 100)}`;
     return (await sendRequest(this.#serving.base, path, one.keys.app)).status;
   }
 
-  async untilRefused(): Promise<void> {
+  async writeUntilRejected(): Promise<void> {
     for (let at = 0; at < 10_000; at += 1) if ((await this.write()) !== 200) return;
-    throw new Error('the disk never got full');
+    throw new Error('the disk never became full');
   }
 
-  /** Milliseconds until writes are taken again, three in a row. */
-  async untilTaken(): Promise<number> {
-    const began = performance.now();
+  /** Milliseconds until three writes in a row are accepted. */
+  async millisUntilAccepted(): Promise<number> {
+    const startedAt = performance.now();
     for (let inARow = 0; inARow < 3; ) {
       inARow = (await this.write()) === 200 ? inARow + 1 : 0;
-      if (performance.now() - began > healMillisMax) return Number.POSITIVE_INFINITY;
+      if (performance.now() - startedAt > recoveryMillisMax) return Number.POSITIVE_INFINITY;
       if (inARow === 0) await sleep(50);
     }
-    return performance.now() - began;
+    return performance.now() - startedAt;
   }
 
   async #records(): Promise<Record<string, unknown>[]> {
@@ -66,14 +66,14 @@ export class Client {
     return (await this.#records()).filter((record) => record.record === 'message' && record.query === query);
   }
 
-  /** How many texts that were acknowledged are neither what stands nor a revision. */
-  async lost(): Promise<number> {
-    const kept = new Set((await this.#records()).map(({ content }) => content));
-    return this.taken.filter((content) => !kept.has(content)).length;
+  /** How many acknowledged texts are neither the current text nor a revision. */
+  async countLost(): Promise<number> {
+    const stored = new Set((await this.#records()).map(({ content }) => content));
+    return this.acknowledged.filter((content) => !stored.has(content)).length;
   }
 
-  /** Lines of the log that say what is wrong. */
-  complaints(): string[] {
+  /** Error lines of the log. */
+  errorLines(): string[] {
     return this.#serving
       .output()
       .split('\n')

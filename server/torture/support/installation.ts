@@ -16,7 +16,10 @@ export type Installation = {
 export const text = (n: number): string => `text ${n}`;
 export const numberOf = (content: unknown): number => Number(/^text (\d+)$/.exec(String(content))?.[1]);
 
-/** A database with one tenant and `chunks` child chunks that hold `text 0`, not yet served. In a file unless a URL is given. */
+/**
+ * Creates a database with one tenant and `chunks` child chunks with the content `text 0`. SQLite unless a URL is given.
+ * `start` serves it.
+ */
 export async function install(
   scope: Scope,
   options: { chunks: number; url?: string; settings?: Record<string, string>; records?: object[] },
@@ -37,7 +40,7 @@ export async function install(
   }));
   const stdin = ndjson([...records, ...more, message(one.ids.conversation, 1), ...(options.records ?? [])]);
   const { code, stderr } = await run(['import', '-'], { cwd, env, stdin });
-  if (code !== 0) throw new Error(`the installation cannot be made: ${stderr}`);
+  if (code !== 0) throw new Error(`the installation cannot be created: ${stderr}`);
   return { cwd, env, one, admin, chunks, start: () => serve(scope, { cwd, env }) };
 }
 

@@ -1,53 +1,53 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { message, ndjson } from '../../test/support/harness.ts';
-import { type Asked, Client, type Told } from './client.ts';
+import { Client, type ClientRequest, type ClientResponse } from './client.ts';
 import { type Installation, numberOf, text } from './installation.ts';
-import { type Append, type Edits, type Ledger, replacing } from './ledger.ts';
+import { type Append, type Edits, type Ledger, replacementRecords } from './ledger.ts';
 
 const appendMessages = 5;
-/** Between two requests of one client, and after one that was not taken. */
+/** Between two requests of one client, and after one that failed. */
 const pauseMillis = 3;
-const againMillis = 20;
-/** Between two imports that are large: edits get their turn. */
+const retryMillis = 20;
+/** Between two large imports, so that edits are not delayed. */
 const importPauseMillis = 150;
 
-/** There is no service to ask. */
-const nowhere: Told = { status: 0, headers: {}, text: '', cut: 'no service' };
+/** The result of a request while no service is running. */
+const noService: ClientResponse = { status: 0, headers: {}, text: '', cut: 'no service' };
 
 export type Load = {
-  /** Requests under way. */
+  /** Requests in flight. */
   inFlight: () => number;
   stop: () => Promise<void>;
 };
 
 /**
- * Clients that edit, append, import and read until they are stopped, and note what they were told. They wait while there
- * is no service, and ask again where it says 503 or is gone meanwhile.
+ * Clients that edit, append, import and read until they are stopped, and record what was acknowledged. They wait while no
+ * service is running, and retry after a 503 or a lost connection.
  */
 export function startLoad({ one, admin }: Installation, ledger: Ledger, base: () => string | undefined): Load {
   const client = new Client();
-  let running = true;
+  let isRunning = true;
   let inFlight = 0;
 
-  /** True where it was done. */
-  const take = (what: string, { status, cut, text }: Told): boolean => {
-    if (cut === nowhere.cut) return false;
-    if (cut !== undefined) ledger.answers.cut += 1;
-    else if (status === 200 || status === 503) ledger.answers[status] += 1;
-    else ledger.wrong.push(`${what}: ${status} ${text.slice(0, 200)}`);
+  /** Records a response. Returns true if the request succeeded. */
+  const record = (what: string, { status, cut, text }: ClientResponse): boolean => {
+    if (cut === noService.cut) return false;
+    if (cut !== undefined) ledger.responses.cut += 1;
+    else if (status === 200 || status === 503) ledger.responses[status] += 1;
+    else ledger.unexpected.push(`${what}: ${status} ${text.slice(0, 200)}`);
     return status === 200;
   };
-  const ask = async (path: string, asked: Asked) => {
-    const there = base();
-    if (there === undefined) return nowhere;
+  const send = async (path: string, request: ClientRequest) => {
+    const currentBase = base();
+    if (currentBase === undefined) return noService;
     inFlight += 1;
-    const told = await client.ask(there, path, asked);
+    const response = await client.request(currentBase, path, request);
     inFlight -= 1;
-    return told;
+    return response;
   };
-  const loop = async (turn: () => Promise<boolean>) => {
-    while (running) await sleep(base() !== undefined && (await turn()) ? pauseMillis : againMillis);
+  const loop = async (step: () => Promise<boolean>) => {
+    while (isRunning) await sleep(base() !== undefined && (await step()) ? pauseMillis : retryMillis);
   };
   const key = one.keys.knowledge;
 
@@ -55,38 +55,39 @@ export function startLoad({ one, admin }: Installation, ledger: Ledger, base: ()
     loop(async () => {
       const number = (edits.sent += 1);
       const json = { content: text(number) };
-      const told = await ask(edits.chunk.path, { method: 'PATCH', key, json });
-      if (!take('PATCH', told)) return false;
+      const response = await send(edits.chunk.path, { method: 'PATCH', key, json });
+      if (!record('PATCH', response)) return false;
       edits.acknowledged.push(number);
-      if (JSON.parse(told.text).data.content !== json.content) ledger.wrong.push(`PATCH answered ${told.text}`);
+      if (JSON.parse(response.text).data.content !== json.content)
+        ledger.unexpected.push(`PATCH returned ${response.text}`);
       return true;
     });
 
-  /** Replaces only what it has seen. It is the only one to write there, so it is never refused. */
+  /** Edits with If-Match. It is the only writer of its chunk, so If-Match always holds. */
   const carefulEditor = (edits: Edits) => {
     let tag: string | undefined;
     return loop(async () => {
       if (tag === undefined) {
         const last = edits.acknowledged.at(-1) ?? 0;
-        const seen = await ask(edits.chunk.path, { key });
-        if (!take('GET chunk', seen)) return false;
-        const stands = numberOf(JSON.parse(seen.text).data.content);
-        if (stands < last) ledger.wrong.push(`${last} was acknowledged, but ${stands} stands`);
-        tag = seen.headers.etag;
+        const current = await send(edits.chunk.path, { key });
+        if (!record('GET chunk', current)) return false;
+        const storedNumber = numberOf(JSON.parse(current.text).data.content);
+        if (storedNumber < last) ledger.unexpected.push(`${last} was acknowledged, but ${storedNumber} is stored`);
+        tag = current.headers.etag;
       }
       const number = (edits.sent += 1);
-      const asked = { method: 'PATCH', key, json: { content: text(number) }, headers: { 'if-match': tag } };
-      const told = await ask(edits.chunk.path, asked);
-      tag = told.headers.etag;
-      if (take('PATCH with If-Match', told)) edits.acknowledged.push(number);
-      return told.status === 200;
+      const request = { method: 'PATCH', key, json: { content: text(number) }, headers: { 'if-match': tag } };
+      const response = await send(edits.chunk.path, request);
+      tag = response.headers.etag;
+      if (record('PATCH with If-Match', response)) edits.acknowledged.push(number);
+      return response.status === 200;
     });
   };
 
   const post = async (what: string, key: string, records: object[]): Promise<boolean> => {
-    const told = await ask('/admin/records', { method: 'POST', key, lines: ndjson(records) });
-    if (!take(what, told)) return false;
-    if (told.text !== `{"records":${records.length}}`) ledger.wrong.push(`${what} answered ${told.text}`);
+    const response = await send('/admin/records', { method: 'POST', key, lines: ndjson(records) });
+    if (!record(what, response)) return false;
+    if (response.text !== `{"records":${records.length}}`) ledger.unexpected.push(`${what} returned ${response.text}`);
     return true;
   };
 
@@ -104,7 +105,7 @@ export function startLoad({ one, admin }: Installation, ledger: Ledger, base: ()
     loop(async () => {
       const replaced = ledger.overHttp;
       const number = (replaced.sent += 1);
-      const isDone = await post('import', admin, replacing(replaced, one.ids.conversation, number));
+      const isDone = await post('import', admin, replacementRecords(replaced, one.ids.conversation, number));
       if (isDone) replaced.acknowledged.push(number);
       return sleep(importPauseMillis, isDone);
     });
@@ -112,18 +113,18 @@ export function startLoad({ one, admin }: Installation, ledger: Ledger, base: ()
   const reader = () =>
     loop(async () => {
       const path = `/v1/messages?conversation_id=${one.ids.conversation}&limit=5`;
-      return take('GET /messages', await ask(path, { key: one.keys.app }));
+      return record('GET /messages', await send(path, { key: one.keys.app }));
     });
 
   const editors = ledger.edits.flatMap((edits, at) => {
-    if (!edits.alone) return [editor(edits), editor(edits)];
+    if (!edits.hasSingleWriter) return [editor(edits), editor(edits)];
     return at === 0 ? carefulEditor(edits) : editor(edits);
   });
   const clients = [...editors, appender(), appender(), importer(), reader()];
   return {
     inFlight: () => inFlight,
     stop: async () => {
-      running = false;
+      isRunning = false;
       await Promise.all(clients);
       client.close();
     },

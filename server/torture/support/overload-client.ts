@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { type Answer, type Client, withClients } from '../../../bench/load.ts';
+import { type Client, type LoadResponse, withClients } from '../../../bench/load.ts';
 
-/** A thread of its own that sends requests at a steady rate, whether earlier ones are answered or not. */
+/** A worker thread that sends requests at a steady rate, without waiting for earlier responses. */
 
-export type Flood = {
+export type FloodOptions = {
   port: number;
   requests: readonly string[];
   connections: number;
@@ -12,28 +12,28 @@ export type Flood = {
   perSecond: number;
 };
 
-/** Milliseconds from sending a request to the end of its answer, by what it was answered with. */
-export type Flooded = {
-  answered: number[];
-  refused: number[];
+/** Milliseconds from sending a request to the end of its response, grouped by status. */
+export type FloodResult = {
+  served: number[];
+  rejected: number[];
   withoutRetryAfter: number;
   others: string[];
   unsent: number;
 };
 
-const { port, requests, connections, seconds, perSecond } = workerData as Flood;
-const flooded: Flooded = { answered: [], refused: [], withoutRetryAfter: 0, others: [], unsent: 0 };
+const { port, requests, connections, seconds, perSecond } = workerData as FloodOptions;
+const result: FloodResult = { served: [], rejected: [], withoutRetryAfter: 0, others: [], unsent: 0 };
 
 await withClients(port, connections, async (clients) => {
   const free = [...clients];
-  const asked: Promise<void>[] = [];
-  const ask = async (client: Client, request: string) => {
-    const began = performance.now();
+  const pending: Promise<void>[] = [];
+  const send = async (client: Client, request: string) => {
+    const sentAt = performance.now();
     try {
-      take(await client.ask(request), performance.now() - began);
+      count(await client.request(request), performance.now() - sentAt);
       free.push(client);
     } catch (error) {
-      flooded.others.push(String(error));
+      result.others.push(String(error));
     }
   };
   const start = performance.now();
@@ -41,19 +41,19 @@ await withClients(port, connections, async (clients) => {
   for (let now = start; now < start + seconds * 1000; now = performance.now()) {
     for (; sent < ((now - start) / 1000) * perSecond; sent += 1) {
       const client = free.pop();
-      if (client === undefined) flooded.unsent += 1;
-      else asked.push(ask(client, requests[sent % requests.length] ?? ''));
+      if (client === undefined) result.unsent += 1;
+      else pending.push(send(client, requests[sent % requests.length] ?? ''));
     }
     await sleep(1);
   }
-  await Promise.all(asked);
+  await Promise.all(pending);
 });
-parentPort?.postMessage(flooded);
+parentPort?.postMessage(result);
 
-function take({ status, head }: Answer, millis: number): void {
-  if (status === 200) flooded.answered.push(millis);
+function count({ status, head }: LoadResponse, millis: number): void {
+  if (status === 200) result.served.push(millis);
   else if (status === 503) {
-    flooded.refused.push(millis);
-    if (!/\r\nretry-after: \d+/i.test(head)) flooded.withoutRetryAfter += 1;
-  } else flooded.others.push(String(status));
+    result.rejected.push(millis);
+    if (!/\r\nretry-after: \d+/i.test(head)) result.withoutRetryAfter += 1;
+  } else result.others.push(String(status));
 }

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed, so that a failure can be repeated. */
+/** A seeded pseudo-random generator (mulberry32), so that a failure can be reproduced. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed | 0;
   }
 
-  /** From 0 up to, not including, 1. */
+  /** A number from 0 up to but not including 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -27,7 +27,7 @@ export class Random {
     return list[this.below(list.length)] as T;
   }
 
-  /** One of these, each as often as its weight says. */
+  /** Picks a choice with a probability proportional to its weight. */
   weighted<T>(choices: readonly (readonly [weight: number, choice: T])[]): T {
     let left = this.next() * choices.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, choice] of choices) if ((left -= weight) < 0) return choice;

@@ -5,21 +5,24 @@ import { postgresMigrations, sqliteMigrations } from '../../src/store/schema/sch
 import { onDatabase } from '../../test/support/faulty-postgres.ts';
 import { type Engine, newDatabaseUrl } from '../../test/support/harness.ts';
 
-/** A database of either engine, looked at from outside. */
-export type Place = { engine: Engine; url: string; remove: () => Promise<void> };
+/** A database of either engine, accessed without the program. */
+export type Database = { engine: Engine; url: string; remove: () => Promise<void> };
 
 export type Row = Record<string, unknown>;
 
-const pathOf = ({ url }: Place): string => url.replace(/^sqlite:/, '');
+const pathOf = ({ url }: Database): string => url.replace(/^sqlite:/, '');
 
-export async function newPlace(engine: Engine): Promise<Place> {
+export async function newDatabase(engine: Engine): Promise<Database> {
   return { engine, ...(await newDatabaseUrl(engine)) };
 }
 
-/** Runs statements, all in one transaction; gives the rows of the last. `$1`, `$2` name values on both engines. */
-async function onPlace(place: Place, statements: readonly { text: string; values?: unknown[] }[]): Promise<Row[]> {
-  if (place.engine === 'postgres') {
-    return onDatabase(place.url, async (client) => {
+/** Runs statements in one transaction and returns the rows of the last one. `$1`, `$2` are parameters on both engines. */
+async function execute(
+  database: Database,
+  statements: readonly { text: string; values?: unknown[] }[],
+): Promise<Row[]> {
+  if (database.engine === 'postgres') {
+    return onDatabase(database.url, async (client) => {
       let rows: Row[] = [];
       await client.query('BEGIN');
       for (const { text, values } of statements) rows = (await client.query(text, values)).rows;
@@ -27,7 +30,7 @@ async function onPlace(place: Place, statements: readonly { text: string; values
       return rows;
     });
   }
-  const db = new DatabaseSync(pathOf(place), { timeout: 5_000 });
+  const db = new DatabaseSync(pathOf(database), { timeout: 5_000 });
   try {
     let rows: Row[] = [];
     db.exec('BEGIN');
@@ -40,17 +43,17 @@ async function onPlace(place: Place, statements: readonly { text: string; values
   }
 }
 
-/** The first `version` steps, as a program of that time has taken them, and some records of the very first tables. */
-export async function buildAt(place: Place, version: number, messages: number): Promise<void> {
+/** Creates the schema of an older version, with records in the tables of version 1. */
+export async function createAtVersion(database: Database, version: number, messages: number): Promise<void> {
   if (version === 0) return;
-  const migrations = place.engine === 'sqlite' ? sqliteMigrations : postgresMigrations;
+  const migrations = database.engine === 'sqlite' ? sqliteMigrations : postgresMigrations;
   const steps = migrations.slice(0, version);
-  if (place.engine === 'sqlite') {
-    const db = new DatabaseSync(pathOf(place));
+  if (database.engine === 'sqlite') {
+    const db = new DatabaseSync(pathOf(database));
     db.exec('PRAGMA page_size = 16384; PRAGMA journal_mode = WAL');
     db.close();
   }
-  await onPlace(place, [
+  await execute(database, [
     {
       text: 'CREATE TABLE schema_migrations (version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)',
     },
@@ -72,18 +75,18 @@ export async function buildAt(place: Place, version: number, messages: number): 
   ]);
 }
 
-/** Another database with the same content. Nobody may be using the first. */
-export async function copyOf(place: Place): Promise<Place> {
-  const copy = await newPlace(place.engine);
-  if (place.engine === 'sqlite') {
+/** Creates a database with the same content. The original must not be in use. */
+export async function copyDatabase(database: Database): Promise<Database> {
+  const copy = await newDatabase(database.engine);
+  if (database.engine === 'sqlite') {
     for (const suffix of ['', '-wal']) {
-      if (existsSync(`${pathOf(place)}${suffix}`))
-        copyFileSync(`${pathOf(place)}${suffix}`, `${pathOf(copy)}${suffix}`);
+      if (existsSync(`${pathOf(database)}${suffix}`))
+        copyFileSync(`${pathOf(database)}${suffix}`, `${pathOf(copy)}${suffix}`);
     }
     return copy;
   }
-  const [from, to] = [place, copy].map(({ url }) => new URL(url).pathname.slice(1));
-  const server = new URL(place.url);
+  const [from, to] = [database, copy].map(({ url }) => new URL(url).pathname.slice(1));
+  const server = new URL(database.url);
   server.pathname = '/postgres';
   await onDatabase(server.href, async (client: pg.Client) => {
     await client.query(`DROP DATABASE ${to}`);
@@ -92,25 +95,25 @@ export async function copyOf(place: Place): Promise<Place> {
   return copy;
 }
 
-/** What stands: every table, column and index but the migrator's own. */
-export async function shapeOf(place: Place): Promise<string> {
-  if (place.engine === 'sqlite' && !existsSync(pathOf(place))) return '[]';
+/** Every table, column and index except those of the migrator. */
+export async function schemaOf(database: Database): Promise<string> {
+  if (database.engine === 'sqlite' && !existsSync(pathOf(database))) return '[]';
   const text =
-    place.engine === 'sqlite'
+    database.engine === 'sqlite'
       ? `SELECT name, sql FROM sqlite_schema WHERE tbl_name <> 'schema_migrations' ORDER BY name`
       : `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
            WHERE table_schema = 'public' AND table_name NOT IN ('schema_migrations', 'leases')
          UNION ALL SELECT tablename, indexname, indexdef, '', '' FROM pg_indexes
            WHERE schemaname = 'public' AND tablename NOT IN ('schema_migrations', 'leases')
          ORDER BY 1, 2`;
-  return JSON.stringify(await onPlace(place, [{ text }]));
+  return JSON.stringify(await execute(database, [{ text }]));
 }
 
-/** The last step that counts as taken. */
-export async function versionOf(place: Place): Promise<number> {
-  if (place.engine === 'sqlite' && !existsSync(pathOf(place))) return 0;
+/** The version of the last applied migration. */
+export async function versionOf(database: Database): Promise<number> {
+  if (database.engine === 'sqlite' && !existsSync(pathOf(database))) return 0;
   try {
-    const [row] = await onPlace(place, [{ text: 'SELECT MAX(version) AS version FROM schema_migrations' }]);
+    const [row] = await execute(database, [{ text: 'SELECT MAX(version) AS version FROM schema_migrations' }]);
     return Number(row?.version ?? 0);
   } catch (error) {
     // No such table, on either engine.
@@ -119,23 +122,23 @@ export async function versionOf(place: Place): Promise<number> {
   }
 }
 
-/** The records that were put there, read without the program. */
-export async function rowsOf(place: Place): Promise<string> {
+/** The messages that `createAtVersion` wrote, read without the program. */
+export async function messageRows(database: Database): Promise<string> {
   const text = 'SELECT conversation_id, created_at, sequence, id, doc FROM messages ORDER BY created_at, sequence';
-  return JSON.stringify(await onPlace(place, [{ text }]));
+  return JSON.stringify(await execute(database, [{ text }]));
 }
 
-/** A migrator that died has left its lease, on PostgreSQL. */
-export async function isLeased(place: Place): Promise<boolean> {
-  if (place.engine === 'sqlite') return false;
-  const [table] = await onPlace(place, [{ text: `SELECT to_regclass('leases') AS found` }]);
+/** Whether a killed migrator left its lease, on PostgreSQL. */
+export async function isLeased(database: Database): Promise<boolean> {
+  if (database.engine === 'sqlite') return false;
+  const [table] = await execute(database, [{ text: `SELECT to_regclass('leases') AS found` }]);
   if (table?.found === null) return false;
   const now = 'EXTRACT(EPOCH FROM now())';
   const text = `SELECT holder FROM leases WHERE name = 'migrate' AND expires_at > ${now}`;
-  return (await onPlace(place, [{ text }])).length > 0;
+  return (await execute(database, [{ text }])).length > 0;
 }
 
-/** As if its time had passed. */
-export async function passLease(place: Place): Promise<void> {
-  if (await isLeased(place)) await onPlace(place, [{ text: 'UPDATE leases SET expires_at = 0' }]);
+/** Makes the lease expire now. */
+export async function expireLease(database: Database): Promise<void> {
+  if (await isLeased(database)) await execute(database, [{ text: 'UPDATE leases SET expires_at = 0' }]);
 }

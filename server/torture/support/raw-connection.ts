@@ -1,19 +1,19 @@
 import net from 'node:net';
 
-/** An answer as it came, or why none came whole. */
-export type Heard = { status: number; headers: Record<string, string>; body: string } | { cut: string };
+/** A response, or the reason why it is missing or incomplete. */
+export type RawResult = { status: number; headers: Record<string, string>; body: string } | { cut: string };
 
-type Waiting = (heard: Heard) => void;
+type Waiter = (result: RawResult) => void;
 
-/** One connection, byte by byte: requests may be sent in pieces or several at once. Answers come in their order. */
-export class Wire {
+/** One raw connection: requests can be sent in parts or pipelined. Responses arrive in order. */
+export class RawConnection {
   readonly #socket: net.Socket;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiters: Waiter[] = [];
   #bytes = Buffer.alloc(0);
-  /** Why nothing more will come. */
+  /** The reason why the connection is closed. */
   closed: string | undefined;
-  /** An answer has said `Connection: close`. */
-  isTold = false;
+  /** A response had `Connection: close`. */
+  isCloseAnnounced = false;
   readonly openedAt: number;
   readonly whenClosed: Promise<void>;
 
@@ -23,24 +23,24 @@ export class Wire {
     this.whenClosed = new Promise((resolve) => {
       const close = (why: string) => {
         this.closed ??= why;
-        for (const waiting of this.#waiting.splice(0)) waiting({ cut: this.closed });
+        for (const waiter of this.#waiters.splice(0)) waiter({ cut: this.closed });
         resolve();
       };
-      socket.on('data', (chunk: Buffer) => this.#take(chunk));
+      socket.on('data', (chunk: Buffer) => this.#receive(chunk));
       socket.on('end', () => close('ended'));
       socket.on('error', (error: NodeJS.ErrnoException) => close(error.code ?? error.message));
       socket.on('close', () => close('closed'));
     });
   }
 
-  /** Rejects where the connection is refused. */
-  static open(port: number): Promise<Wire> {
+  /** Rejects when the connection is refused. */
+  static open(port: number): Promise<RawConnection> {
     return new Promise((resolve, reject) => {
       const socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
       socket.once('error', reject);
       socket.once('connect', () => {
         socket.off('error', reject);
-        resolve(new Wire(socket));
+        resolve(new RawConnection(socket));
       });
     });
   }
@@ -49,17 +49,17 @@ export class Wire {
     if (this.closed === undefined) this.#socket.write(bytes);
   }
 
-  /** The next answer that nobody else waits for. */
-  hear(): Promise<Heard> {
+  /** The next response that no earlier call waits for. */
+  nextResponse(): Promise<RawResult> {
     if (this.closed !== undefined) return Promise.resolve({ cut: this.closed });
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
   close(): void {
     this.#socket.destroy();
   }
 
-  #take(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
     for (;;) {
       const end = this.#bytes.indexOf('\r\n\r\n');
@@ -73,14 +73,14 @@ export class Wire {
       if (!(this.#bytes.length >= to)) return;
       const body = this.#bytes.toString('utf8', from, to);
       this.#bytes = this.#bytes.subarray(to);
-      if (headers.connection === 'close') this.isTold = true;
-      this.#waiting.shift()?.({ status: Number(first.split(' ')[1]), headers, body });
+      if (headers.connection === 'close') this.isCloseAnnounced = true;
+      this.#waiters.shift()?.({ status: Number(first.split(' ')[1]), headers, body });
     }
   }
 }
 
-/** A request as bytes. */
-export function bytesOf(method: string, path: string, key: string, body = '', type = 'application/json'): string {
+/** The bytes of a request. */
+export function encodeRequest(method: string, path: string, key: string, body = '', type = 'application/json'): string {
   const length = body === '' ? '' : `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
   return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n${length}\r\n${body}`;
 }

@@ -1,6 +1,6 @@
 import type { Random } from '../support/random.ts';
 
-/** Texts for a part of a path or query, as they are spelled there: visible ASCII only. */
+/** Raw texts for a path segment or a query value: visible ASCII only. */
 export const oddParts: readonly string[] = [
   '%00',
   '%0d%0aX-Injected:%201',
@@ -52,7 +52,7 @@ export const oddParts: readonly string[] = [
   '[]',
 ];
 
-/** Queries that are odd as a whole. */
+/** Unusual query strings. */
 export const oddQueries: readonly string[] = [
   '',
   '&',
@@ -73,7 +73,7 @@ export const oddQueries: readonly string[] = [
   '#fragment',
 ];
 
-/** JSON texts of values that a field may not expect. */
+/** JSON values that a field may not expect. */
 export const oddJson: readonly string[] = [
   'null',
   'true',
@@ -106,8 +106,8 @@ export const oddJson: readonly string[] = [
   `${'{"a":'.repeat(101)}1${'}'.repeat(101)}`,
 ];
 
-/** JSON texts that are none, or nearly none. */
-export function breakJson(random: Random, json: string): Buffer | string {
+/** Malformed JSON, or JSON in an unusual form. */
+export function malformJson(random: Random, json: string): Buffer | string {
   return random.pick<() => Buffer | string>([
     () => '',
     () => '{',
@@ -131,8 +131,8 @@ export function breakJson(random: Random, json: string): Buffer | string {
   ])();
 }
 
-/** The JSON of an object with something changed about one of its fields. */
-export function bendJson(random: Random, object: Record<string, unknown>): string {
+/** The JSON of an object with one of its fields changed, removed, added or moved. */
+export function mutateJson(random: Random, object: Record<string, unknown>): string {
   const fields = Object.entries(object).map(([name, value]) => [name, JSON.stringify(value)] as const);
   const json = (all: readonly (readonly [string, string])[]) =>
     `{${all.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;

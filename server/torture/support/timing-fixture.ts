@@ -3,53 +3,58 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import { type ChunkIds, chunkPath, makeTenant, message } from '../../test/support/harness.ts';
 
 /**
- * Questions in three arms, many of each: about what belongs to somebody else, and twice about what exists nowhere. The
- * second of those is the control: what differs between the two is noise.
+ * Requests in three arms: for objects that the caller cannot access, and twice for missing objects. The second missing
+ * arm is the control: a difference between the two missing arms is noise.
  */
 export type Probe = {
   name: string;
-  ask: Record<Arm, (index: number) => Request>;
-  /** `different`: the caller may know, and it shows that a difference would be seen. */
-  expected: 'alike' | 'different' | 'either';
+  request: Record<Arm, (index: number) => Request>;
+  /** `different`: the caller may know the difference, and the probe shows that a real difference is detected. */
+  expected: 'same' | 'different' | 'any';
 };
-export type Arm = 'foreign' | 'nowhere' | 'control';
-export const arms = ['foreign', 'nowhere', 'control'] as const;
+export type Arm = 'inaccessible' | 'missing' | 'control';
+export const arms = ['inaccessible', 'missing', 'control'] as const;
 export type Request = { method: string; path: string; key: string };
 
-/** As many of each, since what is asked again may be remembered. */
+/** The number of objects in each arm. They vary because the service may cache repeated requests. */
 const poolSize = 300;
 const pool = <T>(make: () => T): ((index: number) => T) => {
   const all = Array.from({ length: poolSize }, make);
   return (index) => all[index % poolSize] as T;
 };
 
-export function makeTimingWorld(): { records: object[]; probes: Probe[] } {
+export function makeTimingFixture(): { records: object[]; probes: Probe[] } {
   const own = makeTenant();
   const other = makeTenant();
   const records: object[] = [...own.records, ...other.records, message(own.ids.conversation, 1)];
-  const keep = <T>(made: { records: object[]; value: T }): T => {
-    records.push(...made.records);
-    return made.value;
+  const add = <T>(object: { records: object[]; value: T }): T => {
+    records.push(...object.records);
+    return object.value;
   };
-  const conversations = pool(() => keep(makeConversation(other.ids.app)));
-  const chunks = pool(() => keep(makeChunk(other.ids.workspace)));
+  const conversations = pool(() => add(makeConversation(other.ids.app)));
+  const chunks = pool(() => add(makeChunk(other.ids.workspace)));
   const keys = {
-    revoked: pool(() => keep(makeKey('app', own.ids, { revoked_at: 1 }))),
-    expired: pool(() => keep(makeKey('app', own.ids, { expires_at: 1 }))),
+    revoked: pool(() => add(makeKey('app', own.ids, { revoked_at: 1 }))),
+    expired: pool(() => add(makeKey('app', own.ids, { expires_at: 1 }))),
   };
-  const writers = pool(() => keep(makeKey('writer', own.ids, {})));
+  const writers = pool(() => add(makeKey('writer', own.ids, {})));
 
   const page = (conversation_id: string, more = '') => `/v1/messages?conversation_id=${conversation_id}${more}`;
   const get = (path: string, key: string): Request => ({ method: 'GET', path, key });
-  const probe = <T>(name: string, foreign: (index: number) => T, nowhere: () => T, ask: (id: T) => Request): Probe => {
-    const [missing, control] = [pool(nowhere), pool(nowhere)];
+  const probe = <T>(
+    name: string,
+    inaccessible: (index: number) => T,
+    makeMissing: () => T,
+    request: (id: T) => Request,
+  ): Probe => {
+    const [missing, control] = [pool(makeMissing), pool(makeMissing)];
     return {
       name,
-      expected: 'alike',
-      ask: {
-        foreign: (index) => ask(foreign(index)),
-        nowhere: (index) => ask(missing(index)),
-        control: (index) => ask(control(index)),
+      expected: 'same',
+      request: {
+        inaccessible: (index) => request(inaccessible(index)),
+        missing: (index) => request(missing(index)),
+        control: (index) => request(control(index)),
       },
     };
   };
@@ -97,15 +102,15 @@ export function makeTimingWorld(): { records: object[]; probes: Probe[] } {
       ]),
       ownMissing(own),
       ...Object.entries(keys).map(([name, key]) => probe(`key ${name}`, key, newSecret, withKey)),
-      // Whoever holds a key can see that it is one where it opens something.
-      { ...probe('key of the wrong kind', writers, newSecret, withKey), expected: 'either' },
+      // Anyone who has a key can use it where it is accepted, so its existence is no secret.
+      { ...probe('key of the wrong kind', writers, newSecret, withKey), expected: 'any' },
     ],
   };
 }
 
-/** Both are missing, the one deep in one's own data: finding that out takes longer, and the answers say which it was. */
+/** Both objects are missing. The chunk is deeper in the caller's own data, so its lookup takes longer, and the responses differ. */
 function ownMissing({ ids, keys }: ReturnType<typeof makeTenant>): Probe {
-  const ask = (part: 'chunk' | 'dataset') => () => ({
+  const request = (part: 'chunk' | 'dataset') => () => ({
     method: 'GET',
     path: chunkPath({ ...ids, [part]: randomUUID() }),
     key: keys.knowledge,
@@ -114,7 +119,7 @@ function ownMissing({ ids, keys }: ReturnType<typeof makeTenant>): Probe {
   return {
     name,
     expected: 'different',
-    ask: { foreign: ask('chunk'), nowhere: ask('dataset'), control: ask('dataset') },
+    request: { inaccessible: request('chunk'), missing: request('dataset'), control: request('dataset') },
   };
 }
 
@@ -139,6 +144,6 @@ function makeChunk(workspace_id: string) {
 
 function makeKey(kind: 'app' | 'writer', ids: { workspace: string; app: string }, end: object) {
   const value = makeSecret(kind);
-  const reach = { workspace_id: ids.workspace, app_id: ids.app };
-  return { records: [{ record: 'api_key', kind, ...reach, name: 'k', secret: value, ...end }], value };
+  const scope = { workspace_id: ids.workspace, app_id: ids.app };
+  return { records: [{ record: 'api_key', kind, ...scope, name: 'k', secret: value, ...end }], value };
 }

@@ -5,39 +5,39 @@ import { makeTenant, message, type Tenant } from '../../test/support/harness.ts'
 export type HostileTenant = Tenant & { messages: string[] };
 
 /**
- * Two workspaces. The calm one is read, and written to only in ways that must be refused: it must come out as it went in.
- * The busy one takes whatever is taken.
+ * Two workspaces. The stable one is read, and every write to it must be rejected, so its records must not change. The
+ * busy one receives all valid writes.
  */
-export type HostileWorld = {
-  calm: HostileTenant;
+export type HostileFixture = {
+  stable: HostileTenant;
   busy: HostileTenant;
   admin: string;
-  /** Keys that open nothing: expired and revoked ones of every kind. */
-  dead: string[];
+  /** Expired and revoked keys of every kind. */
+  invalidKeys: string[];
   records: object[];
 };
 
-export function makeHostileWorld(): HostileWorld {
-  const calm = makeHostileTenant();
+export function makeHostileFixture(): HostileFixture {
+  const stable = makeHostileTenant();
   const busy = makeHostileTenant();
   const admin = makeSecret('admin');
   const { workspace, app } = busy.ids;
-  const dead = [{ expires_at: 1 }, { revoked_at: 1 }].flatMap((end) => [
-    { record: 'api_key', kind: 'app', workspace_id: workspace, app_id: app, name: 'dead', ...end },
-    { record: 'api_key', kind: 'writer', workspace_id: workspace, app_id: app, name: 'dead', ...end },
-    { record: 'api_key', kind: 'knowledge', workspace_id: workspace, name: 'dead', ...end },
-    { record: 'api_key', kind: 'admin', name: 'dead', ...end },
+  const keyRecords = [{ expires_at: 1 }, { revoked_at: 1 }].flatMap((end) => [
+    { record: 'api_key', kind: 'app', workspace_id: workspace, app_id: app, name: 'invalid', ...end },
+    { record: 'api_key', kind: 'writer', workspace_id: workspace, app_id: app, name: 'invalid', ...end },
+    { record: 'api_key', kind: 'knowledge', workspace_id: workspace, name: 'invalid', ...end },
+    { record: 'api_key', kind: 'admin', name: 'invalid', ...end },
   ]);
-  const deadKeys = dead.map((key) => ({ ...key, secret: makeSecret(key.kind as 'app') }));
+  const invalidKeys = keyRecords.map((key) => ({ ...key, secret: makeSecret(key.kind as 'app') }));
   return {
-    calm,
+    stable,
     busy,
     admin,
-    dead: deadKeys.map(({ secret }) => secret),
+    invalidKeys: invalidKeys.map(({ secret }) => secret),
     records: [
-      ...calm.records,
+      ...stable.records,
       ...busy.records,
-      ...deadKeys,
+      ...invalidKeys,
       { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
     ],
   };
