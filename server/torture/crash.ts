@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newScope, run, type Scope, type ServerProcess } from '../test/support/cli-helpers.ts';
+import { until } from '../test/support/until.ts';
 import { Client } from './support/client.ts';
 import { auditServed, Commands } from './support/commands.ts';
 import { count, type Experiment, type Finding, type Say, some } from './support/experiment.ts';
@@ -116,7 +117,10 @@ async function glance({ one }: Installation, ledger: Ledger, { base }: ServerPro
   const client = new Client();
   for (const { chunk, alone, acknowledged } of ledger.edits) {
     const last = acknowledged.at(-1) ?? 0;
-    const { text } = await client.ask(base, chunk.path, { key: one.keys.knowledge });
+    const { text } = await until(async () => {
+      const told = await client.ask(base, chunk.path, { key: one.keys.knowledge });
+      return told.status === 200 && told;
+    });
     const stands = numberOf(JSON.parse(text).data.content);
     if (alone && !(stands >= last)) seen.lost.push(`text ${last} of chunk ${chunk.id}: ${stands} stands`);
   }

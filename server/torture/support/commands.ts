@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CommandResult, run } from '../../test/support/cli-helpers.ts';
 import { ndjson } from '../../test/support/harness.ts';
+import { until } from '../../test/support/until.ts';
 import { Client } from './client.ts';
 import type { Installation } from './installation.ts';
 import { type Audit, audit, type Ledger, replacing } from './ledger.ts';
@@ -78,7 +79,10 @@ export async function auditServed(
   seen: Audit,
 ): Promise<void> {
   const client = new Client();
-  const { text } = await client.ask(base, '/admin/records', { key: installation.admin });
+  const { text } = await until(async () => {
+    const told = await client.ask(base, '/admin/records', { key: installation.admin });
+    return told.status === 200 && told;
+  });
   const { lost, torn } = audit(ledger, text);
   client.close();
   seen.lost.push(...lost, ...(await misjudgedKeys(installation, ledger, base)));
@@ -91,7 +95,11 @@ export async function misjudgedKeys({ one }: Installation, ledger: Ledger, base:
   const page = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
   const wrong: string[] = [];
   for (const { id, secret, revocation } of ledger.keys) {
-    const isOpen = (await client.ask(base, page, { key: secret })).status === 200;
+    const status = await until(async () => {
+      const told = await client.ask(base, page, { key: secret });
+      return told.status !== 503 && told.status;
+    });
+    const isOpen = status === 200;
     if (revocation === 'none' && !isOpen) wrong.push(`key ${id} does not open`);
     if (revocation === 'acknowledged' && isOpen) wrong.push(`revoked key ${id} opens`);
   }
