@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newScope, run, type Scope, type ServerProcess } from '../test/support/cli-helpers.ts';
+import { until } from '../test/support/until.ts';
 import { Client } from './support/client.ts';
 import { Commands, checkServed } from './support/commands.ts';
 import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
@@ -129,7 +130,10 @@ async function checkLastEdits(
   const client = new Client();
   for (const { chunk, hasSingleWriter, acknowledged } of ledger.edits) {
     const last = acknowledged.at(-1) ?? 0;
-    const { text } = await client.request(base, chunk.path, { key: one.keys.knowledge });
+    const { text } = await until(async () => {
+      const response = await client.request(base, chunk.path, { key: one.keys.knowledge });
+      return response.status === 200 && response;
+    });
     const storedNumber = numberOf(JSON.parse(text).data.content);
     if (hasSingleWriter && !(storedNumber >= last))
       results.lost.push(`text ${last} of chunk ${chunk.id}: ${storedNumber} is stored`);

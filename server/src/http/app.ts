@@ -44,6 +44,8 @@ export type AppOptions = {
   lines: Lines;
   /** Milliseconds since the epoch. */
   clock: () => number;
+  /** Milliseconds that only go forward, by which the gate notices overload. */
+  now?: () => number;
   /** Where the use of keys is noted. */
   uses: LastUsed;
   /** Validates the lines of an import. */
@@ -141,7 +143,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
 function dependenciesOf({ store, clock, logger, lines, uses, validateLines, ...settings }: AppOptions): Dependencies {
   const metrics = new Metrics(clock);
-  const { page_order, metrics_token, in_flight_max } = settings;
+  const { page_order, metrics_token, in_flight_max, now = performance.now.bind(performance) } = settings;
   return {
     store,
     pages: new PageCache(limits.pageCacheBytesMax),
@@ -154,6 +156,7 @@ function dependenciesOf({ store, clock, logger, lines, uses, validateLines, ...s
     page_order,
     metrics_token,
     in_flight_max,
+    now,
   };
 }
 

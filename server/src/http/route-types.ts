@@ -32,6 +32,8 @@ export type Dependencies = {
   page_order: PageOrder;
   metrics_token: string | undefined;
   in_flight_max: number;
+  /** Milliseconds that only go forward. */
+  now: () => number;
 };
 
 export type Routes = (app: App, dependencies: Dependencies) => void;

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { overloaded } from '../../src/domain/errors.ts';
 import { until } from './until.ts';
 
 const fromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -213,11 +214,26 @@ export type HttpResponse = {
   body: any;
 };
 
+type RequestParts = { method?: string; json?: unknown; lines?: string };
+
+/** Sends a request. On a busy machine the service may reject it as overloaded; then it is sent again. */
 export async function sendRequest(
   base: string,
   path: string,
   key: string,
-  { method = 'GET', json, lines }: { method?: string; json?: unknown; lines?: string } = {},
+  parts: RequestParts = {},
+): Promise<HttpResponse> {
+  for (;;) {
+    const response = await sendOnce(base, path, key, parts);
+    if (response.body?.message !== overloaded.message) return response;
+  }
+}
+
+async function sendOnce(
+  base: string,
+  path: string,
+  key: string,
+  { method = 'GET', json, lines }: RequestParts,
 ): Promise<HttpResponse> {
   const type = json !== undefined ? 'application/json' : lines !== undefined ? 'application/x-ndjson' : undefined;
   const body = json !== undefined ? JSON.stringify(json) : lines;

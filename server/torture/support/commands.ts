@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CommandResult, run } from '../../test/support/cli-helpers.ts';
 import { ndjson } from '../../test/support/harness.ts';
+import { until } from '../../test/support/until.ts';
 import { Client } from './client.ts';
 import type { Installation } from './installation.ts';
 import { compareExport, type Discrepancies, type Ledger, replacementRecords } from './ledger.ts';
@@ -79,7 +80,10 @@ export async function checkServed(
   discrepancies: Discrepancies,
 ): Promise<void> {
   const client = new Client();
-  const { text } = await client.request(base, '/admin/records', { key: installation.admin });
+  const { text } = await until(async () => {
+    const response = await client.request(base, '/admin/records', { key: installation.admin });
+    return response.status === 200 && response;
+  });
   const { lost, torn } = compareExport(ledger, text);
   client.close();
   discrepancies.lost.push(...lost, ...(await keysWithWrongAccess(installation, ledger, base)));
@@ -92,7 +96,11 @@ export async function keysWithWrongAccess({ one }: Installation, ledger: Ledger,
   const page = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
   const wrong: string[] = [];
   for (const { id, secret, revocation } of ledger.keys) {
-    const isAccepted = (await client.request(base, page, { key: secret })).status === 200;
+    const status = await until(async () => {
+      const response = await client.request(base, page, { key: secret });
+      return response.status !== 503 && response.status;
+    });
+    const isAccepted = status === 200;
     if (revocation === 'none' && !isAccepted) wrong.push(`key ${id} is rejected`);
     if (revocation === 'acknowledged' && isAccepted) wrong.push(`revoked key ${id} is accepted`);
   }

@@ -22,7 +22,7 @@ export type GateOptions = {
   metrics: Metrics;
   logger: FastifyBaseLogger;
   /** Milliseconds that only go forward. */
-  now?: () => number;
+  now: () => number;
 };
 
 const rejectedRequests = new WeakSet<IncomingMessage>();
@@ -63,7 +63,7 @@ class Gate {
   constructor(next: Handler, options: GateOptions) {
     this.#next = next;
     this.#options = options;
-    this.#now = options.now ?? performance.now.bind(performance);
+    this.#now = options.now;
     options.metrics.watchInFlight(() => this.#inFlight);
     const slowReaders = new SlowReaders(limits.unreadBytesMax);
     const leave = (response: WatchedResponse) => {
