@@ -5,7 +5,7 @@ import { Method } from './operation-view.ts';
 
 type Props = { groups: readonly Group[]; current: string; leave: () => void };
 
-/** Where one can go. `leave` is called when somebody goes. */
+/** Links to all operations. `leave` is called when the user follows one. */
 export function Navigation({ groups, current, leave }: Props) {
   const [words, setWords] = useState('');
   const found = groups
@@ -38,7 +38,7 @@ export function Navigation({ groups, current, leave }: Props) {
         onInput: (event: Event) => setWords((event.target as HTMLInputElement).value),
       }),
     ),
-    h('div', { role: 'status', class: 'soft' }, first === undefined && 'No operation has these words.'),
+    h('div', { role: 'status', class: 'soft' }, first === undefined && 'No operation matches.'),
     words.trim() === '' &&
       h(
         'ul',

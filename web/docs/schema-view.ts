@@ -4,7 +4,7 @@ import { prose } from './prose.ts';
 
 type Props = { document: Document; schema: Schema };
 
-/** The fields of a body or an answer. What lies deeper unfolds, and is made only then. */
+/** The fields of a request or response body. Nested fields are created when the user opens them. */
 export function SchemaView({ document, schema }: Props) {
   const { schema: seen } = look(document, schema);
   const inner = innerOf(document, seen);
@@ -40,7 +40,7 @@ function Field({ document, name, schema, isOptional }: FieldProps) {
   );
 }
 
-/** What a value is for and which values there are. */
+/** The description of a value and the allowed values. */
 export function Notes({ schema }: { schema: Schema }) {
   const { description, default: preset, minimum, maximum, minLength, maxLength } = schema;
   const values = (schema.items?.enum ?? schema.enum ?? []).filter((value) => value !== null);
@@ -65,7 +65,7 @@ export function Notes({ schema }: { schema: Schema }) {
   );
 }
 
-/** A part that is made when it is first opened. */
+/** Content that is created when it is first opened. */
 export function Collapsible({ label, children }: { label: string; children: () => ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   const toggle = (event: Event) => {
@@ -74,7 +74,7 @@ export function Collapsible({ label, children }: { label: string; children: () =
   return h('details', { onToggle: toggle }, h('summary', null, label), isOpen && children());
 }
 
-/** The object inside: itself, or what a list holds. Undefined where there are no fields to tell of. */
+/** The object with the fields: the schema itself, or the items of a list. Undefined if there are no fields. */
 function innerOf(document: Document, schema: Schema): Schema | undefined {
   if (schema.properties !== undefined) return schema;
   if (schema.items === undefined) return undefined;

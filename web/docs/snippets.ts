@@ -1,9 +1,9 @@
 import type { Operation } from './document.ts';
 
-/** What is sent: one text for each parameter that is given, and the body. */
+/** The values of a request: one text for each parameter, and the body. */
 export type Filled = { values: Record<string, string>; body: string };
 
-/** As the example has it. */
+/** The values of the example. */
 export function exampleRequest({ parameters, body }: Operation): Filled {
   const given = parameters.filter(({ example }) => example !== undefined);
   return {
@@ -28,7 +28,7 @@ export function targetOf({ path, parameters }: Operation, { values }: Filled): s
   return query === '' ? filled : `${filled}?${query}`;
 }
 
-/** Headers that the request carries beside its key. */
+/** The headers of the request besides the key. */
 export function headersOf(operation: Operation, filled: Filled): [string, string][] {
   const { parameters, body } = operation;
   const given = parameters.filter(({ name, in: place }) => place === 'header' && filled.values[name]);
@@ -42,10 +42,10 @@ export function headersOf(operation: Operation, filled: Filled): [string, string
 /** `if-match` is written `If-Match`. */
 const spell = (name: string): string => name.replace(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase());
 
-/** Where no key will do, a session of the console does. */
-export const isBySession = ({ kinds, takesSession }: Operation): boolean => takesSession && kinds.length === 0;
+/** Operations without keys that require a console session. */
+export const isBySession = ({ kinds, allowsSession }: Operation): boolean => allowsSession && kinds.length === 0;
 
-/** The header that opens it. Secrets are never written into a snippet, which is kept, sent and pasted: variables are. */
+/** The header with the key. Snippets are stored and shared, so they have variables instead of secrets. */
 function opening(operation: Operation): { header: string; before: string; variable: string } | undefined {
   const { kinds } = operation;
   if (kinds[0]) return { header: 'Authorization', before: 'Bearer ', variable: `${kinds[0].toUpperCase()}_KEY` };
@@ -68,7 +68,7 @@ export function curlOf(operation: Operation, filled: Filled, base: string): stri
   return parts.join(' \\\n  ');
 }
 
-/** A text between single quotes, as JavaScript reads it. */
+/** A text as a JavaScript string in single quotes. */
 const jsText = (text: string): string =>
   `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 
@@ -85,7 +85,7 @@ const given = ({ parameters }: Operation, { values }: Filled): string[] =>
       return `${name}: ${schema.type === 'integer' && /^\d{1,15}$/.test(value) ? Number(value) : jsText(value)}`;
     });
 
-/** The operations that the SDK has, in its words. */
+/** The operations of the SDK, by its methods. */
 const sdk: Record<string, Call> = {
   getConversationHistory: (operation, filled) => ({
     result: 'page',
@@ -151,7 +151,7 @@ console.log(await response.${isJson ? 'json' : 'text'}());
 `;
 }
 
-/** JSON is a value of the language; lines of records are a text. */
+/** JSON becomes an object; lines of records become a string. */
 function bodyText(body: string): string {
   try {
     return `JSON.stringify(${JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')})`;

@@ -79,7 +79,7 @@ describe('the reference', () => {
       await filter.press('Enter');
       await article(page, 'updateChildChunk').waitFor();
       await filter.fill('no such words');
-      await page.getByText('No operation has these words.').waitFor();
+      await page.getByText('No operation matches.').waitFor();
     }));
 
   it('opens what the address names, and goes back and forward', () =>
@@ -135,12 +135,12 @@ describe('the reference', () => {
       await part.getByRole('button', { name: 'Send' }).click();
       await part.getByText('200 OK').waitFor();
       for (const name of ['x-request-id', 'etag', 'link']) await part.locator('dt', { hasText: name }).waitFor();
-      const shown = await part.getByRole('region', { name: 'The answer' }).textContent();
+      const shown = await part.getByRole('region', { name: 'The response' }).textContent();
       assert.equal(JSON.parse(shown ?? '').data.length, 2);
       const held = await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])');
       assert.ok(!String(held).includes(secrets.app));
       assert.ok(!(await page.locator('pre').allTextContents()).some((text) => text.includes(secrets.app)));
-      await part.getByRole('button', { name: 'Back to the example' }).click();
+      await part.getByRole('button', { name: 'Reset to the example' }).click();
       assert.equal(await part.getByLabel('limit').inputValue(), '1');
     }));
 
@@ -153,7 +153,7 @@ describe('the reference', () => {
       await part.getByLabel(/^Body/).fill('{"content":"<b>five</b> plain words here"}');
       await part.getByRole('button', { name: 'Send' }).click();
       await part.getByText('200 OK').waitFor();
-      const shown = await part.getByRole('region', { name: 'The answer' }).textContent();
+      const shown = await part.getByRole('region', { name: 'The response' }).textContent();
       assert.equal(JSON.parse(shown ?? '').data.content, '<b>five</b> plain words here');
       // A key that was typed once opens the other operations of its kind.
       await page.getByRole('link', { name: 'Get Child Chunk →' }).click();
