@@ -113,16 +113,16 @@ export function matches(operation: Operation, words: string): boolean {
 export const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
 /** A resolved schema: its type besides null, its name if it has one, and whether it may be null. */
-export type Seen = { schema: Schema; name: string | undefined; nullable: boolean };
+export type ResolvedSchema = { schema: Schema; name: string | undefined; nullable: boolean };
 
-export function look(document: Document, schema: Schema): Seen {
+export function resolve(document: Document, schema: Schema): ResolvedSchema {
   if (schema.$ref !== undefined) {
     const name = nameIn(schema.$ref);
-    return { ...look(document, document.components.schemas[name] ?? {}), name };
+    return { ...resolve(document, document.components.schemas[name] ?? {}), name };
   }
   const others = schema.anyOf?.filter(({ type }) => type !== 'null');
   if (schema.anyOf !== undefined && others?.length === 1 && others[0] !== undefined) {
-    const inner = look(document, others[0]);
+    const inner = resolve(document, others[0]);
     const description = schema.description ?? inner.schema.description;
     const described = description === undefined ? inner.schema : { ...inner.schema, description };
     return { ...inner, schema: described, nullable: others.length < schema.anyOf.length };

@@ -28,7 +28,7 @@ export function OperationView({ document, operation, shared }: Props) {
     { id: operationId, class: 'operation', 'aria-labelledby': `${operationId}-title` },
     h(
       'div',
-      { class: 'told' },
+      { class: 'description' },
       h('h2', { id: `${operationId}-title` }, summary),
       h('p', { class: 'call' }, h(Method, { method }), h('code', null, pathText(path))),
       h(RequiredKey, { operation }),

@@ -1,12 +1,12 @@
 import { type ComponentChildren, h, useState } from '../shared/dom.ts';
-import { type Document, look, type Schema } from './document.ts';
+import { type Document, resolve, type Schema } from './document.ts';
 import { prose } from './prose.ts';
 
 type Props = { document: Document; schema: Schema };
 
 /** The fields of a request or response body. Nested fields are created when the user opens them. */
 export function SchemaView({ document, schema }: Props) {
-  const { schema: seen } = look(document, schema);
+  const { schema: seen } = resolve(document, schema);
   const inner = innerOf(document, seen);
   if (inner === undefined) return h('p', { class: 'type' }, typeText(document, schema));
   const required = new Set(inner.required);
@@ -22,7 +22,7 @@ export function SchemaView({ document, schema }: Props) {
 type FieldProps = Props & { name: string; isOptional: boolean };
 
 function Field({ document, name, schema, isOptional }: FieldProps) {
-  const { schema: seen } = look(document, schema);
+  const { schema: seen } = resolve(document, schema);
   const inner = innerOf(document, seen);
   return h(
     'li',
@@ -78,11 +78,11 @@ export function Collapsible({ label, children }: { label: string; children: () =
 function innerOf(document: Document, schema: Schema): Schema | undefined {
   if (schema.properties !== undefined) return schema;
   if (schema.items === undefined) return undefined;
-  return innerOf(document, look(document, schema.items).schema);
+  return innerOf(document, resolve(document, schema.items).schema);
 }
 
-export function typeText(document: Document, given: Schema): string {
-  const { schema, name, nullable } = look(document, given);
+export function typeText(document: Document, unresolved: Schema): string {
+  const { schema, name, nullable } = resolve(document, unresolved);
   const { type, format, items, additionalProperties } = schema;
   const kind =
     items !== undefined

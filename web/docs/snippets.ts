@@ -5,9 +5,9 @@ export type Filled = { values: Record<string, string>; body: string };
 
 /** The values of the example. */
 export function exampleRequest({ parameters, body }: Operation): Filled {
-  const given = parameters.filter(({ example }) => example !== undefined);
+  const withExample = parameters.filter(({ example }) => example !== undefined);
   return {
-    values: Object.fromEntries(given.map(({ name, example }) => [name, String(example)])),
+    values: Object.fromEntries(withExample.map(({ name, example }) => [name, String(example)])),
     body: textOf(body?.example),
   };
 }
@@ -31,11 +31,11 @@ export function targetOf({ path, parameters }: Operation, { values }: Filled): s
 /** The headers of the request besides the key. */
 export function headersOf(operation: Operation, filled: Filled): [string, string][] {
   const { parameters, body } = operation;
-  const given = parameters.filter(({ name, in: place }) => place === 'header' && filled.values[name]);
+  const headerParameters = parameters.filter(({ name, in: place }) => place === 'header' && filled.values[name]);
   return [
     ...(isBySession(operation) ? [['Backscroll-Console', '1'] as [string, string]] : []),
     ...(body !== undefined && filled.body !== '' ? [['Content-Type', body.type] as [string, string]] : []),
-    ...given.map(({ name }): [string, string] => [spell(name), filled.values[name] ?? '']),
+    ...headerParameters.map(({ name }): [string, string] => [spell(name), filled.values[name] ?? '']),
   ];
 }
 
@@ -77,7 +77,7 @@ const keyText = (operation: Operation): string => `process.env.${opening(operati
 type Call = (operation: Operation, filled: Filled) => { result: string; call: string };
 
 const fields = (lines: string[]): string => `{\n${lines.map((line) => `  ${line},\n`).join('')}}`;
-const given = ({ parameters }: Operation, { values }: Filled): string[] =>
+const filledFields = ({ parameters }: Operation, { values }: Filled): string[] =>
   parameters
     .filter(({ name, in: place }) => place !== 'header' && values[name])
     .map(({ name, schema }) => {
@@ -89,15 +89,15 @@ const given = ({ parameters }: Operation, { values }: Filled): string[] =>
 const sdk: Record<string, Call> = {
   getConversationHistory: (operation, filled) => ({
     result: 'page',
-    call: `listMessages(${fields(given(operation, filled))})`,
+    call: `listMessages(${fields(filledFields(operation, filled))})`,
   }),
   getChildChunk: (operation, filled) => ({
     result: 'chunk',
-    call: `getChildChunk(${fields(given(operation, filled))})`,
+    call: `getChildChunk(${fields(filledFields(operation, filled))})`,
   }),
   updateChildChunk: (operation, filled) => {
     const tag = filled.values['if-match'];
-    const edit = fields([...given(operation, filled), `content: ${jsText(contentOf(filled.body))}`]);
+    const edit = fields([...filledFields(operation, filled), `content: ${jsText(contentOf(filled.body))}`]);
     return { result: 'chunk', call: `updateChildChunk(${edit}${tag ? `, { ifMatch: ${jsText(tag)} }` : ''})` };
   },
   getAvailableModels: (_operation, { values }) => ({

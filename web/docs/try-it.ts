@@ -53,7 +53,7 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
       { class: 'row' },
       h('button', { class: 'primary', disabled: state.at === 'sending' }, state.at === 'sending' ? 'Sending…' : 'Send'),
       h('button', { type: 'button', onClick: () => fill(exampleRequest(operation)) }, 'Reset to the example'),
-      method !== 'GET' && h('span', { class: 'badge warn' }, 'changes what the service holds'),
+      method !== 'GET' && h('span', { class: 'badge warn' }, 'changes data'),
     ),
     h('div', { 'aria-live': 'polite' }, h(Outcome, { state })),
   );
@@ -85,7 +85,7 @@ function KeyField({ kinds, kind, setKind, shared }: KeyProps) {
         autoComplete: 'off',
         spellCheck: false,
         value: shared.keys[kind] ?? '',
-        placeholder: 'kept until this page is left',
+        placeholder: 'cleared when you leave this page',
         onInput: (event: Event) => shared.keep(kind, (event.target as HTMLInputElement).value),
       }),
     ),

@@ -13,8 +13,8 @@ import {
   spreadScale,
 } from '../../../web/console/pulse/scale.ts';
 import { stack, sum, totals } from '../../../web/console/pulse/series.ts';
-import { trafficPlots, trafficWords } from '../../../web/console/pulse/traffic.ts';
-import { currenciesOf, daysUntil, usagePlots, usageWords } from '../../../web/console/pulse/usage.ts';
+import { trafficPlots, trafficSummary } from '../../../web/console/pulse/traffic.ts';
+import { currenciesOf, daysUntil, usagePlots, usageSummary } from '../../../web/console/pulse/usage.ts';
 
 describe('scales', () => {
   it('steps are 1, 2 or 5 times a power of ten', () => {
@@ -122,7 +122,7 @@ describe('traffic', () => {
   };
 
   it('is described by rates, latest percentiles and shares', () => {
-    assert.deepEqual(trafficWords(traffic, 'en'), {
+    assert.deepEqual(trafficSummary(traffic, 'en'), {
       requests: 'now 1 a second, at most 4; 50 in the last hour',
       latency: 'now p50 0.5 ms, p90 1.5 ms, p99 9 ms; p99 at most 1.2 s',
       errors: 'now 0; in the last hour 3 rejected (6%), 1 failed (2%)',
@@ -168,7 +168,7 @@ describe('usage', () => {
         ['others', 7],
       ],
     );
-    assert.equal(messages && usageWords(messages, String, 3), 'today 52; 52 in 3 days');
+    assert.equal(messages && usageSummary(messages, String, 3), 'today 52; 52 in 3 days');
   });
 
   it('plots each currency separately, and names each app that matters in one of them', () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { money, whole } from '../../../web/console/parts/figures.ts';
-import { trafficWords } from '../../../web/console/pulse/traffic.ts';
+import { trafficSummary } from '../../../web/console/pulse/traffic.ts';
 import { dayBefore } from '../../../web/console/pulse/usage.ts';
 import {
   checkAccessibility,
@@ -68,7 +68,7 @@ describe('Pulse in the console', () => {
     await page.clock.runFor(10_000);
     await plot('Requests per second').waitFor();
     const { body: traffic } = await service.request('GET', '/admin/traffic', { key: admin });
-    const said = trafficWords(traffic, locale);
+    const said = trafficSummary(traffic, locale);
     assert.match(said.requests, /15 in the last hour/);
     assert.match(said.errors, /3 rejected \(20%\), 0 failed \(0%\)/);
     assert.equal(await words('Requests per second'), said.requests);

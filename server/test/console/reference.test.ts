@@ -148,7 +148,7 @@ describe('the reference', () => {
     open('#updateChildChunk', async (page) => {
       const part = article(page, 'updateChildChunk');
       await part.getByText('Try it').click();
-      await part.getByText('changes what the service holds').waitFor();
+      await part.getByText('changes data').waitFor();
       await part.getByLabel('Key of kind knowledge').fill(secrets.knowledge);
       await part.getByLabel(/^Body/).fill('{"content":"<b>five</b> plain words here"}');
       await part.getByRole('button', { name: 'Send' }).click();

@@ -107,8 +107,8 @@ function toolsOf({ tool, tool_labels }: AgentThought): string[] {
   const names = tool.split(';').filter((name) => name.trim() !== '');
   return names.map((name) => {
     const label = tool_labels?.[name];
-    const words = typeof label === 'object' && label !== null ? (label as Record<string, unknown>).en_US : label;
-    return typeof words === 'string' && words !== '' ? words : name;
+    const labelText = typeof label === 'object' && label !== null ? (label as Record<string, unknown>).en_US : label;
+    return typeof labelText === 'string' && labelText !== '' ? labelText : name;
   });
 }
 

@@ -67,7 +67,7 @@ export function pathOf(
   parts: readonly string[],
   query: Record<string, string | number | null | undefined> = {},
 ): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const search = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
   return `/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`;
 }

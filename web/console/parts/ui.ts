@@ -52,12 +52,12 @@ export function Time({ at, none = 'never' }: { at: number | null; none?: string 
   const secondsAway = at - Date.now() / 1000;
   const unit = units.find(([, seconds]) => Math.abs(secondsAway) >= seconds);
   const isNear = Math.abs(secondsAway) < 7 * 86_400;
-  const words = !isNear
+  const text = !isNear
     ? dates.format(date)
     : unit === undefined
       ? 'just now'
       : relative.format(Math.trunc(secondsAway / unit[1]), unit[0]);
-  return h('time', { dateTime: date.toISOString(), title: dates.format(date) }, words);
+  return h('time', { dateTime: date.toISOString(), title: dates.format(date) }, text);
 }
 
 export const count = (n: number): string => n.toLocaleString(locale);

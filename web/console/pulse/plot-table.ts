@@ -1,5 +1,5 @@
 import { h, useState } from '../../shared/dom.ts';
-import { type Series, wordsAt } from './series.ts';
+import { type Series, textAt } from './series.ts';
 
 type Props = {
   title: string;
@@ -42,7 +42,7 @@ export function PlotTable({ title, series, points, format }: Props) {
                   'tr',
                   { key: point },
                   h('th', { scope: 'row' }, point),
-                  series.map((one) => h('td', { class: 'number' }, wordsAt(one, n, format))),
+                  series.map((one) => h('td', { class: 'number' }, textAt(one, n, format))),
                 ),
               )
               .toReversed(),

@@ -2,12 +2,12 @@ import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '.
 import { bars, lines, Patterns, type Room, Swatch } from './plot-marks.ts';
 import { PlotTable } from './plot-table.ts';
 import { labelledPoints, linearScale, pointAt, type Scale, spreadScale } from './scale.ts';
-import { type Series, totals, wordsAt } from './series.ts';
+import { type Series, textAt, totals } from './series.ts';
 
 export type PlotProps = {
   title: string;
   /** The figures as a sentence. */
-  words: string;
+  summary: string;
   kind: 'bars' | 'lines';
   series: readonly Series[];
   /** The name of each point, its time in seconds, and its short label below the plot. */
@@ -28,7 +28,7 @@ const height = 184;
  * through the slider, which is visible when it has the focus.
  */
 export function Plot(props: PlotProps) {
-  const { title, words, kind, series, points, format } = props;
+  const { title, summary, kind, series, points, format } = props;
   const id = useId();
   const [box, width] = useWidth();
   const [chosen, choose] = useState<number>();
@@ -46,7 +46,7 @@ export function Plot(props: PlotProps) {
   return h(
     'figure',
     { class: 'plot card stack' },
-    h('figcaption', null, h('h3', null, title), h('p', null, words)),
+    h('figcaption', null, h('h3', null, title), h('p', null, summary)),
     h(Legend, { id, kind, series, format, point, name: point === undefined ? undefined : points[point] }),
     h(
       'div',
@@ -55,7 +55,7 @@ export function Plot(props: PlotProps) {
         'svg',
         {
           role: 'img',
-          'aria-label': `${title}: ${words}`,
+          'aria-label': `${title}: ${summary}`,
           width,
           height,
           onPointerMove: follow,
@@ -71,7 +71,7 @@ export function Plot(props: PlotProps) {
         type: 'range',
         class: 'plot-slider',
         'aria-label': `${title}: value at a point`,
-        'aria-valuetext': reading ?? words,
+        'aria-valuetext': reading ?? summary,
         min: 0,
         max: points.length - 1,
         value: point ?? points.length - 1,
@@ -85,7 +85,7 @@ export function Plot(props: PlotProps) {
 }
 
 function readingOf({ points, series, format }: PlotProps, point: number): string {
-  const values = series.map((one) => `${one.name} ${wordsAt(one, point, format)}`);
+  const values = series.map((one) => `${one.name} ${textAt(one, point, format)}`);
   return `${points[point]}: ${values.join(', ')}`;
 }
 
@@ -103,7 +103,7 @@ function Legend({ id, kind, series, format, point, name }: LegendProps): Compone
       null,
       h(Swatch, { id, look: one.look, isLine: kind === 'lines' }),
       h('span', { class: 'name' }, one.name),
-      point !== undefined && h('b', null, wordsAt(one, point, format)),
+      point !== undefined && h('b', null, textAt(one, point, format)),
     );
   return h(
     'div',

@@ -7,7 +7,7 @@ import { ErrorNote } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
 import { useTitle } from '../parts/use-title.ts';
 import { Plot } from './plot.ts';
-import { trafficPlots, trafficWords } from './traffic.ts';
+import { trafficPlots, trafficSummary } from './traffic.ts';
 import {
   currenciesOf,
   currenciesShown,
@@ -15,7 +15,7 @@ import {
   daysUntil,
   type UsagePlot,
   usagePlots,
-  usageWords,
+  usageSummary,
 } from './usage.ts';
 import { useTraffic } from './use-traffic.ts';
 
@@ -54,7 +54,7 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
   if (isEmpty)
     return h('p', { class: 'card soft' }, 'No requests in the last hour. Requests of this console are not counted.');
-  const words = trafficWords(traffic);
+  const summaries = trafficSummary(traffic);
   const points = at.map((seconds) => clock.format(seconds * 1000));
   const labels = at.map((seconds) => shortClock.format(seconds * 1000));
   const common = { points, times: at, labels };
@@ -64,7 +64,7 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
     h(Plot, {
       ...common,
       title: 'Requests per second',
-      words: words.requests,
+      summary: summaries.requests,
       kind: 'bars',
       series: requests,
       format: brief,
@@ -73,7 +73,7 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
     h(Plot, {
       ...common,
       title: 'Latency',
-      words: words.latency,
+      summary: summaries.latency,
       kind: 'lines',
       series: latency,
       format: millis,
@@ -82,7 +82,7 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
     h(Plot, {
       ...common,
       title: 'Errors',
-      words: words.errors,
+      summary: summaries.errors,
       kind: 'bars',
       series: errors,
       format: whole,
@@ -150,7 +150,7 @@ function UsagePlotView({ plot, points }: { plot: UsagePlot; points: readonly str
   const format = currency === null ? whole : (value: number) => money(value, currency);
   return h(Plot, {
     title: currency === null ? titles[what] : `${titles[what]}, ${currency}`,
-    words: usageWords(plot, format, points.length),
+    summary: usageSummary(plot, format, points.length),
     kind: 'bars',
     series,
     points,

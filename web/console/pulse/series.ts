@@ -25,7 +25,7 @@ export function totals(series: readonly Series[]): number[] {
 }
 
 /** A value as text; a dash if nothing was measured. */
-export function wordsAt({ values }: Series, point: number, format: (value: number) => string): string {
+export function textAt({ values }: Series, point: number, format: (value: number) => string): string {
   const value = values[point];
   return value === null || value === undefined ? '–' : format(value);
 }

@@ -33,7 +33,7 @@ export function trafficPlots({ interval_seconds, data }: Traffic): TrafficPlots 
 }
 
 /** The last hour in a sentence for each plot. `now` is the last complete interval. */
-export function trafficWords(
+export function trafficSummary(
   { interval_seconds, data }: Traffic,
   locale?: string,
 ): Record<'requests' | 'latency' | 'errors', string> {

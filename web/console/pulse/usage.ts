@@ -85,7 +85,7 @@ function namesOf(uses: readonly Usage[]): Map<string, string> {
 }
 
 /** The sentence above a plot. */
-export function usageWords({ series }: UsagePlot, format: (value: number) => string, days: number): string {
+export function usageSummary({ series }: UsagePlot, format: (value: number) => string, days: number): string {
   const today = sum(series.map(({ values }) => values.at(-1) ?? 0));
   const all = sum(series.map(({ values }) => sum(values)));
   return `today ${format(today)}; ${format(all)} in ${days} days`;
