@@ -12,7 +12,7 @@ import {
   signIn,
 } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
-import { richMessages,  } from '../support/rich-messages.ts';
+import { pendingForm, richMessages } from '../support/rich-messages.ts';
 import {
   expandAndScroll,
   isAtEnd,
@@ -174,7 +174,7 @@ describe('the console, conversations', () => {
 
   it('shows whether a form waits, and its title once', async () => {
     const forms = randomUUID();
-    const form = ();
+    const form = pendingForm();
     const later = Math.floor(Date.now() / 1000) + 3_600;
     const withText = (form_content: string) => ({
       ...form,
