@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** `npm run types` writes src/types.ts anew from openapi.json; a test compares. */
+/** `npm run types` generates src/types.ts from openapi.json; a test compares them. */
 
 type Schema = {
   $ref?: string;
@@ -35,11 +35,11 @@ const primitives: Record<string, string> = {
   boolean: 'boolean',
 };
 
-/** The schema `Error` would hide the Error that every runtime has. */
+/** A type `Error` would hide the global `Error`. */
 const nameOf = (name: string): string => (name === 'Error' ? 'ErrorAnswer' : name);
 const refName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-/** Where the operations of the SDK are, and those of the console, which takes its types from here too. */
+/** The paths of the SDK's operations, and of the console's, which uses these types too. */
 export const sdkPaths = ['/v1/'];
 const allPaths = [...sdkPaths, '/admin/', '/console/'];
 
@@ -49,22 +49,22 @@ function operationsUnder({ paths }: Openapi, starts: readonly string[]): Operati
     .flatMap(([, methods]) => Object.values(methods));
 }
 
-/** Every type that operations speak of: what those of the SDK are asked with, then what all of them answer. */
+/** All types: the parameters of the SDK's operations, then the responses of all operations. */
 export function renderTypes(document: Openapi, starts: readonly string[] = allPaths): string {
-  const asked = operationsUnder(document, sdkPaths).flatMap((operation) => [
+  const requestTypes = operationsUnder(document, sdkPaths).flatMap((operation) => [
     ...renderParameters(operation, 'Path'),
     ...renderParameters(operation, 'Query'),
   ]);
   const reached = reach(document, operationsUnder(document, starts));
-  const answered = Object.entries(document.components.schemas)
+  const responseTypes = Object.entries(document.components.schemas)
     .filter(([name]) => reached.has(name))
     .map(
       ([name, schema]) => `${comment(schema.description, '')}export type ${nameOf(name)} = ${render(schema, '')};\n`,
     );
-  return ['// Written by `npm run types` from openapi.json.\n', ...asked, ...answered].join('\n');
+  return ['// Written by `npm run types` from openapi.json.\n', ...requestTypes, ...responseTypes].join('\n');
 }
 
-/** Names of the schemas that these operations lead to. */
+/** Names of the schemas that these operations use. */
 function reach({ components }: Openapi, operations: readonly Operation[]): Set<string> {
   const reached = new Set<string>();
   const visit = (node: unknown): void => {
@@ -129,7 +129,7 @@ function renderType(type: string, schema: Schema, indent: string): string {
 
 const renderArray = (item: string): string => (/^\w+$/.test(item) ? `${item}[]` : `(${item})[]`);
 
-/** A union too long for one line has one member a line, as the formatter wants it. */
+/** A union too long for one line has one member per line, as the formatter requires. */
 function broken(head: string, type: string): string {
   if (type.includes('\n') || `${head} ${type};`.length <= lineMax) return `${head} ${type}`;
   const indent = `${/^ */.exec(head)?.[0]}  `;

@@ -12,11 +12,11 @@ import type {
 
 export type BackscrollOptions = TransportOptions;
 export type ListMessagesQuery = GetConversationHistoryQuery;
-/** `limit` is the size of the pages that are read, `first_id` where to begin: with the message before that one. */
+/** `limit` is the size of the pages; the history starts with the message before `first_id`. */
 export type HistoryQuery = Omit<GetConversationHistoryQuery, 'page_order'>;
 export type ChildChunkPath = GetChildChunkPath;
 export type ChildChunkEdit = ChildChunkPath & { content: string };
-/** A child chunk and the tag of the text it has. */
+/** A child chunk and the ETag of its text. */
 export type TaggedChildChunk = ChildChunk & { etag: string };
 export type ModelType = GetAvailableModelsPath['model_type'];
 export type UpdateOptions = CallOptions & {
@@ -24,7 +24,7 @@ export type UpdateOptions = CallOptions & {
   ifMatch?: string | undefined;
 };
 
-/** A Backscroll service, seen with one key. */
+/** A client of a Backscroll service, with one key. */
 export class Backscroll {
   readonly #transport: Transport;
 
@@ -32,26 +32,26 @@ export class Backscroll {
     this.#transport = new Transport(options);
   }
 
-  /** One page of a conversation. For all of it, see `history`. Takes an app key. */
+  /** One page of a conversation. For all pages, see `history`. Requires an app key. */
   async listMessages(query: ListMessagesQuery, options: CallOptions = {}): Promise<MessagePage> {
     const path = `/messages?${searchOf(query)}`;
     return (await this.#transport.send<MessagePage>({ method: 'GET', path }, options)).body;
   }
 
   /**
-   * Walks back through a conversation, from its newest message to its oldest, each once, whatever is added meanwhile.
-   * The next page is on its way while one is looked at; leaving the loop ends that. Takes an app key.
+   * All messages of a conversation from the newest to the oldest, each once, even if messages are added meanwhile. The
+   * next page is requested in advance; leaving the loop aborts that request. Requires an app key.
    */
   async *history(query: HistoryQuery, options: CallOptions = {}): AsyncGenerator<Message, void, undefined> {
     const { signal } = options;
-    const walk = new AbortController();
-    const abort = () => walk.abort(signal?.reason);
+    const loop = new AbortController();
+    const abort = () => loop.abort(signal?.reason);
     if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort);
     const load = (first_id: string | undefined): Promise<MessagePage> => {
-      const asked = { ...query, limit: query.limit ?? 100, first_id, page_order: 'newest_first' as const };
-      const page = this.listMessages(asked, { ...options, signal: walk.signal });
-      // Where it fails is told when its turn comes, and never if the loop is left before.
+      const pageQuery = { ...query, limit: query.limit ?? 100, first_id, page_order: 'newest_first' as const };
+      const page = this.listMessages(pageQuery, { ...options, signal: loop.signal });
+      // A failure is thrown when the loop reaches the page, and not at all if the loop ends before.
       page.catch(() => undefined);
       return page;
     };
@@ -62,24 +62,24 @@ export class Backscroll {
         const oldest = data.at(-1);
         next = has_more && oldest ? load(oldest.id) : undefined;
         for (const message of data) {
-          if (signal?.aborted) throw new Aborted('the walk was aborted', { cause: signal.reason });
+          if (signal?.aborted) throw new Aborted('the history was aborted', { cause: signal.reason });
           yield message;
         }
       }
     } finally {
       signal?.removeEventListener('abort', abort);
-      walk.abort();
+      loop.abort();
     }
   }
 
-  /** The child chunk as it stands. Takes a knowledge key. */
+  /** The current child chunk. Requires a knowledge key. */
   async getChildChunk(path: ChildChunkPath, options: CallOptions = {}): Promise<TaggedChildChunk> {
     return this.#chunk({ method: 'GET', path: pathOf(path) }, options);
   }
 
   /**
-   * Replaces the text of a child chunk; when it answers, the text is on disk. With `ifMatch` it overwrites nothing that the
-   * caller has not seen. Safe to repeat, and repeated where the answer was lost. Takes a knowledge key.
+   * Replaces the text of a child chunk; when it returns, the text is on disk. With `ifMatch` it does not overwrite a text
+   * that the caller has not read. Safe to repeat, and repeated if the response was lost. Requires a knowledge key.
    */
   async updateChildChunk(edit: ChildChunkEdit, options: UpdateOptions = {}): Promise<TaggedChildChunk> {
     const { ifMatch, ...call } = options;
@@ -87,7 +87,7 @@ export class Backscroll {
     return this.#chunk({ method: 'PATCH', path: pathOf(edit), headers, body: { content: edit.content } }, call);
   }
 
-  /** Providers with their models of one type. Takes an app key or a knowledge key. */
+  /** Providers with their models of one type. Requires an app key or a knowledge key. */
   async listModels(model_type: ModelType, options: CallOptions = {}): Promise<ModelProvider[]> {
     const path = `/workspaces/current/models/model-types/${segmentOf('model_type', model_type)}`;
     return (await this.#transport.send<{ data: ModelProvider[] }>({ method: 'GET', path }, options)).body.data;
@@ -95,7 +95,7 @@ export class Backscroll {
 
   async #chunk(request: Parameters<Transport['send']>[0], options: CallOptions): Promise<TaggedChildChunk> {
     const { body, headers } = await this.#transport.send<{ data: ChildChunk }>(request, options);
-    // A proxy that compresses calls the tag weak, and a weak one matches nothing. It names the text, however it is packed.
+    // A proxy that compresses makes the ETag weak, and a weak one never matches. The text is the same.
     return { ...body.data, etag: (headers.get('etag') ?? '').replace(/^W\//, '') };
   }
 }
@@ -110,7 +110,7 @@ function pathOf({ dataset_id, document_id, segment_id, child_chunk_id }: ChildCh
   return `/datasets/${segmentOf('dataset_id', dataset_id)}/documents/${segmentOf('document_id', document_id)}/segments/${chunk}`;
 }
 
-/** One part of a path. Dots alone would lead to another path than the caller meant. */
+/** One part of a path. `.` and `..` would lead to another path. */
 function segmentOf(name: string, id: string): string {
   if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError(`${name} must be an id`);
   return encodeURIComponent(id);

@@ -1,6 +1,6 @@
 import type { ErrorAnswer } from './types.ts';
 
-/** Whatever this package throws once a client is made. No key is ever part of it. */
+/** The base class of all errors of a client. No error contains the key. */
 export class BackscrollError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -8,10 +8,10 @@ export class BackscrollError extends Error {
   }
 }
 
-/** No answer in the time given to one attempt. Whether the request was carried out is not known. */
+/** No response in the time for one attempt. It is not known whether the request was executed. */
 export class Timeout extends BackscrollError {}
 
-/** The service could not be reached, or the connection broke. Whether the request was carried out is not known. */
+/** The service could not be reached, or the connection broke. It is not known whether the request was executed. */
 export class Connection extends BackscrollError {}
 
 /** The caller's `AbortSignal` ended the call; `cause` is the signal's reason. */
@@ -24,15 +24,15 @@ export type ApiErrorDetails = {
   retryAfter: number | undefined;
 };
 
-/** The service answered with an error. Itself only for codes that this version does not know. */
+/** The service responded with an error. This class itself is used only for codes that this version does not know. */
 export class ApiError extends BackscrollError {
   /** The HTTP status. */
   readonly status: number;
-  /** What went wrong, for programs: `not_found`, `invalid_param`, … */
+  /** The error code, for programs: `not_found`, `invalid_param`, … */
   readonly code: string;
-  /** `X-Request-Id` of the answer: the line of the service's log that tells more. */
+  /** `X-Request-Id` of the response, to find the request in the service's log. */
   readonly requestId: string | undefined;
-  /** Seconds after which to come back, where the service said so. */
+  /** Seconds after which to retry, if the service sent `Retry-After`. */
   readonly retryAfter: number | undefined;
 
   constructor(message: string, { status, code, requestId, retryAfter }: ApiErrorDetails) {
@@ -52,28 +52,28 @@ export class BadRequest extends ApiError {}
 export class NotChatApp extends ApiError {}
 /** 401 `unauthorized`: the key is unknown, expired, revoked or of another kind. */
 export class Unauthorized extends ApiError {}
-/** 404 `not_found`: it does not exist, or not for this key. */
+/** 404 `not_found`: it does not exist, or the key has no access to it. */
 export class NotFound extends ApiError {}
-/** 405 `method_not_allowed`: mostly a `baseUrl` that leads somewhere else. */
+/** 405 `method_not_allowed`: usually a wrong `baseUrl`. */
 export class MethodNotAllowed extends ApiError {}
 /** 408 `request_timeout`: the request took too long to arrive. */
 export class RequestTimeout extends ApiError {}
-/** 412 `precondition_failed`: the text is no longer the one that `ifMatch` names. Nothing was changed by this answer. */
+/** 412 `precondition_failed`: the text has changed since the version of `ifMatch`. Nothing was changed by this request. */
 export class PreconditionFailed extends ApiError {}
 /** 413 `payload_too_large`. */
 export class PayloadTooLarge extends ApiError {}
 /** 415 `unsupported_media_type`. */
 export class UnsupportedMediaType extends ApiError {}
-/** 429 `too_many_requests`: come back after `retryAfter` seconds. */
+/** 429 `too_many_requests`: retry after `retryAfter` seconds. */
 export class TooManyRequests extends ApiError {}
 /** 431 `headers_too_large`. */
 export class HeadersTooLarge extends ApiError {}
-/** 500 `internal_server_error`: a fault of the service. */
+/** 500 `internal_server_error`: an error in the service. */
 export class InternalServerError extends ApiError {}
 /** 503 `service_unavailable`: overloaded, shutting down or without its database. */
 export class ServiceUnavailable extends ApiError {}
-/** Something between us and the service answered: an error page of a proxy, a redirect, a `baseUrl` that is another's. */
-export class UnexpectedAnswer extends ApiError {}
+/** A response that is not from the service: an error page of a proxy, a redirect, another server at `baseUrl`. */
+export class UnexpectedResponse extends ApiError {}
 
 const classes: Readonly<Record<ErrorAnswer['code'], typeof ApiError>> = {
   invalid_param: InvalidParam,

@@ -18,7 +18,7 @@ export {
   Timeout,
   TooManyRequests,
   Unauthorized,
-  UnexpectedAnswer,
+  UnexpectedResponse as UnexpectedAnswer,
   UnsupportedMediaType,
 } from './errors.ts';
 export type { CallOptions, Fetch } from './transport.ts';

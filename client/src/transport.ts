@@ -5,7 +5,7 @@ import {
   Connection,
   classOf,
   Timeout,
-  UnexpectedAnswer,
+  UnexpectedResponse,
 } from './errors.ts';
 import { limits, waitBefore } from './retry.ts';
 
@@ -16,17 +16,17 @@ export type TransportOptions = {
   baseUrl: string;
   /** The secret of an app or knowledge key. It is sent to `baseUrl` and shown nowhere. */
   key: string;
-  /** Another `fetch` than the runtime's own. */
+  /** A `fetch` to use instead of the runtime's own. */
   fetch?: Fetch | undefined;
-  /** Milliseconds that one attempt may take, its answer read whole. Default 10,000. */
+  /** Milliseconds that one attempt may take, including reading the response. Default 10,000. */
   timeout?: number | undefined;
-  /** How often a failed call is tried again. Default 2. */
+  /** How often a failed call is retried. Default 2. */
   retries?: number | undefined;
-  /** Milliseconds to wait before a retry at most; a service that asks for more gets no retry. Default 30,000. */
+  /** The longest wait before a retry, in milliseconds. If `Retry-After` is longer, there is no retry. Default 30,000. */
   maxWait?: number | undefined;
 };
 
-/** What may differ from call to call. */
+/** Options of a single call. */
 export type CallOptions = {
   /** Ends the call with `Aborted`, also while it waits for a retry. */
   signal?: AbortSignal | undefined;
@@ -35,8 +35,8 @@ export type CallOptions = {
 };
 
 /**
- * Every request of this API may be sent again: GET changes nothing, and a repeated PATCH of the same text leaves what
- * one would have left. Decision 0021 gives the reasoning for `If-Match`.
+ * Every request of this API may be repeated: GET changes nothing, and a repeated PATCH of the same text has the result of
+ * a single one. Decision 0021 gives the reasoning for `If-Match`.
  */
 export type ApiRequest = {
   method: 'GET' | 'PATCH';
@@ -45,9 +45,9 @@ export type ApiRequest = {
   body?: unknown;
 };
 
-export type Answer<Body> = { body: Body; headers: Headers };
+export type ApiResponse<Body> = { body: Body; headers: Headers };
 
-/** Sends requests, tries again what may be tried again, and gives an answer or one of the errors. */
+/** Sends requests with retries, and returns a response or throws one of the errors. */
 export class Transport {
   readonly #baseUrl: string;
   readonly #key: string;
@@ -65,7 +65,7 @@ export class Transport {
     this.#maxWait = checkNumber('maxWait', options.maxWait ?? limits.waitMillisMax, 0);
   }
 
-  async send<Body>(request: ApiRequest, { signal, ...options }: CallOptions): Promise<Answer<Body>> {
+  async send<Body>(request: ApiRequest, { signal, ...options }: CallOptions): Promise<ApiResponse<Body>> {
     const timeout = checkNumber('timeout', options.timeout ?? this.#timeout, 1);
     const retries = checkNumber('retries', options.retries ?? this.#retries, 0);
     for (let attempt = 0; ; attempt += 1) {
@@ -79,7 +79,11 @@ export class Transport {
     }
   }
 
-  async #attempt<Body>(request: ApiRequest, timeout: number, signal: AbortSignal | undefined): Promise<Answer<Body>> {
+  async #attempt<Body>(
+    request: ApiRequest,
+    timeout: number,
+    signal: AbortSignal | undefined,
+  ): Promise<ApiResponse<Body>> {
     if (signal?.aborted) throw abortedBy(signal);
     const attempt = new AbortController();
     const abort = () => attempt.abort();
@@ -96,7 +100,7 @@ export class Transport {
       text = await response.text();
     } catch (error) {
       if (signal?.aborted) throw abortedBy(signal);
-      if (isLate) throw new Timeout(`no answer within ${timeout} ms`);
+      if (isLate) throw new Timeout(`no response within ${timeout} ms`);
       throw new Connection(this.#withoutKey(reasonOf(error)));
     } finally {
       clearTimeout(timer);
@@ -111,7 +115,7 @@ export class Transport {
     return {
       method,
       signal,
-      // The API never redirects, and the key is for nobody else.
+      // The API never redirects, and no other server may get the key.
       redirect: 'manual',
       headers: {
         accept: 'application/json',
@@ -132,27 +136,27 @@ export class Transport {
     const { code, message } = body ?? {};
     if (!ok && typeof code === 'string' && typeof message === 'string')
       return new (classOf(code))(this.#withoutKey(message), { ...details, code });
-    const words = `an answer with status ${status} that is not the service's: check baseUrl and what lies between`;
-    return new UnexpectedAnswer(words, { ...details, code: 'unexpected_answer' });
+    const words = `a response with status ${status} that is not from the service: check baseUrl and any proxy`;
+    return new UnexpectedResponse(words, { ...details, code: 'unexpected_response' });
   }
 
-  /** What others say may quote what was sent. */
+  /** A message from another program may quote the request. */
   #withoutKey(text: string): string {
     return text.replaceAll(this.#key, '[key]');
   }
 }
 
-function checkBaseUrl(given: string): string {
-  const url = URL.canParse(given) ? new URL(given) : undefined;
+function checkBaseUrl(baseUrl: string): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   const isPlain =
     url && /^https?:$/.test(url.protocol) && `${url.username}${url.password}${url.search}${url.hash}` === '';
-  // Not shown: it may hold a password.
+  // Not quoted: it may contain a password.
   if (!isPlain) throw new TypeError('baseUrl must be an http or https address without user, query and fragment');
-  return given.trim().replace(/\/+$/, '');
+  return baseUrl.trim().replace(/\/+$/, '');
 }
 
 function checkKey(key: string): string {
-  // A header takes nothing else, and the runtime's own message would show the key.
+  // Other characters are not allowed in a header, and the runtime's own message would show the key.
   if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
     throw new TypeError('key must be the secret of an API key');
   return key;
@@ -160,7 +164,7 @@ function checkKey(key: string): string {
 
 function checkNumber(name: string, value: number, min: number): number {
   if (Number.isInteger(value) && value >= min && value <= limits.timerMillisMax) return value;
-  throw new TypeError(`${name} must be a whole number from ${min} to ${limits.timerMillisMax}, not ${value}`);
+  throw new TypeError(`${name} must be an integer from ${min} to ${limits.timerMillisMax}, not ${value}`);
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
@@ -172,14 +176,14 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Runtimes say little in the message, and why in its cause. */
+/** Runtimes give the reason in the cause of the error, not in its message. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
   const why = cause?.code ?? cause?.message;
   return `the service could not be reached: ${message ?? error}${why ? ` (${why})` : ''}`;
 }
 
-/** `Retry-After` in seconds, given as such or as a date, which counts from the service's own clock. */
+/** `Retry-After` in seconds. It may be a date, which is compared with the service's own clock. */
 function retryAfterOf(headers: Headers): number | undefined {
   const value = headers.get('retry-after')?.trim();
   if (!value) return undefined;
@@ -194,7 +198,7 @@ function abortedBy(signal: AbortSignal): Aborted {
   return new Aborted('the call was aborted', { cause: signal.reason });
 }
 
-/** Ends early where the signal does; the next attempt then finds it aborted. */
+/** Ends early if the signal aborts; the next attempt then throws. */
 function sleep(millis: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -47,7 +47,7 @@ describe('against a running service', () => {
   });
   after(() => service.close());
 
-  it('listMessages gives a page', async () => {
+  it('listMessages returns a page', async () => {
     const page = await withKey(one.keys.app).listMessages({ conversation_id, user: 'ann', limit: 2 });
     assert.deepEqual([page.limit, page.has_more], [2, true]);
     assert.deepEqual(
@@ -64,7 +64,7 @@ describe('against a running service', () => {
     assert.equal((await client.listMessages({ conversation_id })).data.length, 3);
   });
 
-  it('updateChildChunk replaces the text, and ifMatch keeps it from replacing an unseen one', async () => {
+  it('updateChildChunk replaces the text, and with ifMatch only the text that was read', async () => {
     const client = withKey(one.keys.knowledge);
     const seen = await client.getChildChunk(path);
     assert.deepEqual([seen.id, seen.content, seen.type], [one.ids.chunk, 'chunk text', 'automatic']);
@@ -74,13 +74,13 @@ describe('against a running service', () => {
     assert.deepEqual(await client.getChildChunk(path), first);
     const late = client.updateChildChunk({ ...path, content: 'too late' }, { ifMatch: seen.etag });
     await assert.rejects(late, { name: 'PreconditionFailed', status: 412, code: 'precondition_failed' });
-    // Sent again after its answer was lost: the same text under the old tag.
+    // Sent again after its response was lost: the same text with the old ETag.
     const again = await client.updateChildChunk({ ...path, content: 'ééé 漢字 😀' }, { ifMatch: seen.etag });
     assert.deepEqual(again, first);
     assert.equal((await client.updateChildChunk({ ...path, content: 'without' })).content, 'without');
   });
 
-  it('listModels gives the providers', async () => {
+  it('listModels returns the providers', async () => {
     const [found] = await withKey(one.keys.app).listModels('text-embedding');
     assert.deepEqual([found?.provider, found?.tenant_id], ['acme/embed', one.ids.workspace]);
     assert.deepEqual(await withKey(other.keys.knowledge).listModels('llm'), []);
@@ -152,7 +152,7 @@ describe('against a running service', () => {
     });
   }
 
-  it('TooManyRequests: over the limit, with the time to come back', async () => {
+  it('TooManyRequests: over the limit, with the time to retry', async () => {
     const limited = await startService('sqlite', { RATE_LIMIT: '1' });
     try {
       await limited.load([...records, message(conversation_id, 1)]);
@@ -170,7 +170,7 @@ describe('against a running service', () => {
     }
   });
 
-  it('ids that are no ids are refused or not found, and never lead to another path', async () => {
+  it('invalid ids are rejected or not found, and never lead to another path', async () => {
     const client = withKey(one.keys.knowledge);
     for (const child_chunk_id of ['', '.', '..'])
       await assert.rejects(client.updateChildChunk({ ...path, child_chunk_id, content: 'x' }), TypeError);
@@ -178,14 +178,14 @@ describe('against a running service', () => {
       await assert.rejects(client.getChildChunk({ ...path, child_chunk_id }), { message: 'child chunk not found' });
   });
 
-  it('the key is not to be seen in the client', () => {
+  it('the key is not visible in the client', () => {
     const client = withKey(one.keys.app);
     assert.ok(!inspect(client, { depth: 9, showHidden: true }).includes(one.keys.app));
     assert.equal(JSON.stringify(client), '{}');
   });
 });
 
-describe('a client that cannot work', () => {
+describe('invalid options', () => {
   const right = { baseUrl: 'http://127.0.0.1:1/v1', key: 'app-secret' };
   const address = 'baseUrl must be an http or https address without user, query and fragment';
   const secret = 'key must be the secret of an API key';
@@ -197,13 +197,13 @@ describe('a client that cannot work', () => {
     ['an address with a query', { baseUrl: 'http://127.0.0.1/v1?a=secret' }, address],
     ['no key', { key: '' }, secret],
     ['a key with a line break', { key: 'app-secret\n' }, secret],
-    ['a timeout of nothing', { timeout: 0 }, 'timeout must be a whole number from 1 to 2147483647, not 0'],
+    ['a timeout of 0', { timeout: 0 }, 'timeout must be an integer from 1 to 2147483647, not 0'],
     [
       'a timeout longer than timers take',
       { timeout: 2 ** 31 },
-      'timeout must be a whole number from 1 to 2147483647, not 2147483648',
+      'timeout must be an integer from 1 to 2147483647, not 2147483648',
     ],
-    ['retries without end', { retries: Infinity }, 'retries must be a whole number from 0 to 2147483647, not Infinity'],
+    ['retries without end', { retries: Infinity }, 'retries must be an integer from 0 to 2147483647, not Infinity'],
   ];
   for (const [name, options, message] of wrong) {
     it(`is refused when it is made: ${name}`, () => {

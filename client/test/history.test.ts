@@ -30,7 +30,7 @@ for (const order of ['newest_first', 'oldest_first']) {
       return { conversation_id, newestFirst: inOrder.map(({ id }) => id) };
     }
 
-    it('sees every message once, newest to oldest, with any limit, while others arrive', async () => {
+    it('returns every message once, newest to oldest, with any limit, while others arrive', async () => {
       // Three seconds for all of them: mostly ties.
       const times = fc.array(fc.integer({ min: 100, max: 102 }), { maxLength: 60 });
       const limit = fc.oneof(fc.integer({ min: 1, max: 7 }), fc.constantFrom(20, 59, 60, 100, undefined));
@@ -50,29 +50,29 @@ for (const order of ['newest_first', 'oldest_first']) {
 
     it('reads one page in advance at most, and none before the loop begins', async () => {
       const { conversation_id, newestFirst } = await converse(Array.from({ length: 9 }, (_, time) => time));
-      const asked: (string | null)[] = [];
+      const requests: (string | null)[] = [];
       const watched = withFetch((url, init) => {
-        asked.push(new URL(url).searchParams.get('first_id'));
+        requests.push(new URL(url).searchParams.get('first_id'));
         return fetch(url, init);
       });
       const walk = watched.history({ conversation_id, limit: 3 });
-      assert.equal(asked.length, 0);
+      assert.equal(requests.length, 0);
       for (const pages of [2, 2, 2, 3, 3, 3, 3, 3, 3]) {
         assert.ok(!(await walk.next()).done);
-        assert.equal(asked.length, pages);
+        assert.equal(requests.length, pages);
       }
       assert.deepEqual(await walk.next(), { value: undefined, done: true });
-      assert.deepEqual(asked, [null, newestFirst[2], newestFirst[5]]);
+      assert.deepEqual(requests, [null, newestFirst[2], newestFirst[5]]);
     });
 
-    it('begins before the message that first_id names', async () => {
+    it('starts before the message of first_id', async () => {
       const { conversation_id, newestFirst } = await converse([1, 2, 3, 4, 5]);
       const seen: string[] = [];
       for await (const { id } of client.history({ conversation_id, first_id: newestFirst[1], limit: 2 })) seen.push(id);
       assert.deepEqual(seen, newestFirst.slice(2));
     });
 
-    it('leaving the loop ends the request that is under way', async () => {
+    it('aborts the pending request when the loop ends', async () => {
       const { conversation_id } = await converse([1, 2, 3]);
       const signals: (AbortSignal | null | undefined)[] = [];
       const slow = withFetch((url, init) => {
@@ -98,11 +98,11 @@ for (const order of ['newest_first', 'oldest_first']) {
       await assert.rejects(none.next(), (error) => error instanceof Aborted && error.cause === 'enough');
     });
 
-    it('NotFound: a conversation that does not exist, told when the loop begins', async () => {
+    it('NotFound: a conversation that does not exist, thrown when the loop starts', async () => {
       await assert.rejects(client.history({ conversation_id: randomUUID() }).next(), NotFound);
     });
 
-    it('a page that fails is told after the messages before it', async () => {
+    it('throws for a failed page after the messages before it', async () => {
       const { conversation_id, newestFirst } = await converse([1, 2, 3, 4]);
       const failing = withFetch((url, init) =>
         url.includes('first_id') ? Promise.reject(new Error('cut')) : fetch(url, init),

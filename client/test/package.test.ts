@@ -14,7 +14,7 @@ const here = fileURLToPath(new URL('..', import.meta.url));
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(join(here, 'README.md'), 'utf8');
 
-/** Each of the lines must be refused, or the compiler complains. */
+/** The compiler must reject each of the lines. */
 const misuse = `
 import { Backscroll, NotFound } from 'backscroll-client';
 // @ts-expect-error
@@ -68,7 +68,7 @@ describe('the package', () => {
     await service?.close();
   });
 
-  it('holds JavaScript, types, a licence and a README, and nothing else', () => {
+  it('contains JavaScript, types, a licence and a README, and nothing else', () => {
     const modules = ['client', 'errors', 'index', 'retry', 'transport', 'types'];
     const built = modules.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
     assert.deepEqual(files.sort(), ['LICENSE', 'README.md', ...built, 'package.json'].sort());
@@ -78,7 +78,7 @@ describe('the package', () => {
     assert.equal(dependencies, undefined);
   });
 
-  it('runs every example of the README, on every Node.js at hand', async () => {
+  it('runs every example of the README, on every installed Node.js', async () => {
     const expected = /-> .*\n5\n.*conversation not exists\n$/s;
     for (const node of runtimes()) {
       const { stdout, stderr } = await run(node, ['readme.js'], { cwd: folder });
@@ -90,7 +90,7 @@ describe('the package', () => {
     assert.match(edited.body.data.content, /Keep the screw\./);
   });
 
-  it('has types that every example of the README fits, and a misuse does not', async () => {
+  it('has types that accept every example of the README, and reject a misuse', async () => {
     const typeRoots = [join(repository, 'node_modules', '@types')];
     const checks = { strict: true, checkJs: true, allowJs: true, noEmit: true, exactOptionalPropertyTypes: true };
     const compilerOptions = { ...checks, target: 'es2022', module: 'nodenext', types: ['node'], typeRoots };

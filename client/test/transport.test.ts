@@ -13,7 +13,7 @@ const edit = { dataset_id: 'd', document_id: 'o', segment_id: 's', child_chunk_i
 
 type Behaviour = (request: http.IncomingMessage, response: http.ServerResponse) => void;
 
-const answer =
+const respond =
   (status: number, body: unknown, headers: http.OutgoingHttpHeaders = {}): Behaviour =>
   (_request, response) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -21,12 +21,12 @@ const answer =
       .writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'request-7', ...headers })
       .end(text);
   };
-const fine = answer(200, page);
+const fine = respond(200, page);
 const refuse = (status: number, code: string, headers: http.OutgoingHttpHeaders = {}) =>
-  answer(status, { status, code, message: `it was ${code}` }, headers);
+  respond(status, { status, code, message: `it was ${code}` }, headers);
 const busy = (retryAfter: string) => refuse(503, 'service_unavailable', { 'retry-after': retryAfter });
 const hangUp: Behaviour = (request) => request.socket.destroy();
-const halfAnAnswer: Behaviour = (request, response) => {
+const halfAResponse: Behaviour = (request, response) => {
   response.writeHead(200, { 'content-length': 100 });
   response.write('{"limit"', () => request.socket.destroy());
 };
@@ -43,7 +43,7 @@ describe('a service that misbehaves', { concurrency: 10 }, () => {
   const server = http.createServer(async (request, response) => {
     const at = performance.now();
     const stage = stages[Number(request.url?.split('/')[1])];
-    const act = stage?.script.shift() ?? answer(500, 'nothing left to do');
+    const act = stage?.script.shift() ?? respond(500, 'nothing left to do');
     let body = '';
     for await (const chunk of request) body += chunk;
     stage?.got.push({ method: request.method, ifMatch: request.headers['if-match'], body, at });
@@ -73,22 +73,22 @@ describe('a service that misbehaves', { concurrency: 10 }, () => {
     ['503 with Retry-After: 0', busy('0')],
     ['429', refuse(429, 'too_many_requests')],
     ['408', refuse(408, 'request_timeout')],
-    ["502 of a proxy's", answer(502, '<html>Bad Gateway</html>')],
-    ["504 of a proxy's", answer(504, '')],
+    ["502 of a proxy's", respond(502, '<html>Bad Gateway</html>')],
+    ["504 of a proxy's", respond(504, '')],
     ['a connection that is closed', hangUp],
-    ['half an answer', halfAnAnswer],
+    ['half a response', halfAResponse],
   ];
   for (const [name, behaviour] of passing) {
-    it(`is asked again after ${name}`, async () => {
+    it(`gets a retry after ${name}`, async () => {
       const { client, got } = perform(behaviour, fine);
       assert.deepEqual(await client().listMessages(query), page);
       assert.equal(got.length, 2);
     });
   }
 
-  it('is asked again after silence, and after an answer that does not end', async () => {
+  it('gets a retry after no response, and after a response that does not end', async () => {
     for (const behaviour of [silence, slowBody]) {
-      // On a busy machine a good answer may come late as well.
+      // On a busy machine a good response may be late too.
       const patient = perform(behaviour, ...Array(9).fill(fine)).client({ timeout: 100, retries: 9 });
       assert.deepEqual(await patient.listMessages(query), page);
       const hurried = perform(behaviour).client({ timeout: 100, retries: 0 });
@@ -96,11 +96,11 @@ describe('a service that misbehaves', { concurrency: 10 }, () => {
     }
   });
 
-  it('gets an edit again, with ifMatch and without, the very same', async () => {
-    const changed = answer(200, { data: { id: 'c', content: 'text' } }, { etag: 'W/"2"' });
-    const { client, got } = perform(hangUp, busy('0'), changed, halfAnAnswer, changed);
+  it('gets an edit again, with and without ifMatch, unchanged', async () => {
+    const changed = respond(200, { data: { id: 'c', content: 'text' } }, { etag: 'W/"2"' });
+    const { client, got } = perform(hangUp, busy('0'), changed, halfAResponse, changed);
     const chunk = await client().updateChildChunk(edit, { ifMatch: '"1"' });
-    // The proxy that compressed the answer called the tag weak.
+    // The proxy that compressed the response made the ETag weak.
     assert.deepEqual([chunk.content, chunk.etag], ['text', '"2"']);
     await client().updateChildChunk(edit);
     assert.deepEqual(
@@ -120,20 +120,20 @@ describe('a service that misbehaves', { concurrency: 10 }, () => {
     ['500', refuse(500, 'internal_server_error'), { name: 'InternalServerError', status: 500 }],
     ['a code of a later version', refuse(409, 'brand_new'), { name: 'ApiError', status: 409, code: 'brand_new' }],
     ['a code that is a name of every object', refuse(400, 'constructor'), { name: 'ApiError', code: 'constructor' }],
-    ['a page that is no JSON', answer(200, '<html>'), { name: 'UnexpectedAnswer', status: 200 }],
-    ['JSON that is no object', answer(200, '"hello"'), { name: 'UnexpectedAnswer', code: 'unexpected_answer' }],
-    ["an error that is not the service's", answer(403, '{"error":"no"}'), { name: 'UnexpectedAnswer', status: 403 }],
-    ['a redirect', answer(302, '', { location: 'http://127.0.0.1:1/' }), { name: 'UnexpectedAnswer', status: 302 }],
+    ['a page that is no JSON', respond(200, '<html>'), { name: 'UnexpectedResponse', status: 200 }],
+    ['JSON that is no object', respond(200, '"hello"'), { name: 'UnexpectedResponse', code: 'unexpected_response' }],
+    ["an error that is not the service's", respond(403, '{"error":"no"}'), { name: 'UnexpectedResponse', status: 403 }],
+    ['a redirect', respond(302, '', { location: 'http://127.0.0.1:1/' }), { name: 'UnexpectedResponse', status: 302 }],
   ];
   for (const [name, behaviour, expected] of lasting) {
-    it(`is not asked again after ${name}`, async () => {
+    it(`gets no retry after ${name}`, async () => {
       const { client, got } = perform(behaviour, fine);
       await assert.rejects(client().listMessages(query), { requestId: 'request-7', ...expected });
       assert.equal(got.length, 1);
     });
   }
 
-  it('is asked as often as retries says, and the last error is thrown', async () => {
+  it('gets as many requests as retries allows, and the last error is thrown', async () => {
     const { client, got } = perform(hangUp, hangUp, busy('0'), fine);
     await assert.rejects(client().listMessages(query), { name: 'ServiceUnavailable', retryAfter: 0 });
     assert.equal(got.length, 3);
@@ -161,7 +161,7 @@ describe('a service that misbehaves', { concurrency: 10 }, () => {
     });
   }
 
-  it('is not waited for beyond maxWait', async () => {
+  it('gets no retry after more than maxWait', async () => {
     const never = refuse(503, 'service_unavailable', { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' });
     const { client, got } = perform(busy('31'), busy('2'), never);
     await assert.rejects(client().listMessages(query), { name: 'ServiceUnavailable', retryAfter: 31 });
@@ -173,7 +173,7 @@ describe('a service that misbehaves', { concurrency: 10 }, () => {
     assert.equal(got.length, 3);
   });
 
-  it('a Retry-After that means nothing is no Retry-After', async () => {
+  it('an invalid Retry-After is ignored', async () => {
     const { client } = perform(busy('soon'), fine);
     assert.deepEqual(await client().listMessages(query), page);
   });
@@ -189,7 +189,7 @@ describe('a service that misbehaves', { concurrency: 10 }, () => {
       const controller = new AbortController();
       const thenAbort: Behaviour = (request, response) => {
         behaviour(request, response);
-        // Late enough for an answer to have arrived, and any time would do.
+        // Late enough for a response to have arrived.
         setTimeout(() => controller.abort('enough'), 50);
       };
       const { client, script } = perform(thenAbort, fine);
@@ -198,14 +198,14 @@ describe('a service that misbehaves', { concurrency: 10 }, () => {
     }
   });
 
-  it('Connection: nobody listens', async () => {
-    const nobody = new Backscroll({ baseUrl: 'http://127.0.0.1:1/v1', key, retries: 0 });
-    await assert.rejects(nobody.listMessages(query), { name: 'Connection', message: /could not be reached/ });
+  it('Connection: no server listens', async () => {
+    const unreachable = new Backscroll({ baseUrl: 'http://127.0.0.1:1/v1', key, retries: 0 });
+    await assert.rejects(unreachable.listMessages(query), { name: 'Connection', message: /could not be reached/ });
   });
 
-  it('no error shows the key, whoever quotes it', async () => {
-    const quoting = answer(400, { status: 400, code: 'invalid_param', message: `what is Bearer ${key}?` });
-    const { client } = perform(quoting, answer(200, `<p>${key}`), answer(500, { error: key }));
+  it('no error contains the key, even if a server quotes it', async () => {
+    const quoting = respond(400, { status: 400, code: 'invalid_param', message: `what is Bearer ${key}?` });
+    const { client } = perform(quoting, respond(200, `<p>${key}`), respond(500, { error: key }));
     const shouting = () => Promise.reject(new Error(`cannot send ${key}`, { cause: { code: key } }));
     const calls = [
       client().listMessages(query),
@@ -220,7 +220,7 @@ describe('a service that misbehaves', { concurrency: 10 }, () => {
     }
   });
 
-  it('a signal that lives long gathers no listeners', async () => {
+  it('a long-lived signal collects no listeners', async () => {
     const { signal } = new AbortController();
     let listeners = 0;
     const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)];

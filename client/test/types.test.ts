@@ -7,11 +7,11 @@ const source = new URL('../src/', import.meta.url);
 const files = readdirSync(source).map((name) => ({ name, text: readFileSync(new URL(name, source), 'utf8') }));
 
 describe('the source', () => {
-  it('has the types that openapi.json gives (`npm run types` writes them)', () => {
+  it('has the types of openapi.json (`npm run types` generates them)', () => {
     assert.equal(files.find(({ name }) => name === 'types.ts')?.text, renderTypes(readDocument()));
   });
 
-  it('gives out the types of its own operations, and no others', () => {
+  it('exports the types of its own operations, and no others', () => {
     const rendered = [...renderTypes(readDocument(), sdkPaths).matchAll(/^export type (\w+)/gm)].map(
       ([, name]) => name,
     );
@@ -21,7 +21,7 @@ describe('the source', () => {
     assert.deepEqual(given.match(/\w+/g)?.sort(), rendered.sort());
   });
 
-  it('imports nothing but itself, and asks nothing of a runtime but the web', () => {
+  it('imports only itself, and uses only web APIs', () => {
     assert.ok(files.length >= 5);
     for (const { name, text } of files) {
       const imported = [...text.matchAll(/\bfrom '([^']+)'|\bimport\(/g)].map(([, from]) => from ?? 'import()');
@@ -34,7 +34,7 @@ describe('the source', () => {
     }
   });
 
-  it('has no file over 300 lines but the one that is written by a program', () => {
+  it('has no file over 300 lines except the generated one', () => {
     const long = files.filter(({ text }) => text.split('\n').length > 300).map(({ name }) => name);
     assert.deepEqual(
       long.filter((name) => name !== 'types.ts'),

@@ -7,30 +7,34 @@ import { ErrorNote } from './parts/ui.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
 
-/** Asks whether there is a session; shows the console or the way in. */
+/** Shows the console if there is a session, else the form to sign in. */
 function Console() {
   const [session, setSession] = useState<ConsoleSession | null>();
-  const [failed, setFailed] = useState<{ what: string; error: ApiError; again: () => void }>();
+  const [failed, setFailed] = useState<{ message: string; error: ApiError; retry: () => void }>();
   const [note, setNote] = useState<string>();
-  /** What is still being asked for when one leaves is refused: no reason to say that the session has ended. */
+  /** Requests that are under way while the user signs out get 401, which does not mean that the session ended by itself. */
   const isLeaving = useRef(false);
 
-  const look = () => {
+  const readSession = () => {
     setFailed(undefined);
     request<ConsoleSession>('/console/session').then(
       ({ body }) => setSession(body),
       (error: ApiError) =>
         error.status === 401
           ? setSession(null)
-          : setFailed({ what: 'The console could not be opened.', error, again: look }),
+          : setFailed({ message: 'The console could not be loaded.', error, retry: readSession }),
     );
   };
   useEffect(() => {
     whenSignedOut(() => {
-      setNote(isLeaving.current ? 'You are signed out.' : 'You were signed out: the session or its key has ended.');
+      setNote(
+        isLeaving.current
+          ? 'You are signed out.'
+          : 'You were signed out: the session has ended, or its key has expired or been revoked.',
+      );
       setSession(null);
     });
-    look();
+    readSession();
   }, []);
 
   const enter = (session: ConsoleSession) => {
@@ -40,24 +44,24 @@ function Console() {
   const signOut = () => {
     isLeaving.current = true;
     setFailed(undefined);
-    const left = () => {
+    const showSignIn = () => {
       setNote('You are signed out.');
       setSession(null);
     };
-    request('/console/session', { method: 'DELETE' }).then(left, (error: ApiError) => {
-      // The session had ended by itself.
-      if (error.status === 401) return left();
+    request('/console/session', { method: 'DELETE' }).then(showSignIn, (error: ApiError) => {
+      // The session had already ended.
+      if (error.status === 401) return showSignIn();
       isLeaving.current = false;
-      setFailed({ what: 'You are still signed in.', error, again: signOut });
+      setFailed({ message: 'You are still signed in.', error, retry: signOut });
     });
   };
   const leave = () => mayLeave() && signOut();
   if (failed !== undefined) {
-    const { what, error, again } = failed;
+    const { message, error, retry } = failed;
     return h(
       'main',
       { class: 'sign-in' },
-      h('div', { class: 'stack' }, h('p', null, what), h(ErrorNote, { error, retry: again })),
+      h('div', { class: 'stack' }, h('p', null, message), h(ErrorNote, { error, retry })),
     );
   }
   if (session === undefined) return null;

@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useEffect, useLayoutEffect, useRef } from '../shared/dom.ts';
+import { type ComponentChildren, h, useLayoutEffect, useRef } from '../shared/dom.ts';
 import { ThemeChoice } from '../shared/theme.ts';
 import { ConversationsView } from './conversations/conversations.ts';
 import { KeysView } from './keys/keys.ts';
@@ -20,19 +20,16 @@ const views = {
 const isView = (name: string | undefined): name is keyof typeof views =>
   name !== undefined && Object.hasOwn(views, name);
 
-/** The frame around the views: where one can go, who one is, and the way out. */
+/** The frame around the views: the menu, the name of the key, and the button to sign out. */
 export function Shell({ session, leave }: { session: ConsoleSession; leave: () => void }) {
   const [first, ...rest] = useRoute();
   const name = isView(first) ? first : 'conversations';
-  const { title, view } = views[name];
+  const { view } = views[name];
   const main = useRef<HTMLElement>(null);
-  // Before the view looks at the address.
+  // Before the view reads the address.
   useLayoutEffect(() => {
     if (!isView(readRoute()[0])) location.replace(hrefOf('conversations'));
   }, [first]);
-  useEffect(() => {
-    document.title = `${title} · Backscroll`;
-  }, [title]);
   const toMain = (event: Event) => {
     event.preventDefault();
     main.current?.focus();
@@ -50,7 +47,7 @@ export function Shell({ session, leave }: { session: ConsoleSession; leave: () =
       h('nav', { 'aria-label': 'Views' }, (Object.keys(views) as (keyof typeof views)[]).map(link)),
       h(
         'div',
-        { class: 'who' },
+        { class: 'account' },
         h('span', { class: 'soft', title: `key ${session.key_id}` }, session.name || 'admin key'),
         h('a', { href: '/docs' }, 'API'),
         h(ThemeChoice, null),

@@ -2,26 +2,28 @@ import { h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
 import { ApiError, request } from './parts/api.ts';
 import type { ConsoleSession } from './parts/types.ts';
 import { ErrorNote } from './parts/ui.ts';
+import { useTitle } from './parts/use-title.ts';
 
-/** Exchanges an admin key for a session. The key leaves this page with the request and is not kept. */
+/** Exchanges an admin key for a session. The page does not store the key. */
 export function SignIn({ enter, note }: { enter: (session: ConsoleSession) => void; note: string | undefined }) {
+  useTitle('Sign in');
   const [error, setError] = useState<ApiError>();
-  const [isAsking, setAsking] = useState(false);
+  const [isBusy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
-  // Also where a session ends: the browser itself does so only when it loads a page.
+  // Needed when a session ends: the browser itself sets the focus only when it loads a page.
   useLayoutEffect(() => field.current?.focus(), []);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
     const key = String(new FormData(form).get('key') ?? '').trim();
-    setAsking(true);
+    setBusy(true);
     try {
       const { body } = await request<ConsoleSession>('/console/session', { method: 'POST', body: { key } });
       form.reset();
       enter(body);
     } catch (error) {
-      setError(inWords(error as ApiError));
-      setAsking(false);
+      setError(explain(error as ApiError));
+      setBusy(false);
     }
   };
   return h(
@@ -34,8 +36,8 @@ export function SignIn({ enter, note }: { enter: (session: ConsoleSession) => vo
       h(
         'p',
         { class: 'soft' },
-        'Sign in with an admin key. Make one with ',
-        h('code', null, 'backscroll keys create --kind admin'),
+        'Sign in with an admin key. To create one, run ',
+        h('code', null, 'npx backscroll keys create --kind admin'),
         '.',
       ),
       note !== undefined && h('p', { class: 'note', role: 'status' }, note),
@@ -53,14 +55,14 @@ export function SignIn({ enter, note }: { enter: (session: ConsoleSession) => vo
         }),
       ),
       h(ErrorNote, { error }),
-      h('button', { class: 'primary', disabled: isAsking }, isAsking ? 'Signing in…' : 'Sign in'),
+      h('button', { class: 'primary', disabled: isBusy }, isBusy ? 'Signing in…' : 'Sign in'),
     ),
   );
 }
 
-/** The service tells nobody what is wrong with a key; this much holds of every key that it refuses. */
-function inWords(error: ApiError): ApiError {
+/** The service does not report why it rejects a key; these are the possible reasons. */
+function explain(error: ApiError): ApiError {
   if (error.status !== 401) return error;
-  const words = 'This key does not open the console: it is no admin key, or has expired or been revoked.';
-  return new ApiError(error.status, error.code, words, error.requestId);
+  const message = 'This key does not allow signing in: it is not an admin key, or it has expired or been revoked.';
+  return new ApiError(error.status, error.code, message, error.requestId);
 }

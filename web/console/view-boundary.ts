@@ -1,13 +1,13 @@
 import { type ComponentChildren, h, useErrorBoundary, useLayoutEffect, useRef } from '../shared/dom.ts';
 
-/** Keeps a view that throws from taking the others with it: says what was thrown, until one tries again or goes elsewhere. */
+/** Shows the error of a view that throws, until the user tries again or goes to another view. The other views still work. */
 export function ViewBoundary({ place, children }: { place: string; children?: ComponentChildren }) {
-  // The whole of it is for whoever looks for the cause.
+  // With its stack, for debugging.
   const [error, reset] = useErrorBoundary((error: unknown) => console.error(error));
-  const shown = useRef(place);
+  const shownPlace = useRef(place);
   useLayoutEffect(() => {
-    if (shown.current !== place) reset();
-    shown.current = place;
+    if (shownPlace.current !== place) reset();
+    shownPlace.current = place;
   }, [place]);
   if (error === undefined) return children;
   return h(

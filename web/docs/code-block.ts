@@ -4,7 +4,7 @@ import { jsonText } from './json-text.ts';
 
 type Props = { label: string; text: string; isJson?: boolean; children?: ComponentChildren };
 
-/** A text to read and copy. It scrolls by itself, so it can be reached by keyboard. */
+/** A text to read and copy. It is focusable, so that it can be scrolled by keyboard. */
 export function CodeBlock({ label, text, isJson = false, children }: Props) {
   return h(
     'div',

@@ -27,7 +27,7 @@ export type Parameter = {
   schema: Schema;
   example?: unknown;
 };
-export type Answer = {
+export type ResponseDescription = {
   description: string;
   content?: Content;
   headers?: Record<string, { $ref?: string; description?: string }>;
@@ -40,7 +40,7 @@ type Described = {
   security?: Record<string, unknown>[];
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content: Content };
-  responses: Record<string, Answer>;
+  responses: Record<string, ResponseDescription>;
 };
 export type Document = {
   info: { title: string; version: string; description: string };
@@ -52,16 +52,16 @@ export type Document = {
   };
 };
 
-/** One operation, with what the page asks of it most. */
+/** One operation, with its most used properties. */
 export type Operation = Described & {
   method: string;
   path: string;
   parameters: Parameter[];
-  /** Kinds of key that open it. */
+  /** The kinds of key that allow it. */
   kinds: string[];
-  /** Whether a session of the console opens it. */
-  takesSession: boolean;
-  /** What its body is, where it takes one. */
+  /** Whether a console session allows it. */
+  allowsSession: boolean;
+  /** The request body, if it has one. */
   body: { type: string; schema: Schema; example: unknown } | undefined;
 };
 
@@ -82,14 +82,14 @@ export function operationsOf(document: Document): Operation[] {
           method: method.toUpperCase(),
           parameters: operation.parameters ?? [],
           kinds: schemes.filter((name) => name.endsWith('Key')).map((name) => name.replace(/Key$/, '')),
-          takesSession: schemes.includes('consoleSession'),
+          allowsSession: schemes.includes('consoleSession'),
           body: content && { type: content[0], schema: content[1].schema, example: content[1].example },
         };
       }),
   );
 }
 
-/** By tag: those of the public API first, else tags and operations in the document's own order. */
+/** By tag: the public API first, else tags and operations in the order of the document. */
 export function groupsOf(operations: readonly Operation[]): Group[] {
   const groups = new Map<string, Operation[]>();
   for (const operation of operations) {
@@ -100,7 +100,7 @@ export function groupsOf(operations: readonly Operation[]): Group[] {
   return [...groups].map(([tag, operations]) => ({ tag, operations })).sort((a, b) => rank(a) - rank(b));
 }
 
-/** Whether every word stands somewhere in what names the operation. */
+/** Whether the names of the operation contain every word. */
 export function matches(operation: Operation, words: string): boolean {
   const { method, path, summary, description = '', operationId, tags = [] } = operation;
   const text = [method, path, summary, description, operationId, ...tags].join(' ').toLowerCase();
@@ -112,17 +112,17 @@ export function matches(operation: Operation, words: string): boolean {
 
 export const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-/** A schema as it is read: what it is besides null, its name where it has one, and whether it may be null. */
-export type Seen = { schema: Schema; name: string | undefined; nullable: boolean };
+/** A resolved schema: its type besides null, its name if it has one, and whether it may be null. */
+export type ResolvedSchema = { schema: Schema; name: string | undefined; nullable: boolean };
 
-export function look(document: Document, schema: Schema): Seen {
+export function resolve(document: Document, schema: Schema): ResolvedSchema {
   if (schema.$ref !== undefined) {
     const name = nameIn(schema.$ref);
-    return { ...look(document, document.components.schemas[name] ?? {}), name };
+    return { ...resolve(document, document.components.schemas[name] ?? {}), name };
   }
   const others = schema.anyOf?.filter(({ type }) => type !== 'null');
   if (schema.anyOf !== undefined && others?.length === 1 && others[0] !== undefined) {
-    const inner = look(document, others[0]);
+    const inner = resolve(document, others[0]);
     const description = schema.description ?? inner.schema.description;
     const described = description === undefined ? inner.schema : { ...inner.schema, description };
     return { ...inner, schema: described, nullable: others.length < schema.anyOf.length };
@@ -138,7 +138,7 @@ export function look(document: Document, schema: Schema): Seen {
   };
 }
 
-/** The example of the answer that an operation gives when all is well. */
+/** The example of an operation's successful response. */
 export function exampleOf({ responses }: Operation): { status: string; example: unknown } | undefined {
   for (const [status, { content }] of Object.entries(responses)) {
     const example = content?.['application/json']?.example;

@@ -11,7 +11,7 @@ export const guides = [
 
 type Props = { document: Document };
 
-/** What holds for all operations. */
+/** What applies to all operations. */
 export function Guide({ document }: Props) {
   const { description, version } = document.info;
   return [
@@ -20,7 +20,7 @@ export function Guide({ document }: Props) {
       { class: 'lead' },
       prose(`${description} This page is made from `),
       h('a', { href: '/openapi.json' }, 'openapi.json'),
-      `, version ${version}; its examples are what a service with the starter records answers.`,
+      `, version ${version}; its examples are responses of a service with the starter records.`,
     ),
     guides.map(({ id, title, view }) =>
       h('section', { key: id, id, class: 'guide stack' }, h('h2', null, title), h(view, { document })),
@@ -34,10 +34,10 @@ function Keys({ document }: Props) {
       'p',
       null,
       prose(
-        'A key goes with every request, as `Authorization: Bearer KEY`. Keys are for servers: do not send one to a ' +
-          "visitor's browser. A key that is missing, unknown, expired, revoked or of another kind gets the same 401, " +
-          'and what lies outside its reach answers as if it did not exist. Make one with `backscroll keys create`; its ' +
-          'secret is shown once.',
+        'Send a key with every request, as `Authorization: Bearer KEY`. Keys are for servers: do not send one to a ' +
+          "visitor's browser. A key that is missing, unknown, expired, revoked or of another kind gets the same 401. " +
+          'For records outside its scope, the response is as if they did not exist. Create a key with ' +
+          '`npx backscroll keys create`; its secret is shown once.',
       ),
     ),
     h(
@@ -56,46 +56,46 @@ function Paging() {
       'p',
       null,
       prose(
-        'A conversation is read from its newest message back: ask for a page, then for the next with `first_id`, the id ' +
-          'of the oldest message you hold, until `has_more` is false. Each message is seen once, whatever is added ' +
-          'meanwhile. The `Link` header with `rel="next"` is that next request, ready made. `page_order=oldest_first` turns ' +
-          'a page around and nothing else.',
+        'Read a conversation from its newest message back: request a page, then the next with `first_id`, the id of ' +
+          'the oldest message of the page, until `has_more` is false. You get each message once, even if messages are ' +
+          'added meanwhile. The `Link` header with `rel="next"` has the address of the next request. ' +
+          '`page_order=oldest_first` reverses the order within a page and changes nothing else.',
       ),
     ),
     h(
       'p',
       null,
       prose(
-        'The lists under `/admin` go on with `cursor`: the `next_cursor` of the page before, as it is, until that is null.',
+        'Lists under `/admin` continue with `cursor`: send the `next_cursor` of the previous page unchanged, until it is null.',
       ),
     ),
     h(
       'p',
       null,
       prose(
-        'Pages and child chunks carry an `ETag`. Sent back as `If-None-Match` it saves the body where nothing has changed ' +
-          '(304); as `If-Match` with a PATCH it keeps you from replacing a text you have not seen (412).',
+        'Pages and child chunks have an `ETag`. Sent as `If-None-Match`, it saves the body if nothing has changed (304). ' +
+          'Sent as `If-Match` with a PATCH, it prevents overwriting a text that you have not read (412).',
       ),
     ),
   ];
 }
 
-/** Every code there is; a test holds this list to the document's. */
+/** Every error code; a test compares this list with the document. */
 const causes: readonly [number, string, string][] = [
   [400, 'invalid_param', 'A parameter or a field is missing, malformed or out of range; the message names it.'],
-  [400, 'bad_request', 'The body is no JSON, or the request is no HTTP.'],
+  [400, 'bad_request', 'The body is not JSON, or the request is not HTTP.'],
   [400, 'not_chat_app', "The key's app has no conversations."],
-  [401, 'unauthorized', 'The key does not open this.'],
-  [404, 'not_found', 'It does not exist, or not for this key.'],
-  [405, 'method_not_allowed', 'The path takes other methods; `Allow` names them.'],
+  [401, 'unauthorized', 'The key does not allow this request.'],
+  [404, 'not_found', 'It does not exist, or the key has no access to it.'],
+  [405, 'method_not_allowed', 'The path has other methods; `Allow` lists them.'],
   [408, 'request_timeout', 'The request took too long to arrive.'],
   [412, 'precondition_failed', 'The text is no longer the one that `If-Match` names.'],
   [413, 'payload_too_large', 'The body is too large.'],
-  [415, 'unsupported_media_type', 'The content type is not taken here.'],
-  [429, 'too_many_requests', 'Come back after as many seconds as `Retry-After` says.'],
+  [415, 'unsupported_media_type', 'The content type is not supported here.'],
+  [429, 'too_many_requests', 'Retry after the number of seconds in `Retry-After`.'],
   [431, 'headers_too_large', 'The headers are too large.'],
-  [500, 'internal_server_error', 'A fault of the service; `X-Request-Id` leads to its log.'],
-  [503, 'service_unavailable', 'Overloaded, stopping or without its database; `Retry-After` says when to come back.'],
+  [500, 'internal_server_error', 'An error in the service; find it in the log by `X-Request-Id`.'],
+  [503, 'service_unavailable', 'Overloaded, stopping or without its database; retry after `Retry-After` seconds.'],
 ];
 
 function Errors() {
@@ -105,14 +105,14 @@ function Errors() {
       'p',
       null,
       prose(
-        'Every error has the same three fields. Programs go by `code`; `message` is for people. Every answer carries ' +
-          '`X-Request-Id`, yours if you sent one.',
+        'Every error has the same three fields. Programs use `code`; `message` is for people. Every response has ' +
+          '`X-Request-Id`: yours if you sent one.',
       ),
     ),
     h(CodeBlock, { label: 'An error', text: JSON.stringify(example, null, 2), isJson: true }),
     h(
       'div',
-      { class: 'scroll-x', tabIndex: 0, role: 'region', 'aria-label': 'Codes of errors' },
+      { class: 'scroll-x', tabIndex: 0, role: 'region', 'aria-label': 'Error codes' },
       h(
         'table',
         null,

@@ -1,10 +1,10 @@
 import { type ComponentChildren, h } from '../shared/dom.ts';
 
 const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-/** Colours cost an element each; a long answer goes without. */
+/** Each colour is an element: longer responses have none. */
 const colouredMax = 60_000;
 
-/** JSON, its names and values told apart. Text only: whatever it holds is shown as it is. */
+/** JSON with coloured names and values, as text nodes only. */
 export function jsonText(text: string): ComponentChildren {
   if (text.length > colouredMax) return text;
   const parts: ComponentChildren[] = [];

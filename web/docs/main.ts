@@ -3,7 +3,7 @@ import { applyTheme } from '../shared/theme.ts';
 import type { Document } from './document.ts';
 import { Reference } from './reference.ts';
 
-/** Fetches the document that the service gives of itself, and shows it. */
+/** Loads the OpenAPI document of the service and shows it. */
 function Page() {
   const [document, setDocument] = useState<Document>();
   const [hasFailed, setFailed] = useState(false);

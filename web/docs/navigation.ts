@@ -5,13 +5,13 @@ import { Method } from './operation-view.ts';
 
 type Props = { groups: readonly Group[]; current: string; leave: () => void };
 
-/** Where one can go. `leave` is called when somebody goes. */
+/** Links to all operations. `leave` is called when the user follows one. */
 export function Navigation({ groups, current, leave }: Props) {
-  const [words, setWords] = useState('');
-  const found = groups
-    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => matches(one, words.trim())) }))
+  const [filter, setFilter] = useState('');
+  const matchingGroups = groups
+    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => matches(one, filter.trim())) }))
     .filter(({ operations }) => operations.length > 0);
-  const [first] = found.flatMap(({ operations }) => operations);
+  const [first] = matchingGroups.flatMap(({ operations }) => operations);
   const goToFirst = (event: SubmitEvent) => {
     event.preventDefault();
     if (first === undefined) return;
@@ -34,18 +34,18 @@ export function Navigation({ groups, current, leave }: Props) {
         type: 'search',
         'aria-label': 'Filter operations',
         placeholder: 'Filter operations',
-        value: words,
-        onInput: (event: Event) => setWords((event.target as HTMLInputElement).value),
+        value: filter,
+        onInput: (event: Event) => setFilter((event.target as HTMLInputElement).value),
       }),
     ),
-    h('div', { role: 'status', class: 'soft' }, first === undefined && 'No operation has these words.'),
-    words.trim() === '' &&
+    h('div', { role: 'status', class: 'soft' }, first === undefined && 'No operation matches.'),
+    filter.trim() === '' &&
       h(
         'ul',
         null,
         guides.map(({ id, title }) => link(id, title)),
       ),
-    found.map(({ tag, operations }) => [
+    matchingGroups.map(({ tag, operations }) => [
       h('p', { key: `${tag}-name`, class: 'tag', id: `nav-${tag}` }, tag),
       h(
         'ul',

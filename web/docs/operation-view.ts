@@ -1,6 +1,13 @@
 import { h, useState } from '../shared/dom.ts';
 import { CodeBlock } from './code-block.ts';
-import { type Answer, type Document, exampleOf, nameIn, type Operation, type Parameter } from './document.ts';
+import {
+  type Document,
+  exampleOf,
+  nameIn,
+  type Operation,
+  type Parameter,
+  type ResponseDescription,
+} from './document.ts';
 import { pathText, prose } from './prose.ts';
 import { Collapsible, Notes, SchemaView, typeText } from './schema-view.ts';
 import type { Shared } from './shared-state.ts';
@@ -10,21 +17,21 @@ import { TryIt } from './try-it.ts';
 
 type Props = { document: Document; operation: Operation; shared: Shared };
 
-/** All about one operation: what it takes and gives on one side, how to call it on the other. */
+/** One operation: its parameters and responses on one side, how to call it on the other. */
 export function OperationView({ document, operation, shared }: Props) {
   const { operationId, method, path, summary, description, parameters, body, responses } = operation;
   const [filled, fill] = useState(() => exampleRequest(operation));
   const example = exampleOf(operation);
-  const answers = Object.entries(responses);
+  const descriptions = Object.entries(responses);
   return h(
     'article',
     { id: operationId, class: 'operation', 'aria-labelledby': `${operationId}-title` },
     h(
       'div',
-      { class: 'told' },
+      { class: 'description' },
       h('h2', { id: `${operationId}-title` }, summary),
       h('p', { class: 'call' }, h(Method, { method }), h('code', null, pathText(path))),
-      h(Opens, { operation }),
+      h(RequiredKey, { operation }),
       description !== undefined && h('p', null, prose(description)),
       (['path', 'query', 'header'] as const).map((place) =>
         h(Parameters, {
@@ -43,11 +50,11 @@ export function OperationView({ document, operation, shared }: Props) {
             ? h(Notes, { schema: body.schema })
             : h(SchemaView, { document, schema: body.schema }),
         ),
-      h('h3', null, 'Answers'),
-      answers
+      h('h3', null, 'Responses'),
+      descriptions
         .filter(([status]) => status < '400')
-        .map(([status, answer]) => h(Success, { key: status, document, status, answer })),
-      h(Refusals, { refusals: answers.filter(([status]) => status >= '400') }),
+        .map(([status, response]) => h(Success, { key: status, document, status, response })),
+      h(ErrorResponses, { errors: descriptions.filter(([status]) => status >= '400') }),
     ),
     h(
       'div',
@@ -56,7 +63,7 @@ export function OperationView({ document, operation, shared }: Props) {
       h(Collapsible, { label: 'Try it', children: () => h(TryIt, { operation, filled, fill, shared }) }),
       example !== undefined &&
         h(CodeBlock, {
-          label: `Example answer ${example.status}`,
+          label: `Example response ${example.status}`,
           text: JSON.stringify(example.example, null, 2),
           isJson: true,
         }),
@@ -70,17 +77,17 @@ export function Method({ method }: { method: string }) {
   return h('span', { class: `method ${method.toLowerCase()}` }, method);
 }
 
-function Opens({ operation: { kinds, takesSession } }: { operation: Operation }) {
+function RequiredKey({ operation: { kinds, allowsSession } }: { operation: Operation }) {
   if (kinds.length === 0)
-    return h('p', { class: 'soft' }, takesSession ? 'Takes a session of the console.' : 'Takes no key.');
+    return h('p', { class: 'soft' }, allowsSession ? 'Requires a console session.' : 'Requires no key.');
   return h(
     'p',
     { class: 'soft' },
-    'Opened by a ',
+    'Requires a ',
     h('a', { href: '#about-keys' }, 'key'),
     ' of kind ',
     kinds.map((kind, at) => [at > 0 && ' or ', h('span', { key: kind, class: 'badge' }, kind)]),
-    takesSession && ' or a session of the console',
+    allowsSession && ' or a console session',
   );
 }
 
@@ -111,9 +118,17 @@ function Parameters({ document, title, all }: { document: Document; title: strin
   );
 }
 
-function Success({ document, status, answer }: { document: Document; status: string; answer: Answer }) {
-  const [content] = Object.entries(answer.content ?? {});
-  const headers = Object.entries(answer.headers ?? {});
+function Success({
+  document,
+  status,
+  response,
+}: {
+  document: Document;
+  status: string;
+  response: ResponseDescription;
+}) {
+  const [content] = Object.entries(response.content ?? {});
+  const headers = Object.entries(response.headers ?? {});
   return h(
     'section',
     { class: 'part' },
@@ -122,23 +137,23 @@ function Success({ document, status, answer }: { document: Document; status: str
       { class: 'field' },
       h('span', { class: 'badge good' }, status),
       content !== undefined && h('span', { class: 'type' }, content[0]),
-      h('span', null, prose(answer.description)),
+      h('span', null, prose(response.description)),
     ),
     content?.[0] === 'application/json' && h(SchemaView, { document, schema: content[1].schema }),
     headers.length > 0 &&
       h(Collapsible, {
-        label: 'Headers where a limit holds',
+        label: 'Headers if a rate limit applies',
         children: () =>
           h(
             'ul',
             { class: 'fields' },
             headers.map(([name, { $ref, description }]) => {
-              const told = $ref === undefined ? description : document.components.headers[nameIn($ref)]?.description;
+              const text = $ref === undefined ? description : document.components.headers[nameIn($ref)]?.description;
               return h(
                 'li',
                 { key: name },
                 h('p', { class: 'field' }, h('code', { class: 'name' }, name)),
-                h('div', { class: 'notes' }, h('p', null, prose(told ?? ''))),
+                h('div', { class: 'notes' }, h('p', null, prose(text ?? ''))),
               );
             }),
           ),
@@ -146,12 +161,12 @@ function Success({ document, status, answer }: { document: Document; status: str
   );
 }
 
-function Refusals({ refusals }: { refusals: [string, Answer][] }) {
-  if (refusals.length === 0) return null;
+function ErrorResponses({ errors }: { errors: [string, ResponseDescription][] }) {
+  if (errors.length === 0) return null;
   return h(
     'dl',
-    { class: 'refusals' },
-    refusals.map(([status, { description }]) =>
+    { class: 'errors' },
+    errors.map(([status, { description }]) =>
       h('div', { key: status }, h('dt', { class: 'badge bad' }, status), h('dd', null, prose(description))),
     ),
   );

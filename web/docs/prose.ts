@@ -1,11 +1,11 @@
 import { type ComponentChildren, h } from '../shared/dom.ts';
 
-/** A sentence of the document: what stands between backticks is code. */
+/** A text of the document: parts between backticks are code. */
 export function prose(text: string): ComponentChildren {
   return text.split('`').map((part, at) => (at % 2 === 1 ? h('code', null, part) : part));
 }
 
-/** A path, breakable behind its slashes; its parameters stand out. */
+/** A path that can wrap after each slash, with its parameters highlighted. */
 export function pathText(path: string): ComponentChildren {
   return path
     .split(/(?<=\/)|(\{\w+\})/)

@@ -7,7 +7,7 @@ import { OperationView } from './operation-view.ts';
 import { useShared } from './shared-state.ts';
 import { useHash } from './use-hash.ts';
 
-/** Where one can go, beside the operation that the address names, or what holds for all of them. */
+/** The navigation, beside the operation that the address names or the guide for all operations. */
 export function Reference({ document: api }: { document: Document }) {
   const groups = useMemo(() => groupsOf(operationsOf(api)), [api]);
   const operations = groups.flatMap((group) => group.operations);
@@ -70,11 +70,11 @@ export function Reference({ document: api }: { document: Document }) {
   );
 }
 
-/** The way on. Before the first operation (null) comes what holds for all. */
+/** Links to the operations before and after. The guide (null) comes before the first operation. */
 function Neighbours({ before, after }: { before: Operation | null | undefined; after: Operation | undefined }) {
   return h(
     'nav',
-    { class: 'neighbours', 'aria-label': 'Before and after' },
+    { class: 'neighbours', 'aria-label': 'Previous and next' },
     before === undefined
       ? h('span', null)
       : h('a', { href: `#${before?.operationId ?? ''}`, rel: 'prev' }, `← ${before?.summary ?? 'Overview'}`),

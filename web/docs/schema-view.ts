@@ -1,12 +1,12 @@
 import { type ComponentChildren, h, useState } from '../shared/dom.ts';
-import { type Document, look, type Schema } from './document.ts';
+import { type Document, resolve, type Schema } from './document.ts';
 import { prose } from './prose.ts';
 
 type Props = { document: Document; schema: Schema };
 
-/** The fields of a body or an answer. What lies deeper unfolds, and is made only then. */
+/** The fields of a request or response body. Nested fields are created when the user opens them. */
 export function SchemaView({ document, schema }: Props) {
-  const { schema: seen } = look(document, schema);
+  const { schema: seen } = resolve(document, schema);
   const inner = innerOf(document, seen);
   if (inner === undefined) return h('p', { class: 'type' }, typeText(document, schema));
   const required = new Set(inner.required);
@@ -22,7 +22,7 @@ export function SchemaView({ document, schema }: Props) {
 type FieldProps = Props & { name: string; isOptional: boolean };
 
 function Field({ document, name, schema, isOptional }: FieldProps) {
-  const { schema: seen } = look(document, schema);
+  const { schema: seen } = resolve(document, schema);
   const inner = innerOf(document, seen);
   return h(
     'li',
@@ -40,7 +40,7 @@ function Field({ document, name, schema, isOptional }: FieldProps) {
   );
 }
 
-/** What a value is for and which values there are. */
+/** The description of a value and the allowed values. */
 export function Notes({ schema }: { schema: Schema }) {
   const { description, default: preset, minimum, maximum, minLength, maxLength } = schema;
   const values = (schema.items?.enum ?? schema.enum ?? []).filter((value) => value !== null);
@@ -65,7 +65,7 @@ export function Notes({ schema }: { schema: Schema }) {
   );
 }
 
-/** A part that is made when it is first opened. */
+/** Content that is created when it is first opened. */
 export function Collapsible({ label, children }: { label: string; children: () => ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   const toggle = (event: Event) => {
@@ -74,15 +74,15 @@ export function Collapsible({ label, children }: { label: string; children: () =
   return h('details', { onToggle: toggle }, h('summary', null, label), isOpen && children());
 }
 
-/** The object inside: itself, or what a list holds. Undefined where there are no fields to tell of. */
+/** The object with the fields: the schema itself, or the items of a list. Undefined if there are no fields. */
 function innerOf(document: Document, schema: Schema): Schema | undefined {
   if (schema.properties !== undefined) return schema;
   if (schema.items === undefined) return undefined;
-  return innerOf(document, look(document, schema.items).schema);
+  return innerOf(document, resolve(document, schema.items).schema);
 }
 
-export function typeText(document: Document, given: Schema): string {
-  const { schema, name, nullable } = look(document, given);
+export function typeText(document: Document, unresolved: Schema): string {
+  const { schema, name, nullable } = resolve(document, unresolved);
   const { type, format, items, additionalProperties } = schema;
   const kind =
     items !== undefined

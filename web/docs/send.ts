@@ -1,23 +1,23 @@
 import type { Operation } from './document.ts';
 import { type Filled, headersOf, isBySession, targetOf } from './snippets.ts';
 
-/** What came back, as it is shown. */
-export type Shown = {
+/** A response, as it is shown. */
+export type ShownResponse = {
   status: number;
   statusText: string;
   millis: number;
   headers: [string, string][];
   text: string;
   isJson: boolean;
-  /** There was more than is shown. */
+  /** Only the beginning is shown. */
   isTruncated: boolean;
 };
 
 const telling = /^(?:x-request-id|etag|link|ratelimit.*|retry-after|location|allow)$/;
 const shownMax = 200_000;
 
-/** Sends to the service that this page came from, with the key that was typed; with cookies only where no key will do. */
-export async function send(operation: Operation, filled: Filled, key: string): Promise<Shown> {
+/** Sends a request to the service that this page came from, with the typed key; with cookies only for operations without a key. */
+export async function send(operation: Operation, filled: Filled, key: string): Promise<ShownResponse> {
   const headers = new Headers(headersOf(operation, filled));
   if (key !== '') headers.set('Authorization', `Bearer ${key}`);
   const begun = performance.now();
@@ -28,7 +28,7 @@ export async function send(operation: Operation, filled: Filled, key: string): P
     cache: 'no-store',
     ...(filled.body !== '' && { body: filled.body }),
   });
-  const { text, isCut } = await readBeginning(response);
+  const { text, isTruncated } = await readBeginning(response);
   const millis = performance.now() - begun;
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   return {
@@ -38,22 +38,22 @@ export async function send(operation: Operation, filled: Filled, key: string): P
     headers: [...response.headers].filter(([name]) => telling.test(name)),
     text: isJson ? pretty(text) : text,
     isJson,
-    isTruncated: isCut,
+    isTruncated,
   };
 }
 
-/** An export may be larger than a page can show: the rest is not fetched. */
-async function readBeginning(response: Response): Promise<{ text: string; isCut: boolean }> {
+/** An export may be larger than a page can show: the rest is not read. */
+async function readBeginning(response: Response): Promise<{ text: string; isTruncated: boolean }> {
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = '';
   for (;;) {
     const part = await reader?.read();
-    if (part === undefined || part.done) return { text: text + decoder.decode(), isCut: false };
+    if (part === undefined || part.done) return { text: text + decoder.decode(), isTruncated: false };
     text += decoder.decode(part.value, { stream: true });
     if (text.length <= shownMax) continue;
     await reader?.cancel();
-    return { text: text.slice(0, shownMax), isCut: true };
+    return { text: text.slice(0, shownMax), isTruncated: true };
   }
 }
 

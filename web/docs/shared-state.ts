@@ -3,7 +3,7 @@ import { useState } from '../shared/dom.ts';
 export const languages = ['curl', 'TypeScript'] as const;
 export type Language = (typeof languages)[number];
 
-/** What all operations share: the language that was chosen, and keys by their kind. Keys are forgotten with the page. */
+/** State of all operations: the chosen language, and keys by kind. Keys are only in memory. */
 export type Shared = {
   language: Language;
   choose: (language: Language) => void;

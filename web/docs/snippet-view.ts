@@ -6,7 +6,7 @@ import { curlOf, type Filled, typescriptOf } from './snippets.ts';
 
 type Props = { operation: Operation; filled: Filled; shared: Shared };
 
-/** The request as a program would send it. */
+/** The request as code. */
 export function SnippetView({ operation, filled, shared }: Props) {
   const { language, choose } = shared;
   const text = (language === 'curl' ? curlOf : typescriptOf)(operation, filled, location.origin);

@@ -1,13 +1,13 @@
 import type { Operation } from './document.ts';
 
-/** What is sent: one text for each parameter that is given, and the body. */
+/** The values of a request: one text for each parameter, and the body. */
 export type Filled = { values: Record<string, string>; body: string };
 
-/** As the example has it. */
+/** The values of the example. */
 export function exampleRequest({ parameters, body }: Operation): Filled {
-  const given = parameters.filter(({ example }) => example !== undefined);
+  const withExample = parameters.filter(({ example }) => example !== undefined);
   return {
-    values: Object.fromEntries(given.map(({ name, example }) => [name, String(example)])),
+    values: Object.fromEntries(withExample.map(({ name, example }) => [name, String(example)])),
     body: textOf(body?.example),
   };
 }
@@ -28,24 +28,24 @@ export function targetOf({ path, parameters }: Operation, { values }: Filled): s
   return query === '' ? filled : `${filled}?${query}`;
 }
 
-/** Headers that the request carries beside its key. */
+/** The headers of the request besides the key. */
 export function headersOf(operation: Operation, filled: Filled): [string, string][] {
   const { parameters, body } = operation;
-  const given = parameters.filter(({ name, in: place }) => place === 'header' && filled.values[name]);
+  const headerParameters = parameters.filter(({ name, in: place }) => place === 'header' && filled.values[name]);
   return [
     ...(isBySession(operation) ? [['Backscroll-Console', '1'] as [string, string]] : []),
     ...(body !== undefined && filled.body !== '' ? [['Content-Type', body.type] as [string, string]] : []),
-    ...given.map(({ name }): [string, string] => [spell(name), filled.values[name] ?? '']),
+    ...headerParameters.map(({ name }): [string, string] => [spell(name), filled.values[name] ?? '']),
   ];
 }
 
 /** `if-match` is written `If-Match`. */
 const spell = (name: string): string => name.replace(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase());
 
-/** Where no key will do, a session of the console does. */
-export const isBySession = ({ kinds, takesSession }: Operation): boolean => takesSession && kinds.length === 0;
+/** Operations without keys that require a console session. */
+export const isBySession = ({ kinds, allowsSession }: Operation): boolean => allowsSession && kinds.length === 0;
 
-/** The header that opens it. Secrets are never written into a snippet, which is kept, sent and pasted: variables are. */
+/** The header with the key. Snippets are stored and shared, so they have variables instead of secrets. */
 function opening(operation: Operation): { header: string; before: string; variable: string } | undefined {
   const { kinds } = operation;
   if (kinds[0]) return { header: 'Authorization', before: 'Bearer ', variable: `${kinds[0].toUpperCase()}_KEY` };
@@ -68,7 +68,7 @@ export function curlOf(operation: Operation, filled: Filled, base: string): stri
   return parts.join(' \\\n  ');
 }
 
-/** A text between single quotes, as JavaScript reads it. */
+/** A text as a JavaScript string in single quotes. */
 const jsText = (text: string): string =>
   `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 
@@ -77,7 +77,7 @@ const keyText = (operation: Operation): string => `process.env.${opening(operati
 type Call = (operation: Operation, filled: Filled) => { result: string; call: string };
 
 const fields = (lines: string[]): string => `{\n${lines.map((line) => `  ${line},\n`).join('')}}`;
-const given = ({ parameters }: Operation, { values }: Filled): string[] =>
+const filledFields = ({ parameters }: Operation, { values }: Filled): string[] =>
   parameters
     .filter(({ name, in: place }) => place !== 'header' && values[name])
     .map(({ name, schema }) => {
@@ -85,19 +85,19 @@ const given = ({ parameters }: Operation, { values }: Filled): string[] =>
       return `${name}: ${schema.type === 'integer' && /^\d{1,15}$/.test(value) ? Number(value) : jsText(value)}`;
     });
 
-/** The operations that the SDK has, in its words. */
+/** The operations of the SDK, by its methods. */
 const sdk: Record<string, Call> = {
   getConversationHistory: (operation, filled) => ({
     result: 'page',
-    call: `listMessages(${fields(given(operation, filled))})`,
+    call: `listMessages(${fields(filledFields(operation, filled))})`,
   }),
   getChildChunk: (operation, filled) => ({
     result: 'chunk',
-    call: `getChildChunk(${fields(given(operation, filled))})`,
+    call: `getChildChunk(${fields(filledFields(operation, filled))})`,
   }),
   updateChildChunk: (operation, filled) => {
     const tag = filled.values['if-match'];
-    const edit = fields([...given(operation, filled), `content: ${jsText(contentOf(filled.body))}`]);
+    const edit = fields([...filledFields(operation, filled), `content: ${jsText(contentOf(filled.body))}`]);
     return { result: 'chunk', call: `updateChildChunk(${edit}${tag ? `, { ifMatch: ${jsText(tag)} }` : ''})` };
   },
   getAvailableModels: (_operation, { values }) => ({
@@ -151,7 +151,7 @@ console.log(await response.${isJson ? 'json' : 'text'}());
 `;
 }
 
-/** JSON is a value of the language; lines of records are a text. */
+/** JSON becomes an object; lines of records become a string. */
 function bodyText(body: string): string {
   try {
     return `JSON.stringify(${JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')})`;

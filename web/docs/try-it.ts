@@ -1,14 +1,14 @@
 import { h, useState } from '../shared/dom.ts';
 import { CodeBlock } from './code-block.ts';
 import type { Operation, Parameter } from './document.ts';
-import { type Shown, send } from './send.ts';
+import { type ShownResponse, send } from './send.ts';
 import type { Shared } from './shared-state.ts';
 import { exampleRequest, type Filled } from './snippets.ts';
 
 type Props = { operation: Operation; filled: Filled; fill: (filled: Filled) => void; shared: Shared };
-type State = { at: 'rest' } | { at: 'sending' } | { at: 'failed' } | { at: 'answered'; shown: Shown };
+type State = { at: 'rest' } | { at: 'sending' } | { at: 'failed' } | { at: 'done'; shown: ShownResponse };
 
-/** Sends the request as it is filled in to this very service. */
+/** Sends the request, as filled in, to this service. */
 export function TryIt({ operation, filled, fill, shared }: Props) {
   const { parameters, body, kinds, method } = operation;
   const [kind, setKind] = useState(kinds[0]);
@@ -18,7 +18,7 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
     setState({ at: 'sending' });
     const key = kind === undefined ? '' : (shared.keys[kind] ?? '').trim();
     await send(operation, filled, key).then(
-      (shown) => setState({ at: 'answered', shown }),
+      (shown) => setState({ at: 'done', shown }),
       () => setState({ at: 'failed' }),
     );
   };
@@ -52,8 +52,8 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
       'div',
       { class: 'row' },
       h('button', { class: 'primary', disabled: state.at === 'sending' }, state.at === 'sending' ? 'Sending…' : 'Send'),
-      h('button', { type: 'button', onClick: () => fill(exampleRequest(operation)) }, 'Back to the example'),
-      method !== 'GET' && h('span', { class: 'badge warn' }, 'changes what the service holds'),
+      h('button', { type: 'button', onClick: () => fill(exampleRequest(operation)) }, 'Reset to the example'),
+      method !== 'GET' && h('span', { class: 'badge warn' }, 'changes data'),
     ),
     h('div', { 'aria-live': 'polite' }, h(Outcome, { state })),
   );
@@ -85,7 +85,7 @@ function KeyField({ kinds, kind, setKind, shared }: KeyProps) {
         autoComplete: 'off',
         spellCheck: false,
         value: shared.keys[kind] ?? '',
-        placeholder: 'kept until this page is left',
+        placeholder: 'cleared when you leave this page',
         onInput: (event: Event) => shared.keep(kind, (event.target as HTMLInputElement).value),
       }),
     ),
@@ -121,8 +121,8 @@ function ParameterField({ parameter, value, set }: FieldProps) {
 
 function Outcome({ state }: { state: State }) {
   if (state.at === 'failed') return h('p', { class: 'note bad' }, 'The service cannot be reached.');
-  if (state.at !== 'answered') return null;
-  const { status, statusText, millis, headers, text, isJson, isTruncated: isCut } = state.shown;
+  if (state.at !== 'done') return null;
+  const { status, statusText, millis, headers, text, isJson, isTruncated } = state.shown;
   return h(
     'div',
     { class: 'stack' },
@@ -137,7 +137,7 @@ function Outcome({ state }: { state: State }) {
       { class: 'headers' },
       headers.map(([name, value]) => h('div', { key: name }, h('dt', null, name), h('dd', { class: 'mono' }, value))),
     ),
-    isCut && h('p', { class: 'note' }, 'There is more; this is its beginning.'),
-    text !== '' && h(CodeBlock, { label: 'The answer', text, isJson }),
+    isTruncated && h('p', { class: 'note' }, 'Only the beginning is shown.'),
+    text !== '' && h(CodeBlock, { label: 'The response', text, isJson }),
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from '../shared/dom.ts';
 
-/** What the address names behind `#`: it can be kept, sent and gone back to. */
+/** The part of the address behind `#`, so that it can be bookmarked, shared and returned to. */
 export function useHash(): string {
   const [hash, setHash] = useState(() => location.hash.slice(1));
   useEffect(() => {

@@ -1,21 +1,21 @@
 import { h, useEffect, useRef, useState } from './dom.ts';
 
-/** Copies a text; says that it did. */
+/** Copies a text, and shows whether that worked. */
 export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
-  const [said, say] = useState(label);
+  const [shown, show] = useState(label);
   const timer = useRef<number | undefined>(undefined);
-  // It holds the text, which may be a secret, no longer than it is shown.
+  // The timer's closure must not keep the text, which may be a secret, after the button is gone.
   useEffect(() => () => clearTimeout(timer.current), []);
   const copy = async () => {
-    const done = (await write(text)) ? 'Copied' : 'Select and copy it';
-    say(done);
+    const done = (await write(text)) ? 'Copied' : 'Copy it by hand';
+    show(done);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => say(label), 2_000);
+    timer.current = setTimeout(() => show(label), 2_000);
   };
-  return h('button', { type: 'button', class: 'copy', onClick: copy, 'aria-live': 'polite' }, said);
+  return h('button', { type: 'button', class: 'copy', onClick: copy, 'aria-live': 'polite' }, shown);
 }
 
-/** Browsers keep the clipboard from pages that came over plain HTTP from another machine: the old way then. */
+/** Browsers deny the clipboard API to pages loaded over plain HTTP from another machine; `execCommand` works there. */
 async function write(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-/** What pages are made of, from one place. */
+/* The functions of Preact that the pages use. */
 export type { ComponentChild, ComponentChildren, VNode } from 'preact';
 export { Fragment, h, render } from 'preact';
 export {

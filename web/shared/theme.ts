@@ -4,21 +4,21 @@ const themes = ['system', 'light', 'dark'] as const;
 type Theme = (typeof themes)[number];
 const place = 'backscroll-theme';
 
-function stored(): Theme {
+function storedTheme(): Theme {
   try {
     return themes.find((theme) => theme === localStorage.getItem(place)) ?? 'system';
   } catch {
-    // Storage may be closed to us; the system's choice will do.
+    // The browser may deny storage; the system's setting applies then.
     return 'system';
   }
 }
 
-export function applyTheme(theme: Theme = stored()): void {
+export function applyTheme(theme: Theme = storedTheme()): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
 }
 
-/** Whether the page is shown dark now, for what a style sheet cannot choose. */
+/** Whether the page is dark, for choices that a style sheet cannot make. */
 export function useIsDark(): boolean {
   const [isDark, setDark] = useState(readIsDark);
   useEffect(() => {
@@ -41,7 +41,7 @@ const readIsDark = (): boolean => {
 };
 
 export function ThemeChoice() {
-  const [theme, setTheme] = useState(stored);
+  const [theme, setTheme] = useState(storedTheme);
   const choose = (value: string) => {
     const chosen = themes.find((one) => one === value) ?? 'system';
     applyTheme(chosen);
@@ -49,7 +49,7 @@ export function ThemeChoice() {
     try {
       localStorage.setItem(place, chosen);
     } catch {
-      // It then holds until the page is left.
+      // The choice then lasts until the page is closed.
     }
   };
   return h(

@@ -21,7 +21,7 @@ onEveryEngine('the console', (engine) => {
   const views = (page: Page) => page.getByRole('navigation', { name: 'Views' });
   const signInButton = (page: Page) => page.getByRole('button', { name: 'Sign in' });
 
-  it('asks whoever comes for an admin key, and takes no other', async () => {
+  it('requires an admin key, and rejects others', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const { page, pageErrors } = await openTab(browser, service.base, { colorScheme });
       await page.goto('/console');
@@ -29,23 +29,23 @@ onEveryEngine('the console', (engine) => {
       for (const key of ['nonsense', one.keys.app]) {
         await page.getByLabel('Admin key').fill(key);
         await page.keyboard.press('Enter');
-        await page.getByRole('alert').filter({ hasText: 'This key does not open the console' }).waitFor();
+        await page.getByRole('alert').filter({ hasText: 'This key does not allow signing in' }).waitFor();
       }
       await checkAccessibility(page);
       assert.deepEqual(pageErrors, []);
     }
   });
 
-  it('keeps one signed in over a reload, with nothing of the key where a script could read it', async () => {
+  it('stays signed in after a reload, without the key in any place that a script can read', async () => {
     const { page, pageErrors } = await openTab(browser, service.base);
     await signIn(page, admin);
     await page.reload();
     await views(page).waitFor();
-    const held = await page.evaluate<string>(
+    const readable = await page.evaluate<string>(
       'JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML])',
     );
-    assert.ok(!held.includes(admin));
-    assert.ok(!held.includes('backscroll_session'));
+    assert.ok(!readable.includes(admin));
+    assert.ok(!readable.includes('backscroll_session'));
     const [cookie, ...others] = await page.context().cookies();
     assert.deepEqual(others, []);
     const { name, httpOnly, sameSite } = cookie ?? {};
@@ -54,7 +54,7 @@ onEveryEngine('the console', (engine) => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('lets one out, for good', async () => {
+  it('signs out, and ends the session', async () => {
     const { page } = await openTab(browser, service.base);
     await signIn(page, admin);
     const [cookie] = await page.context().cookies();
@@ -68,7 +68,7 @@ onEveryEngine('the console', (engine) => {
     await signInButton(page).waitFor();
   });
 
-  it('says that one is still signed in where the way out is closed, and tries it again', async () => {
+  it('reports that signing out failed, and retries it', async () => {
     const { page } = await openTab(browser, service.base);
     await signIn(page, admin);
     await page.route('/console/session', (route) => route.abort());
@@ -80,17 +80,17 @@ onEveryEngine('the console', (engine) => {
     assert.deepEqual(await page.context().cookies(), []);
   });
 
-  it('asks for a key again once the session has ended, and says why', async () => {
+  it('requires a key again after the session has ended, and says why', async () => {
     const { page } = await openTab(browser, service.base);
     await signIn(page, admin);
     service.advanceClock(13 * 3600);
-    // Not by a click: what is still being loaded may end it first.
+    // Not by a click: a response that is under way may end the session first.
     await page.evaluate("location.hash = '#/models'");
     await page.getByText('You were signed out').waitFor();
     await signInButton(page).waitFor();
   });
 
-  it('is reached by the keyboard alone', async () => {
+  it('can be used by keyboard alone', async () => {
     const { page } = await openTab(browser, service.base, { viewport: phone });
     await page.goto('/console');
     await signInButton(page).waitFor();
@@ -105,7 +105,41 @@ onEveryEngine('the console', (engine) => {
     assert.equal(await views(page).getByRole('link', { name: 'Keys' }).getAttribute('aria-current'), 'page');
   });
 
-  it('leads to the reference and back, on a phone too', async () => {
+  it('shows the whole menu at every width', async () => {
+    const { page } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    for (const width of [375, 560, 700, 719, 721, 780, 862, 900, 927, 929, 1000, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      const [needed, available] = await views(page).evaluate((nav) => [nav.scrollWidth, nav.clientWidth]);
+      assert.ok(needed <= available, `${needed} in ${available} at ${width}`);
+      assert.ok(!(await scrollsHorizontally(page)), `${width}`);
+    }
+  });
+
+  it('names the view in the title of the page', async () => {
+    const { page } = await openTab(browser, service.base);
+    await page.goto('/console');
+    const hasTitle = async (title: string) => {
+      while ((await page.title()) !== `${title} · Backscroll`)
+        await page.evaluate('new Promise(requestAnimationFrame)');
+    };
+    await hasTitle('Sign in');
+    await signIn(page, admin);
+    for (const [hash, title] of [
+      ['conversations', 'Conversations'],
+      ['knowledge', 'Knowledge'],
+      ['models', 'Models'],
+      ['keys', 'Keys'],
+      ['pulse', 'Pulse'],
+      [`knowledge/${one.ids.dataset}`, 'dataset · Knowledge'],
+      [`conversations/${one.ids.app}/${one.ids.conversation}`, 'ann · Conversations'],
+    ] as const) {
+      await page.goto(`/console#/${hash}`);
+      await hasTitle(title);
+    }
+  });
+
+  it('links to the reference and back, also on a phone', async () => {
     const { page, pageErrors } = await openTab(browser, service.base, { viewport: phone });
     await signIn(page, admin);
     await page.getByRole('link', { name: 'API', exact: true }).click();
@@ -119,7 +153,7 @@ onEveryEngine('the console', (engine) => {
 });
 
 describe('a page whose files could not be read', () => {
-  it('500 the first time, 200 as soon as they can be', async () => {
+  it('500: is not cached; 200 as soon as they can be read', async () => {
     const service = await startService('sqlite');
     const { readFile } = fs;
     const paths = ['/console', '/docs', '/openapi.json'];
@@ -166,7 +200,7 @@ describe('the files of the console', () => {
   });
   after(() => service.close());
 
-  it('200: are under 150 KB compressed together, the same as plain ones, and asked about again with tags', async (test) => {
+  it('200: are under 150 KB compressed, equal to the uncompressed ones, and revalidated by ETag', async (test) => {
     const html = (await service.request('GET', '/console')).text;
     const files = [...html.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map(([, path]) => path ?? '');
     assert.ok(files.includes('/console/main.js') && files.length > 20);
@@ -177,15 +211,15 @@ describe('the files of the console', () => {
       assert.equal(await response.text(), (await service.request('GET', path)).text, path);
       bytes += Number(response.headers.get('content-length'));
       const tag = String(response.headers.get('etag'));
-      // A proxy that packs calls the tag weak.
-      for (const held of [tag, `W/${tag}`, `"other", ${tag}`])
-        assert.equal((await service.request('GET', path, { headers: { 'if-none-match': held } })).status, 304, path);
+      // A proxy that compresses makes the ETag weak.
+      for (const known of [tag, `W/${tag}`, `"other", ${tag}`])
+        assert.equal((await service.request('GET', path, { headers: { 'if-none-match': known } })).status, 304, path);
     }
     test.diagnostic(`${bytes} bytes in ${files.length + 1} files`);
     assert.ok(bytes < 150_000, `${bytes} bytes`);
   });
 
-  it('200: are packed for those who take that alone', async () => {
+  it('200: are compressed only for clients that accept it', async () => {
     for (const [accepted, encoding] of [
       ['gzip;q=0', null],
       ['br, GZIP; q=0.000', null],
@@ -199,7 +233,7 @@ describe('the files of the console', () => {
     }
   });
 
-  it('404: a file that is not the page’s does not exist', async () => {
+  it('404: other files are not served', async () => {
     for (const name of ['nothing.js', 'main.ts', '..%2Fshared%2Fdom.ts', 'constructor', '__proto__', 'models.js.map'])
       assert.equal((await service.request('GET', `/console/${name}`)).status, 404, name);
   });

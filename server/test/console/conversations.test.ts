@@ -12,7 +12,7 @@ import {
   signIn,
 } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
-import { richMessages } from '../support/rich-messages.ts';
+import { pendingForm, richMessages } from '../support/rich-messages.ts';
 import {
   expandAndScroll,
   isAtEnd,
@@ -78,7 +78,7 @@ describe('the console, conversations', () => {
   const open = (conversation: string, options: BrowserContextOptions = {}) =>
     openConversation(browser, service.base, admin, [ids.app, conversation], options);
 
-  it('leads from an address that is none to the first app, and never away from where one has gone', async () => {
+  it('leads from an invalid address to the first app, but not after the user has gone to another view', async () => {
     const { page } = await openTab(browser, service.base);
     await page.addInitScript(leaveBeforeEffects);
     await signIn(page, admin);
@@ -89,7 +89,7 @@ describe('the console, conversations', () => {
 
   const textsOf = (page: Page) => page.getByRole('list', { name: 'Conversations' }).getByRole('link').allInnerTexts();
 
-  it('lists the conversations of the app that is chosen, more as one scrolls, and finds them', async () => {
+  it('lists the conversations of the chosen app, more of them by scrolling, and searches them', async () => {
     const { page, pageErrors } = await openTab(browser, service.base);
     await signIn(page, admin);
     const entries = page.getByRole('list', { name: 'Conversations' }).getByRole('link');
@@ -112,7 +112,7 @@ describe('the console, conversations', () => {
     await page.getByRole('link', { name: long }).waitFor();
     assert.equal((await textsOf(page)).length, 1);
     await search.fill('nobody at all');
-    await page.getByText('Nothing found.').waitFor();
+    await page.getByText('No conversation matches.').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     await entries.nth(49).waitFor();
     assert.equal(await search.inputValue(), '');
@@ -123,7 +123,7 @@ describe('the console, conversations', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('shows all that is known of a message', async () => {
+  it('shows all parts of a message', async () => {
     const { page, pageErrors } = await open(ids.conversation);
     const article = (id: string) => page.locator(`article[data-id="${id}"]`);
     await page.getByText('The beginning of this conversation').waitFor();
@@ -141,24 +141,27 @@ describe('the console, conversations', () => {
     assert.equal(await file.getAttribute('href'), 'https://example.com/counter.jpg');
     assert.equal(await file.getAttribute('rel'), 'noopener noreferrer nofollow');
     assert.match((await full.getByRole('list', { name: 'Files' }).first().innerText()) ?? '', /image\/jpeg, 1\.8 MB/);
-    for (const text of ['1,234 tokens', '0.0012890 USD', '1.25 s', 'liked', rich.full.parent_message_id.slice(0, 8)])
+    for (const text of ['1,234 tokens', 'US$0.00129', '1.25 s', 'liked', rich.full.parent_message_id.slice(0, 8)])
       assert.ok((await full.innerText()).includes(text), text);
 
     assert.equal(await full.getByText('Remove the orange screw.').count(), 0);
     await full.getByText('guide.md').click();
     await full.getByText('Remove the orange screw.').waitFor();
     assert.match(await full.innerText(), /Handbook · score 0\.948/);
+    assert.match(await full.innerText(), /segment 1, 70 words, 8 hits, upload_file, id /);
+    assert.equal(await full.locator('footer').getByText('US$0.00129').getAttribute('title'), '0.0012890 USD');
+    assert.match((await full.locator('footer time').getAttribute('title')) ?? '', /1970.* UTC$/);
     await full.getByText('2 steps').click();
     const steps = full.locator('.steps > li');
     assert.match((await steps.first().innerText()) ?? '', /Knowledge search[\s\S]*"query": "screw"[\s\S]*one section/);
     await full.getByText('Inputs').click();
     await full.getByText('en-GB').waitFor();
 
-    const waiting = page.getByRole('region', { name: 'Form: Book a visit' });
-    await waiting.scrollIntoViewIfNeeded();
-    assert.match(await waiting.innerText(), /waiting/);
-    assert.equal(await waiting.getByLabel('problem').inputValue(), 'five red blinks');
-    for (const field of await waiting.locator('input, select, textarea, button').all())
+    const booking = page.getByRole('region', { name: 'Form: Book a visit' });
+    await booking.scrollIntoViewIfNeeded();
+    assert.match(await booking.innerText(), /^Book a visit\s+expired[\s\S]*Expired: /);
+    assert.equal(await booking.getByLabel('problem').inputValue(), 'five red blinks');
+    for (const field of await booking.locator('input, select, textarea, button').all())
       assert.ok(await field.isDisabled());
     const submitted = page.getByRole('region', { name: 'Form: Order' });
     assert.match(await submitted.innerText(), /submitted[\s\S]*one gasket[\s\S]*Answered with: Confirm/);
@@ -169,7 +172,28 @@ describe('the console, conversations', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('keeps what one looks at in its place while older messages come in', async () => {
+  it('shows whether a form waits, and its title once', async () => {
+    const forms = randomUUID();
+    const form = pendingForm();
+    const later = Math.floor(Date.now() / 1000) + 3_600;
+    const withText = (form_content: string) => ({
+      ...form,
+      form_definition: { ...form.form_definition, form_content, expiration_time: later },
+    });
+    await service.load([
+      { record: 'conversation', id: forms, app_id: ids.app, user: 'forms' },
+      message(forms, 6_000, { extra_contents: [withText('### Book a visit\n\nWhen?'), withText('When, please?')] }),
+    ]);
+    const { page } = await open(forms);
+    const texts = await page.getByRole('region', { name: 'Form: Book a visit' }).allInnerTexts();
+    assert.equal(texts.length, 2);
+    for (const text of texts) {
+      assert.match(text, /waiting[\s\S]*Expires: /);
+      assert.equal(text.match(/Book a visit/g)?.length, 1);
+    }
+  });
+
+  it('keeps the messages in the window in their place while older ones are loaded', async () => {
     const { page } = await open(long);
     const moves = await page.evaluate<number[]>(unexpectedMoves);
     assert.ok((await firstNumber(page)) < length - 100, 'older pages were read');
@@ -179,7 +203,7 @@ describe('the console, conversations', () => {
     );
   });
 
-  it('keeps it there too once something was unfolded, and that in sight', async () => {
+  it('keeps them in their place also after a collapsible was opened, which stays visible', async () => {
     const { page, pageErrors } = await open(short);
     const last = page.locator('article').last();
     await last.getByText('Inputs').click();
@@ -195,7 +219,7 @@ describe('the console, conversations', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('comes by every message once, from the newest to the beginning', async () => {
+  it('shows every message once, from the newest to the first', async () => {
     const { page, pageErrors } = await open(long);
     const { seen, nodesMax } = await page.evaluate<{ seen: string[]; nodesMax: number }>(scrollToStart);
     assert.deepEqual(
@@ -207,7 +231,7 @@ describe('the console, conversations', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('lets go of messages that are far away, and finds the way back', async () => {
+  it('drops messages that are far away, and reads them again', async () => {
     const { page, pageErrors } = await open(longer);
     assert.ok(await page.evaluate(jumpToStart(40_000)));
     assert.equal(await firstNumber(page), 0);
@@ -222,7 +246,7 @@ describe('the console, conversations', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('follows new messages at the newest end, and only tells of them elsewhere', async () => {
+  it('follows new messages at the newest end, and only counts them elsewhere', async () => {
     const { page } = await open(long);
     const refresh = () => page.evaluate(refreshNow);
     const say = (query: string, created_at: number) => service.load([message(long, created_at, { query })]);
@@ -250,14 +274,14 @@ describe('the console, conversations', () => {
     }
   });
 
-  it('shows a time that no calendar has as the number it is', async () => {
+  it('shows a time that no date can express as a number', async () => {
     const { page, pageErrors } = await openConversation(browser, service.base, admin, [other.ids.app, odd]);
     await page.getByText('When was this?').waitFor();
     assert.equal(await page.getByText(`${Number.MAX_SAFE_INTEGER}`).count(), 2);
     assert.deepEqual(pageErrors, []);
   });
 
-  it('says what went wrong, and tries again', async () => {
+  it('shows an error, and tries again', async () => {
     const { page } = await openTab(browser, service.base);
     await signIn(page, admin);
     await page.route(/first_id=/, (route) => route.abort(), { times: 1 });

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { admin, chunkAt, KnowledgeFixture, segmentAddress, startEdit } from '../support/knowledge-fixture.ts';
 
-describe('what is written in the console', () => {
+describe('drafts in the console', () => {
   let fixture: KnowledgeFixture;
   before(async () => {
     fixture = await KnowledgeFixture.open();
   });
   after(() => fixture.close());
 
-  it('shows a concurrent edit as a conflict; theirs can be taken', async () => {
+  it('shows a concurrent edit as a conflict; mine can be discarded', async () => {
     const { page, dialogs } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 5);
     await field.fill('mine of five');
@@ -18,22 +18,22 @@ describe('what is written in the console', () => {
     await button('Save').click();
     await entry.getByText('This chunk was changed while you were editing').waitFor();
     assert.equal(
-      await entry.getByRole('group', { name: 'What stands now', exact: true }).textContent(),
+      await entry.getByRole('group', { name: 'The saved text', exact: true }).textContent(),
       'theirs of five',
     );
-    assert.equal(await entry.getByRole('group', { name: 'What you wrote', exact: true }).textContent(), 'mine of five');
+    assert.equal(await entry.getByRole('group', { name: 'Your text', exact: true }).textContent(), 'mine of five');
     assert.deepEqual(await entry.locator('del').allTextContents(), ['theirs']);
     assert.deepEqual(await entry.locator('ins').allTextContents(), ['mine']);
     assert.equal((await fixture.read(5)).content, 'theirs of five', 'nothing was overwritten');
-    await button('Take theirs').click();
-    await entry.getByText('Theirs was kept.').waitFor();
+    await button('Discard mine').click();
+    await entry.getByText('Your text was discarded.').waitFor();
     await entry.getByText('theirs of five').waitFor();
     await page.getByRole('link', { name: 'Models' }).click();
     await page.getByRole('heading', { name: 'Models' }).waitFor();
     assert.deepEqual(dialogs, [], 'nothing unsaved is left');
   });
 
-  it('lets mine be edited on top of theirs, and reviewed against it', async () => {
+  it('allows editing mine on top of theirs, and compares it with theirs', async () => {
     const { page } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 6);
     await field.fill('mine of six');
@@ -51,7 +51,7 @@ describe('what is written in the console', () => {
     assert.equal((await fixture.read(6)).content, 'theirs and mine of six');
   });
 
-  it('saves over theirs only knowingly, and over nothing that came after', async () => {
+  it('overwrites theirs only on request, and nothing that was saved later', async () => {
     const { page } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 7);
     await field.fill('mine of seven');
@@ -61,14 +61,14 @@ describe('what is written in the console', () => {
     await button('Save mine over theirs').waitFor();
     await fixture.editElsewhere(7, 'theirs again');
     await button('Save mine over theirs').click();
-    await entry.getByRole('group', { name: 'What stands now', exact: true }).getByText('theirs again').waitFor();
+    await entry.getByRole('group', { name: 'The saved text', exact: true }).getByText('theirs again').waitFor();
     assert.equal((await fixture.read(7)).content, 'theirs again');
     await button('Save mine over theirs').click();
     await entry.getByText('Saved.').waitFor();
     assert.equal((await fixture.read(7)).content, 'mine of seven');
   });
 
-  it('loses nothing typed by a failed save or the end of a session', async () => {
+  it('keeps typed text after a failed save and the end of a session', async () => {
     const { page } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 8);
     await field.fill('typed with care');
@@ -90,7 +90,7 @@ describe('what is written in the console', () => {
     assert.equal((await fixture.read(8)).content, 'typed with care');
   });
 
-  it('keeps nothing of a restore that was cancelled before the chunk was read', async () => {
+  it('keeps no draft of a restore that was cancelled before the chunk was read', async () => {
     const { page, dialogs } = await fixture.atChunks();
     await fixture.editElsewhere(4, 'another text of four');
     const entry = chunkAt(page, 4);
@@ -110,7 +110,7 @@ describe('what is written in the console', () => {
     assert.deepEqual(dialogs, []);
   });
 
-  it('asks before unsaved text is left', async () => {
+  it('asks before a draft is discarded', async () => {
     const { page, dialogs } = await fixture.atChunks([false, false, false, true]);
     const { field } = await startEdit(page, 9);
     await field.fill('not saved');

@@ -6,8 +6,8 @@ import { checkAccessibility, openBrowser, openTab, signIn } from '../support/bro
 import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
 import { pendingForm } from '../support/rich-messages.ts';
 
-/** What a writer key may write must not take the console from those who look. */
-describe('the console, with what nobody should write', () => {
+/** Nothing that a writer key can write may make the console unusable. */
+describe('the console, with hostile records', () => {
   const { one, admin, records } = makeTwoTenants();
   const { ids } = one;
   const never = Number.MAX_SAFE_INTEGER;
@@ -36,7 +36,7 @@ describe('the console, with what nobody should write', () => {
     return tab;
   };
 
-  it('shows times that no calendar has', async () => {
+  it('shows times that no date can express', async () => {
     const far = conversation('from afar');
     const form = pendingForm();
     const endless = { ...form, form_definition: { ...form.form_definition, expiration_time: -never } };
@@ -44,7 +44,7 @@ describe('the console, with what nobody should write', () => {
     const { page, pageErrors } = await visit(`conversations/${ids.app}/${far.id}`);
     await page.getByRole('link', { name: 'from afar' }).getByText(`${never} s`).waitFor();
     await page.getByText('When?').waitFor();
-    await page.getByText(`Expires: -${never} s`).waitFor();
+    await page.getByText(`Expired: -${never} s`).waitFor();
     const key = { kind: 'admin', name: 'for ever', expires_at: never };
     assert.equal((await service.request('POST', '/admin/keys', { key: admin, body: key })).status, 201);
     await page.goto('/console#/keys');
@@ -52,7 +52,7 @@ describe('the console, with what nobody should write', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('shows the beginning of a huge form, and the whole where it is asked for', async () => {
+  it('shows the beginning of a huge form, and all of it on request', async () => {
     const huge = conversation('huge');
     const form = pendingForm();
     const form_content = `${'*a* '.repeat(100_000)}The end.`;
@@ -79,7 +79,7 @@ describe('the console, with what nobody should write', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('plots cost in a few currencies where somebody wrote thousands', async () => {
+  it('plots cost in a few of thousands of currencies', async () => {
     const costly = conversation('costly');
     const now = Math.floor(Date.now() / 1000);
     const price = (n: number) => message(costly.id, now, { total_price: '1', currency: `c${n}` });
@@ -90,7 +90,7 @@ describe('the console, with what nobody should write', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('says so where a view cannot be shown, keeps the other views, and tries again when asked or elsewhere', async () => {
+  it('reports that a view cannot be shown, keeps the other views, and tries again on request or at another address', async () => {
     const { page, pageErrors } = await visit('models');
     const keys = /\/admin\/keys\?/;
     const broken = page.getByRole('alert').getByText('This view cannot be shown');

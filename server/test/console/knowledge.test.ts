@@ -11,7 +11,7 @@ describe('knowledge in the console', () => {
   });
   after(() => fixture.close());
 
-  it('leads from datasets to chunks by the keyboard, each level with its address', async () => {
+  it('leads from datasets to chunks by keyboard, each level with its own address', async () => {
     const { page, pageErrors } = await openTab(fixture.browser, fixture.service.base);
     await signIn(page, admin);
     await page.goto('/console#/knowledge');
@@ -30,16 +30,16 @@ describe('knowledge in the console', () => {
     await page.locator('h1:focus', { hasText: 'Segment 1' }).waitFor();
     await page.getByText('Text of the whole segment').click();
     await page.getByText('segment text').waitFor();
-    await page.getByRole('navigation', { name: 'Way up' }).getByRole('link', { name: 'dataset' }).click();
+    await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'dataset' }).click();
     await page.getByRole('heading', { name: 'dataset', exact: true }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Chunk 13' }).waitFor();
     assert.deepEqual(pageErrors, []);
   });
 
-  it('opens at an address, with the names of what lies above; tells what does not exist', async () => {
+  it('opens at an address, with the names of the levels above; reports what does not exist', async () => {
     const { page } = await fixture.atChunks();
-    const trail = page.getByRole('navigation', { name: 'Way up' });
+    const trail = page.getByRole('navigation', { name: 'Breadcrumbs' });
     await trail.getByRole('link', { name: 'document', exact: true }).waitFor();
     await trail.getByRole('link', { name: 'dataset', exact: true }).waitFor();
     await page.getByRole('heading', { name: 'Segment 1', exact: true }).waitFor();
@@ -48,7 +48,7 @@ describe('knowledge in the console', () => {
     await page.getByRole('alert').getByText('document not found').waitFor();
   });
 
-  it('edits a chunk in place: words counted, the change reviewed, then saved', async () => {
+  it('edits a chunk in place: counts words, reviews the change, saves it', async () => {
     const { page, pageErrors } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 2);
     assert.equal(await field.inputValue(), 'The kettle of chunk 2 boils at ninety degrees.');
@@ -72,7 +72,7 @@ describe('knowledge in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('goes on by Ctrl+Enter and back by Escape, which asks before it drops a text', async () => {
+  it('continues by Ctrl+Enter and goes back by Escape, which asks before it discards a text', async () => {
     const { page, dialogs } = await fixture.atChunks([false, true]);
     const { entry, field, button } = await startEdit(page, 3);
     await field.press('Escape');
@@ -96,7 +96,7 @@ describe('knowledge in the console', () => {
     assert.equal((await fixture.read(3)).content, 'by keys alone');
   });
 
-  it('does not offer to save what the service refuses', async () => {
+  it('does not offer to save what the service rejects', async () => {
     const { page } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 4);
     await field.fill('   ');
@@ -111,7 +111,7 @@ describe('knowledge in the console', () => {
     await button('Save').waitFor();
   });
 
-  it('shows the history with who replaced what, and restores a text through the same review', async () => {
+  it('shows the history with the key of each change, and restores a text through the same review', async () => {
     const { page, pageErrors } = await fixture.atChunks();
     const first = (await fixture.read(10)).content;
     await fixture.editElsewhere(10, 'second\r\ntext');
@@ -124,7 +124,7 @@ describe('knowledge in the console', () => {
     assert.match((await revisions.nth(0).textContent()) ?? '', /^Revision 2 replaced just now by knowledge$/);
     await entry.getByText('third text').waitFor();
     await revisions.nth(1).press('Enter');
-    await entry.getByText('From revision 1 to what stands now: 9 words removed, 2 added.').waitFor();
+    await entry.getByText('From revision 1 to the current text: 9 words removed, 2 added.').waitFor();
     await revisions.nth(0).click();
     await button('Restore revision 2').click();
     await button('Save').waitFor();
@@ -145,7 +145,7 @@ describe('knowledge in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('leaves long stretches out of a comparison, and keeps line ends that nobody typed', async () => {
+  it('leaves long unchanged passages out of a comparison, and keeps line ends', async () => {
     const { page } = await fixture.atChunks();
     const long = `start\r\n${'the same words again\r\n'.repeat(100)}end`;
     await fixture.editElsewhere(11, long);
@@ -153,7 +153,7 @@ describe('knowledge in the console', () => {
     await field.press('Control+End');
     await field.pressSequentially(' of it');
     await button('Review').click();
-    await entry.getByText(/⋯ 2,\d\d\d characters stay ⋯/).waitFor();
+    await entry.getByText(/⋯ 2,\d\d\d characters unchanged ⋯/).waitFor();
     assert.deepEqual(await entry.locator('ins').allTextContents(), [' of it']);
     await button('Save').click();
     await entry.getByText('Saved.').waitFor();
@@ -180,9 +180,9 @@ describe('knowledge in the console', () => {
       await look();
       await fixture.editElsewhere(12, `${randomUUID()} is what they wrote`);
       await button('Save').click();
-      await button('Take theirs').waitFor();
+      await button('Discard mine').waitFor();
       await look();
-      await button('Take theirs').click();
+      await button('Discard mine').click();
       await entry.getByRole('button', { name: 'History' }).click();
       await entry.locator('summary').first().click();
       await entry.locator('.diff').waitFor();

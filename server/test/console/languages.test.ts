@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { openBrowser } from '../support/browser.ts';
+import { openBrowser, openTab, signIn } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { openConversation } from '../support/transcript-scripts.ts';
 
@@ -27,7 +27,7 @@ describe('the console, in other languages', () => {
   const open = (locale: string) =>
     openConversation(browser, service.base, admin, [ids.app, ids.conversation], { locale });
 
-  it('stays English all through, in the reader’s own kind of it', async () => {
+  it('is in English throughout, in the user’s variant of it', async () => {
     for (const locale of ['ar-EG', 'de-DE', 'en-US']) {
       const { page, pageErrors } = await open(locale);
       const footer = page.locator('article').filter({ hasText: 'مرحبا' }).locator('footer');
@@ -38,7 +38,24 @@ describe('the console, in other languages', () => {
     }
   });
 
-  it('lets texts run from the right, but not their code', async () => {
+  it('works with a language tag that is not valid, as Chromium has it under LANG=C.UTF-8', async () => {
+    const { page, pageErrors } = await openTab(browser, service.base);
+    for (const tags of [['en-US@posix'], ['en-US@posix', 'en-US'], []]) {
+      await page.addInitScript(`
+        Object.defineProperty(navigator, 'languages', { get: () => ${JSON.stringify(tags)}, configurable: true });
+        Object.defineProperty(navigator, 'language', { get: () => ${JSON.stringify(tags[0])}, configurable: true });
+      `);
+      await page.goto('about:blank');
+      await page.goto(`/console#/conversations/${ids.app}/${ids.conversation}`);
+      await page.getByLabel('Admin key').or(page.locator('article').first()).waitFor();
+      if (await page.getByLabel('Admin key').isVisible()) await signIn(page, admin);
+      await page.goto(`/console#/conversations/${ids.app}/${ids.conversation}`);
+      await page.getByText('1,234 tokens').waitFor();
+    }
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('shows right-to-left texts, with code left-to-right', async () => {
     const { page } = await open('en-GB');
     const direction = (selector: string) =>
       page.evaluate<string>(`getComputedStyle(document.querySelector('.markdown ${selector}')).direction`);
@@ -46,7 +63,7 @@ describe('the console, in other languages', () => {
     assert.equal(await direction('pre'), 'ltr');
     // The two lines of the question begin at opposite sides.
     const [arabic, english] = await page.evaluate<[number, number]>(`(() => {
-      const said = [...document.querySelectorAll('.query .said')].find(({ textContent }) => textContent.includes('Hello'));
+      const said = [...document.querySelectorAll('.query .as-written')].find(({ textContent }) => textContent.includes('Hello'));
       const { left, right } = said.getBoundingClientRect();
       const range = document.createRange();
       range.selectNodeContents(said);
@@ -56,9 +73,9 @@ describe('the console, in other languages', () => {
     assert.ok(arabic < 2 && english < 2, `${arabic} ${english}`);
   });
 
-  it('says where nothing was asked or answered', async () => {
+  it('says so if there is no query or no answer', async () => {
     const { page } = await open('en-GB');
-    const article = page.locator('article').filter({ hasText: 'no question' });
+    const article = page.locator('article').filter({ hasText: 'no query' });
     await article.getByText('no answer').waitFor();
     assert.equal(await page.getByText('no answer').count(), 1);
   });

@@ -46,7 +46,7 @@ describe('messages in the console', () => {
     assert.match(await response.innerText(), /snake_case_name and 2 \* 3 \* 4 and \*not this\*/);
   });
 
-  it('lets no message run, load or hide anything', async () => {
+  it('runs, loads and hides nothing of a message', async () => {
     const asked: string[] = [];
     const { page, pageErrors } = await openTab(browser, service.base);
     page.on('request', (request) => asked.push(request.url()));
@@ -71,7 +71,7 @@ describe('messages in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('takes time in proportion to a text, whatever is in it, and loses nothing', { timeout: 120_000 }, async () => {
+  it('takes time proportional to the length of a text, and loses nothing', { timeout: 120_000 }, async () => {
     const { page } = await openTab(browser, service.base);
     await page.goto('/console');
     const marks = [

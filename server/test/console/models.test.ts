@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import {
@@ -99,7 +100,7 @@ describe('models in the console', () => {
   const card = (page: Page, name: string) =>
     page.getByRole('article').filter({ has: page.getByRole('heading', { name, exact: true }) });
 
-  it('shows providers in recorded order with their models by type, status and properties', async () => {
+  it('shows providers in the order of the records, with their models by type, status and properties', async () => {
     const { page, pageErrors } = await atModels();
     const names = await page.getByRole('heading', { level: 2 }).allTextContents();
     assert.deepEqual(names, ['Gull', '鸭', 'Plain', '<b>Script</b>']);
@@ -128,7 +129,7 @@ describe('models in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('shows icons of the theme, and a letter where there is none that can be loaded', async () => {
+  it('shows icons of the theme, and a letter if none can be loaded', async () => {
     const { page, icons } = await atModels({ colorScheme: 'light' });
     await card(page, '鸭').locator('.letter', { hasText: '鸭' }).waitFor();
     await card(page, 'Plain').locator('.letter', { hasText: 'P' }).waitFor();
@@ -145,7 +146,14 @@ describe('models in the console', () => {
     await page.locator(`img[src="${icon('gull-dark')}"]`).waitFor();
   });
 
-  it('lets one choose the workspace, in the address', async () => {
+  it('opens at the first workspace with providers', async () => {
+    await service.load([{ record: 'workspace', id: randomUUID(), name: 'Aardvark, without providers' }]);
+    const { page, pageErrors } = await atModels();
+    assert.equal(await page.getByLabel('Workspace').inputValue(), one);
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('has the chosen workspace in the address', async () => {
     const { page } = await atModels();
     await page.getByLabel('Workspace').selectOption('Birch');
     await page.getByRole('heading', { name: 'Tern', exact: true }).waitFor();

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { money, whole } from '../../../web/console/pulse/figures.ts';
-import { trafficWords } from '../../../web/console/pulse/traffic.ts';
+import { money, whole } from '../../../web/console/parts/figures.ts';
+import { trafficSummary } from '../../../web/console/pulse/traffic.ts';
 import { dayBefore } from '../../../web/console/pulse/usage.ts';
 import {
   checkAccessibility,
@@ -18,7 +18,7 @@ import { makeTwoTenants, message, type Service, startService } from '../support/
 
 const locale = 'en-GB';
 
-describe('the pulse in the console', () => {
+describe('Pulse in the console', () => {
   const { one, admin, records } = makeTwoTenants();
   // Noon, so that no day ends while the test runs.
   const now = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000;
@@ -54,13 +54,13 @@ describe('the pulse in the console', () => {
     return rows.map((row) => row.split('\t').map((cell) => cell.trim()));
   }
 
-  it('says that there is nothing yet', async () => {
+  it('says that there are no requests yet', async () => {
     await page.getByRole('link', { name: 'Pulse' }).click();
-    await page.getByText('No requests in the last hour yet.').waitFor();
+    await page.getByText('No requests in the last hour.').waitFor();
     await page.getByText('No messages in the last 30 days.').waitFor();
   });
 
-  it('shows the requests that were answered, every ten seconds anew', async () => {
+  it('shows the requests, refreshed every ten seconds', async () => {
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
     for (let n = 0; n < 12; n += 1) await service.request('GET', path, { key: one.keys.app });
     for (let n = 0; n < 3; n += 1) await service.request('GET', `${path}&limit=0`, { key: one.keys.app });
@@ -68,27 +68,27 @@ describe('the pulse in the console', () => {
     await page.clock.runFor(10_000);
     await plot('Requests per second').waitFor();
     const { body: traffic } = await service.request('GET', '/admin/traffic', { key: admin });
-    const said = trafficWords(traffic, locale);
+    const said = trafficSummary(traffic, locale);
     assert.match(said.requests, /15 in the last hour/);
-    assert.match(said.errors, /3 refused \(20%\), 0 failed \(0%\)/);
+    assert.match(said.errors, /3 rejected \(20%\), 0 failed \(0%\)/);
     assert.equal(await words('Requests per second'), said.requests);
     assert.equal(await words('Latency'), said.latency);
     assert.equal(await words('Errors'), said.errors);
   });
 
-  it('tells the same in a table', async () => {
+  it('shows the same values in a table', async () => {
     const { body: traffic } = await service.request('GET', '/admin/traffic', { key: admin });
     const [head, ...rows] = await tableOf('Errors');
-    assert.deepEqual(head, ['When', 'refused (4xx)', 'failed (5xx)']);
+    assert.deepEqual(head, ['When', 'rejected (4xx)', 'failed (5xx)']);
     assert.deepEqual(
-      rows.map(([, refused, failed]) => [Number(refused), Number(failed)]),
+      rows.map(([, rejected, failed]) => [Number(rejected), Number(failed)]),
       traffic.data
         .map(({ client_errors, server_errors }: Record<string, number>) => [client_errors, server_errors])
         .toReversed(),
     );
   });
 
-  it('shows messages, tokens and cost by app and currency, as the endpoint gives them', async () => {
+  it('shows messages, tokens and cost by app and currency, as the endpoint returns them', async () => {
     const apps = Array.from({ length: 8 }, (_, n) => ({ id: randomUUID(), name: `bot ${n}`, talk: randomUUID() }));
     const workspace_id = one.ids.workspace;
     const sent = apps.flatMap(({ id, name, talk }, n) => [
@@ -143,7 +143,7 @@ describe('the pulse in the console', () => {
     assert.deepEqual([rows.length, rows[0]?.[0], rows[2]?.slice(1)], [90, dayBefore(now, 0), '1111112'.split('')]);
   });
 
-  it('tells the values at a point to a pointer and to the keyboard', async () => {
+  it('shows the values at a point by pointer and by keyboard', async () => {
     const messages = plot('Messages per day');
     await messages.getByRole('slider').focus();
     await page.keyboard.press('ArrowLeft');
@@ -157,7 +157,7 @@ describe('the pulse in the console', () => {
     await messages.locator('.legend .at').getByText(dayBefore(now, 89)).waitFor();
   });
 
-  it('says what went wrong, and asks again', async () => {
+  it('shows an error, and tries again', async () => {
     await page.route('**/admin/traffic', (route) => route.abort(), { times: 1 });
     await page.clock.runFor(10_000);
     await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
@@ -166,7 +166,7 @@ describe('the pulse in the console', () => {
     await page.getByRole('alert').waitFor({ state: 'detached' });
   });
 
-  it('axe finds nothing grave, in both themes and at the width of a phone', async () => {
+  it('axe finds nothing serious, in both themes and at the width of a phone', async () => {
     await plot('Cost per day, EUR').getByText('As a table').click();
     for (const [colorScheme, viewport] of [
       ['light', desktop],

@@ -36,7 +36,7 @@ describe('the reference', () => {
   const article = (page: Page, id: string) => page.locator(`article#${id}`);
   const linksOf = (page: Page) => page.getByRole('navigation', { name: 'Reference' }).getByRole('link');
 
-  it('leads to every operation, those of the public API first', () =>
+  it('links to every operation, those of the public API first', () =>
     open('', async (page) => {
       const hrefs = await linksOf(page).evaluateAll((all) =>
         all.map((one) => String(one.getAttribute('href')).slice(1)),
@@ -60,7 +60,7 @@ describe('the reference', () => {
       assert.equal(await page.getByRole('link', { name: 'openapi.json' }).getAttribute('href'), '/openapi.json');
     }));
 
-  it('tells of every code that an error may have', () =>
+  it('describes every error code', () =>
     open('#about-errors', async (page) => {
       const codes = await page.locator('#about-errors tbody code').allTextContents();
       const { enum: known } = document.components.schemas.Error.properties.code;
@@ -79,10 +79,10 @@ describe('the reference', () => {
       await filter.press('Enter');
       await article(page, 'updateChildChunk').waitFor();
       await filter.fill('no such words');
-      await page.getByText('No operation has these words.').waitFor();
+      await page.getByText('No operation matches.').waitFor();
     }));
 
-  it('opens what the address names, and goes back and on', () =>
+  it('opens what the address names, and goes back and forward', () =>
     open('#getAvailableModels', async (page) => {
       await article(page, 'getAvailableModels').waitFor();
       const current = page.locator('nav a[aria-current]');
@@ -98,7 +98,7 @@ describe('the reference', () => {
       await page.getByRole('heading', { name: 'Keys' }).waitFor();
     }));
 
-  it('tells what a parameter and a field is, unfolds what lies deeper, gives code to copy', () =>
+  it('describes parameters and fields, expands nested fields, and has code to copy', () =>
     open('#getConversationHistory', async (page) => {
       const part = article(page, 'getConversationHistory');
       const limit = part
@@ -121,7 +121,7 @@ describe('the reference', () => {
       await part.getByText('kind app').waitFor();
     }));
 
-  it('sends what is filled in, and shows the answer; the key is kept nowhere', () =>
+  it('sends a request and shows the response; the key is stored nowhere', () =>
     open('#getConversationHistory', async (page) => {
       const part = article(page, 'getConversationHistory');
       await part.getByText('Try it').click();
@@ -135,25 +135,25 @@ describe('the reference', () => {
       await part.getByRole('button', { name: 'Send' }).click();
       await part.getByText('200 OK').waitFor();
       for (const name of ['x-request-id', 'etag', 'link']) await part.locator('dt', { hasText: name }).waitFor();
-      const shown = await part.getByRole('region', { name: 'The answer' }).textContent();
+      const shown = await part.getByRole('region', { name: 'The response' }).textContent();
       assert.equal(JSON.parse(shown ?? '').data.length, 2);
       const held = await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])');
       assert.ok(!String(held).includes(secrets.app));
       assert.ok(!(await page.locator('pre').allTextContents()).some((text) => text.includes(secrets.app)));
-      await part.getByRole('button', { name: 'Back to the example' }).click();
+      await part.getByRole('button', { name: 'Reset to the example' }).click();
       assert.equal(await part.getByLabel('limit').inputValue(), '1');
     }));
 
-  it('marks what changes the service, and changes it', () =>
+  it('marks operations that change data, and sends them', () =>
     open('#updateChildChunk', async (page) => {
       const part = article(page, 'updateChildChunk');
       await part.getByText('Try it').click();
-      await part.getByText('changes what the service holds').waitFor();
+      await part.getByText('changes data').waitFor();
       await part.getByLabel('Key of kind knowledge').fill(secrets.knowledge);
       await part.getByLabel(/^Body/).fill('{"content":"<b>five</b> plain words here"}');
       await part.getByRole('button', { name: 'Send' }).click();
       await part.getByText('200 OK').waitFor();
-      const shown = await part.getByRole('region', { name: 'The answer' }).textContent();
+      const shown = await part.getByRole('region', { name: 'The response' }).textContent();
       assert.equal(JSON.parse(shown ?? '').data.content, '<b>five</b> plain words here');
       // A key that was typed once opens the other operations of its kind.
       await page.getByRole('link', { name: 'Get Child Chunk →' }).click();
@@ -162,7 +162,7 @@ describe('the reference', () => {
       assert.equal(await other.getByLabel('Key of kind knowledge').inputValue(), secrets.knowledge);
     }));
 
-  it('says so where the service cannot be reached, and where its document does not come', () =>
+  it('reports that the service, or its document, cannot be reached', () =>
     open('#live', async (page) => {
       const part = article(page, 'live');
       await part.getByText('Try it').click();
@@ -177,7 +177,7 @@ describe('the reference', () => {
       await article(page, 'live').waitFor();
     }));
 
-  it('is one for everybody: both themes, a phone, the keyboard; axe finds nothing serious', async () => {
+  it('works in both themes, on a phone and by keyboard; axe finds nothing serious', async () => {
     const use = async (page: Page) => {
       const part = article(page, 'updateChildChunk');
       await part.getByText('Try it').click();
@@ -200,7 +200,7 @@ describe('the reference', () => {
     await open('#updateChildChunk', useMenu, { colorScheme: 'dark', viewport: phone });
   });
 
-  it('takes less than 40 kB to load, and as much again for the document', async () => {
+  it('loads less than 40 kB, and as much again for the document', async () => {
     const sizeOf = async (path: string) => {
       const response = await fetch(`${service.base}${path}`, { headers: { 'accept-encoding': 'gzip' } });
       await response.body?.cancel();

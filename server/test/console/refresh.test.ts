@@ -6,7 +6,7 @@ import { checkAccessibility, openBrowser } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { openConversation, refreshNow } from '../support/transcript-scripts.ts';
 
-describe('the console, kept up to date', () => {
+describe('the console, while records change', () => {
   const { one, admin, records } = makeTwoTenants();
   const { ids } = one;
   const now = Math.floor(Date.now() / 1000);
@@ -29,7 +29,7 @@ describe('the console, kept up to date', () => {
   const open = (n: number) => openConversation(browser, service.base, admin, [ids.app, idOf(n)]);
   const entries = (page: Page) => page.getByRole('list', { name: 'Conversations' }).getByRole('link');
   const namesOf = (page: Page) => entries(page).locator('.user').allTextContents();
-  /** Has the page ask for news once, as time does; that is answered, or fails. */
+  /** Has the page refresh once, as its timer does; the request succeeds, or fails. */
   const refresh = async (page: Page, path: RegExp, isDown = false) => {
     const { promise: isHeard, resolve: hear } = Promise.withResolvers<void>();
     const asked = page.waitForRequest(path);
@@ -43,7 +43,7 @@ describe('the console, kept up to date', () => {
       },
       { times: 1 },
     );
-    // It does not ask while the answer before is still being taken in.
+    // There is no second request while the page handles the response before.
     while (!isAsked) await page.evaluate(refreshNow);
     hear();
     await (await asked).response();
@@ -51,7 +51,7 @@ describe('the console, kept up to date', () => {
   const messages = /\/messages\?/;
   const list = /\/conversations\?/;
 
-  it('says in the transcript that news do not come, after the second time, and no more once they do', async () => {
+  it('shows in the transcript that refreshing fails, from the second failure until it works again', async () => {
     const { page, pageErrors } = await open(0);
     const stale = page.getByRole('status').getByText('Not up to date: the service cannot be reached.');
     for (const isDown of [true, false, true]) await refresh(page, messages, isDown);
@@ -64,7 +64,31 @@ describe('the console, kept up to date', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('lists what is new first, and leaves the choice, the focus and the rows of later pages alone', async () => {
+  it('counts a new message in the header too', async () => {
+    const { page, pageErrors } = await open(20);
+    const header = page.locator('.open-conversation > header');
+    await header.getByText('1 message', { exact: true }).waitFor();
+    await service.load([message(idOf(20), now - 3_619, { query: 'One more' })]);
+    await refresh(page, messages);
+    await page.getByText('One more').waitFor();
+    await header.getByText('2 messages', { exact: true }).waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('scrolls the list to the conversation that the address names', async () => {
+    const { page } = await open(40);
+    const chosen = page.locator('.conversation-list [aria-current]');
+    await chosen.waitFor();
+    const isVisible = `(() => {
+      const box = document.querySelector('.conversation-list').getBoundingClientRect();
+      const row = document.querySelector('.conversation-list [aria-current]').getBoundingClientRect();
+      return row.top >= box.top && row.bottom <= box.bottom;
+    })()`;
+    assert.equal(await page.evaluate(isVisible), true);
+    assert.ok((await page.evaluate<number>("document.querySelector('.conversation-list').scrollTop")) > 0);
+  });
+
+  it('lists new conversations first, and keeps the choice, the focus and the rows of later pages', async () => {
     const { page, pageErrors } = await open(2);
     await entries(page).last().scrollIntoViewIfNeeded();
     await entries(page).nth(70).waitFor();
@@ -93,7 +117,7 @@ describe('the console, kept up to date', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('leaves the list alone while one looks further down, or searches', async () => {
+  it('does not change the list while the user reads further down, or searches', async () => {
     const { page } = await open(0);
     await entries(page).nth(49).waitFor();
     const asked: string[] = [];

@@ -106,7 +106,7 @@ describe('snippets of the reference', () => {
     await import(pathToFileURL(file).href);
   }
 
-  it('are TypeScript to its compiler', async () => {
+  it('compile as TypeScript', async () => {
     const code = join(folder, 'checked');
     await mkdir(code);
     for (const operation of operations) {
@@ -130,7 +130,7 @@ describe('snippets of the reference', () => {
 
   const awkward = `It's "5 o'clock" \\ $HOME \`x\` \n<é> 🙂 \\n`;
 
-  it('take whatever is typed, quotes and all', async (t) => {
+  it('accept any text, also quotes', async (t) => {
     const operation = operationOf('updateChildChunk');
     const { values } = exampleRequest(operation);
     for (const [at, body] of [
@@ -149,7 +149,7 @@ describe('snippets of the reference', () => {
     }
   });
 
-  it('of signing out end the session', async () => {
+  it('for signing out end the session', async () => {
     const none = { values: {}, body: '' };
     const isSignedIn = async () => (await curl(curlOf(operationOf('getSession'), none, service.base))).status === 200;
     for (const signOut of [
@@ -163,7 +163,7 @@ describe('snippets of the reference', () => {
     }
   });
 
-  it('encode what stands in the query, and leave out what is empty', async () => {
+  it('encode the query, and leave out empty values', async () => {
     const operation = operationOf('getConversationHistory');
     const { values } = exampleRequest(operation);
     const user = `o'neil & sons=?#`;
@@ -174,7 +174,7 @@ describe('snippets of the reference', () => {
     assert.equal((await curl(command)).status, 404, 'a conversation of another user');
   });
 
-  it('never hold a key', () => {
+  it('never contain a key', () => {
     for (const operation of operations) {
       const filled = exampleRequest(operation);
       const text = curlOf(operation, filled, 'http://x') + typescriptOf(operation, filled, 'http://x');

@@ -1,12 +1,12 @@
 import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
 
-/** What was unfolded, so that it still is when it is drawn again. */
+/** The ids of open collapsibles, so that they stay open when the transcript draws them again. */
 const openIds = new Set<string>();
 
 type CollapsibleProps = { id: string; title: ComponentChildren; content: () => ComponentChildren };
 
-/** Something to unfold. What is folded is not in the page. */
-export function Collapsible({ id, title, content: inside }: CollapsibleProps) {
+/** A title with content that opens on a click. Closed content is not in the page. */
+export function Collapsible({ id, title, content }: CollapsibleProps) {
   const [isOpen, setOpen] = useState(openIds.has(id));
   const toggle = (event: Event) => {
     const { open } = event.currentTarget as HTMLDetailsElement;
@@ -14,5 +14,10 @@ export function Collapsible({ id, title, content: inside }: CollapsibleProps) {
     else openIds.delete(id);
     setOpen(open);
   };
-  return h('details', { class: 'fold', open: isOpen, onToggle: toggle }, h('summary', null, title), isOpen && inside());
+  return h(
+    'details',
+    { class: 'collapsible', open: isOpen, onToggle: toggle },
+    h('summary', null, title),
+    isOpen && content(),
+  );
 }

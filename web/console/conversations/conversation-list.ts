@@ -4,31 +4,35 @@ import { hrefOf } from '../parts/route.ts';
 import type { Conversation } from '../parts/types.ts';
 import { counted, ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
-import { useKeptFocus } from './use-kept-focus.ts';
 import { useRefresh } from './use-refresh.ts';
+import { useStableFocus } from './use-stable-focus.ts';
 
 const typingMillis = 250;
-/** So many pixels before the end of the list, more of it is read. */
-const nearEnd = 400;
+/** This many pixels before the end of the list, the next page is read. */
+const readAheadPixels = 400;
 
-/** The conversations of an app, the latest first, or those that a search finds. */
+/** The conversations of an app, or those that match a search; the latest first. */
 export function ConversationList({ app_id, chosen }: { app_id: string; chosen: string | undefined }) {
   const [typed, setTyped] = useState('');
-  const search = useSettled(typed.trim());
+  const search = useDebounced(typed.trim());
   const list = useList<Conversation>(pathOf(['admin', 'apps', app_id, 'conversations'], { search, limit: 50 }));
   const box = useRef<HTMLDivElement>(null);
-  // What is found is looked at from its beginning.
   useLayoutEffect(() => box.current?.scrollTo(0, 0), [search, app_id]);
+  // An address may name a conversation that is further down.
+  const isListed = list.rows.some(({ id }) => id === chosen);
+  useLayoutEffect(() => {
+    if (isListed) box.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }, [isListed, chosen]);
   useRefresh(() => {
-    // Nothing moves under somebody who looks further down, nor among what they have found.
+    // No row moves while the user reads further down, or searches.
     const isAtTop = box.current !== null && box.current.clientHeight > 0 && box.current.scrollTop === 0;
-    const isFree = typed === '' && search === '' && !list.isLoading && list.error === undefined;
-    return isAtTop && isFree ? list.refresh(({ id }) => id) : undefined;
+    const isIdle = typed === '' && search === '' && !list.isLoading && list.error === undefined;
+    return isAtTop && isIdle ? list.refresh(({ id }) => id) : undefined;
   });
-  useKeptFocus(box.current);
+  useStableFocus(box.current);
   const onScroll = ({ currentTarget }: Event) => {
     const { scrollTop, clientHeight, scrollHeight } = currentTarget as HTMLElement;
-    if (scrollHeight - scrollTop - clientHeight < nearEnd && list.error === undefined) list.more();
+    if (scrollHeight - scrollTop - clientHeight < readAheadPixels && list.error === undefined) list.more();
   };
   const onKeyDown = ({ key }: KeyboardEvent) => {
     if (key === 'Escape') setTyped('');
@@ -62,7 +66,7 @@ export function ConversationList({ app_id, chosen }: { app_id: string; chosen: s
           { 'aria-label': 'Conversations' },
           list.rows.map((row) => h('li', { key: row.id }, h(Entry, { app_id, row, isChosen: row.id === chosen }))),
         ),
-      h(ListEnd, { list, nothing: search === '' ? 'No conversations yet.' : 'Nothing found.' }),
+      h(ListEnd, { list, nothing: search === '' ? 'No conversations yet.' : 'No conversation matches.' }),
     ),
   ];
 }
@@ -79,12 +83,12 @@ function Entry({ app_id, row, isChosen }: { app_id: string; row: Conversation; i
   );
 }
 
-/** A text once it has stood for a moment. */
-function useSettled(text: string): string {
-  const [settled, settle] = useState(text);
+/** A text, once the user has stopped typing for a moment. */
+function useDebounced(text: string): string {
+  const [debounced, setDebounced] = useState(text);
   useEffect(() => {
-    const timer = setTimeout(() => settle(text), text === '' ? 0 : typingMillis);
+    const timer = setTimeout(() => setDebounced(text), text === '' ? 0 : typingMillis);
     return () => clearTimeout(timer);
   }, [text]);
-  return settled;
+  return debounced;
 }

@@ -5,15 +5,19 @@ import { go, hrefOf, readRoute, type ViewProps } from '../parts/route.ts';
 import type { App, Conversation } from '../parts/types.ts';
 import { counted, ErrorNote } from '../parts/ui.ts';
 import { type All, useAll } from '../parts/use-all.ts';
+import { useTitle } from '../parts/use-title.ts';
 import { ConversationList } from './conversation-list.ts';
 import { Transcript } from './transcript.ts';
 
-/** Conversations of an app beside the transcript of one; on a phone one after the other. */
+/** The next refresh tries again. */
+const ignore = () => undefined;
+
+/** The conversations of an app beside the transcript of one; on a phone one of the two. */
 export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps) {
   const apps = useAll<App>('/admin/apps');
   const first = apps.rows?.[0]?.id;
   useEffect(() => {
-    // The address is asked, not this drawing of it: one may have gone elsewhere since.
+    // The address itself, not `app_id`: the user may have gone to another view since.
     const [view, app] = readRoute();
     if (first !== undefined && view === 'conversations' && app === undefined)
       location.replace(hrefOf('conversations', first));
@@ -29,16 +33,21 @@ export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps
       app_id !== undefined && h(ConversationList, { key: app_id, app_id, chosen: conversation_id }),
     ),
     app_id !== undefined && conversation_id !== undefined
-      ? h(Opened, { key: `${app_id} ${conversation_id}`, app_id, conversation_id })
-      : h('p', { class: 'soft nothing-chosen' }, first !== undefined && 'Choose a conversation to read it.'),
+      ? h(OpenConversation, { key: `${app_id} ${conversation_id}`, app_id, conversation_id })
+      : h(NoConversation, { hasApps: first !== undefined }),
   );
+}
+
+function NoConversation({ hasApps }: { hasApps: boolean }) {
+  useTitle('Conversations');
+  return h('p', { class: 'soft nothing-chosen' }, hasApps && 'Choose a conversation to read it.');
 }
 
 function AppChoice({ apps: { rows, error, reload }, app_id }: { apps: All<App>; app_id: string | undefined }) {
   if (error !== undefined) return h(ErrorNote, { error, retry: reload });
   if (rows === undefined) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
   if (rows.length === 0)
-    return h('p', { class: 'soft' }, 'There are no apps yet. They come in as records, with backscroll import.');
+    return h('p', { class: 'soft' }, 'There are no apps yet. Import them as records: npx backscroll import.');
   const isShared = new Set(rows.map(({ workspace_name }) => workspace_name)).size > 1;
   const choose = ({ currentTarget }: Event) => go('conversations', (currentTarget as HTMLSelectElement).value);
   return h(
@@ -55,7 +64,7 @@ function AppChoice({ apps: { rows, error, reload }, app_id }: { apps: All<App>; 
   );
 }
 
-function Opened({ app_id, conversation_id }: { app_id: string; conversation_id: string }) {
+function OpenConversation({ app_id, conversation_id }: { app_id: string; conversation_id: string }) {
   const path = ['admin', 'apps', app_id, 'conversations', conversation_id];
   const [conversation, setConversation] = useState<Conversation>();
   const [error, setError] = useState<ApiError>();
@@ -64,18 +73,17 @@ function Opened({ app_id, conversation_id }: { app_id: string; conversation_id: 
     request<Conversation>(pathOf(path)).then(({ body }) => setConversation(body), setError);
   };
   useEffect(read, []);
+  const recount = () => request<Conversation>(pathOf(path)).then(({ body }) => setConversation(body), ignore);
+  const title = conversation === undefined ? 'Conversation' : (conversation.user ?? 'no user');
+  useTitle(title, 'Conversations');
   return h(
     'section',
-    { class: 'opened', 'aria-labelledby': 'transcript-title' },
+    { class: 'open-conversation', 'aria-labelledby': 'transcript-title' },
     h(
       'header',
       null,
       h('a', { class: 'back', href: hrefOf('conversations', app_id) }, '‹ Conversations'),
-      h(
-        'h2',
-        { id: 'transcript-title', title: conversation?.user ?? undefined },
-        conversation === undefined ? 'Conversation' : (conversation.user ?? 'no user'),
-      ),
+      h('h2', { id: 'transcript-title', title: conversation?.user ?? undefined }, title),
       conversation && h('span', { class: 'soft' }, counted(conversation.message_count, 'message')),
       h(
         'span',
@@ -86,6 +94,6 @@ function Opened({ app_id, conversation_id }: { app_id: string; conversation_id: 
     ),
     error !== undefined && h(ErrorNote, { error, retry: read }),
     conversation === undefined && error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…'),
-    conversation && h(Transcript, { path: [...path, 'messages'], total: conversation.message_count }),
+    conversation && h(Transcript, { path: [...path, 'messages'], total: conversation.message_count, grew: recount }),
   );
 }

@@ -37,7 +37,7 @@ function elementOf(token: MarkedToken): ComponentChild {
       return h('hr', null);
     case 'html':
     case 'def':
-      return token.type === 'html' && !token.block ? token.raw : h('p', { class: 'said' }, token.raw.trim());
+      return token.type === 'html' && !token.block ? token.raw : h('p', { class: 'as-written' }, token.raw.trim());
     case 'strong':
     case 'em':
       return h(token.type, null, elementsOf(token.tokens));

@@ -4,38 +4,42 @@ import { Time } from '../parts/ui.ts';
 import { Markdown } from './markdown.ts';
 import { Truncated } from './truncated.ts';
 
-/** A form that a person was, or is, to fill in. It is shown, not filled in here. */
+/** A form for the user of the app. The console shows it read-only. */
 export function Form({ id, content }: { id: string; content: HumanInputContent }) {
   const { form_definition, form_submission_data, submitted } = content;
   const title = form_submission_data?.node_title ?? form_definition?.node_title ?? 'Form';
+  const text = form_submission_data?.rendered_content ?? form_definition?.form_content ?? '';
+  const isExpired = !submitted && form_definition !== null && form_definition.expiration_time <= Date.now() / 1000;
+  const [state, look] = submitted ? ['submitted', 'good'] : isExpired ? ['expired', ''] : ['waiting', 'warn'];
   return h(
     'section',
     { class: 'form', 'aria-label': `Form: ${title}` },
     h(
       'p',
       { class: 'row' },
-      h('strong', null, title),
-      h('span', { class: `badge ${submitted ? 'good' : 'warn'}` }, submitted ? 'submitted' : 'waiting'),
+      !beginsWith(text, title) && h('strong', null, title),
+      h('span', { class: `badge ${look}` }, state),
     ),
+    text !== '' && h(Truncated, { id, text, draw: formatted }),
     form_submission_data !== null
-      ? [
-          h(Truncated, { id, text: form_submission_data.rendered_content, draw: formatted }),
-          h(
-            'p',
-            null,
-            h('span', { class: 'soft' }, 'Answered with: '),
-            h('strong', null, form_submission_data.action_text),
-          ),
-        ]
-      : form_definition !== null && h(Waiting, { id, form: form_definition }),
+      ? h(
+          'p',
+          null,
+          h('span', { class: 'soft' }, 'Answered with: '),
+          h('strong', null, form_submission_data.action_text),
+        )
+      : form_definition !== null && h(OpenForm, { form: form_definition, isExpired }),
   );
 }
 
 const formatted = (text: string) => h(Markdown, { text });
 
-function Waiting({ id, form }: { id: string; form: FormDefinition }) {
+/** Whether a text begins with the title, as a heading or in bold: the title is then not printed twice. */
+const beginsWith = (text: string, title: string): boolean =>
+  text.trimStart().split('\n', 1)[0]?.replaceAll(/[#*_]/g, '').trim() === title.trim();
+
+function OpenForm({ form, isExpired }: { form: FormDefinition; isExpired: boolean }) {
   return [
-    h(Truncated, { id, text: form.form_content, draw: formatted }),
     form.inputs.map((input) => h(Field, { key: input.output_variable_name, input, form })),
     h(
       'p',
@@ -48,7 +52,7 @@ function Waiting({ id, form }: { id: string; form: FormDefinition }) {
         ),
       ),
     ),
-    h('p', { class: 'soft' }, 'Expires: ', h(Time, { at: form.expiration_time })),
+    h('p', { class: 'soft' }, isExpired ? 'Expired: ' : 'Expires: ', h(Time, { at: form.expiration_time })),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { h } from '../../shared/dom.ts';
 import { locale } from '../parts/locale.ts';
 import type { AgentThought, MessageFile, RetrieverResource } from '../parts/types.ts';
+import { counted } from '../parts/ui.ts';
 import { Collapsible } from './collapsible.ts';
 import { safeAddress } from './markdown.ts';
 
@@ -11,7 +12,7 @@ function sizeOf(bytes: number): string {
   return `${(bytes / 1000 ** step).toLocaleString(locale, { maximumFractionDigits: step > 0 ? 1 : 0 })} ${sizes[step]}`;
 }
 
-/** Pictures are not loaded, since that would tell their owner who looks at this: they are links like other files. */
+/** Pictures are not loaded, because that would tell their owner who reads the conversation. They are links. */
 export function Files({ files }: { files: readonly MessageFile[] }) {
   if (files.length === 0) return null;
   return h(
@@ -36,7 +37,7 @@ export function Citations({ resources }: { resources: readonly RetrieverResource
   if (resources.length === 0) return null;
   return h(
     'div',
-    { class: 'folds' },
+    { class: 'collapsibles' },
     resources
       .toSorted((one, other) => one.position - other.position)
       .map((resource) => h(Citation, { key: resource.id, resource })),
@@ -58,25 +59,22 @@ function Citation({ resource }: { resource: RetrieverResource }) {
     title,
     content: () => [
       summary && h('p', null, summary),
-      h('blockquote', { class: 'said' }, content),
+      h('blockquote', { class: 'as-written' }, content),
       h(
         'p',
         { class: 'soft' },
-        `chunk ${segment_position}, ${word_count} words, ${hit_count} hits, ${resource.data_source_type}, segment `,
+        `segment ${segment_position}, ${counted(word_count, 'word')}, ${counted(hit_count, 'hit')}, ${resource.data_source_type}, id `,
         h('code', null, resource.segment_id),
       ),
     ],
   });
 }
 
-/** What an agent thought and did, step by step. */
+/** The steps of an agent: its thoughts and tool calls. */
 export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id: string }) {
   if (thoughts.length === 0) return null;
   const tools = [...new Set(thoughts.flatMap(toolsOf))].join(', ');
-  const title = [
-    `${thoughts.length} ${thoughts.length === 1 ? 'step' : 'steps'}`,
-    tools !== '' && h('span', { class: 'soft' }, ` ${tools}`),
-  ];
+  const title = [counted(thoughts.length, 'step'), tools !== '' && h('span', { class: 'soft' }, ` ${tools}`)];
   return h(Collapsible, {
     id: `${id} steps`,
     title,
@@ -96,7 +94,7 @@ function Step({ thought }: { thought: AgentThought }) {
   return h(
     'li',
     null,
-    thought.thought !== '' && h('p', { class: 'said' }, thought.thought),
+    thought.thought !== '' && h('p', { class: 'as-written' }, thought.thought),
     tools !== '' && h('p', null, h('span', { class: 'soft' }, 'Tool: '), h('strong', null, tools)),
     thought.tool_input !== '' && thought.tool_input !== '{}' && h(Raw, { title: 'Input', text: thought.tool_input }),
     thought.observation !== '' && h(Raw, { title: 'Observation', text: thought.observation }),
@@ -104,13 +102,13 @@ function Step({ thought }: { thought: AgentThought }) {
   );
 }
 
-/** Labels of tools come by language, or as they are; the tool's own name will do where there is none. */
+/** A tool's label, which may be given by language; else the tool's name. */
 function toolsOf({ tool, tool_labels }: AgentThought): string[] {
   const names = tool.split(';').filter((name) => name.trim() !== '');
   return names.map((name) => {
     const label = tool_labels?.[name];
-    const words = typeof label === 'object' && label !== null ? (label as Record<string, unknown>).en_US : label;
-    return typeof words === 'string' && words !== '' ? words : name;
+    const labelText = typeof label === 'object' && label !== null ? (label as Record<string, unknown>).en_US : label;
+    return typeof labelText === 'string' && labelText !== '' ? labelText : name;
   });
 }
 
@@ -144,7 +142,7 @@ function ValueList({ entries }: { entries: readonly [string, unknown][] }) {
     { class: 'values' },
     entries.map(([name, value]) => [
       h('dt', null, name),
-      h('dd', { class: 'said' }, typeof value === 'string' ? value : JSON.stringify(value, null, 2)),
+      h('dd', { class: 'as-written' }, typeof value === 'string' ? value : JSON.stringify(value, null, 2)),
     ]),
   );
 }

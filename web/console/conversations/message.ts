@@ -1,20 +1,22 @@
 import { CopyButton } from '../../shared/copy-button.ts';
 import { h } from '../../shared/dom.ts';
+import { money } from '../parts/figures.ts';
 import { locale } from '../parts/locale.ts';
 import type { Message } from '../parts/types.ts';
 import { count, Time } from '../parts/ui.ts';
 import { Markdown } from './markdown.ts';
+import { MessageError } from './message-error.ts';
 import { Form } from './message-form.ts';
 import { Citations, Files, Steps, Values } from './message-parts.ts';
 import { Truncated } from './truncated.ts';
 
-/** A question and its answer, with all that is known about them. */
+/** A query and its answer, with everything recorded about them. */
 export function MessageView({ message }: { message: Message }) {
   const { id, query, answer, created_at, inputs, status, error } = message;
   const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
-  const [asked, answered] = [files('user'), files('assistant')];
+  const [userFiles, assistantFiles] = [files('user'), files('assistant')];
   const hasFailed = status === 'error' || error !== null;
-  const isMute = answer === '' && !hasFailed && answered.length + message.extra_contents.length === 0;
+  const isEmpty = answer === '' && !hasFailed && assistantFiles.length + message.extra_contents.length === 0;
   return h(
     'article',
     { class: 'message', 'aria-label': `Message ${id}`, 'data-id': id },
@@ -22,8 +24,8 @@ export function MessageView({ message }: { message: Message }) {
       'section',
       { class: 'query', 'aria-label': 'Query' },
       query !== '' && h(Truncated, { id: `${id} query`, text: query, draw: plain }),
-      query === '' && asked.length === 0 && h('p', { class: 'soft' }, 'no question'),
-      h(Files, { files: asked }),
+      query === '' && userFiles.length === 0 && h('p', { class: 'soft' }, 'no query'),
+      h(Files, { files: userFiles }),
       h(Values, { title: 'Inputs', values: inputs, id: `${id} inputs` }),
     ),
     h(
@@ -32,10 +34,9 @@ export function MessageView({ message }: { message: Message }) {
       h(Steps, { thoughts: message.agent_thoughts, id }),
       answer !== '' && h(Truncated, { id: `${id} answer`, text: answer, draw: formatted }),
       message.extra_contents.map((content, i) => h(Form, { key: i, id: `${id} form ${i}`, content })),
-      h(Files, { files: answered }),
-      isMute && h('p', { class: 'soft' }, 'no answer'),
-      hasFailed &&
-        h('p', { class: 'note bad' }, h('strong', null, 'Error: '), error ?? 'the answer could not be made.'),
+      h(Files, { files: assistantFiles }),
+      isEmpty && h('p', { class: 'soft' }, 'no answer'),
+      hasFailed && h(MessageError, { id, error }),
       h(Citations, { resources: message.retriever_resources }),
     ),
     h(
@@ -61,7 +62,7 @@ export function MessageView({ message }: { message: Message }) {
   );
 }
 
-const plain = (text: string) => h('p', { class: 'said' }, text);
+const plain = (text: string) => h('p', { class: 'as-written' }, text);
 const formatted = (text: string) => h(Markdown, { text });
 const short = (id: string) => h('code', null, id.slice(0, 8));
 
@@ -76,7 +77,8 @@ function Figures({ message }: { message: Message }) {
   return [
     total_tokens > 0 &&
       h('span', { title: `${count(message_tokens)} in, ${count(answer_tokens)} out` }, `${count(total_tokens)} tokens`),
-    total_price !== null && h('span', null, `${total_price} ${currency ?? ''}`.trim()),
+    total_price !== null &&
+      h('span', { title: `${total_price} ${currency ?? ''}`.trim() }, money(Number(total_price), currency ?? '')),
     provider_response_latency > 0 && h('span', { title: 'latency of the model provider' }, `${latency} s`),
   ];
 }

@@ -2,34 +2,34 @@ import { pathOf, request } from '../parts/api.ts';
 import { limits } from '../parts/server-rules.ts';
 import type { Message, MessagePage } from '../parts/types.ts';
 
-/** A message and the room it takes: measured once it was drawn, an estimate before. */
+/** A message and its height: estimated until it has been drawn, then measured. */
 export type Row = { message: Message; height: number };
 
-/** A run of messages, read with one `first_id`. It is known by its ends, so that it can be let go and read again. */
+/** Messages that were read with one `first_id`. Its ends are stored, so that it can be dropped and read again. */
 type Batch = { first_id: string | null; newest: string; oldest: string; count: number };
 
 const pageMessages = limits.pageMessagesMax;
-/** Runs held at once. The rest of a long conversation stays in the service until somebody scrolls there. */
+/** Batches that are loaded at once. The rest of a long conversation is read when the user scrolls there. */
 const batchesMax = 20;
-/** Pages read to find where new messages meet those we know; with more than that between, we begin anew. */
-const bridgeMax = 10;
+/** Pages that are read to connect new messages with the loaded ones. With more between them, the transcript starts again. */
+const bridgePagesMax = 10;
 
-/** What is known of a conversation: runs of messages, newest first, of which neighbours are held. */
+/** The known part of a conversation: batches of messages, newest first. Consecutive ones are loaded. */
 export class History {
   readonly #path: readonly string[];
   readonly #signal: AbortSignal;
   #batches: Batch[] = [];
-  /** The newest and the oldest run that is held. */
+  /** The newest and the oldest loaded batch. */
   #first = 0;
   #last = -1;
   #hasMore = false;
   #etag: string | null = null;
-  /** What is held, oldest first. */
+  /** The loaded messages, oldest first. */
   rows: Row[] = [];
-  /** Set where so much is new that what we know no longer meets it. */
+  /** Set if there are so many new messages that they could not be connected with the loaded ones. */
   isDisconnected = false;
   isOpen = false;
-  /** The height of a message that was not drawn yet. */
+  /** The estimated height of a message that has not been drawn yet. */
   estimate = 240;
 
   constructor(path: readonly string[], signal: AbortSignal) {
@@ -45,12 +45,12 @@ export class History {
     return this.#first > 0;
   }
 
-  /** Messages that were seen so far, held or not. */
+  /** The number of messages in all known batches, loaded or not. */
   get knownCount(): number {
     return this.#batches.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** Begins at the newest end. */
+  /** Reads the newest batch. */
   async open(): Promise<void> {
     const { body, etag } = await this.#read(null);
     const rows = this.#rowsOf(body.data.toReversed());
@@ -63,19 +63,19 @@ export class History {
     this.isOpen = true;
   }
 
-  /** Reads what lies before the rows held; gives the rows put before them, and how many were let go at the other end. */
+  /** Reads the batch before the loaded rows; returns the rows that were added, and how many were dropped at the other end. */
   async older(): Promise<{ added: Row[]; dropped: number }> {
-    const held = this.#batches[this.#last] as Batch;
-    const beyond = this.#batches[this.#last + 2];
-    const { messages, hasMore, meets } = await this.#between(held.oldest, beyond?.newest);
+    const oldest = this.#batches[this.#last] as Batch;
+    const nextKnown = this.#batches[this.#last + 2];
+    const { messages, hasMore, isConnected } = await this.#between(oldest.oldest, nextKnown?.newest);
     const added = this.#rowsOf(messages);
-    if (beyond === undefined || !meets) {
+    if (nextKnown === undefined || !isConnected) {
       this.#batches.length = this.#last + 1;
       this.#hasMore = hasMore;
     }
     if (added.length > 0) {
       this.#last += 1;
-      this.#batches[this.#last] = batchOf(held.oldest, added);
+      this.#batches[this.#last] = batchOf(oldest.oldest, added);
       this.rows = [...added, ...this.rows];
     }
     let dropped = 0;
@@ -86,17 +86,17 @@ export class History {
     return { added, dropped };
   }
 
-  /** Reads again what lies after the rows held; gives the rows let go at the other end. */
+  /** Reads the batch after the loaded rows again; returns the rows that were dropped at the other end. */
   async newer(): Promise<Row[]> {
-    const run = this.#batches[this.#first - 1] as Batch;
-    const held = this.#batches[this.#first] as Batch;
-    const { messages, meets } = await this.#between(run.first_id, held.newest);
-    if (!meets) {
+    const batch = this.#batches[this.#first - 1] as Batch;
+    const newest = this.#batches[this.#first] as Batch;
+    const { messages, isConnected } = await this.#between(batch.first_id, newest.newest);
+    if (!isConnected) {
       this.isDisconnected = true;
       return [];
     }
     const added = this.#rowsOf(messages);
-    Object.assign(run, batchOf(run.first_id, added));
+    Object.assign(batch, batchOf(batch.first_id, added));
     this.#first -= 1;
     this.rows.push(...added);
     const dropped: Row[] = [];
@@ -107,7 +107,7 @@ export class History {
     return dropped;
   }
 
-  /** Asks whether anything is new or changed; gives the number of new messages, undefined where all is as it was. */
+  /** Reads new and changed messages; returns the number of new ones, undefined if nothing has changed. */
   async refresh(): Promise<number | undefined> {
     const front = this.#batches[0];
     if (front === undefined) {
@@ -123,7 +123,7 @@ export class History {
     let at = messages.findIndex(({ id }) => id === front.newest);
     if (at < 0 && messages[0] !== undefined) {
       const more = await this.#between(messages[0].id, front.newest);
-      if (!more.meets) {
+      if (!more.isConnected) {
         this.isDisconnected = true;
         return messages.length;
       }
@@ -135,10 +135,10 @@ export class History {
     return fresh.length;
   }
 
-  /** Puts new messages at the newest end, into a run of their own where the newest is full. */
+  /** Adds new messages at the newest end, in a batch of their own if the newest is full. */
   #append(fresh: Row[]): void {
     const front = this.#batches[0] as Batch;
-    const isHeld = !this.hasNewer;
+    const isNewestLoaded = !this.hasNewer;
     if (front.count + fresh.length <= pageMessages) {
       front.count += fresh.length;
       front.newest = fresh.at(-1)?.message.id ?? front.newest;
@@ -146,25 +146,25 @@ export class History {
       front.first_id = fresh[0]?.message.id ?? null;
       this.#batches.unshift(batchOf(null, fresh));
       this.#last += 1;
-      if (!isHeld) this.#first += 1;
+      if (!isNewestLoaded) this.#first += 1;
     }
-    if (isHeld) this.rows.push(...fresh);
+    if (isNewestLoaded) this.rows.push(...fresh);
   }
 
-  /** Messages older than one and newer than another, oldest first; one page of them where the other is not given. */
+  /** Messages older than `first_id` and newer than `until`, oldest first; one page of them without `until`. */
   async #between(first_id: string | null, until: string | undefined) {
     let messages: Message[] = [];
     let from = first_id;
-    for (let pages = 0; pages < bridgeMax; pages += 1) {
+    for (let pages = 0; pages < bridgePagesMax; pages += 1) {
       const { body } = await this.#read(from);
       const page = body.data.toReversed();
       const at = until === undefined ? -1 : page.findIndex(({ id }) => id === until);
       messages = [...page.slice(at + 1), ...messages];
       if (until === undefined || at >= 0 || !body.has_more)
-        return { messages, hasMore: body.has_more, meets: until === undefined || at >= 0 };
+        return { messages, hasMore: body.has_more, isConnected: until === undefined || at >= 0 };
       from = page[0]?.id ?? from;
     }
-    return { messages, hasMore: true, meets: false };
+    return { messages, hasMore: true, isConnected: false };
   }
 
   async #read(first_id: string | null, etag: string | null = null) {

@@ -1,35 +1,35 @@
 import type { History, Row } from './transcript-history.ts';
 
-/** Drawn on either side of the window, and how little of that may be left before more is drawn, in pixels. */
-const aheadMax = 1_600;
-const aheadMin = 900;
-/** So far from the end of what is held, more is read. */
-const readAhead = 12_000;
-/** Room kept above for messages that are not held, so that reading them does not move what one looks at. */
-const roomMax = 200_000;
+/** Pixels drawn above and below the window, and how few of them may be left before more is drawn. */
+const aheadPixelsMax = 1_600;
+const aheadPixelsMin = 900;
+/** This many pixels before the end of the loaded messages, more are read. */
+const readAheadPixels = 12_000;
+/** Empty room above for messages that are not loaded, so that loading them does not move the messages in the window. */
+const roomPixelsMax = 200_000;
 
-/** With the beginning held, the room above may be wrong by so much, until the beginning comes near. */
-const driftMax = 2_000;
+/** With the first message loaded, the room above may be wrong by this much, until the first message comes near. */
+const driftPixelsMax = 2_000;
 
 export type Parts = { scroller: HTMLElement; above: HTMLElement; list: HTMLElement; below: HTMLElement };
 
 /**
  * Which messages of a conversation are drawn, and where. Only those near the window are in the page; above and below
- * them is empty room of the height that the others take. What one looks at never moves by itself: where a message above
- * turns out taller than thought, the empty room above gives way, and the position of the scroll bar is left alone, as
- * touching it would end a scroll that is under way.
+ * them is empty room of the others' height. A message in the window never moves by itself: if a message above turns out
+ * taller than estimated, the empty room above shrinks, and the scroll position is not changed, because that would end a
+ * scroll that is under way. Decision 0022 has the figures of the alternative.
  */
 export class Scroll {
   history: History;
-  /** The drawn rows. */
+  /** The range of the drawn rows. */
   from = 0;
   to = 0;
-  /** Stays at the newest end. */
+  /** Whether the window stays at the newest message. */
   isPinned = true;
   isReading = false;
-  /** New messages that came while one looked elsewhere. */
+  /** The number of new messages that the user has not seen. */
   unseen = 0;
-  /** Where the first row that is held begins. */
+  /** Where the first loaded row begins, in pixels. */
   #base = 0;
   #parts: Parts | undefined;
   readonly #open: () => History;
@@ -49,14 +49,14 @@ export class Scroll {
     this.#parts = parts;
   }
 
-  /** Goes to the newest end, reading anew where that is not held. */
+  /** Goes to the newest message, which is read again if it is not loaded. */
   async toNewest(): Promise<void> {
-    const isThere = this.history.rows.length > 0 && !this.history.hasNewer && !this.history.isDisconnected;
+    const isLoaded = this.history.rows.length > 0 && !this.history.hasNewer && !this.history.isDisconnected;
     this.isPinned = true;
     this.unseen = 0;
-    if (isThere) return this.#draw();
+    if (isLoaded) return this.#draw();
     const history = this.#open();
-    // What is still being read is for the history that this one replaces.
+    // A read that is under way belongs to the history that this one replaces.
     this.isReading = false;
     await this.#read(async () => {
       await history.open();
@@ -66,16 +66,18 @@ export class Scroll {
     });
   }
 
-  async refresh(): Promise<void> {
+  /** Reads new messages; returns their number. */
+  async refresh(): Promise<number> {
     const { history } = this;
     const isAtEnd = this.isPinned && !history.hasNewer;
     const fresh = await history.refresh();
-    if (fresh === undefined || history !== this.history) return;
+    if (fresh === undefined || history !== this.history) return 0;
     if (!isAtEnd) this.unseen += fresh;
     this.#draw();
+    return fresh;
   }
 
-  /** After the window moved. */
+  /** Called after the window moved. */
   moved(): void {
     const parts = this.#parts;
     if (parts === undefined) return;
@@ -87,7 +89,7 @@ export class Scroll {
     this.#readNear();
   }
 
-  /** After rows were drawn, or changed their size: takes their heights, and keeps what one looks at where it is. */
+  /** Called after rows were drawn or changed their size: measures them, and keeps the rows in the window where they are. */
   settle(): void {
     if (this.#parts === undefined || this.history.rows.length === 0) return;
     this.#measure();
@@ -126,7 +128,7 @@ export class Scroll {
       if (row === undefined || element === undefined) break;
       const { height } = element.getBoundingClientRect();
       y += row.height;
-      // A row that ends above the window: what is below it stays, so what is above it moves.
+      // The row is above the window: the rows below it stay, so the rows above it move.
       if (y <= top && !this.isPinned) this.#base -= height - row.height;
       row.height = height;
       this.history.estimate += (height - this.history.estimate) / 50;
@@ -138,28 +140,28 @@ export class Scroll {
     const shift = this.#shift();
     this.#base += shift;
     above.style.height = `${this.#base + this.#sum(0, this.from)}px`;
-    below.style.height = `${this.#sum(this.to, this.#rows.length) + (this.history.hasNewer ? roomMax : 0)}px`;
+    below.style.height = `${this.#sum(this.to, this.#rows.length) + (this.history.hasNewer ? roomPixelsMax : 0)}px`;
     if (this.isPinned) scroller.scrollTop = scroller.scrollHeight;
     else if (shift !== 0) scroller.scrollTop += shift;
   }
 
-  /** How far everything must move for the room above to be right. Whole pixels: others would be rounded. */
+  /** How far all rows must move for the room above to be right. Integers, because browsers round scroll positions. */
   #shift(): number {
     if (!this.history.hasOlder) {
-      const isWrong = this.from === 0 || this.#base < 0 || this.#base > driftMax;
+      const isWrong = this.from === 0 || this.#base < 0 || this.#base > driftPixelsMax;
       return isWrong ? -Math.floor(this.#base) : 0;
     }
     const room = this.#room();
     return this.#base < room / 4 || this.#base > 2 * room ? Math.round(room - this.#base) : 0;
   }
 
-  /** What the older messages are likely to need. */
+  /** The estimated height of the older messages. */
   #room(): number {
     const count = Math.max(this.#total() - this.history.knownCount, 20);
-    return Math.min(roomMax, count * this.history.estimate);
+    return Math.min(roomPixelsMax, count * this.history.estimate);
   }
 
-  /** Chooses the rows to draw; says whether they are others than before. */
+  /** Chooses the rows to draw; returns whether they changed. */
   #choose(): boolean {
     const parts = this.#parts;
     if (parts === undefined) return false;
@@ -172,17 +174,17 @@ export class Scroll {
     const isEnough =
       to > from &&
       to <= rows.length &&
-      (from === 0 || drawnTop <= top - aheadMin) &&
-      (to === rows.length || drawnBottom >= bottom + aheadMin);
+      (from === 0 || drawnTop <= top - aheadPixelsMin) &&
+      (to === rows.length || drawnBottom >= bottom + aheadPixelsMin);
     if (isEnough) return false;
     let y = this.#base;
     let first = 0;
-    while (first < rows.length - 1 && y + (rows[first] as Row).height < top - aheadMax) {
+    while (first < rows.length - 1 && y + (rows[first] as Row).height < top - aheadPixelsMax) {
       y += (rows[first] as Row).height;
       first += 1;
     }
     let end = first;
-    while (end < rows.length && (y < bottom + aheadMax || end === first)) {
+    while (end < rows.length && (y < bottom + aheadPixelsMax || end === first)) {
       y += (rows[end] as Row).height;
       end += 1;
     }
@@ -191,14 +193,15 @@ export class Scroll {
     return first !== from || end !== to;
   }
 
-  /** Reads more where the window comes near the end of what is held. */
+  /** Reads more if the window is near the end of the loaded messages. */
   #readNear(): void {
     const parts = this.#parts;
     if (parts === undefined || this.isReading || this.#rows.length === 0) return;
     const top = this.#top(parts);
     const end = this.#base + this.#sum(0, this.#rows.length);
-    if (this.history.hasOlder && top - this.#base < readAhead) void this.readOlder();
-    else if (this.history.hasNewer && !this.history.isDisconnected && end - top < readAhead) void this.#readNewer();
+    if (this.history.hasOlder && top - this.#base < readAheadPixels) void this.readOlder();
+    else if (this.history.hasNewer && !this.history.isDisconnected && end - top < readAheadPixels)
+      void this.#readNewer();
   }
 
   readOlder(): Promise<void> {
@@ -223,7 +226,7 @@ export class Scroll {
     });
   }
 
-  /** One after the other. */
+  /** Runs one read at a time. */
   async #read(read: () => Promise<void>): Promise<void> {
     if (this.isReading) return;
     this.isReading = true;
@@ -232,13 +235,13 @@ export class Scroll {
       this.isReading = false;
       this.#draw();
     } catch (error) {
-      // What failed is tried again when somebody asks for it, not by itself.
+      // `isReading` stays set: a failed read is repeated only when the user asks for it.
       this.#fail(error);
     }
   }
 
-  /** After a failure, on demand. */
-  again(): void {
+  /** Repeats a failed read. */
+  retry(): void {
     this.isReading = false;
     if (this.#rows.length === 0) void this.toNewest();
     else this.moved();

@@ -4,27 +4,35 @@ import { counted, ErrorNote } from '../parts/ui.ts';
 import { MessageView } from './message.ts';
 import { History, type Row } from './transcript-history.ts';
 import { Scroll } from './transcript-scroll.ts';
-import { useKeptFocus } from './use-kept-focus.ts';
 import { useRefresh } from './use-refresh.ts';
+import { useStableFocus } from './use-stable-focus.ts';
 
-/** A conversation as a chat, from its newest end back. `total` is how many messages it is said to have. */
-export function Transcript({ path, total }: { path: readonly string[]; total: number }) {
+type TranscriptProps = {
+  path: readonly string[];
+  /** The number of messages, as recorded for the conversation. */
+  total: number;
+  /** Called after new messages were found. */
+  grew: () => void;
+};
+
+/** A conversation as a chat, which starts at its newest message. */
+export function Transcript({ path, total, grew }: TranscriptProps) {
   const [, draw] = useState(0);
   const [error, setError] = useState<ApiError>();
   const scroller = useRef<HTMLDivElement>(null);
   const above = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const below = useRef<HTMLDivElement>(null);
-  const [leave] = useState(() => new AbortController());
+  const [unmount] = useState(() => new AbortController());
   const [scroll] = useState(() => {
     const fail = (error: unknown) => {
-      if (!leave.signal.aborted) setError(error as ApiError);
+      if (!unmount.signal.aborted) setError(error as ApiError);
     };
-    const open = () => new History(path, leave.signal);
+    const open = () => new History(path, unmount.signal);
     return new Scroll(
       open,
       () => total,
-      () => draw((turn) => turn + 1),
+      () => draw((count) => count + 1),
       fail,
     );
   });
@@ -32,43 +40,44 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
   useLayoutEffect(() => {
     if (!scroller.current || !above.current || !list.current || !below.current) return;
     scroll.attach({ scroller: scroller.current, above: above.current, list: list.current, below: below.current });
-    // Keys scroll at once, unless somebody is elsewhere on purpose.
+    // Keys scroll at once, unless the user has focused another element.
     if (document.activeElement === document.body) scroller.current.focus({ preventScroll: true });
     void scroll.toNewest();
-    const resized = new ResizeObserver((sized) => {
-      // The messages alone: somebody unfolded one, and wants to see that rather than the newest end.
-      if (sized.every(({ target }) => target !== scroller.current)) scroll.moved();
+    const resized = new ResizeObserver((entries) => {
+      // Only the messages changed: the user opened a collapsible, and wants to see that rather than the newest end.
+      if (entries.every(({ target }) => target !== scroller.current)) scroll.moved();
       scroll.settle();
     });
     resized.observe(scroller.current);
     resized.observe(list.current);
     return () => {
       resized.disconnect();
-      leave.abort();
+      unmount.abort();
     };
   }, []);
   useLayoutEffect(() => scroll.settle());
   const isStale = useRefresh(() => {
     if (scroll.isReading) return undefined;
-    // What fails is tried again; only what will not mend itself is said at once.
+    // A failure is retried; only one that will not go away by itself is shown at once.
     return scroll
       .refresh()
+      .then((fresh) => fresh > 0 && grew())
       .catch((error: ApiError) => (error.status === 404 ? setError(error) : Promise.reject(error)));
   });
-  useKeptFocus(scroller.current);
+  useStableFocus(scroller.current);
 
-  const again = () => {
+  const retry = () => {
     setError(undefined);
-    scroll.again();
+    scroll.retry();
   };
-  // The browser's own End is right wherever the newest end is held.
+  // Without the newest messages, the browser's own End would stop too early.
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'End' || !(scroll.history.hasNewer || scroll.history.isDisconnected)) return;
     event.preventDefault();
     void scroll.toNewest();
   };
   const { history, from, to } = scroll;
-  const news = scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : '';
+  const unseenText = scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : '';
   const isEmpty = history.isOpen && history.rows.length === 0;
   return h(
     'div',
@@ -102,16 +111,16 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
       isEmpty && h('p', { class: 'soft empty' }, 'No messages yet.'),
     ),
     h('p', { class: 'soft stale', role: 'status' }, isStale && 'Not up to date: the service cannot be reached.'),
-    error && h('div', { class: 'trouble' }, h(ErrorNote, { error, retry: again })),
+    error && h('div', { class: 'trouble' }, h(ErrorNote, { error, retry })),
     h(
       'div',
       { class: 'newer' },
-      h('span', { class: 'hidden-label', role: 'status' }, news),
+      h('span', { class: 'hidden-label', role: 'status' }, unseenText),
       (!scroll.isPinned || history.isDisconnected) &&
         h(
           'button',
           { type: 'button', class: scroll.unseen > 0 ? 'primary' : '', onClick: () => scroll.toNewest() },
-          news || 'Newest',
+          unseenText || 'Newest',
         ),
     ),
   );
@@ -119,7 +128,7 @@ export function Transcript({ path, total }: { path: readonly string[]; total: nu
 
 const isFirst = ({ history }: Scroll, i: number): boolean => i === 0 && !history.hasOlder;
 
-/** Drawn once for as long as its message stays the same. */
+/** Not drawn again as long as its message is the same. */
 function Item({ message, isFirst }: { row: Row; message: Row['message']; isFirst: boolean }) {
   return useMemo(
     () =>

@@ -1,21 +1,21 @@
 import { type ComponentChild, h, useState } from '../../shared/dom.ts';
 import { count } from '../parts/ui.ts';
 
-/** More characters than these are shown when somebody asks for them: drawing megabytes would hold up the page. */
+/** A longer text is shown in full only on request: drawing megabytes would block the page. */
 const unitsMax = 40_000;
 
-/** What was asked for, so that it is still there when it is drawn again. */
-const whole = new Set<string>();
+/** The ids of texts that the user wants in full, so that they stay so when the transcript draws them again. */
+const fullIds = new Set<string>();
 
-/** A text, its beginning only where it is very long. */
+/** A text; only its beginning if it is very long. */
 export function Truncated({ id, text, draw }: { id: string; text: string; draw: (text: string) => ComponentChild }) {
-  const [isWhole, setWhole] = useState(whole.has(id));
-  if (isWhole || text.length <= unitsMax) return draw(text);
+  const [isFull, setFull] = useState(fullIds.has(id));
+  if (isFull || text.length <= unitsMax) return draw(text);
   const showAll = () => {
-    whole.add(id);
-    setWhole(true);
+    fullIds.add(id);
+    setFull(true);
   };
-  // A character of two units stays in one piece.
+  // Does not cut a surrogate pair.
   const end = text.codePointAt(unitsMax - 1) === text.charCodeAt(unitsMax - 1) ? unitsMax : unitsMax - 1;
   return h(
     'div',

@@ -1,33 +1,33 @@
 import { useEffect, useRef, useState } from '../../shared/dom.ts';
 
 const refreshMillis = 10_000;
-/** One failure mends itself more often than not; from the next on it is worth a word. */
+/** A single failure is usually over by the next request; from the second on it is shown. */
 const failuresMin = 2;
 
 /**
- * Asks for news while somebody can see the page, and at once when they come back to it. Says whether that fails.
- * `refresh` gives undefined where this is no time to ask.
+ * Refreshes while the page is visible, and at once when it becomes visible again. Returns whether that fails. `refresh`
+ * returns undefined if this is not the time to refresh.
  */
 export function useRefresh(refresh: () => Promise<unknown> | undefined): boolean {
   const [failures, setFailures] = useState(0);
   const latest = useRef(refresh);
   latest.current = refresh;
   useEffect(() => {
-    let isAsking = false;
-    const ask = async () => {
-      if (document.hidden || isAsking) return;
-      isAsking = true;
+    let isBusy = false;
+    const refreshNow = async () => {
+      if (document.hidden || isBusy) return;
+      isBusy = true;
       await latest.current()?.then(
         () => setFailures(0),
         () => setFailures((failures) => failures + 1),
       );
-      isAsking = false;
+      isBusy = false;
     };
-    const timer = setInterval(ask, refreshMillis);
-    document.addEventListener('visibilitychange', ask);
+    const timer = setInterval(refreshNow, refreshMillis);
+    document.addEventListener('visibilitychange', refreshNow);
     return () => {
       clearInterval(timer);
-      document.removeEventListener('visibilitychange', ask);
+      document.removeEventListener('visibilitychange', refreshNow);
     };
   }, []);
   return failures >= failuresMin;

@@ -9,47 +9,47 @@ import type { Page } from '../parts/use-list.ts';
 import { KeySecret, type NewKey } from './key-secret.ts';
 import { expiryOf, lifetimes } from './key-words.ts';
 
-/** A form for a new key; when it is made, its secret in place of the form. */
+/** A form for a new key; after it was created, its secret in place of the form. */
 export function KeyCreation({ close, created }: { close: () => void; created: () => void }) {
-  const [made, setMade] = useState<NewKey>();
+  const [newKey, setNewKey] = useState<NewKey>();
   const show = (key: NewKey) => {
-    setMade(key);
+    setNewKey(key);
     created();
   };
-  return made === undefined
-    ? h(Dialog, { title: 'New key', close }, h(Form, { made: show, close }))
-    : h(Dialog, { title: 'The key is made', close }, h(KeySecret, { of: made, close }));
+  return newKey === undefined
+    ? h(Dialog, { title: 'New key', close }, h(Form, { show, close }))
+    : h(Dialog, { title: 'The key was created', close, mustConfirm: true }, h(KeySecret, { of: newKey, close }));
 }
 
-function Form({ made, close }: { made: (key: NewKey) => void; close: () => void }) {
+function Form({ show, close }: { show: (key: NewKey) => void; close: () => void }) {
   const [kind, setKind] = useState<KeyKind>('app');
   const [app_id, setApp] = useState('');
   const [workspace_id, setWorkspace] = useState('');
   const [dataset_ids, setDatasets] = useState<string[] | null>(null);
   const [lifetime, setLifetime] = useState('90');
   const [error, setError] = useState<ApiError>();
-  const [isAsking, setAsking] = useState(false);
+  const [isBusy, setBusy] = useState(false);
   const apps = useAll<App>('/admin/apps');
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    const given = new FormData(event.currentTarget as HTMLFormElement);
+    const fields = new FormData(event.currentTarget as HTMLFormElement);
     const body = {
       kind,
-      name: String(given.get('name') ?? '').trim(),
-      expires_at: expiryOf(lifetime, String(given.get('date') ?? ''), Date.now() / 1000),
+      name: String(fields.get('name') ?? '').trim(),
+      expires_at: expiryOf(lifetime, String(fields.get('date') ?? ''), Date.now() / 1000),
       ...(hasField(kind, 'app_id') && { app_id }),
       ...(hasField(kind, 'workspace_id') && { workspace_id }),
       ...(hasField(kind, 'dataset_ids') && dataset_ids !== null && { dataset_ids }),
     };
-    setAsking(true);
+    setBusy(true);
     try {
       const conversation_id =
         kind === 'app' ? await findConversation(apps.rows?.find(({ id }) => id === app_id)) : undefined;
-      const answer = await request<CreatedKey>('/admin/keys', { method: 'POST', body });
-      made({ kind, secret: answer.body.secret, conversation_id });
+      const response = await request<CreatedKey>('/admin/keys', { method: 'POST', body });
+      show({ kind, secret: response.body.secret, conversation_id });
     } catch (error) {
       setError(error as ApiError);
-      setAsking(false);
+      setBusy(false);
     }
   };
   return h(
@@ -60,7 +60,7 @@ function Form({ made, close }: { made: (key: NewKey) => void; close: () => void 
       h(Picker, {
         label: 'App',
         all: apps,
-        none: 'There is no app yet. Apps come with records.',
+        none: 'There are no apps yet. Import them as records.',
         value: app_id,
         choose: setApp,
       }),
@@ -76,7 +76,7 @@ function Form({ made, close }: { made: (key: NewKey) => void; close: () => void 
     h(
       'div',
       { class: 'row' },
-      h('button', { class: 'primary', disabled: isAsking }, 'Make the key'),
+      h('button', { class: 'primary', disabled: isBusy }, 'Create the key'),
       h('button', { type: 'button', onClick: close }, 'Cancel'),
     ),
   );
@@ -113,7 +113,7 @@ type ReachProps = {
   setDatasets: (ids: string[] | null) => void;
 };
 
-/** A workspace, and all of its datasets or some. */
+/** A workspace, and all or some of its datasets. */
 function Reach({ workspace_id, setWorkspace, dataset_ids, setDatasets }: ReachProps) {
   const workspaces = useAll<Workspace>('/admin/workspaces');
   const datasets = useAll<Dataset>('/admin/datasets');
@@ -128,7 +128,7 @@ function Reach({ workspace_id, setWorkspace, dataset_ids, setDatasets }: ReachPr
     h(Picker, {
       label: 'Workspace',
       all: workspaces,
-      none: 'There is no workspace yet. Workspaces come with records.',
+      none: 'There are no workspaces yet. Import them as records.',
       value: workspace_id,
       choose,
     }),
@@ -183,9 +183,8 @@ function Expiry({ lifetime, setLifetime }: { lifetime: string; setLifetime: (lif
   );
 }
 
-/** A conversation of the app for the command that is shown; the key is made without one too. */
+/** A conversation of the app, for the example command. */
 async function findConversation(app: App | undefined): Promise<string | undefined> {
-  // Other kinds of app have no pages of messages.
   if (app === undefined || !chatModes.includes(app.mode)) return undefined;
   const path = pathOf(['admin', 'apps', app.id, 'conversations'], { limit: 1 });
   return request<Page<Conversation>>(path).then(

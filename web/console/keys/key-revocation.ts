@@ -6,19 +6,19 @@ import { titleOf } from './key-words.ts';
 
 type Props = { of: Key; isOwn: boolean; isLastAdmin: boolean; close: () => void; revoked: (key: Key) => void };
 
-/** Asks once more, by name: a revoked key stays revoked. */
+/** Asks for confirmation, with the key's name: revoking cannot be undone. */
 export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: Props) {
   const [error, setError] = useState<ApiError>();
-  const [isAsking, setAsking] = useState(false);
+  const [isBusy, setBusy] = useState(false);
   const revoke = async () => {
-    setAsking(true);
+    setBusy(true);
     try {
       const { body } = await request<Key>(pathOf(['admin', 'keys', key.id]), { method: 'DELETE' });
       close();
       revoked(body);
     } catch (error) {
       setError(error as ApiError);
-      setAsking(false);
+      setBusy(false);
     }
   };
   return h(
@@ -27,25 +27,24 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: P
     h(
       'p',
       null,
-      'Whoever uses this key is refused, after 5 seconds at the latest. This cannot be undone; a new key can be made.',
+      'Requests with this key are rejected, after 5 seconds at the latest. This cannot be undone; you can create a new key.',
     ),
     h('p', { class: 'soft' }, `${key.kind} key `, h('code', null, key.id)),
-    isOwn &&
-      h('p', { class: 'note warn' }, 'You are signed in with this very key: revoking it signs you out, here and now.'),
+    isOwn && h('p', { class: 'note warn' }, 'You are signed in with this key: revoking it signs you out at once.'),
     isLastAdmin &&
       h(
         'p',
         { class: 'note warn' },
-        'No other admin key in the list is active. A new one is then made where the service runs, with ',
-        h('code', null, 'backscroll keys create --kind admin'),
+        'No other admin key in the list is active. You can then create one only where the service runs, with ',
+        h('code', null, 'npx backscroll keys create --kind admin'),
         '.',
       ),
     h(ErrorNote, { error }),
     h(
       'div',
       { class: 'row' },
-      h('button', { type: 'button', class: 'danger', disabled: isAsking, onClick: revoke }, 'Revoke'),
-      h('button', { type: 'button', autoFocus: true, onClick: close }, 'Keep it'),
+      h('button', { type: 'button', class: 'danger', disabled: isBusy, onClick: revoke }, 'Revoke'),
+      h('button', { type: 'button', autoFocus: true, onClick: close }, 'Cancel'),
     ),
   );
 }

@@ -5,11 +5,11 @@ import { curlOf } from './key-words.ts';
 
 export type NewKey = { kind: KeyKind; secret: string; conversation_id: string | undefined };
 
-/** The one look at a secret. It lives in the state of the dialog and goes with it. */
+/** Shows a secret once. It is only in the state of the dialog. */
 export function KeySecret({ of: { kind, secret, conversation_id }, close }: { of: NewKey; close: () => void }) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
-  // What had the focus went with the form.
+  // The element with the focus was removed with the form.
   useEffect(() => box.current?.focus(), []);
   const curl = curlOf(kind, secret, location.origin, conversation_id);
   return h(
@@ -18,7 +18,7 @@ export function KeySecret({ of: { kind, secret, conversation_id }, close }: { of
     h(
       'p',
       { class: 'note warn', role: 'status' },
-      'Keep the secret now. It is shown this once: the service only keeps a digest of it.',
+      'Copy the secret now. It is shown only once: the service stores only a digest of it.',
     ),
     h('h3', { id }, 'Secret'),
     h(
@@ -34,8 +34,8 @@ export function KeySecret({ of: { kind, secret, conversation_id }, close }: { of
         'p',
         { class: 'soft' },
         h('code', null, 'records.ndjson'),
-        ' holds conversation and message records, one to a line.',
+        ' contains conversation and message records, one per line.',
       ),
-    h('div', { class: 'row' }, h('button', { type: 'button', class: 'primary', onClick: close }, 'I have kept it')),
+    h('div', { class: 'row' }, h('button', { type: 'button', class: 'primary', onClick: close }, 'I have copied it')),
   );
 }

@@ -9,7 +9,7 @@ export function stateOf({ revoked_at, expires_at }: Key, now: number): KeyState 
   return expires_at !== null && expires_at <= now ? 'expired' : 'active';
 }
 
-/** What a key reaches: the rows of a list, in words that stand before their names. */
+/** The records that a key is limited to, and the words before their names. */
 export type Reach = { words: string; list: 'apps' | 'workspaces' | 'datasets'; ids: readonly string[] };
 
 export function reachOf({ kind, app_id, workspace_id, dataset_ids }: Key): Reach {
@@ -24,12 +24,12 @@ export function reachOf({ kind, app_id, workspace_id, dataset_ids }: Key): Reach
   return of(dataset_ids.length === 1 ? 'dataset' : 'datasets', 'datasets', ...dataset_ids);
 }
 
-/** What people call a key: its name, or its kind and the start of its id. */
+/** The name of a key, or its kind and the beginning of its id. */
 export function titleOf({ id, kind, name }: Pick<Key, 'id' | 'kind' | 'name'>): string {
   return name.trim() === '' ? `${kind} key ${id.slice(0, 8)}` : name;
 }
 
-/** A first request with a new key. A conversation is asked for where one is known. */
+/** A first request with a new key: for a conversation, if there is one. */
 export function curlOf(kind: KeyKind, secret: string, origin: string, conversation_id?: string): string {
   const line = (path: string, more = '') => `curl ${more}-H 'Authorization: Bearer ${secret}' '${origin}${path}'`;
   switch (kind) {
@@ -47,7 +47,7 @@ export function curlOf(kind: KeyKind, secret: string, origin: string, conversati
 
 export const lifetimes = ['never', '30', '90', '365', 'date'] as const;
 
-/** When a key ends, in seconds: null for never; so many days from now; or the end of a day, where the reader is. */
+/** When a key expires, in seconds since 1970: never (null), a number of days from now, or at the end of a day in the local time zone. */
 export function expiryOf(lifetime: string, date: string, now: number): number | null {
   if (lifetime === 'never') return null;
   if (lifetime !== 'date') return Math.floor(now) + Number(lifetime) * 86_400;

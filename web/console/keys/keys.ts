@@ -5,28 +5,30 @@ import type { Key } from '../parts/types.ts';
 import { ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
 import { useRecord } from '../parts/use-record.ts';
+import { useTitle } from '../parts/use-title.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyRevocation } from './key-revocation.ts';
 import { keyStates, reachOf, stateOf, titleOf } from './key-words.ts';
 
-/** What the view asks for besides the list: a new key, or the end of one. */
-type Asked = 'new' | Key | undefined;
+/** The open dialog: for a new key, or to revoke a key. */
+type OpenDialog = 'new' | Key | undefined;
 
 export function KeysView({ session }: ViewProps) {
+  useTitle('Keys');
   const list = useList<Key>(`/admin/keys?limit=${limits.listRowsMax}`);
   const [kind, setKind] = useState('');
   const [state, setState] = useState('');
-  const [asked, setAsked] = useState<Asked>();
-  const [said, say] = useState('');
+  const [dialog, setDialog] = useState<OpenDialog>();
+  const [message, setMessage] = useState('');
   const now = Date.now() / 1000;
   const shown = list.rows.filter(
     (key) => (kind === '' || key.kind === kind) && (state === '' || stateOf(key, now) === state),
   );
-  const close = () => setAsked(undefined);
+  const close = () => setDialog(undefined);
   const revoked = (key: Key) => {
     list.change((row) => (row.id === key.id ? key : row));
-    say(`${titleOf(key)} is revoked.`);
-    // The session has ended with its key: the next answer says so.
+    setMessage(`${titleOf(key)} was revoked.`);
+    // The session has ended with its key: the next response is 401.
     if (key.id === session.key_id) list.reload();
   };
   return h(
@@ -36,7 +38,7 @@ export function KeysView({ session }: ViewProps) {
       'div',
       { class: 'row' },
       h('h1', null, 'Keys'),
-      h('button', { type: 'button', class: 'primary', onClick: () => setAsked('new') }, 'New key'),
+      h('button', { type: 'button', class: 'primary', onClick: () => setDialog('new') }, 'New key'),
     ),
     h(
       'div',
@@ -49,18 +51,18 @@ export function KeysView({ session }: ViewProps) {
       'ul',
       { class: 'key-list' },
       shown.map((key) =>
-        h(KeyRow, { key: key.id, of: key, now, isOwn: key.id === session.key_id, revoke: () => setAsked(key) }),
+        h(KeyRow, { key: key.id, of: key, now, isOwn: key.id === session.key_id, revoke: () => setDialog(key) }),
       ),
     ),
-    h('p', { class: 'hidden-label', role: 'status' }, said),
+    h('p', { class: 'hidden-label', role: 'status' }, message),
     shown.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No key of this kind and state.'),
     h(ListEnd, { list, nothing: 'There are no keys yet.' }),
-    asked === 'new' && h(KeyCreation, { close, created: list.reload }),
-    typeof asked === 'object' &&
+    dialog === 'new' && h(KeyCreation, { close, created: list.reload }),
+    typeof dialog === 'object' &&
       h(KeyRevocation, {
-        of: asked,
-        isOwn: asked.id === session.key_id,
-        isLastAdmin: isLastAdmin(asked, list.rows, now),
+        of: dialog,
+        isOwn: dialog.id === session.key_id,
+        isLastAdmin: isLastAdmin(dialog, list.rows, now),
         close,
         revoked,
       }),
@@ -116,7 +118,7 @@ function KeyRow({ of: key, now, isOwn, revoke }: RowProps) {
       h('strong', { title: `key ${key.id}` }, title),
       h('span', { class: 'badge' }, key.kind),
       h('span', { class: `badge ${badges[state]}` }, state),
-      isOwn && h('span', { class: 'soft' }, 'you are signed in with it'),
+      isOwn && h('span', { class: 'soft' }, 'you are signed in with this key'),
       h(Reach, { of: key }),
     ),
     h(
@@ -139,7 +141,7 @@ function KeyRow({ of: key, now, isOwn, revoke }: RowProps) {
   );
 }
 
-/** So many datasets are named, each of which is asked for; a key may be for a thousand. */
+/** The names of more datasets are not shown: each is a request, and a key may have a thousand. */
 const namedMax = 5;
 
 function Reach({ of: key }: { of: Key }) {
@@ -154,7 +156,7 @@ function Reach({ of: key }: { of: Key }) {
   );
 }
 
-/** Until the name is known, or where there is none, the id does. */
+/** The name of a record; its id until the name is loaded, or if there is none. */
 function Name({ list, id }: { list: string; id: string }) {
   return useRecord<{ name: string }>(['admin', list, id])?.name || id;
 }

@@ -10,26 +10,26 @@ import { useChunkEdit } from './use-chunk-edit.ts';
 
 type EditorProps = {
   path: string;
-  /** A text to begin with: an earlier one that is to be restored. */
+  /** The text to start with: an earlier revision to restore. */
   restored: string | undefined;
-  /** With the chunk as it was last seen, and what is to be said of it. */
-  close: (chunk?: ChildChunk, said?: string) => void;
+  /** With the latest known version of the chunk, and a message about it. */
+  close: (chunk?: ChildChunk, message?: string) => void;
 };
 
-/** Edits a chunk in its place: write, review, save. Escape goes a step back, Ctrl or Cmd and Enter a step on. */
+/** Edits a chunk in its place: edit, review, save. Escape goes one step back, Ctrl or Cmd with Enter one step forward. */
 export function ChunkEditor({ path, restored, close }: EditorProps) {
   const { draft, step, error, isBusy, read, write, go, save } = useChunkEdit(path, restored, (chunk) =>
     close(chunk, 'Saved.'),
   );
   const section = useRef<HTMLElement>(null);
-  const isRead = draft !== undefined;
+  const isLoaded = draft !== undefined;
   useEffect(() => {
-    if (isRead) (section.current?.querySelector('textarea') ?? section.current)?.focus();
-  }, [step.name, isRead]);
+    if (isLoaded) (section.current?.querySelector('textarea') ?? section.current)?.focus();
+  }, [step.name, isLoaded]);
 
   const cancel = () => {
     const isChanged = draft !== undefined && draft.text !== draft.base.chunk.content;
-    if (isChanged && !confirm('Discard the text that you have not saved?')) return;
+    if (isChanged && !confirm('Discard the text that is not saved?')) return;
     discardDraft(path);
     close(draft?.base.chunk);
   };
@@ -44,39 +44,39 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
     );
 
   const { base, text } = draft;
-  const mayGoOn = !isBusy && text !== base.chunk.content && problemOf(text) === undefined;
+  const canContinue = !isBusy && text !== base.chunk.content && problemOf(text) === undefined;
   const back = () => {
-    if (step.name === 'conflict') editOver(step.theirs);
+    if (step.name === 'conflict') editOnTop(step.theirs);
     else if (step.name === 'review') go('edit');
     else cancel();
   };
-  const on = () => {
-    if (!mayGoOn || step.name === 'conflict') return;
+  const forward = () => {
+    if (!canContinue || step.name === 'conflict') return;
     if (step.name === 'edit') go('review');
     else save(base);
   };
-  const editOver = (theirs: Draft['base']) => {
+  const editOnTop = (theirs: Draft['base']) => {
     write({ base: theirs, text });
     go('edit');
   };
-  const takeTheirs = (theirs: Draft['base']) => {
+  const discardMine = (theirs: Draft['base']) => {
     discardDraft(path);
-    close(theirs.chunk, 'Theirs was kept.');
+    close(theirs.chunk, 'Your text was discarded.');
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const isOn = event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat;
-    if ((!isOn && event.key !== 'Escape') || event.isComposing || isBusy) return;
+    const isForward = event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat;
+    if ((!isForward && event.key !== 'Escape') || event.isComposing || isBusy) return;
     event.preventDefault();
-    if (isOn) on();
+    if (isForward) forward();
     else back();
   };
   return h(
     'section',
     { class: 'editor stack', ref: section, tabIndex: -1, 'aria-label': titles[step.name], onKeyDown },
-    step.name === 'edit' && h(Writing, { draft, write }),
+    step.name === 'edit' && h(TextField, { draft, write }),
     step.name === 'review' && [
       h('h3', null, titles.review),
-      h(Diff, { before: base.chunk.content, after: text, label: 'What changes' }),
+      h(Diff, { before: base.chunk.content, after: text, label: 'Changes' }),
     ],
     step.name === 'conflict' && h(Conflict, { theirs: step.theirs.chunk, mine: text }),
     h(ErrorNote, { error }),
@@ -84,21 +84,25 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
       'div',
       { class: 'row' },
       step.name === 'edit' && [
-        h('button', { type: 'button', class: 'primary', disabled: !mayGoOn, onClick: on }, 'Review'),
+        h('button', { type: 'button', class: 'primary', disabled: !canContinue, onClick: forward }, 'Review'),
         h('button', { type: 'button', onClick: back }, 'Cancel'),
       ],
       step.name === 'review' && [
-        h('button', { type: 'button', class: 'primary', disabled: !mayGoOn, onClick: on }, isBusy ? 'Saving…' : 'Save'),
+        h(
+          'button',
+          { type: 'button', class: 'primary', disabled: !canContinue, onClick: forward },
+          isBusy ? 'Saving…' : 'Save',
+        ),
         h('button', { type: 'button', disabled: isBusy, onClick: back }, 'Edit again'),
         h('button', { type: 'button', class: 'quiet', disabled: isBusy, onClick: cancel }, 'Cancel'),
       ],
       step.name === 'conflict' && [
         h(
           'button',
-          { type: 'button', class: 'primary', disabled: isBusy, onClick: () => editOver(step.theirs) },
+          { type: 'button', class: 'primary', disabled: isBusy, onClick: () => editOnTop(step.theirs) },
           'Edit mine on top of theirs',
         ),
-        h('button', { type: 'button', disabled: isBusy, onClick: () => takeTheirs(step.theirs) }, 'Take theirs'),
+        h('button', { type: 'button', disabled: isBusy, onClick: () => discardMine(step.theirs) }, 'Discard mine'),
         h(
           'button',
           { type: 'button', class: 'danger', disabled: isBusy, onClick: () => save(step.theirs) },
@@ -111,8 +115,8 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
 
 const titles = { edit: 'Edit the text', review: 'Review the change', conflict: 'Conflict' };
 
-/** The field, with what the service will count. */
-function Writing({ draft: { base, text }, write }: { draft: Draft; write: (draft: Draft) => void }) {
+/** The text field, with the counts that the service uses. */
+function TextField({ draft: { base, text }, write }: { draft: Draft; write: (draft: Draft) => void }) {
   const id = useId();
   const words = useWordCount(text);
   const left = unitsMax - text.length;
@@ -147,10 +151,10 @@ function Problem({ text }: { text: string }) {
   return problem === undefined ? null : h('p', { class: 'note warn', role: 'alert' }, problem);
 }
 
-/** So long that typing would wait for what is done with every key. */
+/** Too long to count its words at every key press. */
 const isLong = (text: string): boolean => text.length > 20_000;
 
-/** Counted at once, but for a long text: that once typing pauses. */
+/** Counts at once; words of a long text when typing pauses. */
 function useWordCount(text: string): number {
   const [words, setWords] = useState(() => countWords(text));
   useEffect(() => {

@@ -7,12 +7,12 @@ import { Revisions } from './revisions.ts';
 
 type Mode = { name: 'read' | 'history' } | { name: 'edit'; restored?: string };
 
-/** One chunk: its text, to be edited in its place, and its history. */
+/** One chunk: its text, which can be edited in its place, and its history. */
 export function ChunkEntry({ path, listed }: { path: string; listed: ChildChunk }) {
   const [chunk, setChunk] = useState(listed);
-  // What was being written when a session ended is taken up again.
+  // Continues with a draft that was open when a session ended.
   const [mode, setMode] = useState<Mode>(() => (draftOf(path) === undefined ? { name: 'read' } : { name: 'edit' }));
-  const [said, say] = useState('');
+  const [message, setMessage] = useState('');
   const edit = useRef<HTMLButtonElement>(null);
   const wasEditing = useRef(false);
   useEffect(() => {
@@ -21,13 +21,13 @@ export function ChunkEntry({ path, listed }: { path: string; listed: ChildChunk 
   }, [mode.name]);
 
   const open = (mode: Mode) => {
-    say('');
+    setMessage('');
     setMode(mode);
   };
-  const close = (seen = chunk, said = '') => {
+  const close = (latest = chunk, message = '') => {
     setMode({ name: 'read' });
-    setChunk(seen);
-    say(said);
+    setChunk(latest);
+    setMessage(message);
   };
   const isHistory = mode.name === 'history';
   return h(
@@ -39,7 +39,7 @@ export function ChunkEntry({ path, listed }: { path: string; listed: ChildChunk 
       h('h2', null, `Chunk ${chunk.position}`),
       h('span', { class: chunk.type === 'customized' ? 'badge good' : 'badge' }, chunk.type),
       h('span', { class: 'soft' }, `${counted(chunk.word_count, 'word')}, changed `, h(Time, { at: chunk.updated_at })),
-      h('span', { class: 'good', role: 'status' }, said),
+      h('span', { class: 'good', role: 'status' }, message),
       mode.name !== 'edit' &&
         h(
           'div',
@@ -69,6 +69,6 @@ export function ChunkEntry({ path, listed }: { path: string; listed: ChildChunk 
     mode.name === 'edit'
       ? h(ChunkEditor, { path, restored: mode.restored, close })
       : h('div', { class: 'chunk-text' }, chunk.content),
-    isHistory && h(Revisions, { path, seen: setChunk, restore: (restored) => open({ name: 'edit', restored }) }),
+    isHistory && h(Revisions, { path, update: setChunk, restore: (restored) => open({ name: 'edit', restored }) }),
   );
 }

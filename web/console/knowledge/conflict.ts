@@ -3,7 +3,7 @@ import type { ChildChunk } from '../parts/types.ts';
 import { Time } from '../parts/ui.ts';
 import { Diff } from './diff-view.ts';
 
-/** Another has written since the text was read: both texts and what sets them apart. Nothing was overwritten. */
+/** Another edit was saved since the text was read: both texts and their difference. Nothing was overwritten. */
 export function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string }) {
   return h(
     Fragment,
@@ -12,21 +12,15 @@ export function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string })
       'div',
       { class: 'note warn', role: 'alert' },
       h('h3', null, 'This chunk was changed while you were editing'),
-      h(
-        'p',
-        null,
-        'Another edit was saved ',
-        h(Time, { at: theirs.updated_at }),
-        '. Yours is not saved, and not lost.',
-      ),
+      h('p', null, 'Another edit was saved ', h(Time, { at: theirs.updated_at }), '. Your text is not saved yet.'),
     ),
     h(
       'div',
       { class: 'both' },
-      h(Text, { title: 'What stands now', text: theirs.content }),
-      h(Text, { title: 'What you wrote', text: mine }),
+      h(Text, { title: 'The saved text', text: theirs.content }),
+      h(Text, { title: 'Your text', text: mine }),
     ),
-    h(Diff, { before: theirs.content, after: mine, label: 'From what stands now to what you wrote' }),
+    h(Diff, { before: theirs.content, after: mine, label: 'From the saved text to yours' }),
   );
 }
 

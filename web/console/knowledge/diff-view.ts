@@ -3,7 +3,7 @@ import { countWords } from '../parts/server-rules.ts';
 import { count, counted } from '../parts/ui.ts';
 import { diffWords, type Part } from './word-diff.ts';
 
-/** How one text becomes another. Long stretches that stay are left out, so that what changes is seen. */
+/** The difference between two texts. Long unchanged passages are left out, so that the changes are visible. */
 export function Diff({ before, after, label }: { before: string; after: string; label: string }) {
   const parts = useMemo(() => diffWords(before, after), [before, after]);
   return h(
@@ -22,22 +22,23 @@ function summaryOf(parts: readonly Part[]): string {
   if (!parts.some(({ kind }) => kind !== 'same')) return 'no difference.';
   const wordsOf = (kind: Part['kind']) =>
     parts.reduce((sum, part) => (part.kind === kind ? sum + countWords(part.text) : sum), 0);
-  const [gone, fresh] = [wordsOf('gone'), wordsOf('new')];
-  if (gone + fresh === 0) return 'only spaces or punctuation.';
-  return `${counted(gone, 'word')} removed, ${count(fresh)} added.`;
+  const [removed, added] = [wordsOf('gone'), wordsOf('new')];
+  if (removed + added === 0) return 'only spaces or punctuation.';
+  return `${counted(removed, 'word')} removed, ${count(added)} added.`;
 }
 
-const around = 160;
+/** Units of unchanged text that are shown beside a change. */
+const contextUnits = 160;
 
 function show({ kind, text }: Part, isFirst: boolean, isLast: boolean): ComponentChildren {
-  // A line end that comes or goes would not be seen.
+  // An added or removed line end would be invisible.
   if (kind !== 'same') return h(kind === 'gone' ? 'del' : 'ins', null, text.replace(/\r?\n/g, '↵$&'));
-  const head = isFirst ? 0 : around;
-  const tail = isLast ? 0 : around;
-  if (text.length <= head + tail + around) return text;
+  const head = isFirst ? 0 : contextUnits;
+  const tail = isLast ? 0 : contextUnits;
+  if (text.length <= head + tail + contextUnits) return text;
   const left = text.length - head - tail;
-  // Not between the halves of a character.
+  // Does not cut a surrogate pair.
   const begin = text.slice(0, head).replace(/[\ud800-\udbff]$/, '');
   const end = text.slice(text.length - tail).replace(/^[\udc00-\udfff]/, '');
-  return [begin, h('span', { class: 'left-out' }, `⋯ ${count(left)} characters stay ⋯`), end];
+  return [begin, h('span', { class: 'left-out' }, `⋯ ${count(left)} characters unchanged ⋯`), end];
 }

@@ -6,9 +6,10 @@ import type { ChildChunk, Dataset, Document, Segment } from '../parts/types.ts';
 import { counted, ListEnd } from '../parts/ui.ts';
 import { type List, useList } from '../parts/use-list.ts';
 import { cacheRecords, useRecord } from '../parts/use-record.ts';
+import { useTitle } from '../parts/use-title.ts';
 import { ChunkEntry } from './chunk-entry.ts';
 
-/** Datasets, their documents, the segments of those and their chunks: one level at a time, each with its address. */
+/** Datasets, their documents, segments and chunks: one level at a time, each with its own address. */
 export function KnowledgeView({ rest }: ViewProps) {
   const [dataset, document, segment] = rest;
   const parts = ['admin', 'datasets'];
@@ -33,7 +34,7 @@ function Datasets({ parts }: { parts: readonly string[] }) {
     {
       title: 'Knowledge',
       list,
-      nothing: 'There are no datasets yet. They come in as records, with backscroll import.',
+      nothing: 'There are no datasets yet. Import them as records: npx backscroll import.',
     },
     h(
       'ul',
@@ -122,10 +123,11 @@ type LevelFrame = {
   children?: ComponentChildren;
 };
 
-/** What every level shows: the way up, its name, its rows and how they end. */
+/** What every level shows: the path to it, its name, its rows and the end of the list. */
 function Level({ title, trail = [], list, nothing, children }: LevelFrame) {
+  useTitle(title, title === 'Knowledge' ? undefined : 'Knowledge');
   const heading = useRef<HTMLHeadingElement>(null);
-  // The link that led here is gone, and the keyboard's place with it.
+  // The link that led here was removed, and the focus with it.
   useEffect(() => {
     if (document.activeElement === document.body) heading.current?.focus();
   }, []);
@@ -135,7 +137,7 @@ function Level({ title, trail = [], list, nothing, children }: LevelFrame) {
     trail.length > 0 &&
       h(
         'nav',
-        { 'aria-label': 'Way up', class: 'trail' },
+        { 'aria-label': 'Breadcrumbs', class: 'trail' },
         h(
           'ol',
           null,
@@ -148,14 +150,14 @@ function Level({ title, trail = [], list, nothing, children }: LevelFrame) {
   );
 }
 
-/** A list whose rows are remembered, for the names of the levels below. */
+/** A list whose rows are cached, for the names on the levels below. */
 function useRows<T extends { id: string }>(parts: readonly string[], limit?: number): List<T> {
   const list = useList<T>(pathOf(parts, { limit }));
   useEffect(() => cacheRecords(parts, list.rows), [list.rows]);
   return list;
 }
 
-/** The names of where one is and of what lies above, as far as they are known; else the beginning of the id. */
+/** The names of the current level and those above it, as far as they are loaded; else the beginning of the id. */
 function useTrail([dataset = '', document, segment]: readonly string[]) {
   const path = ['admin', 'datasets', dataset];
   const inDataset = useRecord<Dataset>(path);

@@ -8,21 +8,21 @@ import { Diff } from './diff-view.ts';
 
 type RevisionsProps = {
   path: string;
-  /** Told of the chunk as it stands: it may have changed since it was listed. */
-  seen: (chunk: ChildChunk) => void;
+  /** Gets the current chunk, which may have changed since it was listed. */
+  update: (chunk: ChildChunk) => void;
   restore: (content: string) => void;
 };
 
-/** The earlier texts of a chunk, newest first, each against what stands. */
-export function Revisions({ path, seen, restore }: RevisionsProps) {
+/** The earlier texts of a chunk, newest first, each compared with the current text. */
+export function Revisions({ path, update, restore }: RevisionsProps) {
   const list = useList<ChildChunkRevision>(`${path}/revisions`);
-  const [stands, setStands] = useState<ChildChunk>();
+  const [current, setCurrent] = useState<ChildChunk>();
   const [error, setError] = useState<ApiError>();
   const read = () => {
     setError(undefined);
     readChunk(path).then(({ chunk }) => {
-      setStands(chunk);
-      seen(chunk);
+      setCurrent(chunk);
+      update(chunk);
     }, setError);
   };
   useEffect(read, [path]);
@@ -30,17 +30,17 @@ export function Revisions({ path, seen, restore }: RevisionsProps) {
   return h(
     'section',
     { class: 'stack', 'aria-label': 'History' },
-    stands !== undefined &&
-      list.rows.map((revision) => h(RevisionEntry, { key: revision.revision, revision, stands, restore })),
-    h(ListEnd, { list, nothing: 'This text was never replaced.' }),
+    current !== undefined &&
+      list.rows.map((revision) => h(RevisionEntry, { key: revision.revision, revision, current, restore })),
+    h(ListEnd, { list, nothing: 'This text has never been changed.' }),
   );
 }
 
-type EntryProps = { revision: ChildChunkRevision; stands: ChildChunk; restore: (content: string) => void };
+type EntryProps = { revision: ChildChunkRevision; current: ChildChunk; restore: (content: string) => void };
 
-function RevisionEntry({ revision: { revision, content, replaced_at, ...key }, stands, restore }: EntryProps) {
+function RevisionEntry({ revision: { revision, content, replaced_at, ...key }, current, restore }: EntryProps) {
   const [isOpen, setOpen] = useState(false);
-  const isSame = content === stands.content;
+  const isSame = content === current.content;
   return h(
     'details',
     {
@@ -57,7 +57,7 @@ function RevisionEntry({ revision: { revision, content, replaced_at, ...key }, s
       h(
         'div',
         { class: 'stack' },
-        h(Diff, { before: content, after: stands.content, label: `From revision ${revision} to what stands now` }),
+        h(Diff, { before: content, after: current.content, label: `From revision ${revision} to the current text` }),
         h(
           'div',
           { class: 'row' },
@@ -66,7 +66,7 @@ function RevisionEntry({ revision: { revision, content, replaced_at, ...key }, s
             { type: 'button', disabled: isSame, onClick: () => restore(content) },
             `Restore revision ${revision}`,
           ),
-          isSame && h('span', { class: 'soft' }, 'It is what stands now.'),
+          isSame && h('span', { class: 'soft' }, 'It is the current text.'),
         ),
       ),
   );

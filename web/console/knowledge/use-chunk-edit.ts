@@ -4,7 +4,7 @@ import { readChunk, type StoredChunk, saveChunk } from '../parts/child-chunk.ts'
 import { type Draft, discardDraft, draftOf, storeDraft } from '../parts/drafts.ts';
 import type { ChildChunk } from '../parts/types.ts';
 
-/** Writing; looking at what changes; deciding where another has written meanwhile. */
+/** Editing, reviewing the change, or resolving a conflict with another edit. */
 export type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };
 
 export type ChunkEdit = {
@@ -16,11 +16,11 @@ export type ChunkEdit = {
   read: () => void;
   write: (draft: Draft) => void;
   go: (step: 'edit' | 'review') => void;
-  /** Replaces what was read by what is written, unless something else stands by now. */
-  save: (over: StoredChunk) => void;
+  /** Saves the draft, unless the chunk has changed since `base`. */
+  save: (base: StoredChunk) => void;
 };
 
-/** An edit from reading the chunk to having it saved. `restored`: a text to begin with, to be looked at first. */
+/** An edit, from reading the chunk until it is saved. `restored`: a text to start with, which is reviewed first. */
 export function useChunkEdit(path: string, restored: string | undefined, done: (chunk: ChildChunk) => void): ChunkEdit {
   const [draft, setDraft] = useState(() => draftOf(path));
   const [step, setStep] = useState<Step>({ name: 'edit' });
@@ -35,7 +35,7 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
     },
     [path],
   );
-  /** One request at a time; what goes wrong is shown and changes nothing. */
+  /** One request at a time; an error is shown and changes nothing. */
   const attempt = async (work: () => Promise<void>) => {
     setBusy(true);
     setError(undefined);
@@ -45,16 +45,16 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
   const read = () =>
     attempt(async () => {
       const base = await readChunk(path);
-      // Nobody would know of a draft that is kept now.
+      // The editor is closed: a draft that is stored now would be invisible.
       if (isClosed.current) return;
       write({ base, text: restored ?? base.chunk.content });
       if (restored !== undefined) setStep({ name: 'review' });
     });
-  const save = (over: StoredChunk) =>
+  const save = (base: StoredChunk) =>
     attempt(async () => {
       if (draft === undefined) return;
       try {
-        const { chunk } = await saveChunk(path, draft.text, over);
+        const { chunk } = await saveChunk(path, draft.text, base);
         discardDraft(path);
         done(chunk);
       } catch (error) {

@@ -1,10 +1,10 @@
-/** One stretch of a comparison: in both texts, only in the earlier one, or only in the later one. */
+/** One part of a comparison: in both texts, only in the earlier one, or only in the later one. */
 export type Part = { kind: 'same' | 'gone' | 'new'; text: string };
 
 /**
- * How one text becomes another, by words: the parts that are not new give the earlier text, those that are not gone the
- * later one. Takes little time whatever the texts: where comparing words would take long, lines are compared, and where
- * that would too, one block stands for the other.
+ * The difference between two texts, by words: the parts that are not new are the earlier text, those that are not gone
+ * the later one. The time is bounded: if comparing words would take long, lines are compared, and if that would take long
+ * too, the whole text is replaced.
  */
 export function diffWords(before: string, after: string): Part[] {
   for (const pattern of [words, lines]) {
@@ -17,12 +17,12 @@ export function diffWords(before: string, after: string): Part[] {
   ]);
 }
 
-/** Where words are written without spaces, each character is one; what belongs to no word stands alone. */
+/** In scripts without spaces, each character is a word; each character that belongs to no word is a part of its own. */
 const words =
   /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]\p{M}*|[[\p{L}\p{M}\p{N}_]--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]]+|\s+|.\p{M}*/gv;
 const lines = /[^\n]*\n|[^\n]+/g;
 
-/** Steps that a comparison may take: some ten milliseconds. */
+/** Steps that a comparison may take: about ten milliseconds. */
 const stepsMax = 500_000;
 
 function diffBy(pattern: RegExp, before: string, after: string): Part[] | undefined {
@@ -43,15 +43,15 @@ function diffBy(pattern: RegExp, before: string, after: string): Part[] | undefi
 }
 
 /**
- * The fewest words gone and new, after Myers: for each number of edits, how far each diagonal reaches; then the way back.
- * Undefined where that takes too many steps.
+ * The smallest number of removed and added words, by the algorithm of Myers: for each number of edits, how far each
+ * diagonal reaches; then the path back. Undefined if that takes too many steps.
  */
 function shortest(a: readonly string[], b: readonly string[]): Part[] | undefined {
   const [m, n] = [a.length, b.length];
   const reached: Int32Array[] = [];
   let steps = 0;
   for (let edits = 0; edits <= m + n; edits += 1) {
-    // Diagonal k (of -edits to edits) lies at k + edits + 1; a place more on both sides saves asking for the ends.
+    // Diagonal k (of -edits to edits) is at k + edits + 1; one more element on both sides avoids checks at the ends.
     const far = new Int32Array(2 * edits + 3).fill(-1);
     const last = reached.at(-1);
     reached.push(far);
@@ -62,7 +62,7 @@ function shortest(a: readonly string[], b: readonly string[]): Part[] | undefine
         steps += 1;
       }
       far[k + edits + 1] = x;
-      if (x >= m && x - k >= n) return wayBack(a, b, reached);
+      if (x >= m && x - k >= n) return pathBack(a, b, reached);
     }
     steps += 2 * edits + 3;
     if (steps > stepsMax) return undefined;
@@ -70,7 +70,7 @@ function shortest(a: readonly string[], b: readonly string[]): Part[] | undefine
   return [];
 }
 
-/** The edit that leads furthest on diagonal k: one more of the later text, or one less of the earlier one. */
+/** The edit that leads furthest on diagonal k: one word added, or one word removed. */
 function stepOf(last: Int32Array, k: number, edits: number): { x: number; isNew: boolean } {
   const above = last[k + 1 + edits] ?? -1;
   const left = last[k - 1 + edits] ?? -1;
@@ -78,7 +78,7 @@ function stepOf(last: Int32Array, k: number, edits: number): { x: number; isNew:
   return { x: isNew ? above : left + 1, isNew };
 }
 
-function wayBack(a: readonly string[], b: readonly string[], reached: readonly Int32Array[]): Part[] {
+function pathBack(a: readonly string[], b: readonly string[], reached: readonly Int32Array[]): Part[] {
   const parts: Part[] = [];
   let [x, y] = [a.length, b.length];
   for (let edits = reached.length - 1; edits >= 0; edits -= 1) {
@@ -95,7 +95,7 @@ function wayBack(a: readonly string[], b: readonly string[], reached: readonly I
   return parts.reverse();
 }
 
-/** Changes with no word between them are read as one: what is gone, then what is new. */
+/** Joins changes with no word between them: first the removed text, then the added text. */
 function tidy(parts: readonly Part[]): Part[] {
   const tidied: Part[] = [];
   let [same, gone, fresh] = ['', '', ''];
@@ -106,7 +106,7 @@ function tidy(parts: readonly Part[]): Part[] {
   };
   const settle = () => {
     if (same === '') return;
-    // The space behind a changed word is behind both.
+    // A space after a changed word follows both versions.
     const space = gone.slice(gone.trimEnd().length);
     if (space !== '' && fresh.endsWith(space)) {
       gone = gone.slice(0, -space.length);

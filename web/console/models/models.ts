@@ -1,23 +1,27 @@
-import { h } from '../../shared/dom.ts';
-import { pathOf } from '../parts/api.ts';
+import { h, useEffect, useState } from '../../shared/dom.ts';
+import { pathOf, request } from '../parts/api.ts';
 import { go, type ViewProps } from '../parts/route.ts';
 import { limits } from '../parts/server-rules.ts';
 import type { WholeModelProvider, Workspace } from '../parts/types.ts';
 import { ListEnd } from '../parts/ui.ts';
-import { useList } from '../parts/use-list.ts';
+import { type Page, useList } from '../parts/use-list.ts';
+import { useTitle } from '../parts/use-title.ts';
 import { ProviderCard } from './provider-card.ts';
 
-/** The model providers of a workspace, in the order they were recorded. */
+/** The model providers of a workspace, in the order of the records. */
 export function ModelsView({ rest: [chosen] }: ViewProps) {
   const workspaces = useList<Workspace>(`/admin/workspaces?limit=${limits.listRowsMax}`);
-  const workspace = chosen ?? workspaces.rows[0]?.id;
+  const first = useFirstWithProviders(workspaces.rows, chosen === undefined);
+  const workspace = chosen ?? first;
+  useTitle(workspaces.rows.find(({ id }) => id === chosen)?.name, 'Models');
   const isKnown = workspaces.rows.some(({ id }) => id === workspace);
   const hasChoice = workspaces.rows.length > 1 || !isKnown;
   return h(
     'div',
     { class: 'models stack' },
     h('h1', null, 'Models'),
-    workspaces.rows.length > 0 &&
+    workspace !== undefined &&
+      workspaces.rows.length > 0 &&
       hasChoice &&
       h(
         'div',
@@ -40,11 +44,34 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
       ),
     workspace === undefined
       ? h(ListEnd, {
-          list: workspaces,
-          nothing: 'There are no workspaces yet. They come in as records, with backscroll import.',
+          list: { ...workspaces, isLoading: workspaces.isLoading || workspaces.rows.length > 0 },
+          nothing: 'There are no workspaces yet. Import them as records: npx backscroll import.',
         })
       : h(Providers, { key: workspace, workspace }),
   );
+}
+
+/** More workspaces than this are not searched for one with providers. */
+const searchedMax = 20;
+
+/** The first workspace that has model providers, else the first one; undefined until that is known. */
+function useFirstWithProviders(workspaces: readonly Workspace[], isNeeded: boolean): string | undefined {
+  const [first, setFirst] = useState<string>();
+  useEffect(() => {
+    const controller = new AbortController();
+    const search = async () => {
+      for (const { id } of workspaces.slice(0, searchedMax)) {
+        const path = pathOf(['admin', 'workspaces', id, 'model-providers'], { limit: 1 });
+        const { body } = await request<Page<unknown>>(path, { signal: controller.signal });
+        if (body.data.length > 0) return setFirst(id);
+      }
+      return setFirst(workspaces[0]?.id);
+    };
+    // A failure shows again where the providers of the first workspace are read.
+    if (isNeeded && first === undefined) search().catch(() => controller.signal.aborted || setFirst(workspaces[0]?.id));
+    return () => controller.abort();
+  }, [workspaces, isNeeded]);
+  return first;
 }
 
 function Providers({ workspace }: { workspace: string }) {

@@ -13,7 +13,7 @@ const types: Record<string, string> = {
   moderation: 'Moderation',
 };
 
-/** A provider with its models by type. */
+/** A provider and its models, by type. */
 export function ProviderCard({ provider }: { provider: WholeModelProvider }) {
   const name = localized(provider.label) ?? provider.provider;
   const groups = Object.entries(types)
@@ -48,7 +48,7 @@ export function ProviderCard({ provider }: { provider: WholeModelProvider }) {
 function ModelRow({ model }: { model: Model }) {
   const name = localized(model.label) ?? model.model;
   const properties = [
-    ...Object.entries(model.model_properties).map(([property, value]) => [property, shown(value)] as const),
+    ...Object.entries(model.model_properties).map(([property, value]) => [property, formatted(value)] as const),
     ['from', model.fetch_from.replaceAll('-', ' ')] as const,
   ];
   const features = featuresOf(model.features);
@@ -83,13 +83,13 @@ function Status({ status }: { status: string }) {
   return h('span', { class: status === 'active' ? 'badge good' : 'badge warn' }, status);
 }
 
-/** Features are whatever was recorded: most often names. */
+/** The record's features, which may be any JSON: usually a list of names. */
 function featuresOf(features: unknown): string[] {
   if (features === null || features === undefined) return [];
   return [...new Set([features].flat().map((one) => (typeof one === 'string' ? one : JSON.stringify(one))))];
 }
 
-function shown(value: unknown): string {
+function formatted(value: unknown): string {
   if (typeof value === 'number') return count(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

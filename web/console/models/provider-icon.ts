@@ -4,12 +4,12 @@ import { localized, secureUrl } from './localized.ts';
 
 type IconProps = { name: string; light: unknown; dark: unknown };
 
-/** The icon that a provider gave, in the theme's version; its first letter where there is none or it does not come. */
+/** The icon of a provider for the current theme; its first letter if there is none or it cannot be loaded. */
 export function ProviderIcon({ name, light, dark }: IconProps) {
   const isDark = useIsDark();
   const [failed, setFailed] = useState<string>();
   const url = (isDark ? secureUrl(localized(dark)) : undefined) ?? secureUrl(localized(light));
-  // The name stands beside it.
+  // Hidden from screen readers: the name is beside it.
   if (url === undefined || url === failed)
     return h('span', { class: 'icon letter', 'aria-hidden': true }, [...name][0]?.toUpperCase());
   return h('img', {

@@ -1,4 +1,4 @@
-/** What the service said instead of an answer. */
+/** An error response of the service, or no response at all (status 0). */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -20,15 +20,15 @@ export type RequestOptions = {
 };
 export type ApiResponse<T> = { body: T; etag: string | null };
 
-/** Called where the session has ended. */
+/** Called when the session has ended. */
 let onSignedOut: () => void = () => undefined;
 export function whenSignedOut(call: () => void): void {
   onSignedOut = call;
 }
 
 /**
- * Asks the service. The header tells it that this page asks: the session's cookie alone opens nothing, since another
- * site could make the browser send it.
+ * Sends a request to the service. The header shows that this page sent it: the session cookie alone authorizes nothing,
+ * because another site could make the browser send it.
  */
 export async function request<T>(
   path: string,
@@ -46,9 +46,9 @@ export async function request<T>(
   });
   const text = await response.text();
   const parsed = text === '' ? undefined : parse(text);
-  // 304: what the caller holds is current; there is no body then.
+  // 304: the caller's version is current, and there is no body.
   if (response.ok || response.status === 304) return { body: parsed as T, etag: response.headers.get('etag') };
-  const { code = 'unknown', message = `The service answered ${response.status}.` } = (parsed ??
+  const { code = 'unknown', message = `The service responded with status ${response.status}.` } = (parsed ??
     {}) as Partial<ApiError>;
   if (response.status === 401 && path !== '/console/session') onSignedOut();
   throw new ApiError(response.status, code, message, response.headers.get('x-request-id'));
@@ -62,12 +62,12 @@ function parse(text: string): unknown {
   }
 }
 
-/** A path of encoded parts, with a query of what is given. */
+/** A path of encoded parts, with a query of the values that are not empty. */
 export function pathOf(
   parts: readonly string[],
   query: Record<string, string | number | null | undefined> = {},
 ): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const search = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
   return `/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`;
 }

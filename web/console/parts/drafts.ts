@@ -1,9 +1,9 @@
 import type { StoredChunk } from './child-chunk.ts';
 
-/** A text that is being written, and what it is to replace. */
+/** A text that the user is editing, and the version that it replaces. */
 export type Draft = { base: StoredChunk; text: string };
 
-/** By the path of their chunk. They outlive a session that ends, so that nothing typed is lost; never stored. */
+/** By the path of their chunk. They stay when a session ends, so that no typed text is lost. They are only in memory. */
 const drafts = new Map<string, Draft>();
 
 export const draftOf = (path: string): Draft | undefined => drafts.get(path);
@@ -17,9 +17,9 @@ export function discardDraft(path: string): void {
   drafts.delete(path);
 }
 
-/** Asks where something typed is not saved. Whoever goes on leaves it behind. */
+/** Asks the user if there are drafts. They are discarded if the user leaves. */
 export function mayLeave(): boolean {
-  if (drafts.size > 0 && !confirm('There is text that you have not saved. Leave and lose it?')) return false;
+  if (drafts.size > 0 && !confirm('You have text that is not saved. Leave and lose it?')) return false;
   drafts.clear();
   return true;
 }

@@ -4,18 +4,18 @@ import type { All } from './use-all.ts';
 
 export type Pickable = { id: string; name: string; workspace_name?: string };
 
-/** From so many on, one types a part of the name. */
+/** With more options than this, there is a search field. */
 const fewMax = 15;
 
 type Props = { label: string; all: All<Pickable>; none: string; value: string; choose: (id: string) => void };
 
-/** One of a list, by name. */
+/** A choice of one option, by name. */
 export function Picker({ label, all: { rows, error, reload }, none, value, choose }: Props) {
   const [part, setPart] = useState('');
   if (error !== undefined) return h(ErrorNote, { error, retry: reload });
   if (rows === undefined) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
   if (rows.length === 0) return h('p', { class: 'note' }, none);
-  const found = rows.filter(({ id, name }) => id === value || isPart(part, name, id));
+  const matching = rows.filter(({ id, name }) => id === value || isPart(part, name, id));
   return h(
     'div',
     { class: 'picker' },
@@ -27,8 +27,8 @@ export function Picker({ label, all: { rows, error, reload }, none, value, choos
       h(
         'select',
         { required: true, value, onChange: (event: Event) => choose((event.target as HTMLSelectElement).value) },
-        h('option', { value: '' }, found.length === 0 ? 'None has that name' : 'Choose…'),
-        found.map((row) => h('option', { value: row.id }, titleOf(row))),
+        h('option', { value: '' }, matching.length === 0 ? 'No match' : 'Choose…'),
+        matching.map((row) => h('option', { value: row.id }, titleOf(row))),
       ),
     ),
   );
@@ -41,11 +41,11 @@ type ManyProps = {
   choose: (ids: string[]) => void;
 };
 
-/** Some of a list, by name. */
+/** A choice of several options, by name. */
 export function ManyPicker({ label, rows, values, choose }: ManyProps) {
   const [part, setPart] = useState('');
-  const found = rows.filter(({ id, name }) => values.includes(id) || isPart(part, name, id));
-  const turn = (id: string) => choose(values.includes(id) ? values.filter((one) => one !== id) : [...values, id]);
+  const matching = rows.filter(({ id, name }) => values.includes(id) || isPart(part, name, id));
+  const toggle = (id: string) => choose(values.includes(id) ? values.filter((one) => one !== id) : [...values, id]);
   return h(
     'fieldset',
     { class: 'picker' },
@@ -54,16 +54,16 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
     h(
       'div',
       { class: 'picks' },
-      found.map(({ id, name }, n) =>
+      matching.map(({ id, name }, n) =>
         h(
           'label',
           { key: id, class: 'tick' },
           h('input', {
             type: 'checkbox',
             checked: values.includes(id),
-            // At least one: the browser points at the first.
+            // At least one is required: the browser marks the first.
             required: values.length === 0 && n === 0,
-            onChange: () => turn(id),
+            onChange: () => toggle(id),
           }),
           h('span', null, name),
         ),

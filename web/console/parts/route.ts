@@ -2,10 +2,10 @@ import { useLayoutEffect, useState } from '../../shared/dom.ts';
 import { mayLeave } from './drafts.ts';
 import type { ConsoleSession } from './types.ts';
 
-/** Where one is: the parts behind `#/`. It is in the address, so that places can be kept, sent and gone back to. */
+/** The parts behind `#/` in the address, so that every view can be bookmarked, shared and returned to. */
 export type Route = readonly string[];
 
-/** What a view gets: the rest of the route behind its name, and who looks. */
+/** What a view gets: the rest of the route behind its name, and the session. */
 export type ViewProps = { rest: Route; session: ConsoleSession };
 
 export function readRoute(hash = location.hash): Route {
@@ -34,7 +34,7 @@ export function go(...parts: string[]): void {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => readRoute());
-  // Before the page is seen: whoever is quick with a link is not missed.
+  // Before the page is visible, so that no early click on a link is missed.
   useLayoutEffect(() => {
     const follow = ({ oldURL }: HashChangeEvent) => {
       if (mayLeave()) setRoute(readRoute());

@@ -1,4 +1,4 @@
-/** What the service answers, as its OpenAPI document has it. */
+/** Types of the service's responses, generated from its OpenAPI document. */
 export type {
   AgentThought,
   App,

@@ -3,7 +3,7 @@ import type { ApiError } from './api.ts';
 import { locale } from './locale.ts';
 import type { List } from './use-list.ts';
 
-/** The small parts that all views use. */
+/* Small components that all views use. */
 
 export function ErrorNote({ error, retry }: { error: ApiError | undefined; retry?: () => void }) {
   if (error === undefined) return null;
@@ -16,7 +16,7 @@ export function ErrorNote({ error, retry }: { error: ApiError | undefined; retry
   );
 }
 
-/** What stands below a list: that it loads, what went wrong, how to get more, or that there is nothing. */
+/** The end of a list: that it loads, an error, a button for more rows, or that it is empty. */
 export function ListEnd({ list, nothing }: { list: List<unknown>; nothing: string }) {
   if (list.error !== undefined)
     return h(ErrorNote, { error: list.error, retry: list.rows.length > 0 ? list.more : list.reload });
@@ -25,7 +25,14 @@ export function ListEnd({ list, nothing }: { list: List<unknown>; nothing: strin
   return list.hasMore ? h('button', { type: 'button', class: 'more', onClick: list.more }, 'Show more') : null;
 }
 
-const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const dates = new Intl.DateTimeFormat(locale, {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
@@ -34,23 +41,23 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 
 /**
- * A moment in seconds: how long ago while that is within a week, else its date. The whole of it on a second look. Whoever
- * writes records may have counted in something else: what no calendar has is shown as it is.
+ * A time in seconds since 1970: relative to now within a week, else as a date. The tooltip has the date, the time and
+ * its zone.
  */
 export function Time({ at, none = 'never' }: { at: number | null; none?: string }) {
   if (at === null) return h('span', { class: 'soft' }, none);
   const date = new Date(at * 1000);
-  // A record may hold any whole number, and no calendar goes on for ever.
+  // A record may have any integer as its time, also one that no date can express.
   if (Number.isNaN(date.getTime())) return h('span', { title: 'seconds since 1970' }, `${at} s`);
-  const away = at - Date.now() / 1000;
-  const unit = units.find(([, seconds]) => Math.abs(away) >= seconds);
-  const near = Math.abs(away) < 7 * 86_400;
-  const words = !near
+  const secondsAway = at - Date.now() / 1000;
+  const unit = units.find(([, seconds]) => Math.abs(secondsAway) >= seconds);
+  const isNear = Math.abs(secondsAway) < 7 * 86_400;
+  const text = !isNear
     ? dates.format(date)
     : unit === undefined
       ? 'just now'
-      : relative.format(Math.trunc(away / unit[1]), unit[0]);
-  return h('time', { dateTime: date.toISOString(), title: dates.format(date) }, words);
+      : relative.format(Math.trunc(secondsAway / unit[1]), unit[0]);
+  return h('time', { dateTime: date.toISOString(), title: dates.format(date) }, text);
 }
 
 export const count = (n: number): string => n.toLocaleString(locale);
@@ -58,8 +65,13 @@ export const count = (n: number): string => n.toLocaleString(locale);
 /** `1 word`, `2 words`. */
 export const counted = (n: number, thing: string): string => `${count(n)} ${thing}${n === 1 ? '' : 's'}`;
 
-/** A dialog that is open while it is there; Escape and `close` end it. What had the focus before gets it back. */
-export function Dialog({ title, close, children }: { title: string; close: () => void; children?: ComponentChildren }) {
+type DialogProps = { title: string; close: () => void; mustConfirm?: boolean; children?: ComponentChildren };
+
+/**
+ * A modal dialog, open while it is mounted. Escape closes it, unless `mustConfirm` leaves only its own buttons. After it
+ * the focus returns to the element that had it before.
+ */
+export function Dialog({ title, close, mustConfirm = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -69,7 +81,14 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
   }, []);
   return h(
     'dialog',
-    { ref: element, 'aria-labelledby': id, onClose: close },
+    {
+      ref: element,
+      'aria-labelledby': id,
+      onClose: close,
+      onCancel: (event: Event) => mustConfirm && event.preventDefault(),
+      // A browser may let a second Escape pass although the first was cancelled.
+      closedby: mustConfirm ? 'none' : undefined,
+    },
     h('div', { class: 'stack' }, h('h2', { id }, title), children),
   );
 }

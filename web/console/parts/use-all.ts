@@ -3,29 +3,29 @@ import { type ApiError, request } from './api.ts';
 import { limits } from './server-rules.ts';
 import type { Page } from './use-list.ts';
 
-/** All rows of a list, once they are there. */
+/** All rows of a list; undefined until they are loaded. */
 export type All<T> = { rows: readonly T[] | undefined; error: ApiError | undefined; reload: () => void };
 
-/** Walks a list to its end, `limit` rows at a time, for what is only of use as a whole. */
+/** Reads a list to its end, `limit` rows at a time, for lists that are only useful as a whole. */
 export function useAll<T>(path: string, limit: number = limits.listRowsMax): All<T> {
-  const [found, setFound] = useState<{ path: string; rows: readonly T[] }>();
+  const [loaded, setLoaded] = useState<{ path: string; rows: readonly T[] }>();
   const [error, setError] = useState<ApiError>();
-  const [turn, setTurn] = useState(0);
-  // `turn` counts the times that it is to begin anew; what was found stays until then.
+  const [attempt, setAttempt] = useState(0);
+  // `attempt` counts the reloads; the rows stay until the new ones are loaded.
   useEffect(() => {
     const { signal, abort } = aborting();
     setError(undefined);
-    walk<T>(path, limit, signal).then(
-      (rows) => setFound({ path, rows }),
+    readPages<T>(path, limit, signal).then(
+      (rows) => setLoaded({ path, rows }),
       (error: ApiError) => signal.aborted || setError(error),
     );
     return abort;
-  }, [path, limit, turn]);
-  const reload = useCallback(() => setTurn((turn) => turn + 1), []);
-  return { rows: found?.path === path ? found?.rows : undefined, error, reload };
+  }, [path, limit, attempt]);
+  const reload = useCallback(() => setAttempt((attempt) => attempt + 1), []);
+  return { rows: loaded?.path === path ? loaded?.rows : undefined, error, reload };
 }
 
-async function walk<T>(path: string, limit: number, signal: AbortSignal): Promise<T[]> {
+async function readPages<T>(path: string, limit: number, signal: AbortSignal): Promise<T[]> {
   const rows: T[] = [];
   let cursor: string | null = null;
   do {

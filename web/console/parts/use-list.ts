@@ -9,27 +9,27 @@ export type List<T> = {
   isLoading: boolean;
   error: ApiError | undefined;
   more: () => void;
-  /** Begins anew, as after a change. */
+  /** Reads the list again from the beginning, as after a change. */
   reload: () => void;
-  /** Lays the first page, read anew, over what is there, without a word. */
+  /** Reads the first page again and merges it into the rows, without showing that it loads. */
   refresh(idOf: (row: T) => string): Promise<void>;
-  /** Puts rows that were changed in the place of what they were. */
+  /** Replaces rows that were changed. */
   change(change: (row: T) => T): void;
 };
 
-/** The rows of a list of the service, page after page. `path` undefined: not yet to be asked. */
+/** The rows of a list of the service, page after page. With `path` undefined nothing is requested. */
 export function useList<T>(path: string | undefined): List<T> {
   const [state, setState] = useState<Rows<T>>(empty);
   const [isLoading, setLoading] = useState(path !== undefined);
   const [error, setError] = useState<ApiError>();
-  const [turn, setTurn] = useState(0);
-  const asking = useRef<AbortController | undefined>(undefined);
+  const [attempt, setAttempt] = useState(0);
+  const pending = useRef<AbortController | undefined>(undefined);
 
   const load = useCallback(
     async (cursor: string | null) => {
       if (path === undefined) return;
-      asking.current?.abort();
-      const { signal } = (asking.current = new AbortController());
+      pending.current?.abort();
+      const { signal } = (pending.current = new AbortController());
       setLoading(true);
       setError(undefined);
       try {
@@ -49,23 +49,23 @@ export function useList<T>(path: string | undefined): List<T> {
     [path],
   );
 
-  // `turn` counts the times that it is to begin anew.
+  // `attempt` counts the reloads.
   useEffect(() => {
     setState(empty());
     void load(null);
-    return () => asking.current?.abort();
-  }, [load, turn]);
+    return () => pending.current?.abort();
+  }, [load, attempt]);
 
   const more = useCallback(() => {
     if (state.hasMore && !isLoading) void load(state.cursor);
   }, [state, isLoading, load]);
-  const reload = useCallback(() => setTurn((turn) => turn + 1), []);
+  const reload = useCallback(() => setAttempt((attempt) => attempt + 1), []);
   const refresh = useCallback(
     async (idOf: (row: T) => string) => {
       if (path === undefined) return;
-      const { signal } = (asking.current = new AbortController());
+      const { signal } = (pending.current = new AbortController());
       const { body } = await request<Page<T>>(path, { signal });
-      setState((state) => laidOver(body, state, idOf));
+      setState((state) => merge(body, state, idOf));
     },
     [path],
   );
@@ -82,12 +82,12 @@ function empty<T>(): Rows<T> {
   return { rows: [], cursor: null, hasMore: false };
 }
 
-/** The first page before the rows of later ones, where it still reaches them; else alone, and they are read again. */
-function laidOver<T>({ data, next_cursor, has_more }: Page<T>, old: Rows<T>, idOf: (row: T) => string): Rows<T> {
+/** The new first page, followed by the rows of later pages if the two still overlap; else alone, and later pages are read again. */
+function merge<T>({ data, next_cursor, has_more }: Page<T>, old: Rows<T>, idOf: (row: T) => string): Rows<T> {
   const ids = data.map(idOf);
   const at = old.rows.findIndex((row) => idOf(row) === ids.at(-1));
-  const meets = at >= 0 && at < data.length && data.length < old.rows.length;
-  if (!meets) return { rows: data, cursor: next_cursor, hasMore: has_more };
+  const overlaps = at >= 0 && at < data.length && data.length < old.rows.length;
+  if (!overlaps) return { rows: data, cursor: next_cursor, hasMore: has_more };
   return { ...old, rows: [...data, ...old.rows.filter((row) => !ids.includes(idOf(row)))] };
 }
 

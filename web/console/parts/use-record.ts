@@ -1,26 +1,26 @@
 import { useEffect, useState } from '../../shared/dom.ts';
 import { pathOf, request } from './api.ts';
 
-/** Rows by their paths, as lists have shown them or as they were asked for. */
+/** Records by their paths, from lists or from single requests. */
 const cache = new Map<string, unknown>();
-/** Paths that are being asked for: several may want the same row. */
+/** Requests that are under way: several components may need one record. */
 const requests = new Map<string, Promise<void>>();
 
-/** Rows of the list at a path, so that they need not be asked for one by one. */
+/** Caches the records of the list at a path, so that they are not requested one by one. */
 export function cacheRecords(parts: readonly string[], rows: readonly { id: string }[]): void {
   for (const row of rows) cache.set(pathOf([...parts, row.id]), row);
 }
 
-/** A row by its path, for its name: as it was last seen, or else asked for. `parts` undefined: none is wanted. */
+/** A record by its path, for its name: from the cache, or else requested. `parts` undefined: no record. */
 export function useRecord<T>(parts: readonly string[] | undefined): T | undefined {
-  const [, setTurn] = useState(0);
+  const [, redraw] = useState(0);
   const path = parts && pathOf(parts);
   useEffect(() => {
     if (path === undefined || cache.has(path)) return undefined;
-    let isWanted = true;
-    void read(path).then(() => isWanted && setTurn((turn) => turn + 1));
+    let isMounted = true;
+    void read(path).then(() => isMounted && redraw((count) => count + 1));
     return () => {
-      isWanted = false;
+      isMounted = false;
     };
   }, [path]);
   return path === undefined ? undefined : (cache.get(path) as T | undefined);
@@ -32,7 +32,7 @@ function read(path: string): Promise<void> {
     reading = request(path)
       .then(
         ({ body }) => void cache.set(path, body),
-        // What else is on the page says what is wrong; a name more or less does not matter then.
+        // The rest of the page reports the error; a missing name does not matter then.
         () => undefined,
       )
       .finally(() => requests.delete(path));

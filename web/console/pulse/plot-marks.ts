@@ -2,15 +2,15 @@ import { type ComponentChildren, h } from '../../shared/dom.ts';
 import type { Scale } from './scale.ts';
 import { type Series, stack } from './series.ts';
 
-/** The room that the marks have, in pixels. */
+/** The area of the bars and lines, in pixels. */
 export type Room = { left: number; top: number; width: number; height: number };
 
-/** Lines drawn over a colour, so that series differ to whoever does not tell the colours apart. */
+/** Lines drawn over a colour, so that series differ also for readers who cannot distinguish the colours. */
 const hatches = ['', 'M0 6L6 0', 'M3 3h.01', 'M0 0L6 6', 'M0 3h6', 'M3 0v6', 'M0 3h6M3 0v6'];
 const narrowPixels = 6;
 const dashes = ['', '7 4', '2 4', '9 3 2 3', '', '', ''];
 
-/** The patterns of the looks that are shown, for `fill: url(#…)`. */
+/** The patterns of the looks in use, for `fill: url(#…)`. */
 export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }) =>
   h(
     'defs',
@@ -25,7 +25,7 @@ export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }
     ),
   );
 
-/** Bars on each other, one path for each series: a plot may have hundreds. */
+/** Stacked bars, one path per series: a plot may have hundreds of bars. */
 export function bars(id: string, series: readonly Series[], scale: Scale, room: Room): ComponentChildren {
   const points = series[0]?.values.length ?? 0;
   const step = room.width / points;
@@ -35,17 +35,17 @@ export function bars(id: string, series: readonly Series[], scale: Scale, room: 
     const boxes = spans.map(([foot, top], point) => {
       if (top === foot) return '';
       const x = room.left + point * step + gap / 2;
-      // Something is never drawn as nothing.
+      // A small value is never invisible.
       const height = Math.max(1, y(foot) - y(top));
       return `M${round(x)} ${round(y(foot))}v${-round(height)}h${round(step - gap)}v${round(height)}z`;
     });
-    // On narrow bars a pattern would only look ragged.
+    // A pattern on narrow bars looks ragged.
     const fill = step < narrowPixels ? 'currentColor' : `url(#${id}-${look})`;
     return h('path', { d: boxes.join(''), class: `look-${look}`, fill });
   });
 }
 
-/** Lines that break where there is no value. */
+/** Lines with a gap where there is no value. */
 export function lines(series: readonly Series[], scale: Scale, room: Room): ComponentChildren {
   return series.map(({ look, values }) => {
     const step = room.width / values.length;
@@ -55,14 +55,14 @@ export function lines(series: readonly Series[], scale: Scale, room: Room): Comp
       const isFirst = (values[point - 1] ?? null) === null;
       const x = round(room.left + (point + 0.5) * step);
       const y = round(room.top + room.height * (1 - scale.place(value)));
-      // A dot for a value that stands alone.
+      // A dot for a value without neighbours.
       d += isFirst ? `M${x} ${y}h.01` : `L${x} ${y}`;
     });
     return h('path', { d, class: `line look-${look}`, 'stroke-dasharray': dashes[look] });
   });
 }
 
-/** What a series looks like, beside its name. */
+/** The look of a series, beside its name. */
 export const Swatch = ({ id, look, isLine }: { id: string; look: number; isLine: boolean }) =>
   h(
     'svg',

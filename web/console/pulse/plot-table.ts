@@ -1,5 +1,5 @@
 import { h, useState } from '../../shared/dom.ts';
-import { type Series, wordsAt } from './series.ts';
+import { type Series, textAt } from './series.ts';
 
 type Props = {
   title: string;
@@ -8,7 +8,7 @@ type Props = {
   format: (value: number) => string;
 };
 
-/** The same in figures, newest first. It is made when it is unfolded. */
+/** The values of a plot as a table, newest first. It is created when the user opens it. */
 export function PlotTable({ title, series, points, format }: Props) {
   const [isOpen, setOpen] = useState(false);
   return h(
@@ -18,7 +18,7 @@ export function PlotTable({ title, series, points, format }: Props) {
     isOpen &&
       h(
         'div',
-        // Whoever has no mouse must be able to scroll it.
+        // Focusable, so that it can be scrolled by keyboard.
         { class: 'plot-table', tabIndex: 0, role: 'region', 'aria-label': `${title}, table` },
         h(
           'table',
@@ -42,7 +42,7 @@ export function PlotTable({ title, series, points, format }: Props) {
                   'tr',
                   { key: point },
                   h('th', { scope: 'row' }, point),
-                  series.map((one) => h('td', { class: 'number' }, wordsAt(one, n, format))),
+                  series.map((one) => h('td', { class: 'number' }, textAt(one, n, format))),
                 ),
               )
               .toReversed(),

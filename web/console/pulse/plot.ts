@@ -1,33 +1,34 @@
 import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
 import { bars, lines, Patterns, type Room, Swatch } from './plot-marks.ts';
 import { PlotTable } from './plot-table.ts';
-import { linearScale, namedPoints, pointAt, type Scale, spreadScale } from './scale.ts';
-import { type Series, totals, wordsAt } from './series.ts';
+import { labelledPoints, linearScale, pointAt, type Scale, spreadScale } from './scale.ts';
+import { type Series, textAt, totals } from './series.ts';
 
 export type PlotProps = {
   title: string;
-  /** The figures in words. */
-  words: string;
+  /** The figures as a sentence. */
+  summary: string;
   kind: 'bars' | 'lines';
   series: readonly Series[];
-  /** What each point is called: in full, and briefly below the plot. */
+  /** The name of each point, its time in seconds, and its short label below the plot. */
   points: readonly string[];
-  marks: readonly string[];
+  times: readonly number[];
+  labels: readonly string[];
   format: (value: number) => string;
-  /** The same, short enough to stand beside the plot. */
+  /** A value in short, beside the plot. */
   tick: (value: number) => string;
-  /** Only whole things are counted. */
+  /** The values are integers. */
   isWhole?: boolean;
 };
 
 const height = 184;
 
 /**
- * A plot that can be looked at, pointed at, stepped through by keyboard, or read as a table. The slider is the
- * keyboard's way to a point; it shows when it has the focus.
+ * A plot that can be viewed, pointed at, stepped through by keyboard, or read as a table. The keyboard reaches a point
+ * through the slider, which is visible when it has the focus.
  */
 export function Plot(props: PlotProps) {
-  const { title, words, kind, series, points, format } = props;
+  const { title, summary, kind, series, points, format } = props;
   const id = useId();
   const [box, width] = useWidth();
   const [chosen, choose] = useState<number>();
@@ -45,7 +46,7 @@ export function Plot(props: PlotProps) {
   return h(
     'figure',
     { class: 'plot card stack' },
-    h('figcaption', null, h('h3', null, title), h('p', null, words)),
+    h('figcaption', null, h('h3', null, title), h('p', null, summary)),
     h(Legend, { id, kind, series, format, point, name: point === undefined ? undefined : points[point] }),
     h(
       'div',
@@ -54,7 +55,7 @@ export function Plot(props: PlotProps) {
         'svg',
         {
           role: 'img',
-          'aria-label': `${title}: ${words}`,
+          'aria-label': `${title}: ${summary}`,
           width,
           height,
           onPointerMove: follow,
@@ -62,7 +63,7 @@ export function Plot(props: PlotProps) {
           onPointerLeave: () => choose(undefined),
         },
         h(Patterns, { id, looks: series.map(({ look }) => look) }),
-        h(Axes, { scale, room, marks: props.marks, tick: props.tick }),
+        h(Axes, { scale, room, times: props.times, labels: props.labels, tick: props.tick }),
         kind === 'bars' ? bars(id, series, scale, room) : lines(series, scale, room),
         point !== undefined && h(Cross, { place: (point + 0.5) / points.length, room }),
       ),
@@ -70,7 +71,7 @@ export function Plot(props: PlotProps) {
         type: 'range',
         class: 'plot-slider',
         'aria-label': `${title}: value at a point`,
-        'aria-valuetext': reading ?? words,
+        'aria-valuetext': reading ?? summary,
         min: 0,
         max: points.length - 1,
         value: point ?? points.length - 1,
@@ -84,7 +85,7 @@ export function Plot(props: PlotProps) {
 }
 
 function readingOf({ points, series, format }: PlotProps, point: number): string {
-  const values = series.map((one) => `${one.name} ${wordsAt(one, point, format)}`);
+  const values = series.map((one) => `${one.name} ${textAt(one, point, format)}`);
   return `${points[point]}: ${values.join(', ')}`;
 }
 
@@ -94,7 +95,7 @@ type LegendProps = Pick<PlotProps, 'kind' | 'series' | 'format'> & {
   name: string | undefined;
 };
 
-/** The names of the series, from the top of the stack down, with their values at the point that is looked at. */
+/** The names of the series, from the top of the stack down, with their values at the chosen point. */
 function Legend({ id, kind, series, format, point, name }: LegendProps): ComponentChildren {
   const entry = (one: Series) =>
     h(
@@ -102,7 +103,7 @@ function Legend({ id, kind, series, format, point, name }: LegendProps): Compone
       null,
       h(Swatch, { id, look: one.look, isLine: kind === 'lines' }),
       h('span', { class: 'name' }, one.name),
-      point !== undefined && h('b', null, wordsAt(one, point, format)),
+      point !== undefined && h('b', null, textAt(one, point, format)),
     );
   return h(
     'div',
@@ -112,23 +113,27 @@ function Legend({ id, kind, series, format, point, name }: LegendProps): Compone
   );
 }
 
-type AxesProps = { scale: Scale; room: Room; marks: readonly string[]; tick: (value: number) => string };
+type AxesProps = { scale: Scale; room: Room; tick: (value: number) => string } & Pick<PlotProps, 'times' | 'labels'>;
 
-function Axes({ scale, room, marks, tick: wordsOf }: AxesProps) {
+function Axes({ scale, room, times, labels, tick: textOf }: AxesProps) {
   const foot = room.top + room.height;
   const across = scale.ticks.map((tick) => {
     const y = Math.round(foot - room.height * scale.place(tick)) + 0.5;
     return [
       h('path', { class: 'grid', d: `M${room.left} ${y}h${room.width}` }),
-      h('text', { x: room.left - 6, y: y + 4, 'text-anchor': 'end' }, wordsOf(tick)),
+      h('text', { x: room.left - 6, y: y + 4, 'text-anchor': 'end' }, textOf(tick)),
     ];
   });
-  const below = namedPoints(marks.length, room.width / 70).map((point) => {
-    const x = room.left + ((point + 0.5) / marks.length) * room.width;
-    // The last name would reach over the edge if it stood in the middle.
+  const below = labelledPoints(times, room.width / 70).map((point) => {
+    const x = room.left + ((point + 0.5) / times.length) * room.width;
+    // A centred label at the right edge would be cut off.
     const isAtEdge = x + 24 > room.left + room.width;
     const end = room.left + room.width;
-    return h('text', { x: isAtEdge ? end : x, y: foot + 17, 'text-anchor': isAtEdge ? 'end' : 'middle' }, marks[point]);
+    return h(
+      'text',
+      { x: isAtEdge ? end : x, y: foot + 17, 'text-anchor': isAtEdge ? 'end' : 'middle' },
+      labels[point],
+    );
   });
   return h('g', { class: 'axes', 'aria-hidden': 'true' }, across, below);
 }
@@ -137,7 +142,7 @@ function Cross({ place, room }: { place: number; room: Room }) {
   return h('path', { class: 'cross', d: `M${room.left + place * room.width} ${room.top}v${room.height}` });
 }
 
-/** How wide an element is, as it changes. */
+/** The current width of an element. */
 function useWidth() {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(320);

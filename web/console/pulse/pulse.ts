@@ -1,12 +1,13 @@
 import { h, useMemo, useState } from '../../shared/dom.ts';
+import { brief, millis, money, whole } from '../parts/figures.ts';
 import { locale } from '../parts/locale.ts';
 import { limits } from '../parts/server-rules.ts';
 import type { Traffic, Usage } from '../parts/types.ts';
 import { ErrorNote } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
-import { brief, millis, money, whole } from './figures.ts';
+import { useTitle } from '../parts/use-title.ts';
 import { Plot } from './plot.ts';
-import { trafficPlots, trafficWords } from './traffic.ts';
+import { trafficPlots, trafficSummary } from './traffic.ts';
 import {
   currenciesOf,
   currenciesShown,
@@ -14,20 +15,25 @@ import {
   daysUntil,
   type UsagePlot,
   usagePlots,
-  usageWords,
+  usageSummary,
 } from './usage.ts';
 import { useTraffic } from './use-traffic.ts';
 
-/** How the service is doing now, and what has been used over the last weeks. */
+/** The requests of the last hour, and the usage of the last weeks. */
 export function PulseView() {
+  useTitle('Pulse');
   return h('div', { class: 'stack' }, h('h1', null, 'Pulse'), h(LastHour, null), h(LastDays, null));
 }
 
+/** The name of the local time zone, as in `GMT+1`. */
+const zone =
+  new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts().find(({ type }) => type === 'timeZoneName')
+    ?.value ?? '';
 const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
 const shortClock = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
 
 function LastHour() {
-  const { traffic, error, look } = useTraffic();
+  const { traffic, error, refresh } = useTraffic();
   return h(
     'section',
     { class: 'stack', 'aria-labelledby': 'last-hour' },
@@ -35,9 +41,9 @@ function LastHour() {
       'div',
       { class: 'row' },
       h('h2', { id: 'last-hour' }, 'The last hour'),
-      h('span', { class: 'soft' }, 'requests to this instance, refreshed every 10 seconds'),
+      h('span', { class: 'soft' }, `requests to this instance, refreshed every 10 seconds; times in ${zone}`),
     ),
-    h(ErrorNote, { error, retry: look }),
+    h(ErrorNote, { error, retry: refresh }),
     traffic === undefined
       ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
       : h(TrafficPlots, { traffic }),
@@ -47,18 +53,18 @@ function LastHour() {
 function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
   if (isEmpty)
-    return h('p', { class: 'card soft' }, 'No requests in the last hour yet. Those of this console do not count.');
-  const words = trafficWords(traffic);
+    return h('p', { class: 'card soft' }, 'No requests in the last hour. Requests of this console are not counted.');
+  const summaries = trafficSummary(traffic);
   const points = at.map((seconds) => clock.format(seconds * 1000));
-  const marks = at.map((seconds) => shortClock.format(seconds * 1000));
-  const common = { points, marks };
+  const labels = at.map((seconds) => shortClock.format(seconds * 1000));
+  const common = { points, times: at, labels };
   return h(
     'div',
     { class: 'plots' },
     h(Plot, {
       ...common,
       title: 'Requests per second',
-      words: words.requests,
+      summary: summaries.requests,
       kind: 'bars',
       series: requests,
       format: brief,
@@ -67,7 +73,7 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
     h(Plot, {
       ...common,
       title: 'Latency',
-      words: words.latency,
+      summary: summaries.latency,
       kind: 'lines',
       series: latency,
       format: millis,
@@ -76,7 +82,7 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
     h(Plot, {
       ...common,
       title: 'Errors',
-      words: words.errors,
+      summary: summaries.errors,
       kind: 'bars',
       series: errors,
       format: whole,
@@ -110,7 +116,7 @@ function LastDays() {
         ),
       ),
       h('button', { type: 'button', class: 'quiet', onClick: reload }, 'Refresh'),
-      h('span', { class: 'soft' }, 'days begin at midnight UTC'),
+      h('span', { class: 'soft' }, 'days start at midnight UTC'),
     ),
     h(ErrorNote, { error, retry: reload }),
     rows === undefined
@@ -124,31 +130,32 @@ function UsagePlots({ uses, days }: { uses: readonly Usage[]; days: number }) {
   const plots = useMemo(() => usagePlots(uses, points), [uses, points]);
   if (plots[0]?.series.length === 0) return h('p', { class: 'card soft' }, `No messages in the last ${days} days.`);
   const shown = plots.filter(({ series }) => series.length > 0);
-  const unshown = currenciesOf(uses).length - currenciesShown;
+  const hiddenCount = currenciesOf(uses).length - currenciesShown;
   return [
     h(
       'div',
       { class: 'plots' },
-      shown.map((plot) => h(OneUse, { key: `${plot.what} ${plot.currency}`, plot, points })),
+      shown.map((plot) => h(UsagePlotView, { key: `${plot.what} ${plot.currency}`, plot, points })),
     ),
-    unshown > 0 &&
-      h('p', { class: 'soft' }, `Cost in other currencies, with fewer messages: ${whole(unshown)} not shown.`),
+    hiddenCount > 0 &&
+      h('p', { class: 'soft' }, `Cost in other currencies, with fewer messages: ${whole(hiddenCount)} not shown.`),
   ];
 }
 
 const titles = { messages: 'Messages per day', tokens: 'Tokens per day', cost: 'Cost per day' };
 const shortDay = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-function OneUse({ plot, points }: { plot: UsagePlot; points: readonly string[] }) {
+function UsagePlotView({ plot, points }: { plot: UsagePlot; points: readonly string[] }) {
   const { what, currency, series } = plot;
   const format = currency === null ? whole : (value: number) => money(value, currency);
   return h(Plot, {
     title: currency === null ? titles[what] : `${titles[what]}, ${currency}`,
-    words: usageWords(plot, format, points.length),
+    summary: usageSummary(plot, format, points.length),
     kind: 'bars',
     series,
     points,
-    marks: points.map((day) => shortDay.format(Date.parse(day))),
+    times: points.map((day) => Date.parse(day) / 1000),
+    labels: points.map((day) => shortDay.format(Date.parse(day))),
     format,
     tick: brief,
     isWhole: currency === null,

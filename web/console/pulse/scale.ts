@@ -1,7 +1,10 @@
-/** From values to places on a plot, and back to a few round marks beside it. */
-export type Scale = { ticks: readonly number[] /** 0 at the foot, 1 at the top. */; place: (value: number) => number };
+/** Maps values to places on a plot, with a few round ticks. */
+export type Scale = {
+  ticks: readonly number[] /** 0 at the bottom, 1 at the top. */;
+  place: (value: number) => number;
+};
 
-/** From nothing to a round number over the highest value, in about four steps. Whole steps where only whole things are counted. */
+/** From 0 to a round number above the highest value, in about four steps. With `isWhole`, steps are integers. */
 export function linearScale(highest: number, isWhole = false): Scale {
   const step = Math.max(roundStep((highest > 0 ? highest : 1) / 4), isWhole ? 1 : 0);
   const steps = Math.max(1, Math.ceil(highest / step - 1e-9));
@@ -10,14 +13,14 @@ export function linearScale(highest: number, isWhole = false): Scale {
   return { ticks, place: (value) => value / top };
 }
 
-/** The smallest of 1, 2, 5, 10 and their tens that is not below it. */
+/** The smallest of 1, 2, 5 and 10 times a power of ten that is at least `least`. */
 export function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   const times = [1, 2, 5, 10].find((times) => times * power >= least * (1 - 1e-9)) ?? 10;
   return Number((times * power).toPrecision(12));
 }
 
-/** Powers of ten around the values, for those that differ by more than a plain scale can show. */
+/** Powers of ten around the values, for values that differ too much for a linear scale. */
 export function logScale(lowest: number, highest: number): Scale {
   const from = Math.floor(Math.log10(lowest) + 1e-9);
   const to = Math.max(from + 1, Math.ceil(Math.log10(highest) - 1e-9));
@@ -26,25 +29,28 @@ export function logScale(lowest: number, highest: number): Scale {
   return { ticks, place };
 }
 
-/** A plain scale, unless the small values would lie flat on its foot. */
+/** A linear scale, unless the small values would not be visible on it. */
 export function spreadScale(values: readonly number[]): Scale {
   const above = values.filter((value) => value > 0);
-  // Spread over arguments, many values would be too many.
+  // Not Math.max(...values): there may be too many for arguments.
   const highest = above.reduce((most, value) => Math.max(most, value), 0);
   const lowest = above.reduce((least, value) => Math.min(least, value), highest);
   return highest >= lowest * 20 && lowest > 0 ? logScale(lowest, highest) : linearScale(highest);
 }
 
-/** Which of `length` points are named below a plot that has room for `room` names: evenly apart, the last one among them. */
-export function namedPoints(length: number, room: number): number[] {
-  if (length === 0) return [];
-  const apart = Math.max(1, Math.ceil(length / Math.max(1, room)));
-  const points: number[] = [];
-  for (let point = length - 1; point >= 0; point -= apart) points.unshift(point);
-  return points;
+const minute = 60;
+const day = 86_400;
+/** Distances between labels below a plot, in seconds. */
+const timeSteps = [...[1, 2, 5, 10, 15, 30, 60].map((n) => n * minute), ...[1, 2, 7, 14, 28, 91].map((n) => n * day)];
+
+/** Which points, given by their times in seconds, have a label if there is room for `room` labels: those at round times. */
+export function labelledPoints(times: readonly number[], room: number): number[] {
+  const atStep = (step: number) => [...times.keys()].filter((point) => (times[point] ?? 0) % step === 0);
+  const candidates = timeSteps.map(atStep);
+  return candidates.find((points) => points.length <= Math.max(1, room)) ?? candidates.at(-1) ?? [];
 }
 
-/** The point under a place between 0 and 1. */
+/** The point at a place between 0 and 1. */
 export function pointAt(place: number, length: number): number {
   return Math.min(length - 1, Math.max(0, Math.floor(place * length)));
 }

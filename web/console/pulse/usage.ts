@@ -1,19 +1,19 @@
 import type { Usage } from '../parts/types.ts';
 import { type Series, sum } from './series.ts';
 
-/** One plot: its series by app, those who used most at the foot. */
+/** One plot: its series by app, those with the most use at the bottom. */
 export type UsagePlot = { what: 'messages' | 'tokens' | 'cost'; currency: string | null; series: Series[] };
 
 const appsShown = 6;
-/** Whoever writes messages says what their currency is: there may be any number. */
+/** Currencies come from the records: there may be any number of them. */
 export const currenciesShown = 6;
 
-/** The day so many days before a moment, as the service has days: in UTC. */
+/** The day (in UTC, as in the service) that is `days` days before a time. */
 export function dayBefore(millis: number, days: number): string {
   return new Date(millis - days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** All days up to today, those without any use too. */
+/** The last `count` days up to today, with or without use. */
 export function daysUntil(millis: number, count: number): string[] {
   return Array.from({ length: count }, (_, n) => dayBefore(millis, count - 1 - n));
 }
@@ -49,7 +49,7 @@ export function usagePlots(uses: readonly Usage[], days: readonly string[]): Usa
   });
 }
 
-/** Those of most messages first. */
+/** Currencies, those with the most messages first. */
 export function currenciesOf(uses: readonly Usage[]): string[] {
   const messages = new Map<string, number>();
   for (const use of uses)
@@ -58,8 +58,8 @@ export function currenciesOf(uses: readonly Usage[]): string[] {
 }
 
 /**
- * The apps that are shown by name, those with most messages first: those with the largest share in any of the plots, so
- * that none which matters somewhere is among the others.
+ * The apps that are shown by name, those with the most messages first: those with the largest share in any plot, so
+ * that no app that matters in one plot is hidden among the others.
  */
 function rank(uses: readonly Usage[], measures: readonly Measure[]): string[] {
   const shares = measures.map(({ of }) => sharesOf(uses, of));
@@ -77,15 +77,15 @@ function sharesOf(uses: readonly Usage[], of: Measure['of']): Map<string, number
   return new Map([...parts].map(([app_id, part]) => [app_id, part / all]));
 }
 
-/** Names of apps; where two have the same, with the start of their ids. */
+/** Names of apps; if two have the same name, with the beginning of their ids. */
 function namesOf(uses: readonly Usage[]): Map<string, string> {
   const names = new Map(uses.map(({ app_id, app_name }) => [app_id, app_name]));
   const count = (name: string) => [...names.values()].filter((one) => one === name).length;
   return new Map([...names].map(([id, name]) => [id, count(name) > 1 ? `${name} (${id.slice(0, 8)})` : name]));
 }
 
-/** What is said above a plot. */
-export function usageWords({ series }: UsagePlot, format: (value: number) => string, days: number): string {
+/** The sentence above a plot. */
+export function usageSummary({ series }: UsagePlot, format: (value: number) => string, days: number): string {
   const today = sum(series.map(({ values }) => values.at(-1) ?? 0));
   const all = sum(series.map(({ values }) => sum(values)));
   return `today ${format(today)}; ${format(all)} in ${days} days`;

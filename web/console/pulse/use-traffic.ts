@@ -4,15 +4,15 @@ import type { Traffic } from '../parts/types.ts';
 
 const refreshMillis = 10_000;
 
-/** The last hour, asked for anew while somebody looks. */
-export function useTraffic(): { traffic: Traffic | undefined; error: ApiError | undefined; look: () => void } {
+/** The last hour, refreshed while the page is visible. */
+export function useTraffic(): { traffic: Traffic | undefined; error: ApiError | undefined; refresh: () => void } {
   const [traffic, setTraffic] = useState<Traffic>();
   const [error, setError] = useState<ApiError>();
-  const [look, setLook] = useState<() => void>(() => () => undefined);
+  const [refresh, setRefresh] = useState<() => void>(() => () => undefined);
   useEffect(() => {
     const controller = new AbortController();
     const { signal } = controller;
-    const look = () => {
+    const readNow = () => {
       if (document.visibilityState === 'hidden') return;
       request<Traffic>('/admin/traffic', { signal }).then(
         ({ body }) => {
@@ -22,14 +22,14 @@ export function useTraffic(): { traffic: Traffic | undefined; error: ApiError | 
         (error: ApiError) => signal.aborted || setError(error),
       );
     };
-    look();
-    setLook(() => look);
-    const timer = setInterval(look, refreshMillis);
-    document.addEventListener('visibilitychange', look, { signal });
+    readNow();
+    setRefresh(() => readNow);
+    const timer = setInterval(readNow, refreshMillis);
+    document.addEventListener('visibilitychange', readNow, { signal });
     return () => {
       clearInterval(timer);
       controller.abort();
     };
   }, []);
-  return { traffic, error, look };
+  return { traffic, error, refresh };
 }

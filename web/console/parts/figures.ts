@@ -1,12 +1,12 @@
-import { locale as ours } from '../parts/locale.ts';
+import { locale as consoleLocale } from './locale.ts';
 
-/** Numbers in words, in the console's own locale unless told otherwise. */
+/* Numbers as text, in the console's locale by default. */
 type Locale = string | undefined;
 
 const number = (value: number, options: Intl.NumberFormatOptions, locale: Locale): string =>
-  new Intl.NumberFormat(locale ?? ours, options).format(value);
+  new Intl.NumberFormat(locale ?? consoleLocale, options).format(value);
 
-/** 1,234 as it is; 1,234,567 as 1.23M. Three digits are enough to look at. */
+/** 1,234 in full; 1,234,567 as 1.23M. */
 export function brief(value: number, locale?: Locale): string {
   const isLong = Math.abs(value) >= 100_000;
   return number(value, isLong ? { notation: 'compact', maximumSignificantDigits: 3 } : fine(value), locale);
@@ -18,10 +18,10 @@ export function millis(value: number, locale?: Locale): string {
   return value >= 1000 ? `${number(value / 1000, fine(value / 1000), locale)} s` : `${brief(value, locale)} ms`;
 }
 
-/** A currency is what the record says it is, which need not be one that the browser knows. */
+/** The currency comes from the record, and may be none that the browser knows. */
 export function money(value: number, currency: string, locale?: Locale): string {
   const options = Math.abs(value) >= 1 || value === 0 ? cents : fine(value);
-  if (!/^[A-Za-z]{3}$/.test(currency)) return `${number(value, options, locale)} ${currency}`;
+  if (!/^[A-Za-z]{3}$/.test(currency)) return `${number(value, options, locale)} ${currency}`.trim();
   return number(value, { style: 'currency', currency, ...options }, locale);
 }
 
