@@ -70,6 +70,8 @@ export class TooManyRequests extends ApiError {}
 export class HeadersTooLarge extends ApiError {}
 /** 500 `internal_server_error`: an error in the service. */
 export class InternalServerError extends ApiError {}
+/** 501 `not_implemented`: the request used a transfer coding other than chunked. */
+export class NotImplemented extends ApiError {}
 /** 503 `service_unavailable`: overloaded, shutting down or without its database. */
 export class ServiceUnavailable extends ApiError {}
 /** A response that is not from the service: an error page of a proxy, a redirect, another server at `baseUrl`. */
@@ -89,6 +91,7 @@ const classes: Readonly<Record<ErrorAnswer['code'], typeof ApiError>> = {
   too_many_requests: TooManyRequests,
   headers_too_large: HeadersTooLarge,
   internal_server_error: InternalServerError,
+  not_implemented: NotImplemented,
   service_unavailable: ServiceUnavailable,
 };
 

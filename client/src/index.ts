@@ -11,6 +11,7 @@ export {
   MethodNotAllowed,
   NotChatApp,
   NotFound,
+  NotImplemented,
   PayloadTooLarge,
   PreconditionFailed,
   RequestTimeout,
