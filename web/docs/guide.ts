@@ -95,6 +95,7 @@ const causes: readonly [number, string, string][] = [
   [429, 'too_many_requests', 'Retry after the number of seconds in `Retry-After`.'],
   [431, 'headers_too_large', 'The headers are too large.'],
   [500, 'internal_server_error', 'An error in the service; find it in the log by `X-Request-Id`.'],
+  [501, 'not_implemented', 'The body has a transfer coding other than chunked.'],
   [503, 'service_unavailable', 'Overloaded, stopping or without its database; retry after `Retry-After` seconds.'],
 ];
 

@@ -123,6 +123,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     observe(request, reply);
     reply.header('x-request-id', request.id);
     if (isRejected(request.raw)) throw overloaded;
+    // Where the body of such a request ends is not known, so the connection ends.
+    if (hasUnknownCoding(request.raw)) reply.raw.shouldKeepAlive = false;
     requireClearHeaders(request.raw);
     // Node drops whatever follows such a request, so the response announces the end of the connection.
     if (request.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false;
@@ -178,7 +180,8 @@ function hasEmptyParameter(params: unknown): boolean {
 const singleHeaders = { host: 'Host', authorization: 'Authorization', 'content-type': 'Content-Type' };
 
 /** From the raw headers: Node's object of headers drops or joins repeated ones. */
-function requireClearHeaders({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
+function requireClearHeaders(request: IncomingMessage): void {
+  const { httpVersion, rawHeaders } = request;
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] as string).toLowerCase();
@@ -187,11 +190,13 @@ function requireClearHeaders({ httpVersion, headers, rawHeaders }: IncomingMessa
     seen.add(name);
   }
   if (!seen.has('host') && httpVersion === '1.1') throw repeated('host');
-  // Node accepts other codings before `chunked`, but does not decode them.
+  if (hasUnknownCoding(request)) throw new ServiceError('not_implemented', 'Transfer-Encoding must be chunked');
+}
+
+/** Node accepts other codings before `chunked`, and some names that end in it, but does not decode them. */
+function hasUnknownCoding({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
-  if (coding !== undefined && !/^\s*chunked\s*$/i.test(coding)) {
-    throw new ServiceError('not_implemented', 'Transfer-Encoding must be chunked');
-  }
+  return coding !== undefined && !/^\s*chunked\s*$/i.test(coding);
 }
 
 const repeated = (name: keyof typeof singleHeaders) =>

@@ -195,6 +195,7 @@ const errorCodes = [
   'too_many_requests',
   'headers_too_large',
   'internal_server_error',
+  'not_implemented',
   'service_unavailable',
 ];
 
@@ -445,12 +446,12 @@ describe('fields of the API document', () => {
 describe('errors and keys of every operation', () => {
   const kinds: Record<string, string> = { app: 'app-', knowledge: 'dataset-', writer: 'writer-', admin: 'admin-' };
   const expected: [string, string, string[], number[]][] = [
-    [messages, 'get', ['app'], [400, 401, 404, 429, 500, 503]],
-    [chunk, 'patch', ['knowledge'], [400, 401, 404, 408, 412, 413, 415, 429, 500, 503]],
-    [chunk, 'get', ['knowledge'], [401, 404, 429, 500, 503]],
-    [models, 'get', ['app', 'knowledge'], [400, 401, 429, 500, 503]],
-    ['/admin/records', 'post', ['admin', 'writer'], [400, 401, 408, 415, 429, 500, 503]],
-    ['/admin/records', 'get', ['admin'], [401, 429, 500, 503]],
+    [messages, 'get', ['app'], [400, 401, 404, 429, 500, 501, 503]],
+    [chunk, 'patch', ['knowledge'], [400, 401, 404, 408, 412, 413, 415, 429, 500, 501, 503]],
+    [chunk, 'get', ['knowledge'], [401, 404, 429, 500, 501, 503]],
+    [models, 'get', ['app', 'knowledge'], [400, 401, 429, 500, 501, 503]],
+    ['/admin/records', 'post', ['admin', 'writer'], [400, 401, 408, 415, 429, 500, 501, 503]],
+    ['/admin/records', 'get', ['admin'], [401, 429, 500, 501, 503]],
     ...(
       [
         ['workspaces', [400]],
@@ -476,14 +477,19 @@ describe('errors and keys of every operation', () => {
       ] as [string, number[]][]
     ).map(([path, statuses]): [string, string, string[], number[]] => [
       ...([`/admin/${path}`, 'get', ['admin', 'consoleSession']] as [string, string, string[]]),
-      [...statuses, 401, 429, 500, 503],
+      [...statuses, 401, 429, 500, 501, 503],
     ]),
-    [`/admin/${adminChunk}`, 'patch', ['admin', 'consoleSession'], [400, 401, 404, 408, 412, 413, 415, 429, 500, 503]],
-    ['/admin/keys', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 503]],
-    ['/admin/keys/{key_id}', 'delete', ['admin', 'consoleSession'], [401, 404, 429, 500, 503]],
-    ['/console/session', 'get', ['consoleSession'], [401, 429, 500, 503]],
-    ['/console/session', 'post', [], [400, 401, 408, 413, 415, 429, 500, 503]],
-    ['/console/session', 'delete', [], [429, 500, 503]],
+    [
+      `/admin/${adminChunk}`,
+      'patch',
+      ['admin', 'consoleSession'],
+      [400, 401, 404, 408, 412, 413, 415, 429, 500, 501, 503],
+    ],
+    ['/admin/keys', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
+    ['/admin/keys/{key_id}', 'delete', ['admin', 'consoleSession'], [401, 404, 429, 500, 501, 503]],
+    ['/console/session', 'get', ['consoleSession'], [401, 429, 500, 501, 503]],
+    ['/console/session', 'post', [], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
+    ['/console/session', 'delete', [], [429, 500, 501, 503]],
     ['/metrics', 'get', ['admin'], [401, 429, 500]],
     ['/health/live', 'get', [], []],
     ['/health/ready', 'get', [], [503]],

@@ -55,7 +55,7 @@ function checkOne(
   report: (fault: string) => void,
 ): boolean {
   const { status, headers } = response;
-  if (status >= 500) report('a server error');
+  if (status >= 500 && status !== 501) report('a server error');
   if (headers['x-request-id'] === smuggledId) report('a response to a smuggled request');
   const isHandled = isOwnResponse(request, headers);
   const fault = isHandled ? request.faultOf?.(response) : undefined;

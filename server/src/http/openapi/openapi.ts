@@ -20,6 +20,7 @@ const meanings: Record<number, string> = {
   415: 'The content type is not supported.',
   429: 'Too many requests. `Retry-After` is the number of seconds to wait.',
   500: 'An error in the service.',
+  501: 'The body has a transfer coding other than chunked.',
   503: 'The service is overloaded, shutting down or without its database. `Retry-After` is the number of seconds to wait.',
 };
 
@@ -48,7 +49,7 @@ export function responses(
           ? response
           : json(response, 'description' in response ? String(response.description) : 'Done.');
   }
-  for (const status of [...errors, 429, 500, 503]) all[status] = json(ErrorBody, meanings[status] ?? '');
+  for (const status of [...errors, 429, 500, 501, 503]) all[status] = json(ErrorBody, meanings[status] ?? '');
   return all;
 }
 

@@ -85,7 +85,7 @@ function logError(shown: ServiceError, error: Error, req_id: string, log: Fastif
   if (shown.code === 'service_unavailable') {
     const unlogged = outagesIn(log).count(`${error.message} ${error.cause}`, performance.now());
     if (unlogged !== undefined) log.error({ req_id, unlogged, ...loggable(error) }, shown.message);
-  } else if (statusOf[shown.code] >= 500) {
+  } else if (shown.code === 'internal_server_error') {
     log.error({ req_id, ...loggable(error) }, shown.message);
   }
 }
