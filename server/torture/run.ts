@@ -10,6 +10,7 @@ import { disk } from './disk.ts';
 import { erasure } from './erasure.ts';
 import { hostile } from './hostile.ts';
 import { keys } from './keys.ts';
+import { largePages } from './large-pages.ts';
 import { overload } from './overload.ts';
 import { shutdown } from './shutdown.ts';
 import type { Experiment, Finding } from './support/experiment.ts';
@@ -19,7 +20,7 @@ import { upgrade } from './upgrade.ts';
 /** `npm run torture` runs every experiment in its long form. The exit code is 1 when a promise did not hold. */
 
 const experiments: readonly Experiment[] = [
-  ...[crash, crashPostgres, disk, hostile, timing, overload],
+  ...[crash, crashPostgres, disk, hostile, timing, overload, largePages],
   ...[keys, shutdown, upgrade, erasure, backup],
 ];
 
