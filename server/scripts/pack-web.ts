@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { browserModule } from '../src/http/pages/browser-module.ts';
 
-/** Puts the pages into the build, ready for the browser, by the same function that serves them from a checkout. */
+/** Writes the pages into the build, converted by the function that serves them from a checkout. */
 const from = new URL('../../web/', import.meta.url);
 const to = new URL('../dist/web/', import.meta.url);
 

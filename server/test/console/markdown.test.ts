@@ -160,9 +160,13 @@ describe('Markdown', () => {
     [
       'links by reference, and where they lead',
       '[a][1]\n\n[1]: https://example.com/a',
-      'p(a href=https://example.com/a("a")) p class=said("[1]: https://example.com/a")',
+      'p(a href=https://example.com/a("a")) p class=as-written("[1]: https://example.com/a")',
     ],
-    ['HTML as text', '<b>a</b>\n\n<div>\n*a*\n</div>', 'p("<b>" "a" "</b>") p class=said("<div>\\n*a*\\n</div>")'],
+    [
+      'HTML as text',
+      '<b>a</b>\n\n<div>\n*a*\n</div>',
+      'p("<b>" "a" "</b>") p class=as-written("<div>\\n*a*\\n</div>")',
+    ],
     ['comments as text', 'a <!-- b -->', 'p("a " "<!-- b -->")'],
     ['an unsafe link as it is written', '[a](javascript:b) ![c](data:d)', 'p("[a](javascript:b)" " " "![c](data:d)")'],
     ['a link without an address as it is written', '[a](//) [b](x/y)', 'p("[a](//)" " " "[b](x/y)")'],

@@ -104,7 +104,7 @@ function LastDays() {
     h(
       'div',
       { class: 'row' },
-      h('h2', { id: 'last-days' }, 'Use by app'),
+      h('h2', { id: 'last-days' }, 'Usage by app'),
       h(
         'label',
         { class: 'row' },
