@@ -4,8 +4,8 @@ import type {
   ChildChunkEdit,
   ChildChunkOutcome,
   FoundPage,
-  MessagePlace,
   NewStoredKey,
+  PagePosition,
   PageShape,
   PageStream,
   PurgeSelection,
@@ -60,9 +60,9 @@ export interface Engine {
   read(sql: string, ...values: Value[]): Promise<Row[]>;
   /** See `Store`. */
   dataVersion(): number | undefined;
-  findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
+  findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
   /** A page of any size, on a connection of its own until it is closed. */
-  openPage(place: MessagePlace, shape: PageShape): Promise<PageStream | undefined>;
+  openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined>;
   /** How many of them may be open at once. */
   readonly openPagesMax: number;
   /** Throws where the database does not respond. */

@@ -1,6 +1,6 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
-import type { ChildChunkPlace, FoundChunkPath, PurgeSelection } from '../domain/store.ts';
+import type { ChunkLocation, FoundChunkPath, PurgeSelection } from '../domain/store.ts';
 import { keys, sorted } from './console/admin-statements.ts';
 import type { Row } from './engine.ts';
 
@@ -33,8 +33,8 @@ export const findChildChunk = `
   LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ?
   WHERE d.id = ? AND d.workspace_id = ?`;
 
-export function childChunkValues(place: ChildChunkPlace): string[] {
-  const { dataset_id, document_id, segment_id, child_chunk_id, workspace_id } = place;
+export function childChunkValues(location: ChunkLocation): string[] {
+  const { dataset_id, document_id, segment_id, child_chunk_id, workspace_id } = location;
   const document = [dataset_id, document_id];
   const segment = [dataset_id, segment_id, document_id];
   const chunk = [dataset_id, child_chunk_id, segment_id];

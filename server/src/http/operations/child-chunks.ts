@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { type ChildChunk, ChildChunkEdit, ChildChunkPath, ChildChunkResponse } from '../../contract/child-chunk.ts';
 import type { CallerOf } from '../../domain/caller.ts';
-import { asKnowledge } from '../../domain/find-knowledge.ts';
+import { asKnowledgeCaller } from '../../domain/find-knowledge.ts';
 import type { Versioned } from '../../domain/store.ts';
 import { TurnQueue } from '../../domain/turn-queue.ts';
 import { findChildChunk, updateChildChunk } from '../../domain/update-child-chunk.ts';
@@ -43,7 +43,7 @@ export const childChunkRoutes: Routes = (app, dependencies) => {
     suffix: 'AsAdmin',
     noun: 'any child chunk',
     requireKey: bearer.requireAdmin(),
-    knowledgeCaller: (request, dataset_id) => asKnowledge(store, requireCaller(request, 'admin'), dataset_id),
+    knowledgeCaller: (request, dataset_id) => asKnowledgeCaller(store, requireCaller(request, 'admin'), dataset_id),
   });
 };
 

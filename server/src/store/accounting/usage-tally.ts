@@ -47,12 +47,12 @@ export class UsageTally {
   }
 }
 
-type Place = Omit<UsageOfDay, 'messages' | 'tokens' | 'price_nanos'>;
+type UsageKey = Omit<UsageOfDay, 'messages' | 'tokens' | 'price_nanos'>;
 
-function sumIn(sums: Map<string, UsageOfDay>, key: string, place: Place): UsageOfDay {
+function sumIn(sums: Map<string, UsageOfDay>, key: string, fields: UsageKey): UsageOfDay {
   let sum = sums.get(key);
   if (sum === undefined) {
-    sum = { ...place, messages: 0, tokens: 0, price_nanos: 0 };
+    sum = { ...fields, messages: 0, tokens: 0, price_nanos: 0 };
     sums.set(key, sum);
   }
   return sum;

@@ -1,4 +1,4 @@
-import type { ListPlace } from '../../domain/admin-reads.ts';
+import type { ListRange } from '../../domain/admin-reads.ts';
 import type { Value } from '../engine.ts';
 import { type List, sorted } from './admin-statements.ts';
 
@@ -41,7 +41,7 @@ export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string 
 export function usage(
   days: string,
   { since, app_id }: { since: number; app_id: string | undefined },
-  { after, count }: ListPlace,
+  { after, count }: ListRange,
 ): [string, ...Value[]] {
   const [day = 0, app = '', currency = ''] = after ?? [];
   const conditions: [string, Value[]][] = [['u.day >= ?', [since]]];

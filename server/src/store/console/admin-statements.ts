@@ -1,4 +1,4 @@
-import { type KnowledgePath, type ListPlace, sortedCharsMax } from '../../domain/admin-reads.ts';
+import { type KnowledgePath, type ListRange, sortedCharsMax } from '../../domain/admin-reads.ts';
 import type { Value } from '../engine.ts';
 
 /** The SQL of what the console shows, in the subset that both engines understand. */
@@ -20,7 +20,7 @@ export type List = {
 export function listPage(
   { select, where = [], by, descending = false }: List,
   values: readonly Value[],
-  { after, count }: ListPlace,
+  { after, count }: ListRange,
 ): [string, ...Value[]] {
   const beyond = `(${by.join(', ')}) ${descending ? '<' : '>'} (${by.map(() => '?').join(', ')})`;
   const conditions = after === undefined ? where : [...where, beyond];

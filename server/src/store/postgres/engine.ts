@@ -7,7 +7,7 @@ import type {
   ChildChunkEdit,
   ChildChunkOutcome,
   FoundPage,
-  MessagePlace,
+  PagePosition,
   PageShape,
   PageStream,
 } from '../../domain/store.ts';
@@ -56,7 +56,7 @@ export class PostgresEngine implements Engine {
     // Small requests keep a connection, where there is more than one.
     this.openPagesMax = Math.max(1, Math.min(limits.largePagesMax, pool.connections - 1));
     this.#checks = new VersionChecks({
-      readPage: ({ place, shape, version }) => readPage(this.#pool, place, shape, version),
+      readPage: ({ position, shape, version }) => readPage(this.#pool, position, shape, version),
       findVersions: (ids) => this.read(postgres.findVersions, ids) as Promise<ConversationVersion[]>,
       millisMax: pool.statementMillis,
     });
@@ -71,14 +71,18 @@ export class PostgresEngine implements Engine {
     return undefined;
   }
 
-  findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined> {
+  findPage(
+    position: PagePosition,
+    shape: PageShape,
+    cached: CachedVersion | undefined,
+  ): Promise<FoundPage | undefined> {
     return cached?.page_exists
-      ? this.#checks.check({ place, shape, version: cached.version })
-      : readPage(this.#pool, place, shape, cached?.version);
+      ? this.#checks.check({ position, shape, version: cached.version })
+      : readPage(this.#pool, position, shape, cached?.version);
   }
 
-  openPage(place: MessagePlace, shape: PageShape): Promise<PageStream | undefined> {
-    return openPage(this.#pool, place, shape);
+  openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined> {
+    return openPage(this.#pool, position, shape);
   }
 
   async ping(): Promise<void> {
@@ -139,13 +143,13 @@ export class PostgresEngine implements Engine {
 
   async #updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome> {
     const { dataset_id, workspace_id, document_id, segment_id, child_chunk_id, precondition } = edit;
-    const place = [dataset_id, workspace_id, document_id, segment_id, child_chunk_id];
+    const path = [dataset_id, workspace_id, document_id, segment_id, child_chunk_id];
     const tags = precondition === undefined || precondition === 'any' ? null : precondition;
     const { content, now, version, key_id } = edit;
     const word_count = countWords(content);
     const entry = audit.editEntry(edit);
     for (let tries = 0; tries < editTriesMax; tries += 1) {
-      const values = [...place, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
+      const values = [...path, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
       const rows = await this.#pool.query(postgres.updateChildChunk, ...values);
       const foundPath = sql.childChunkOf(rows);
       const changed_at = rows[0]?.changed_at;

@@ -1,6 +1,6 @@
 import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
 import { withCreatedAt } from '../../domain/prepared-record.ts';
-import { nameOf } from '../../domain/record-kinds.ts';
+import { identityOf } from '../../domain/record-kinds.ts';
 import type { ReferenceTarget } from '../../domain/store.ts';
 import { type UsageFields, usageOf } from '../../domain/usage.ts';
 import { newVersion } from '../../domain/version.ts';
@@ -41,7 +41,7 @@ export class MessageWriter {
     for (const record of messages) {
       recheckReferences(record, find);
       const conversation = open.get(record.conversation_id) as OpenConversation;
-      const before = stored.size === 0 ? undefined : stored.get(nameOf(record));
+      const before = stored.size === 0 ? undefined : stored.get(identityOf(record));
       if (before !== undefined) {
         this.#usage.add(conversation, before.created_at, usageOf(before), -1);
         if (before.created_at !== record.created_at) this.#moved.add(conversation.id);
@@ -89,7 +89,7 @@ async function findStored(
   if (wanted.length === 0) return new Map();
   const [conversations, ids] = [wanted.map(({ conversation_id }) => conversation_id), wanted.map(({ id }) => id)];
   const rows = await transaction.query(postgres.findMessages, conversations, ids);
-  return new Map(rows.map((row) => [nameOf({ record: 'message', ...row } as Message), row as StoredMessage]));
+  return new Map(rows.map((row) => [identityOf({ record: 'message', ...row } as Message), row as StoredMessage]));
 }
 
 /** A message written again without its time keeps the stored time. */

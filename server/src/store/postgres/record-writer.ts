@@ -1,6 +1,6 @@
 import type { RecordKind } from '../../contract/record.ts';
 import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
-import { changedParent, missingParent, nameOf, type ReferableKind } from '../../domain/record-kinds.ts';
+import { changedParent, identityOf, missingParent, type ReferableKind } from '../../domain/record-kinds.ts';
 import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
 import type { Value } from '../engine.ts';
 import { lookupStatement } from '../records/lookups.ts';
@@ -173,7 +173,7 @@ function* batchesOf(records: readonly SpooledRecord[]): Generator<Batch> {
   let batch: SpooledRecord[] = [];
   let names = new Set<string>();
   for (const record of records) {
-    const name = nameOf(record);
+    const name = identityOf(record);
     if (batch.length > 0 && (batch[0]?.record !== record.record || names.has(name))) {
       yield batch as Batch;
       batch = [];

@@ -1,8 +1,8 @@
 import { unavailable } from '../../domain/errors.ts';
-import type { FoundPage, MessagePlace, PageShape } from '../../domain/store.ts';
+import type { FoundPage, PagePosition, PageShape } from '../../domain/store.ts';
 
 /** A cached page: is it current? */
-export type VersionCheck = { place: MessagePlace; shape: PageShape; version: string };
+export type VersionCheck = { position: PagePosition; shape: PageShape; version: string };
 export type ConversationVersion = { conversation_id: string; app_id: string; user: string | null; version: string };
 
 type Result = FoundPage | undefined;
@@ -56,7 +56,7 @@ export class VersionChecks {
   async #checkTogether(waiting: WaitingCheck[]): Promise<void> {
     const timer = this.#failInTime(waiting);
     try {
-      const ids = new Set(waiting.map(({ check }) => check.place.conversation_id));
+      const ids = new Set(waiting.map(({ check }) => check.position.conversation_id));
       const rows = await this.#run(() => this.#reads.findVersions([...ids]));
       const versions = new Map(rows.map((row) => [row.conversation_id, row]));
       await Promise.all(waiting.map((one) => this.#settle(one, versions)));
@@ -85,10 +85,10 @@ export class VersionChecks {
   }
 }
 
-function isCurrent({ place, version }: VersionCheck, versions: Map<string, ConversationVersion>): boolean {
-  const row = versions.get(place.conversation_id);
-  if (row?.version !== version || row.app_id !== place.app_id) return false;
-  return place.user === undefined || place.user === row.user;
+function isCurrent({ position, version }: VersionCheck, versions: Map<string, ConversationVersion>): boolean {
+  const row = versions.get(position.conversation_id);
+  if (row?.version !== version || row.app_id !== position.app_id) return false;
+  return position.user === undefined || position.user === row.user;
 }
 
 const unchanged = ({ version }: VersionCheck): FoundPage => ({

@@ -5,7 +5,7 @@ import type {
   CachedVersion,
   ChildChunkEdit,
   FoundPage,
-  MessagePlace,
+  PagePosition,
   PageShape,
   PageStream,
 } from '../../domain/store.ts';
@@ -80,21 +80,21 @@ export class SqliteEngine implements Engine {
   }
 
   async findPage(
-    place: MessagePlace,
+    position: PagePosition,
     shape: PageShape,
     cached: CachedVersion | undefined,
   ): Promise<FoundPage | undefined> {
     return this.#orUnavailable(() =>
-      this.#reader.snapshot(() => findPage(this.#reader, place, shape, cached?.version)),
+      this.#reader.snapshot(() => findPage(this.#reader, position, shape, cached?.version)),
     );
   }
 
-  async openPage(place: MessagePlace, shape: PageShape): Promise<PageStream | undefined> {
+  async openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined> {
     return this.#orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
       let page: PageStream | undefined;
       try {
-        page = openPage(db, place, shape);
+        page = openPage(db, position, shape);
         return page;
       } finally {
         if (page === undefined) db.close();

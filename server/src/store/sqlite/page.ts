@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { FoundPage, MessagePlace, Messages, PageShape, PageStream } from '../../domain/store.ts';
+import type { FoundPage, Messages, PagePosition, PageShape, PageStream } from '../../domain/store.ts';
 import type { Value } from '../engine.ts';
 import { pageOfRows, readInBatches } from '../page-stream.ts';
 import type { Connection } from './connection.ts';
@@ -12,11 +12,11 @@ type FoundConversation = { version: string; start: Start | undefined };
 /** Reads a page inside the caller's snapshot: the version first, and messages only if it is not the cached version. */
 export function findPage(
   db: Connection,
-  place: MessagePlace,
+  position: PagePosition,
   shape: PageShape,
   cachedVersion: string | undefined,
 ): FoundPage | undefined {
-  const conversation = findConversation(db, place);
+  const conversation = findConversation(db, position);
   if (conversation === undefined) return undefined;
   const { version, start } = conversation;
   if (start === undefined) return { version, first_message_exists: false, messages: undefined };
@@ -25,8 +25,8 @@ export function findPage(
 }
 
 /** `start` is undefined where the first message does not exist. */
-function findConversation(db: Connection, place: MessagePlace): FoundConversation | undefined {
-  const { conversation_id, app_id, user, first_id } = place;
+function findConversation(db: Connection, position: PagePosition): FoundConversation | undefined {
+  const { conversation_id, app_id, user, first_id } = position;
   const from = first_id === undefined ? 'newest' : 'older';
   const first = first_id === undefined ? [] : [first_id];
   const row =
@@ -72,16 +72,16 @@ function pageBytes([count, , , parts]: JoinedRow, { limit, page_order }: PageSha
 }
 
 /** A page on a connection of its own, which is closed with it: one transaction lasts until the last message is read. */
-export function openPage(db: Connection, place: MessagePlace, shape: PageShape): PageStream | undefined {
+export function openPage(db: Connection, position: PagePosition, shape: PageShape): PageStream | undefined {
   db.db.exec('PRAGMA query_only = ON; BEGIN');
-  const conversation = findConversation(db, place);
+  const conversation = findConversation(db, position);
   if (conversation === undefined) return undefined;
   const { version, start } = conversation;
   const rows =
     start === undefined ? [] : db.all(pageStatements.positions[start.from], ...start.values, shape.limit + 1);
   const { messages, bytes, next } = pageOfRows(rows, shape);
   const readDoc = ({ created_at, sequence }: { created_at: number; sequence: number }) =>
-    db.first(pageStatements.doc, place.conversation_id, created_at, sequence)?.[0] as Uint8Array;
+    db.first(pageStatements.doc, position.conversation_id, created_at, sequence)?.[0] as Uint8Array;
   const chunks = readInBatches(messages, async (batch) => batch.map(readDoc));
   return { version, first_message_exists: start !== undefined, bytes, next, chunks, close: () => db.close() };
 }
