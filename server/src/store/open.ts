@@ -12,15 +12,15 @@ import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
 /** The database of a DATABASE_URL, before it is opened. */
 export interface Database {
   readonly engine: 'sqlite' | 'postgres';
-  /** Its address for messages, without a password. */
+  /** Its path or address for messages, without a password. */
   readonly location: string;
   /** Its files on this machine; not all of them exist at all times. */
   readonly files: readonly string[];
-  /** False where opening would create a new, empty one. */
+  /** False if opening it would create a new, empty database. */
   exists(): boolean;
   status(): Promise<SchemaStatus>;
   migrate(now: number, options?: { citus?: boolean }): Promise<readonly Migration[]>;
-  /** Copies all of it, from one moment, into an empty file. */
+  /** Copies a consistent snapshot of it into an empty file. */
   backup(target: string): Promise<void>;
   /** The schema must be up to date. */
   open(): Promise<Store>;
@@ -64,7 +64,7 @@ function sqliteAt(url: string): Database {
   };
 }
 
-/** Its modules and its driver are loaded when used: the embedded engine starts faster without them. */
+/** The modules and the driver for PostgreSQL are loaded when used: the embedded engine starts faster without them. */
 function postgresAt(options: DatabaseOptions): Database {
   const { protocol, host, pathname } = new URL(options.database_url);
   const location = `${protocol}//${host}${pathname}`;
@@ -109,7 +109,7 @@ function postgresAt(options: DatabaseOptions): Database {
   };
 }
 
-/** Waits for a database that is still starting, with growing pauses. */
+/** Waits for a database that is still starting, with increasing pauses. */
 async function waitFor(pool: PostgresPool, location: string, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {

@@ -35,7 +35,7 @@ import { SeenIds } from './records/seen-ids.ts';
 import { Spool } from './records/spool.ts';
 import * as sql from './statements.ts';
 
-/** The store, the same for both engines: an engine runs the statements. */
+/** The store for both engines. An engine runs the statements. */
 export class SqlStore implements Store {
   readonly admin: SqlAdminReads;
   readonly activity: SqlActivityReads;
@@ -182,7 +182,7 @@ export class SqlStore implements Store {
   }
 
   async isEmpty(): Promise<boolean> {
-    return (await this.#engine.read(sql.findAnything)).length === 0;
+    return (await this.#engine.read(sql.findAnyRecord)).length === 0;
   }
 
   ping(): Promise<void> {

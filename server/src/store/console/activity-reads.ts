@@ -32,8 +32,8 @@ export class SqlActivityReads implements ActivityReads {
   }
 
   /**
-   * In this order, until the page is full: the conversation with this id, the rest of the user at which the last page ended,
-   * users whose names begin with the search text. Each is one range of an index.
+   * In this order, until the page is full: the conversation with this id, the remaining conversations of the user at which
+   * the last page ended, those of users whose names begin with the search text. Each step reads one range of an index.
    */
   async searchConversations(app_id: string, search: string, range: ListRange): Promise<ConversationListed[]> {
     const { after, count } = range;
@@ -62,13 +62,13 @@ export class SqlActivityReads implements ActivityReads {
   }
 }
 
-/** The first text in byte order that is greater than all texts with this beginning; undefined where there is none. */
+/** The smallest text, in byte order, that is greater than all texts with this prefix; undefined if there is none. */
 function nextAfter(start: string): string | undefined {
   const points = Array.from(start, (char) => char.codePointAt(0) ?? 0);
   while (points.at(-1) === lastPoint) points.pop();
   const last = points.pop();
   if (last === undefined) return undefined;
-  // The code points between these two are surrogates, which are no characters.
+  // The code points between these two are surrogates, which are not characters.
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
 

@@ -12,7 +12,7 @@ import type { AdminReads, FoundKnowledge, KnowledgePath, ListRange, StoredProvid
 import type { Engine, Row, Value } from '../engine.ts';
 import * as sql from './admin-statements.ts';
 
-/** What the console reads, on either engine. */
+/** Reads for the console, on either engine. */
 export class SqlAdminReads implements AdminReads {
   readonly #engine: Engine;
 
@@ -101,7 +101,7 @@ export class SqlAdminReads implements AdminReads {
   }
 }
 
-/** A key with its list of datasets as a list. */
+/** Parses `dataset_ids`, which is stored as JSON. */
 export function parseKey(row: Row): Row {
   return { ...row, dataset_ids: row.dataset_ids === null ? null : JSON.parse(row.dataset_ids as string) };
 }

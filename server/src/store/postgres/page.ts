@@ -19,7 +19,7 @@ const statements = {
   positions: statementsOf(postgres.pageColumns.positions),
 };
 
-/** One message more than the page shows is read: it shows whether there are older ones. */
+/** Reads one message more than the page has, to detect whether there are older ones. */
 async function readRows(
   database: PostgresPool | Transaction,
   columns: keyof typeof statements,
@@ -64,10 +64,10 @@ function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape
   const texts = (page_order === 'newest_first' ? page : page.reverse()).flatMap(({ doc }) => doc ?? []);
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), Math.max(0, texts.length - 1));
   const docs = Buffer.allocUnsafeSlow(bytes);
-  let at = 0;
+  let offset = 0;
   for (const text of texts) {
-    if (at > 0) at += docs.write(',', at);
-    at += docs.write(text, at);
+    if (offset > 0) offset += docs.write(',', offset);
+    offset += docs.write(text, offset);
   }
   return { docs, next };
 }
@@ -89,7 +89,7 @@ export async function openPage(
   return { ...(head as PageHead), chunks: steps as AsyncGenerator<Uint8Array>, close };
 }
 
-/** What is known of the page before its texts are read, unless it does not exist; then the texts. */
+/** Yields the head of the page first, then its texts. Yields nothing if the page does not exist. */
 async function* readSteps(
   transaction: Transaction,
   position: PagePosition,

@@ -5,7 +5,7 @@ import { pageOfRows, readInBatches } from '../page-stream.ts';
 import type { Connection } from './connection.ts';
 import { pageStatements } from './statements.ts';
 
-/** Where the messages of a page begin: parameters of the statements that read them. */
+/** The start of a page's messages, as parameters of the statements that read them. */
 type Start = { from: 'newest' | 'older'; values: Value[] };
 type FoundConversation = { version: string; start: Start | undefined };
 
@@ -24,7 +24,7 @@ export function findPage(
   return { version, first_message_exists: true, messages };
 }
 
-/** `start` is undefined where the first message does not exist. */
+/** `start` is undefined if the message `first_id` does not exist. */
 function findConversation(db: Connection, position: PagePosition): FoundConversation | undefined {
   const { conversation_id, app_id, user, first_id } = position;
   const from = first_id === undefined ? 'newest' : 'older';
@@ -42,7 +42,7 @@ function findConversation(db: Connection, position: PagePosition): FoundConversa
 
 type JoinedRow = [count: number, joined: number, docs: Uint8Array | null, parts: string | null];
 
-/** One message more than the page shows is read: it shows whether there are older ones, and is cut off. */
+/** Reads one message more than the page has, to detect whether there are older ones. `cutPage` removes it. */
 function joinMessages(db: Connection, start: Start, shape: PageShape): Messages | 'too_large' {
   const read = (statements: typeof pageStatements.messages) =>
     db.first(statements[start.from][shape.page_order], ...start.values, shape.limit + 1) as JoinedRow;
@@ -64,14 +64,14 @@ function cutPage([count, , docs, parts]: JoinedRow, { limit, page_order }: PageS
   return page.length > limits.pageBytesMax ? 'too_large' : { docs: page, next };
 }
 
-/** Of a page whose texts were not all read. */
+/** The size of a page whose texts were not all read. */
 function pageBytes([count, , , parts]: JoinedRow, { limit, page_order }: PageShape): number {
   const lengths = (parts ?? '').split(' ').flatMap((part, index) => (index % 2 === 1 ? [Number(part)] : []));
   if (count > limit) lengths.splice(page_order === 'newest_first' ? -1 : 0, 1);
   return lengths.reduce((sum, length) => sum + length + 1, 0);
 }
 
-/** A page on a connection of its own, which is closed with it: one transaction lasts until the last message is read. */
+/** A page that uses `db` alone, in one transaction. Closing the page closes the connection. */
 export function openPage(db: Connection, position: PagePosition, shape: PageShape): PageStream | undefined {
   db.db.exec('PRAGMA query_only = ON; BEGIN');
   const conversation = findConversation(db, position);
