@@ -2,14 +2,14 @@ import { pageOrders } from './contract/message.ts';
 
 /** One setting. In `help`, values and routes are in backticks, as Markdown has them. */
 type Setting<T> = {
-  /** The default, spelled as in the environment; undefined: none. */
+  /** The default as text, as in the environment; undefined if there is none. */
   fallback: string | undefined;
   /** Completes the error message: `PORT=abc: must be …`. */
   allowed: string;
   help: string;
   /** Undefined for a value that is not allowed. */
   parse: (text: string) => T | undefined;
-  /** What an error message may repeat of a value that can contain a secret. */
+  /** For a value that can contain a secret: the part that an error message may show. */
   withoutSecret?: (text: string) => string;
 };
 
@@ -36,7 +36,7 @@ const onOff = (fallback: 'on' | 'off', help: string): Setting<boolean> => ({
 
 /**
  * Every setting, by its name in lower case. The configuration, `backscroll --help`, the table in README.md and
- * .env.example follow from these rows: `npm run settings` writes the two files, and a test compares them.
+ * .env.example are generated from this table: `npm run settings` writes the two files, and a test compares them.
  */
 export const settings = {
   host: {
@@ -97,7 +97,7 @@ export type Config = {
 /** The message names the setting, its value and what is allowed. */
 export class BadSetting extends Error {}
 
-/** An empty value counts as none. */
+/** An empty value counts as not set. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const values = Object.entries<Setting<unknown>>(settings).map(([key, setting]) => {
     const name = key.toUpperCase();

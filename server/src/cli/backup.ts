@@ -17,7 +17,7 @@ FILE, and start. For PostgreSQL use pg_dump.`,
     const [given] = parse(argv, {}, { max: 1 }).positionals;
     if (given === undefined) throw new Usage('backup needs a FILE to write to');
     const database = databaseOf(config);
-    if (!database.exists()) throw new Error(`there is no database at ${database.place}`);
+    if (!database.exists()) throw new Error(`there is no database at ${database.location}`);
     const file = await regularFile(given);
     if (file === undefined) throw new Error(`${given} is not a file`);
     await requireNotDatabase(file, database.files);

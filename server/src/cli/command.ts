@@ -33,7 +33,7 @@ export async function withStore<T>(
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
   const database = databaseOf(config);
-  if (mode === 'existing' && !database.exists()) throw new Error(`there is no database at ${database.place}`);
+  if (mode === 'existing' && !database.exists()) throw new Error(`there is no database at ${database.location}`);
   await database.migrate(epochSeconds());
   const store = await database.open();
   try {

@@ -18,7 +18,7 @@ Options:
       const steps = await database.migrate(epochSeconds(), { citus: values.citus === true });
       for (const { version, name } of steps) print(`applied ${version}: ${name}`);
     } else if (!database.exists()) {
-      print(`there is no database at ${database.place} yet`);
+      print(`there is no database at ${database.location} yet`);
       return 0;
     }
     const { current, latest, pending } = await database.status();

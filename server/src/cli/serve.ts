@@ -31,7 +31,7 @@ Options:
     const database = databaseOf(config);
     for (const { version, name } of await database.migrate(epochSeconds())) logger.info({ version, name }, 'migrated');
     const store = await database.open();
-    logger.info({ database: database.place }, 'opened');
+    logger.info({ database: database.location }, 'opened');
     try {
       const secrets = values.starter ? await startWithStarter(database, store) : undefined;
       const uses = new LastUsed();

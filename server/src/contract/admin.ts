@@ -16,7 +16,7 @@ export const rowsUpTo = (maximum: number) =>
     }),
   );
 
-/** Parameters of every list. */
+/** Query parameters of every list. */
 export const listParameters = {
   limit: rowsUpTo(limits.listRowsMax),
   cursor: Type.Optional(Type.String({ description: 'Start of the page: `next_cursor` of the previous page.' })),
@@ -40,7 +40,7 @@ export const SignIn = Type.Object({ key: Type.String({ description: 'The secret 
 
 export const ConsoleSession = shape(
   {
-    key_id: id('Admin key of the session. The session ends with it.'),
+    key_id: id('Admin key of the session. The session ends when the key is revoked or expires.'),
     name: text('Name of that key.'),
     expires_at: epochSeconds('End of the session.'),
   },
@@ -66,7 +66,7 @@ export const AppListed = shape(
 );
 export type AppListed = Static<typeof AppListed>;
 
-/** With all models and statuses, unlike the entry of a model listing. */
+/** A provider with models of all types and statuses, unlike an entry of a model listing. */
 export const ProviderListed = shape(
   { ...ModelProvider.properties, models: list(ModelProvider.properties.models.items, 'All its models.') },
   { title: 'WholeModelProvider' },
@@ -124,8 +124,8 @@ export const ListedKey = shape(
     name: text('Name.'),
     ...reach,
     created_at: epochSeconds('Creation time.'),
-    expires_at: nullable(epochSeconds('The key is rejected from then on.')),
-    revoked_at: nullable(epochSeconds('The key is rejected since then.')),
+    expires_at: nullable(epochSeconds('Time of expiry; null if the key does not expire.')),
+    revoked_at: nullable(epochSeconds('Time of revocation; null if the key is not revoked.')),
     last_used_at: nullable(
       epochSeconds(`Time of last use, stored every ${limits.lastUsedIntervalMillis / 1000} seconds.`),
     ),
@@ -139,7 +139,7 @@ export const NewKey = Type.Object(
     kind: Type.Unsafe<KeyKind>({
       ...choice(
         keyKinds,
-        'Kind of key. `x-key-kinds` gives what each kind allows and which fields it requires and accepts.',
+        'Kind of key. `x-key-kinds` lists what each kind allows and which fields it requires and accepts.',
       ),
       'x-key-kinds': keyKindTable,
     }),
@@ -160,7 +160,7 @@ export const NewKey = Type.Object(
         Type.Integer({
           format: 'int64',
           maximum: Number.MAX_SAFE_INTEGER,
-          description: 'The key is rejected from then on. Unix epoch seconds, in the future.',
+          description: 'Time of expiry, in the future; null if the key does not expire. Unix epoch seconds.',
         }),
       ),
     ),
@@ -177,7 +177,7 @@ export const CreatedKey = shape(
 const millis = (share: string) =>
   nullable(
     Type.Number({
-      description: `Milliseconds within which ${share} of the requests were answered; null without requests.`,
+      description: `Milliseconds within which ${share} of the requests were completed; null without requests.`,
     }),
   );
 

@@ -20,7 +20,7 @@ export const ChildChunk = shape(
 
 export type ChildChunk = Static<typeof ChildChunk>;
 
-export const ChildChunkAnswer = shape({ data: ChildChunk }, { description: 'The child chunk.' });
+export const ChildChunkResponse = shape({ data: ChildChunk }, { description: 'The child chunk.' });
 
 export const ChildChunkPath = Type.Object({
   dataset_id: Type.String({ description: 'Knowledge base ID.' }),
@@ -31,7 +31,7 @@ export const ChildChunkPath = Type.Object({
 
 export type ChildChunkPath = Static<typeof ChildChunkPath>;
 
-/** The domain checks in addition that the text is well-formed, which JSON Schema cannot express. */
+/** The domain also checks that the text is well-formed Unicode, which JSON Schema cannot express. */
 export const ChildChunkEdit = Type.Object({
   content: Type.String({
     minLength: 1,

@@ -1,11 +1,11 @@
-/** The fields of a key that say what it is limited to. */
+/** The fields that limit what a key has access to. */
 const reachFields = ['workspace_id', 'app_id', 'dataset_ids'] as const;
 type ReachField = (typeof reachFields)[number];
 
 /**
- * The kinds of key. `requires` and `accepts` say which fields a new key of the kind has. A key that requires an app
- * belongs to the app's workspace, which a new key does not name. The CLI, the HTTP API, records, the OpenAPI document and
- * the console follow this table.
+ * The kinds of key. `requires` and `accepts` list the fields of a new key of the kind. A key that requires an app belongs
+ * to the app's workspace, so a new key does not name the workspace. The CLI, the HTTP API, records, the OpenAPI document
+ * and the console use this table.
  */
 export const keyKindTable = {
   app: {
@@ -32,10 +32,10 @@ export const keyKindTable = {
     accepts: [],
     allows: 'reads and writes all records and keys, reads metrics and signs in to the console',
   },
-} as const satisfies Record<string, KeyKindRow>;
+} as const satisfies Record<string, KeyKindRules>;
 
-type KeyKindRow = {
-  /** Each secret starts with it. */
+type KeyKindRules = {
+  /** Each secret starts with this prefix. */
   prefix: string;
   requires: readonly ReachField[];
   accepts: readonly ReachField[];
@@ -44,24 +44,24 @@ type KeyKindRow = {
 
 export type KeyKind = keyof typeof keyKindTable;
 export const keyKinds = Object.keys(keyKindTable) as KeyKind[];
-const rowOf = (kind: KeyKind): KeyKindRow => keyKindTable[kind];
+const rulesOf = (kind: KeyKind): KeyKindRules => keyKindTable[kind];
 
-/** The fields that a stored key of a kind must have: the workspace of its app is among them. */
+/** The fields that a stored key of a kind must have, including the workspace of its app. */
 export function storedReachFields(kind: KeyKind): readonly ReachField[] {
-  const { requires } = rowOf(kind);
+  const { requires } = rulesOf(kind);
   return requires.includes('app_id') ? ['workspace_id', 'app_id'] : requires;
 }
 
 export type Reach = { workspace_id: string | null; app_id: string | null; dataset_ids: readonly string[] | null };
 export type ReachProblem = { field: ReachField; problem: 'missing' | 'not allowed' };
 
-/** The first field that a key of a kind must not have, or else lacks. `required` differs for new and stored keys. */
+/** The first field that is not allowed, or else the first that is missing. `required` differs for new and stored keys. */
 export function findReachProblem(
   kind: KeyKind,
   reach: Reach,
-  required: readonly ReachField[] = rowOf(kind).requires,
+  required: readonly ReachField[] = rulesOf(kind).requires,
 ): ReachProblem | undefined {
-  const allowed = [...required, ...rowOf(kind).accepts];
+  const allowed = [...required, ...rulesOf(kind).accepts];
   const unwanted = reachFields.find((field) => reach[field] !== null && !allowed.includes(field));
   if (unwanted !== undefined) return { field: unwanted, problem: 'not allowed' };
   const missing = required.find((field) => !reach[field]);
@@ -69,10 +69,10 @@ export function findReachProblem(
 }
 
 export function describeReachProblem(kind: KeyKind, { field, problem }: ReachProblem): string {
-  return problem === 'missing' ? `${field} is required for kind ${kind}` : `${field} does not go with kind ${kind}`;
+  return problem === 'missing' ? `${field} is required for kind ${kind}` : `${field} is not allowed for kind ${kind}`;
 }
 
 /** The kinds whose new keys may have a field, for descriptions: `app or writer`. */
 export function kindsWith(field: ReachField): string {
-  return keyKinds.filter((kind) => [...rowOf(kind).requires, ...rowOf(kind).accepts].includes(field)).join(' or ');
+  return keyKinds.filter((kind) => [...rulesOf(kind).requires, ...rulesOf(kind).accepts].includes(field)).join(' or ');
 }

@@ -7,15 +7,16 @@ export const limits = {
   pageCacheBytesMax: 67_108_864,
   /** A page up to this size is read and sent as a whole; a larger one is streamed. */
   pageBytesMax: 4_194_304,
-  /** A message over this size is read by itself, after the size of its page is known. */
+  /** A message over this size is read only after the size of its page was checked. */
   joinedDocBytesMax: 65_536,
-  /** Large pages that are streamed at once. Each holds a snapshot of the database. */
+  /** Large pages streamed concurrently. Each holds a snapshot of the database. */
   largePagesMax: 4,
   largePageWaitMillisMax: 5_000,
-  /** One read of a large page, unless a message is larger; and one write to its reader. */
+  /** Messages of a large page are read in batches of this size, or one by one if they are larger. */
   largePageReadBytes: 1_048_576,
+  /** One write of a large page to the client. */
   largePageWriteBytes: 262_144,
-  /** The reader of a large page who takes less than this for so long is slow, and is disconnected. */
+  /** A client that reads a large page at a lower rate for `slowReaderMillis` is disconnected. */
   slowReaderBytesPerSecond: 262_144,
   slowReaderMillis: 30_000,
 
@@ -23,28 +24,28 @@ export const limits = {
   listRowsDefault: 20,
   listRowsMin: 1,
   listRowsMax: 100,
-  /** Usage rows are small and many: one for each day, app and currency. */
+  /** Higher than `listRowsMax`: usage has many small rows, one for each day, app and currency. */
   usageRowsMax: 1_000,
   searchUnitsMax: 200,
 
   childChunkUnitsMax: 100_000,
   bodyBytesMax: 1_048_576,
-  /** The sign-in route reads a body before it knows the caller: no more than fits into a header. */
+  /** The sign-in route reads a body before the caller is authenticated, so the limit is that of the headers. */
   signInBodyBytesMax: 16_384,
-  /** Request bytes read and dropped after an early response, so that the client receives the response. */
+  /** Request bytes read and discarded after an early response, so that the client receives the response. */
   drainBytesMax: 8_388_608,
   drainMillisMax: 10_000,
   /** Time for the rest of a body to arrive before an early response that closes the connection. */
   earlyResponseGraceMillis: 50,
-  /** Time after the last response of a connection until it is closed, if the client does not close it. */
+  /** After an error response to invalid HTTP: time until the connection is closed, if the client does not close it. */
   closeMillis: 2_000,
-  /** At shutdown: how long an idle connection stays open for a request that is on its way. */
+  /** At shutdown: how long an idle connection stays open for a request that was already sent. */
   lingerMillis: 500,
   headerBytesMax: 16_384,
   headersMillisMax: 15_000,
   headersCheckMillis: 2_000,
   bodyMillisMax: 30_000,
-  /** Between two chunks of a streamed upload. */
+  /** Maximum time between two chunks of a streamed upload. */
   bodyIdleMillisMax: 60_000,
   keepAliveMillis: 72_000,
 
@@ -53,22 +54,22 @@ export const limits = {
   jsonDepthMax: 100,
   decimalCharsMax: 200,
   idUnitsMax: 255,
-  /** Validated records beyond this are spooled to disk until they are applied. */
+  /** Validated records of an import beyond this size are spooled to disk until they are applied. */
   spoolBytesMin: 4_194_304,
   /** A chunk of an import of at least this size may be validated by another thread. */
   threadChunkBytesMin: 131_072,
-  /** In addition to the thread that reads. */
+  /** Threads for validation, in addition to the thread that reads the input. */
   validationThreadsMax: 3,
   /** Ids of one import beyond this are stored on disk. */
   seenIdsInMemoryMax: 100_000,
 
   /** Ids in one audit entry. Records beyond this are only counted. */
   auditIdsMax: 100,
-  /** Audit entries deleted or read at once. */
+  /** Audit entries deleted or read by one statement. */
   auditBatchMax: 1_000,
-  /** Between two deletions of old audit entries and sessions. */
+  /** Time between two deletions of old audit entries and sessions. */
   trimIntervalMillis: 3_600_000,
-  /** Between two writes of the times when keys were last used. */
+  /** Time between two writes of `last_used_at`. */
   lastUsedIntervalMillis: 30_000,
 
   /** Lifetime of a console session. */
@@ -80,20 +81,20 @@ export const limits = {
   failedKeysPerMinuteMax: 100,
   /** Recently used keys that one instance caches. */
   cachedKeysMin: 5_000,
-  /** Addresses or keys that one rate limiter tracks at once. */
+  /** Addresses or keys that one rate limiter tracks. */
   limiterEntriesMax: 100_000,
 
   /** Time spent on requests in one tick of the event loop; further requests are queued. */
   tickMillisMax: 20,
   /** A request queued for longer is rejected. */
   queueMillisMax: 250,
-  /** All responses together that wait for clients to read them. */
+  /** Total size of responses that clients have not read yet. */
   unreadBytesMax: 268_435_456,
   connectionsMax: 10_000,
-  /** Between two log lines about rejected requests. */
+  /** Time between two log lines about rejected requests. */
   overloadLogMillis: 1_000,
 
-  /** Time after the start until the schema compiler is loaded, unless a request needs it earlier. */
+  /** Time from the start of the service until the schema compiler is loaded, unless a request needs it earlier. */
   loadCompilerMillis: 500,
   writeWaitMillisMax: 5_000,
   shutdownMillisMax: 20_000,
@@ -103,7 +104,7 @@ export const limits = {
 function assert(isTrue: boolean, message?: string): void {
   if (!isTrue) throw new Error(message);
 }
-assert(limits.childChunkUnitsMax * 6 < limits.bodyBytesMax, 'JSON may need six bytes for a unit');
+assert(limits.childChunkUnitsMax * 6 < limits.bodyBytesMax, 'JSON needs up to six bytes for a UTF-16 code unit');
 assert(limits.secretRandomBytes * 8 >= 160, 'a secret has at least 160 random bits');
 assert(limits.pageMessagesDefault <= limits.pageMessagesMax);
 assert(limits.lingerMillis * 2 < limits.shutdownMillisMax, 'idle connections are closed before the shutdown times out');

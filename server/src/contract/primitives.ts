@@ -3,12 +3,12 @@ import { limits } from './limits.ts';
 import { Type } from './type.ts';
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** A decimal number that can be counted: within the range of a double, whatever its digits. */
+/** A decimal number. The short exponent keeps it within the range of a double. */
 export const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/;
 
 /**
- * Ids are compared case-insensitively: a UUID is stored and looked up in lower case. No id contains NUL, which PostgreSQL
- * cannot compare; a text with NUL becomes the empty text, which is no id either.
+ * Returns the form in which an id is stored and looked up: UUIDs are in lower case, so they match case-insensitively. No
+ * stored id contains NUL, and PostgreSQL rejects it in parameters; an id with NUL becomes '', which matches no id either.
  */
 export function canonicalId(id: string): string {
   if (uuidPattern.test(id)) return id.toLowerCase();
@@ -32,7 +32,7 @@ export function choice<const V extends readonly string[]>(values: V, description
   return Type.Unsafe<V[number]>({ type: 'string', enum: values, description });
 }
 
-/** A closed object. One with a title becomes a named schema of the OpenAPI document. */
+/** An object without additional properties. If it has a title, it becomes a named schema of the OpenAPI document. */
 export function shape<const P extends TProperties>(
   properties: P,
   notes: { title?: string; description?: string } = {},
@@ -54,10 +54,10 @@ export const localized = (description: string) =>
     description,
   });
 
-/** Any JSON value. The API document shows only null. */
+/** Any JSON value. The specification of the API shows only null. */
 export const anyJson = (description: string) => Type.Unsafe<unknown>({ description, default: null });
 
-/** `type: [T, 'null']` for plain types, `anyOf` for closed objects. */
+/** The schema, or null: `type: [T, 'null']` for simple types, `anyOf` for objects with named properties. */
 export function nullable<S extends TSchema>(schema: S) {
   const { description, ...bare } = schema as TSchema & { description?: string; type?: string; enum?: string[] };
   const notes = description === undefined ? {} : { description };

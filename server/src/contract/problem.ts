@@ -1,7 +1,7 @@
 import { limits } from './limits.ts';
 import { notBlank } from './rules.ts';
 
-/** An error that a compiled schema reports. */
+/** An error reported by a compiled schema. */
 export type SchemaProblem = {
   keyword: string;
   instancePath: string;
@@ -29,7 +29,7 @@ const join = (path: string, name: unknown): string => (path === '' ? `${name}` :
 export function describeProblem(problems: readonly SchemaProblem[], whole = 'the record'): string {
   // An unknown field is reported twice, once for the schema `false`; a nullable object once for each branch.
   const problem = problems.find(({ keyword }) => keyword !== 'boolean' && keyword !== 'anyOf') ?? problems[0];
-  if (problem === undefined) return 'is not as described';
+  if (problem === undefined) return `${whole} does not match its schema`;
   const { keyword, params, message } = problem;
   const field = fieldName(problem.instancePath);
   const named = field === '' ? whole : field;
@@ -57,8 +57,8 @@ const withArticle = (type: unknown): string =>
   type === 'null' ? 'null' : `${/^[aeio]/.test(`${type}`) ? 'an' : 'a'} ${type}`;
 
 /**
- * The first value that could not come back as it went in, as a sentence. `json` is the text that `value` was parsed from.
- * The text itself is well-formed Unicode, so only an escape can produce a lone surrogate or NUL.
+ * Describes the first value that cannot be stored and returned unchanged. `json` is the text that `value` was parsed
+ * from. It is well-formed Unicode, so only an escape can produce a lone surrogate or NUL.
  */
 export function findBadValue(value: unknown, json: string): string | undefined {
   return isSuspect(value, 0, json.includes('\\u')) ? findBad(value, '', 0) : undefined;
@@ -67,7 +67,7 @@ export function findBadValue(value: unknown, json: string): string | undefined {
 /** Doubles cannot distinguish integers of magnitude 2^53 or more from their neighbours. */
 const isTooLarge = (value: number): boolean => !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
 
-/** Whether there may be a bad value. Almost always there is none, so this walk builds no paths. */
+/** Whether there is a bad value. There rarely is one, so this check is fast and builds no paths. */
 function isSuspect(value: unknown, depth: number, hasEscapes: boolean): boolean {
   if (typeof value === 'string') return hasEscapes && isBadText(value);
   if (typeof value === 'number') return isTooLarge(value);
@@ -91,8 +91,8 @@ function findBad(value: unknown, path: string, depth: number): string | undefine
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > limits.jsonDepthMax) return `${path.slice(0, 80)} is nested more than ${limits.jsonDepthMax} deep`;
   if (Array.isArray(value)) {
-    for (let at = 0; at < value.length; at += 1) {
-      const bad = findBad(value[at], `${path}[${at}]`, depth + 1);
+    for (let index = 0; index < value.length; index += 1) {
+      const bad = findBad(value[index], `${path}[${index}]`, depth + 1);
       if (bad !== undefined) return bad;
     }
     return undefined;

@@ -19,12 +19,12 @@ type Node = TSchema & {
 /** Doubles cannot distinguish larger integers from their neighbours. */
 const safeInteger = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 
-/** The default of a time: the time of the import. */
+/** The default of `created_at`. It means the time of the import. */
 export const now = 'now';
 
 /**
- * The schema with a `default` for each field that a record may omit: in nested objects the nullable fields and those that
- * have a default already; at the top level, where `all` is set, also the empty value of the type.
+ * The schema with a `default` for each field that a record may omit: nullable fields get null, and fields with a default
+ * keep it. If `all` is set, the other fields of this level get the empty value of their type.
  */
 function lenient(schema: Node, all: boolean, required: readonly string[] = []): Node {
   if ([schema.type].flat().includes('integer')) return { ...safeInteger, ...schema };
@@ -82,8 +82,8 @@ export const records = {
       null,
     ),
     created_at: withDefault(epochSeconds('Creation time.'), now),
-    expires_at: nullable(epochSeconds('The key is rejected from then on.')),
-    revoked_at: nullable(epochSeconds('The key is rejected since then.')),
+    expires_at: nullable(epochSeconds('Time of expiry; null if the key does not expire.')),
+    revoked_at: nullable(epochSeconds('Time of revocation; null if the key is not revoked.')),
   }),
   conversation: record('conversation', {
     id: uuid('Conversation ID.'),
@@ -96,7 +96,10 @@ export const records = {
     shape({
       record: Type.Literal('message'),
       ...Message.properties,
-      total_tokens: Type.Unsafe<unknown>({ description: 'Always the sum, whatever the input.', default: 0 }),
+      total_tokens: Type.Unsafe<unknown>({
+        description: 'Ignored: always the sum of message_tokens and answer_tokens.',
+        default: 0,
+      }),
     }) as Node,
     true,
     ['record', 'id', 'conversation_id', 'query', 'answer'],
@@ -121,7 +124,7 @@ export const records = {
     ...ChildChunk.properties,
     id: id('Child chunk ID.'),
     segment_id: uuid('Segment of the child chunk.'),
-    word_count: withDefault(integer('Word count. Default: counted.'), null),
+    word_count: withDefault(integer('Word count. Default: counted from the text.'), null),
     type: withDefault(text('Type of child chunk.'), 'automatic'),
     created_at: withDefault(epochSeconds('Creation time.'), now),
     updated_at: withDefault(epochSeconds('Time of the last change. Default: created_at.'), null),

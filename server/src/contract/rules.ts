@@ -1,5 +1,5 @@
-/** Finds a character that is not white space. U+0085 is white space in Unicode, but not for `\s`. */
+/** Matches a character that is not white space. Unicode counts U+0085 as white space, `\s` does not. */
 export const notBlank = /[^\s\u0085]/;
 
-/** Apps with another mode have no pages of messages. */
+/** Messages can be listed only for apps with one of these modes. */
 export const chatModes: readonly string[] = ['advanced-chat', 'agent', 'chat', 'agent-chat'];

@@ -19,8 +19,8 @@ import type {
 const optional = new WeakSet<TSchema>();
 
 /**
- * The constructors of TypeBox that the contract needs, with the same schemas and static types. TypeBox's own module would
- * load hundreds of modules at every start.
+ * The constructors of TypeBox that the contract needs, with the same schemas and static types. Importing `typebox` itself
+ * would load hundreds of modules at every start.
  */
 export const Type = {
   String: (options?: TStringOptions) => ({ type: 'string', ...options }) as TString,
@@ -32,11 +32,11 @@ export const Type = {
   Unsafe: <T>(schema: TSchema) => schema as TUnsafe<T>,
   Array: <S extends TSchema>(items: S, options?: TSchemaOptions) =>
     ({ type: 'array', items, ...options }) as unknown as TArray<S>,
-  /** Marks a property that an object may omit. */
+  /** A property that an object may omit. */
   Optional: <S extends TSchema>(schema: S) => {
-    const marked = { ...schema };
-    optional.add(marked);
-    return marked as TOptional<S>;
+    const optionalSchema = { ...schema };
+    optional.add(optionalSchema);
+    return optionalSchema as TOptional<S>;
   },
   Object: <P extends TProperties>(properties: P, options?: TObjectOptions) => {
     const required = Object.keys(properties).filter((name) => !optional.has(properties[name] as TSchema));

@@ -9,7 +9,7 @@ export type Validator = { Check(value: unknown): boolean; Errors(value: unknown)
 const require = createRequire(import.meta.url);
 let typebox: typeof import('typebox/schema') | undefined;
 
-/** Call it only when there is a value to check: the first call loads the compiler, hundreds of modules. */
+/** Call it only when there is a value to check: the first call loads the compiler, which has hundreds of modules. */
 export function compile(schema: TSchema): Validator {
   const validator = loadCompiler().Compile(schema);
   return {
@@ -18,7 +18,7 @@ export function compile(schema: TSchema): Validator {
   };
 }
 
-/** Call it early, while no request is waiting. */
+/** Call it before the first request needs it: loading takes a while. */
 export function loadCompiler(): typeof import('typebox/schema') {
   if (typebox === undefined) {
     const format: typeof import('typebox/format') = require('typebox/format');

@@ -10,14 +10,14 @@ import type {
 } from '../contract/admin.ts';
 import type { ChildChunk } from '../contract/child-chunk.ts';
 
-/** Where a page of a list begins, and how many rows are read: one more than the page has, to detect the last page. */
-export type ListPlace = {
+/** The rows to read for a page of a list: `count` is one more than the page has, to detect the last page. */
+export type ListRange = {
   /** Sort values of the previous row; undefined on the first page. */
   after: readonly (string | number)[] | undefined;
   count: number;
 };
 
-/** Lists are sorted by the first characters of a text: the length of index entries and of cursors is limited. */
+/** Lists are sorted by the beginning of a text only, since the length of index entries and of cursors is limited. */
 export const sortedCharsMax = 200;
 
 /** The part of a text that a list is sorted by. */
@@ -27,7 +27,7 @@ export function sortText(text: string): string {
     .join('');
 }
 
-/** A dataset, or a document, segment or child chunk in it. */
+/** The path to a dataset, or to a document, segment or child chunk in it. */
 export type KnowledgePath = {
   dataset_id: string;
   document_id?: string;
@@ -35,7 +35,7 @@ export type KnowledgePath = {
   child_chunk_id?: string;
 };
 
-/** Which parts of a path exist, each in the part before it. */
+/** Which parts of a path exist. Each part must belong to the part before it. */
 export type FoundKnowledge = { workspace_id: string; document: boolean; segment: boolean; child_chunk: boolean };
 
 /** A provider with its position in its workspace. */
@@ -43,26 +43,26 @@ export type StoredProvider = ProviderListed & { position: number };
 
 /** Reads for the console. Ids are canonical; callers check that the parent of a list exists. */
 export interface AdminReads {
-  listWorkspaces(place: ListPlace): Promise<WorkspaceListed[]>;
+  listWorkspaces(range: ListRange): Promise<WorkspaceListed[]>;
   findWorkspace(id: string): Promise<WorkspaceListed | undefined>;
-  listApps(place: ListPlace): Promise<AppListed[]>;
+  listApps(range: ListRange): Promise<AppListed[]>;
   findApp(id: string): Promise<AppListed | undefined>;
   /** In the order in which they were recorded. */
-  listProviders(workspace_id: string, place: ListPlace): Promise<StoredProvider[]>;
+  listProviders(workspace_id: string, range: ListRange): Promise<StoredProvider[]>;
 
   /** Undefined if the dataset does not exist. */
   findKnowledge(path: KnowledgePath): Promise<FoundKnowledge | undefined>;
-  listDatasets(place: ListPlace): Promise<DatasetListed[]>;
+  listDatasets(range: ListRange): Promise<DatasetListed[]>;
   findDataset(id: string): Promise<DatasetListed | undefined>;
-  listDocuments(dataset_id: string, place: ListPlace): Promise<DocumentListed[]>;
+  listDocuments(dataset_id: string, range: ListRange): Promise<DocumentListed[]>;
   findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined>;
-  listSegments(dataset_id: string, document_id: string, place: ListPlace): Promise<SegmentListed[]>;
+  listSegments(dataset_id: string, document_id: string, range: ListRange): Promise<SegmentListed[]>;
   findSegment(dataset_id: string, document_id: string, id: string): Promise<SegmentListed | undefined>;
-  listChildChunks(dataset_id: string, segment_id: string, place: ListPlace): Promise<ChildChunk[]>;
+  listChildChunks(dataset_id: string, segment_id: string, range: ListRange): Promise<ChildChunk[]>;
   /** Newest first. */
-  listRevisions(dataset_id: string, child_chunk_id: string, place: ListPlace): Promise<RevisionListed[]>;
+  listRevisions(dataset_id: string, child_chunk_id: string, range: ListRange): Promise<RevisionListed[]>;
 
   /** Newest first. */
-  listKeys(place: ListPlace): Promise<ListedKey[]>;
+  listKeys(range: ListRange): Promise<ListedKey[]>;
   findKey(id: string): Promise<ListedKey | undefined>;
 }

@@ -1,7 +1,7 @@
 import type { RecordKind } from '../contract/record.ts';
 import { newVersion } from './version.ts';
 
-/** An entry of the audit log: what was done to records of one kind, by which key and when. It never holds texts or secrets. */
+/** An entry of the audit log: an action on records of one kind, its key and time. It never contains texts or secrets. */
 export type AuditEntry = {
   /** Ids sort by time. */
   id: string;
@@ -18,7 +18,7 @@ export type AuditEntry = {
 /** Who imports records, and when, in seconds. */
 export type Author = { key_id: string | null; now: number };
 
-/** Entries from the newest to the oldest: older than the entry `before`, and not older than `since` in seconds. */
+/** Selects entries, newest first: older than the entry `before`, and not older than `since`, in seconds. */
 export type AuditQuery = {
   before: string | undefined;
   since: number;
@@ -35,7 +35,7 @@ const countDigits = 4;
 let last = 0;
 let count = 0;
 
-/** Ids of one thread sort in the order of creation, also within a millisecond; ids of several threads by their clocks. */
+/** Ids of one thread sort in the order of creation, even within a millisecond; ids of several threads sort by their clocks. */
 export function newEntryId(): string {
   const now = Math.max(Date.now(), last);
   count = now === last ? count + 1 : 0;
@@ -43,7 +43,7 @@ export function newEntryId(): string {
   return `${firstEntryId(now)}${digits(count, countDigits)}-${newVersion()}`;
 }
 
-/** Entries of this time, in milliseconds, and later ones sort behind it. */
+/** The ids of entries created at this time, in milliseconds, or later are greater than this text. */
 export const firstEntryId = (millis: number): string => digits(Math.max(0, millis), millisDigits);
 
 const digits = (n: number, length: number): string => n.toString(base).padStart(length, '0');

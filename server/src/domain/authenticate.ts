@@ -2,8 +2,8 @@ import type { Caller } from './caller.ts';
 import type { Store, StoredKey } from './store.ts';
 
 /**
- * The caller whose key has a secret of this digest; undefined if there is no such key, or it is expired or revoked. Not a
- * promise if the store has cached the key. `now` is in seconds, `dataVersion` is the store's, from before this call.
+ * The caller whose secret has this digest; undefined if there is no such key, or if it is expired or revoked. Not a promise
+ * if the store has cached the key. `now` is in seconds; `dataVersion` was read from the store before this call.
  */
 export function authenticate(
   store: Store,

@@ -2,7 +2,7 @@ import type { KeyKind, keyKindTable } from '../contract/key-kinds.ts';
 
 export type App = { id: string; mode: string };
 
-/** An authenticated caller: a key of some kind, with what that kind is limited to. */
+/** An authenticated caller: a key, with the app, workspace or datasets that its kind is limited to. */
 export type Caller = { [K in KeyKind]: CallerOf<K> }[KeyKind];
 export type CallerOf<K extends KeyKind> = { kind: K; key_id: string } & ReachOf<(typeof keyKindTable)[K]['requires']>;
 

@@ -12,7 +12,7 @@ export const commandLine: Importer = { kind: 'admin', key_id: null };
 export type FindTarget = (kind: LookupKind, id: string) => ReferenceTarget | undefined;
 type Targets = Map<LookupKind, Map<string, ReferenceTarget>>;
 
-/** Every reference must exist, in the store or earlier in the input, and no record may move to another parent. */
+/** Every referenced record must exist, in the store or earlier in the input. No record may change its parent. */
 export async function checkReferences(
   pending: PendingImport,
   importer: Importer,
@@ -33,8 +33,8 @@ export async function checkReferences(
 
 /**
  * Checks again, inside the transaction that writes: other writers may have changed the database since the input was
- * checked. Throws BadRecord where the record no longer fits. A key without an id takes the id of the stored key that has
- * its digest. What is not looked up here is found by the upsert: it writes no row whose parent is another.
+ * checked. Throws BadRecord if a reference is no longer valid. A key without an id gets the id of the stored key with its
+ * digest. The upsert checks the rest: it does not change a row that has another parent.
  */
 export function recheckReferences(record: PreparedRecord, find: FindTarget): void {
   if (record.record === 'message') {
@@ -52,44 +52,44 @@ export function recheckReferences(record: PreparedRecord, find: FindTarget): voi
 
 /** One look-up per kind for all references of a batch. */
 async function findTargets(pending: PendingImport, batch: readonly PreparedRecord[]): Promise<Targets> {
-  const wanted = new Map<LookupKind, Set<string>>();
-  const want = (kind: LookupKind, id: string | null) => {
+  const idsByKind = new Map<LookupKind, Set<string>>();
+  const addId = (kind: LookupKind, id: string | null) => {
     if (id === null) return;
-    const ids = wanted.get(kind);
-    if (ids === undefined) wanted.set(kind, new Set([id]));
+    const ids = idsByKind.get(kind);
+    if (ids === undefined) idsByKind.set(kind, new Set([id]));
     else ids.add(id);
   };
   for (const record of batch) {
     const { parent } = kindRules[record.record];
-    if (isReferable(record)) want(record.record, record.id);
-    if (parent !== null) want(parent.kind, fieldOf(record, parent.field));
+    if (isReferable(record)) addId(record.record, record.id);
+    if (parent !== null) addId(parent.kind, fieldOf(record, parent.field));
     if (record.record === 'api_key') {
-      want('digest', record.digest);
-      want('key_digest', record.id);
-      want('app', record.app_id);
-      for (const id of record.dataset_ids ?? []) want('dataset', id);
+      addId('digest', record.digest);
+      addId('key_digest', record.id);
+      addId('app', record.app_id);
+      for (const id of record.dataset_ids ?? []) addId('dataset', id);
     }
   }
-  const digests = await pending.lookup('digest', [...(wanted.get('digest') ?? [])]);
+  const digests = await pending.lookup('digest', [...(idsByKind.get('digest') ?? [])]);
   for (const { parent } of digests.values()) {
-    want('api_key', parent);
-    want('key_digest', parent);
+    addId('api_key', parent);
+    addId('key_digest', parent);
   }
-  wanted.delete('digest');
+  idsByKind.delete('digest');
   const targets: Targets = new Map([['digest', digests]]);
-  for (const [kind, ids] of wanted) targets.set(kind, await pending.lookup(kind, [...ids]));
+  for (const [kind, ids] of idsByKind) targets.set(kind, await pending.lookup(kind, [...ids]));
   return targets;
 }
 
 type Added = [LookupKind, ReferenceTarget][];
 
-/** Fills in `dataset_id` and returns what later records may refer to. */
+/** Sets `dataset_id` and returns what later records may refer to. */
 function checkParent(record: Exclude<PreparedRecord, { record: 'api_key' }>, find: FindTarget): Added {
   const { parent, scope } = kindRules[record.record];
   const parent_id = parent === null ? null : fieldOf(record, parent.field);
-  const found = parent === null || parent_id === null ? undefined : find(parent.kind, parent_id);
-  if (parent !== null && found === undefined) throw missingParent(record);
-  const dataset_id = parent?.kind === 'dataset' ? parent_id : (found?.scope ?? null);
+  const foundParent = parent === null || parent_id === null ? undefined : find(parent.kind, parent_id);
+  if (parent !== null && foundParent === undefined) throw missingParent(record);
+  const dataset_id = parent?.kind === 'dataset' ? parent_id : (foundParent?.scope ?? null);
   if (scope === 'dataset_id') Object.assign(record, { dataset_id });
   if (!isReferable(record)) return [];
   const stored = find(record.record, record.id);
@@ -97,7 +97,7 @@ function checkParent(record: Exclude<PreparedRecord, { record: 'api_key' }>, fin
   return [[record.record, { id: record.id, parent: parent_id, scope: dataset_id }]];
 }
 
-/** A writer key writes conversations and messages of its own app; for it nothing else exists. */
+/** A writer key may write conversations and messages of its app. Errors do not reveal whether other records exist. */
 function requireWritable(record: PreparedRecord, writer: CallerOf<'writer'>, find: FindTarget): void {
   if (record.record === 'conversation') {
     if (record.app_id !== writer.app.id) throw missingParent(record);
@@ -133,7 +133,7 @@ function checkKey(key: Prepared<'api_key'>, find: FindTarget): Added {
   ];
 }
 
-/** The key that has a digest, unless an earlier line has given that key another digest. */
+/** The id of the key with this digest, unless an earlier line has changed the digest of that key. */
 function ownerOf(digest: string, find: FindTarget): string | undefined {
   const owner = find('digest', digest)?.parent ?? undefined;
   return owner !== undefined && find('key_digest', owner)?.parent === digest ? owner : undefined;

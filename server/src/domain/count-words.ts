@@ -1,4 +1,4 @@
-/** Created for the first text that needs it: its tables take a while to load. */
+/** Created when first needed: its tables take a while to load. */
 let segmenter: Intl.Segmenter | undefined;
 
 /** Counts words by Unicode segmentation, so that languages without spaces are counted too. */
@@ -10,7 +10,7 @@ export function countWords(content: string): number {
   return words;
 }
 
-/** ASCII without a colon between letters, which versions of Unicode treat differently. */
+/** ASCII without a colon between letters, for which the rules differ between versions of Unicode. */
 const isPlain = (content: string): boolean => /^[\x00-\x7f]*$/.test(content) && !/[A-Za-z_]:[A-Za-z_]/.test(content);
 
 /** Unicode's rules for ASCII, at a tenth of the cost: some punctuation joins two letters, some joins two digits. */

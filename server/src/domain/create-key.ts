@@ -6,14 +6,14 @@ import { invalidParam } from './errors.ts';
 import { digestOf, makeSecret } from './secret.ts';
 import type { LookupKind, ReferenceTarget, Store } from './store.ts';
 
-/** `createdBy`: a key, or null for the command line. The secret is returned here and is stored nowhere. */
+/** `createdBy` is the id of a key, or null for the command line. The secret is only returned, never stored. */
 export async function createKey(
   store: Store,
-  given: NewKey,
+  input: NewKey,
   createdBy: string | null,
   now: number,
 ): Promise<{ id: string; secret: string }> {
-  const { kind, name, expires_at, ...reach } = validateNewKey(given, now);
+  const { kind, name, expires_at, ...reach } = validateNewKey(input, now);
   const id = randomUUID();
   const secret = makeSecret(kind);
   const digest = digestOf(secret);
@@ -22,9 +22,9 @@ export async function createKey(
   return { id, secret };
 }
 
-/** Throws where a field does not fit the others. */
-function validateNewKey(given: NewKey, now: number): Required<NewKey> {
-  const { kind, name = '', app_id = null, workspace_id = null, dataset_ids = null, expires_at = null } = given;
+/** Fills in defaults. Throws if a value is invalid, or if a field is missing or not allowed for the kind. */
+function validateNewKey(input: NewKey, now: number): Required<NewKey> {
+  const { kind, name = '', app_id = null, workspace_id = null, dataset_ids = null, expires_at = null } = input;
   if (!name.isWellFormed()) throw invalidParam('name must be well-formed Unicode');
   if (name.includes('\0')) throw invalidParam('name must not contain NUL');
   if (expires_at !== null && expires_at <= now) throw invalidParam('expires_at must be in the future');
@@ -33,10 +33,10 @@ function validateNewKey(given: NewKey, now: number): Required<NewKey> {
   return { kind, name, app_id, workspace_id, dataset_ids, expires_at };
 }
 
-/** What the ids refer to; throws where something does not exist, or not in the key's workspace. */
+/** The canonical ids. Throws if a record does not exist, or not in the key's workspace. */
 async function resolveReach(store: Store, { workspace_id, app_id, dataset_ids }: Reach): Promise<Reach> {
-  const requireAll = async (kind: LookupKind, given: readonly string[]): Promise<ReferenceTarget[]> => {
-    const ids = [...new Set(given.map(canonicalId))];
+  const requireAll = async (kind: LookupKind, givenIds: readonly string[]): Promise<ReferenceTarget[]> => {
+    const ids = [...new Set(givenIds.map(canonicalId))];
     const stored = await store.lookup(kind, ids);
     return ids.map((id) => {
       const target = stored.get(id);

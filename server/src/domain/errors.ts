@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../contract/error.ts';
 
-/** An error that a client gets to see. Any other error is an internal fault, and its message is not returned. */
+/** An error that is returned to the client. Any other error is internal, and its message is not returned. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly retryAfterSeconds: number | undefined;
@@ -21,9 +21,9 @@ export const overloaded = unavailable('the service is overloaded, try again');
 
 /** A rejected line of an import: `line 17: message: conversation_id does not exist`. */
 export class BadRecord extends ServiceError {
-  /** `source` names the file where an import reads several. */
+  /** `source` is the name of the file, if an import reads several. */
   constructor(line: number, kind: string | undefined, problem: string, source?: string) {
-    const place = source === undefined ? `line ${line}` : `${source}: line ${line}`;
-    super('invalid_param', [place, kind, problem].filter((part) => part !== undefined).join(': '));
+    const location = source === undefined ? `line ${line}` : `${source}: line ${line}`;
+    super('invalid_param', [location, kind, problem].filter((part) => part !== undefined).join(': '));
   }
 }

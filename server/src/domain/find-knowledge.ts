@@ -8,7 +8,7 @@ import type { Store } from './store.ts';
 const canonicalPath = <P extends KnowledgePath>(path: P): P =>
   Object.fromEntries(Object.entries(path).map(([name, id]) => [name, canonicalId(id)])) as P;
 
-/** The first part of a path that does not exist in the part before it; undefined if all do. */
+/** The first part of a path that does not exist in the part before it; undefined if the whole path exists. */
 async function findMissingPart({ admin }: Store, path: KnowledgePath): Promise<string | undefined> {
   const exists = await admin.findKnowledge(path);
   if (exists === undefined) return 'dataset';
@@ -19,42 +19,42 @@ async function findMissingPart({ admin }: Store, path: KnowledgePath): Promise<s
 }
 
 /** The path with canonical ids; throws for its first missing part. */
-export async function requireKnowledge<P extends KnowledgePath>(store: Store, given: P): Promise<P> {
-  const path = canonicalPath(given);
+export async function requireKnowledge<P extends KnowledgePath>(store: Store, requestedPath: P): Promise<P> {
+  const path = canonicalPath(requestedPath);
   const part = await findMissingPart(store, path);
   if (part !== undefined) throw notFound(`${part} not found`);
   return path;
 }
 
-/** Throws for the first missing part of the path, which is only looked up if the document is not found. */
+/** Throws for the first missing part of the path. The parts are looked up only if the document is not found. */
 export async function requireDocument(
   store: Store,
-  given: { dataset_id: string; document_id: string },
+  requestedPath: { dataset_id: string; document_id: string },
 ): Promise<DocumentListed> {
-  const path = canonicalPath(given);
+  const path = canonicalPath(requestedPath);
   const document = await store.admin.findDocument(path.dataset_id, path.document_id);
   if (document === undefined) throw notFound(`${(await findMissingPart(store, path)) ?? 'document'} not found`);
   return document;
 }
 
-/** Throws for the first missing part of the path, which is only looked up if the segment is not found. */
+/** Throws for the first missing part of the path. The parts are looked up only if the segment is not found. */
 export async function requireSegment(
   store: Store,
-  given: { dataset_id: string; document_id: string; segment_id: string },
+  requestedPath: { dataset_id: string; document_id: string; segment_id: string },
 ): Promise<SegmentListed> {
-  const path = canonicalPath(given);
+  const path = canonicalPath(requestedPath);
   const segment = await store.admin.findSegment(path.dataset_id, path.document_id, path.segment_id);
   if (segment === undefined) throw notFound(`${(await findMissingPart(store, path)) ?? 'segment'} not found`);
   return segment;
 }
 
-/** An admin acts on child chunks like a knowledge key of the dataset's workspace. */
-export async function asKnowledge(
+/** For child chunks, an admin key allows the same as a knowledge key of the dataset's workspace. */
+export async function asKnowledgeCaller(
   { admin }: Store,
   { key_id }: CallerOf<'admin'>,
   dataset_id: string,
 ): Promise<CallerOf<'knowledge'>> {
   const dataset = await admin.findKnowledge({ dataset_id: canonicalId(dataset_id) });
-  // No workspace has an empty id, so the look-up of the path then fails with `dataset not found`.
+  // No workspace has an empty id: if the dataset does not exist, the look-up of the path fails with `dataset not found`.
   return { kind: 'knowledge', key_id, workspace_id: dataset?.workspace_id ?? '', dataset_ids: null };
 }

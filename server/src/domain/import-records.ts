@@ -4,14 +4,14 @@ import { type Lines, type RecordSource, readLines } from './read-lines.ts';
 import type { ImportProgress, Store } from './store.ts';
 
 export type ImportOptions = {
-  /** Large inputs are validated faster by several threads. */
+  /** Default: in this thread. Several threads validate large inputs faster. */
   validate?: LineValidator;
   progress?: ImportProgress | undefined;
 };
 
 /**
- * Imports records, all or nothing: everything is checked before anything is written, and the first bad line stops it.
- * Memory stays flat: checked records wait in the pending import. Returns the number of records.
+ * Imports records, all or nothing: everything is checked before anything is written, and the first bad line stops the
+ * import. Memory use is bounded: the pending import spools checked records to disk. Returns the number of records.
  */
 export async function importRecords(
   store: Store,

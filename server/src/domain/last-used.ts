@@ -1,6 +1,6 @@
 import type { Store } from './store.ts';
 
-/** When keys were last used. Collected in memory while requests come in, and written to the store in batches. */
+/** The times when keys were last used. They are collected in memory and written to the store in batches. */
 export class LastUsed {
   /** Epoch seconds by key id. */
   #uses = new Map<string, number>();
@@ -9,7 +9,7 @@ export class LastUsed {
     this.#uses.set(key_id, now);
   }
 
-  /** What cannot be stored now is stored with the next batch. */
+  /** If this fails, the times are stored with the next batch. */
   async save(store: Store): Promise<void> {
     const uses = this.#uses;
     if (uses.size === 0) return;

@@ -4,7 +4,7 @@ import { digestOf, makeSessionSecret } from './secret.ts';
 import type { StoredSession } from './session.ts';
 import type { Store } from './store.ts';
 
-/** Signs in with the key of this digest; undefined if the key was revoked or has expired meanwhile. */
+/** Creates a session for the key with this digest; undefined if the key was revoked or has expired in the meantime. */
 export async function openSession(
   { sessions }: Store,
   { key_id }: CallerOf<'admin'>,

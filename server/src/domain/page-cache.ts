@@ -5,9 +5,9 @@ export type MessagePage = {
   version: string;
   /** Identifies the content of this page. It is never used for other content. */
   tag: string;
-  /** The message before which the next older page ends; undefined if there is none. */
+  /** `first_id` for the page of older messages; undefined if there are none. */
   next: string | undefined;
-  /** The JSON text is head, docs, tail. In a page that was just read, `docs` is what the store returned. */
+  /** The JSON text is head, docs, tail. In a page that was just read, `docs` is the buffer that the store returned. */
   head: string;
   /** The only data in its ArrayBuffer. */
   docs: Uint8Array;
@@ -16,24 +16,23 @@ export type MessagePage = {
   isCached: boolean;
 };
 
-/** A page without its content, for a client that has it. */
+/** A page without its content, for a client that already has the content. */
 export type PageTag = { tag: string; docs: undefined };
 
 /** A page larger than this part of the cache would evict too many others. */
 const pageShareMax = 1 / 16;
-/** Entries that consist of a tag only. */
+/** Number of entries that consist of a tag only. */
 const tagsMin = 10_000;
-/** A page counts as requested again if at most so many pages were read in between: about as many fit into the cache. */
+/** A page counts as requested again if at most this many pages were read in between: about as many fit into the cache. */
 const repeatReadsMax = 2_000;
 
 type CachedPage = { page: MessagePage; dataVersion: number | undefined };
 type CachedTag = { page: PageTag; dataVersion: number | undefined; read: number };
 
 /**
- * Recently read pages, bounded in bytes. It never returns a stale page: `current` compares the data version under which
- * the page was read, and a caller of `get` queries the store for the conversation's version. A page is cached when it
- * is requested a second time, so that reading through a long history evicts nothing. The first time only its tag is
- * cached.
+ * Recently read pages, bounded in bytes. A stale page is never served: `current` compares the data version at which the
+ * page was read, and a caller of `get` queries the store for the conversation's version. A page is cached only when it is
+ * requested a second time, so that reading through a long history evicts nothing. The first time only its tag is cached.
  */
 export class PageCache {
   readonly #bytesMax: number;
@@ -61,7 +60,7 @@ export class PageCache {
     return entry && this.#use(key, entry);
   }
 
-  /** Adds a page that was read, or found unchanged, under a data version. */
+  /** Adds a page that was read, or found unchanged, at a data version. */
   set(key: string, page: MessagePage | PageTag, dataVersion: number | undefined): void {
     const entry = this.#pages.get(key);
     if (entry?.page === page) {
@@ -99,7 +98,7 @@ export class PageCache {
   }
 }
 
-/** The form that is sent fastest. */
+/** A page in one buffer is sent fastest. */
 function inOneBuffer(page: MessagePage): MessagePage {
   const docs = new Uint8Array(page.head.length + page.docs.length + page.tail.length);
   docs.set(encoder.encode(page.head));

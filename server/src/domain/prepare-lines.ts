@@ -5,10 +5,10 @@ import { prepareRecord } from './prepare-record.ts';
 import type { PreparedRecord } from './prepared-record.ts';
 import { type Lines, splitLines } from './read-lines.ts';
 
-/** Records that are valid by themselves, and the JSON texts of their messages, one behind the other. */
+/** Records that are valid by themselves, and the concatenated JSON texts of their messages. */
 export type Batch = { records: PreparedRecord[]; texts: Uint8Array };
 
-/** `failure` is what is wrong with the line after the last record. */
+/** `failure` is the error of the line after the last record. */
 export type PreparedLines = Batch & { failure?: unknown };
 
 /** Validates lines by themselves, in the order of the input, each chunk up to its first bad line. */
@@ -38,15 +38,15 @@ export function prepareLines(lines: Lines, now: number): PreparedLines {
   return { records, texts: encode(texts), failure };
 }
 
-/** In a buffer of its own, which can be transferred to another thread. */
+/** The result has its own ArrayBuffer, which can be transferred to another thread. */
 function encode(texts: readonly string[]): Uint8Array {
   const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
-  let at = 0;
-  for (const text of texts) at += bytes.write(text, at);
+  let offset = 0;
+  for (const text of texts) offset += bytes.write(text, offset);
   return bytes;
 }
 
 const blank = /^[ \t\r]*$/;
-/** Some editors write one at the start of a file. */
+/** Some editors write a byte order mark at the start of a file. */
 const withoutByteOrderMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text);
 const tooLong = `longer than ${limits.recordBytesMax} bytes`;

@@ -16,46 +16,46 @@ import type { Line, Prepared, PreparedRecord } from './prepared-record.ts';
 import { digestOf } from './secret.ts';
 import { usageOf } from './usage.ts';
 
-/** Validates one line by itself and renders what is stored; the text of a message is added to `texts`. Throws BadRecord. */
+/** Validates one line by itself and prepares its record. The JSON text of a message is added to `texts`. Throws BadRecord. */
 export function prepareRecord(line: Line, json: string, now: number, texts: string[]): PreparedRecord {
   const rejectAs = (kind: string | undefined, problem: string): never => {
     throw new BadRecord(line.number, kind, problem, line.source);
   };
-  let given: Fields;
+  let input: Fields;
   try {
-    given = JSON.parse(json);
+    input = JSON.parse(json);
   } catch {
     return rejectAs(undefined, 'not JSON');
   }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return rejectAs(undefined, 'not a JSON object');
   }
-  const kind: RecordKind = given.record;
+  const kind: RecordKind = input.record;
   if (!recordKinds.includes(kind)) return rejectAs(undefined, `record must be one of ${recordKinds.join(', ')}`);
 
   const { validator, fill, idFields } = codecOf(kind);
-  if (!validator.Check(given)) return rejectAs(kind, describeProblem(validator.Errors(given)));
-  const badValue = findBadValue(given, json);
+  if (!validator.Check(input)) return rejectAs(kind, describeProblem(validator.Errors(input)));
+  const badValue = findBadValue(input, json);
   if (badValue !== undefined) return rejectAs(kind, badValue);
 
-  const fields = fill(given);
+  const fields = fill(input);
   for (const name of idFields) fields[name] = idOrNull(fields[name]);
   if (fields.created_at === nowDefault) fields.created_at = now;
   const reject = (problem: string) => rejectAs(kind, problem);
-  const prepared = special[kind]?.(fields, { given, now, texts, reject }) ?? fields;
+  const prepared = converters[kind]?.(fields, { input, now, texts, reject }) ?? fields;
   return { record: kind, line, ...prepared };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: validated against the kind's schema
 type Fields = any;
 type Reject = (problem: string) => never;
-type Context = { given: Fields; now: number; texts: string[]; reject: Reject };
+type Context = { input: Fields; now: number; texts: string[]; reject: Reject };
 type PreparedFields<K extends RecordKind> = Omit<Prepared<K>, 'record' | 'line' | 'dataset_id'>;
 
 const idOrNull = (id: string | null): string | null => (id === null ? null : canonicalId(id));
 
-/** Kinds that are not stored as their fields are: from complete fields to what is stored. */
-const special: { [K in RecordKind]?: (fields: Fields, context: Context) => PreparedFields<K> } = {
+/** For kinds whose prepared form differs from their fields: converts complete fields. */
+const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => PreparedFields<K> } = {
   api_key: ({ secret, ...fields }, { reject }) => {
     const kind: KeyKind = fields.kind;
     const problem = findReachProblem(kind, fields, storedReachFields(kind));
@@ -68,7 +68,7 @@ const special: { [K in RecordKind]?: (fields: Fields, context: Context) => Prepa
     };
   },
 
-  message: (fields, { given, texts, reject }) => {
+  message: (fields, { input, texts, reject }) => {
     fields.total_tokens = fields.message_tokens + fields.answer_tokens;
     if (!Number.isSafeInteger(fields.total_tokens)) reject('message_tokens and answer_tokens add up to too much');
     const { id, conversation_id, created_at } = fields;
@@ -78,7 +78,7 @@ const special: { [K in RecordKind]?: (fields: Fields, context: Context) => Prepa
       id,
       conversation_id,
       created_at,
-      keeps_created_at: given.created_at === undefined,
+      keeps_created_at: input.created_at === undefined,
       usage: usageOf(fields),
       doc_bytes: Buffer.byteLength(doc),
     };
@@ -116,7 +116,7 @@ function requireDigest(kind: KeyKind, secret: string | null, digest: string | nu
 
 type Fill = (value: Fields) => Fields;
 
-/** Fills in defaults and puts the fields into the order of the schema; open objects stay as they are. */
+/** Returns a function that fills in defaults and puts the fields into the order of the schema. Open objects are unchanged. */
 function filler(schema: Fields): Fill {
   if (schema.anyOf) {
     const inner = filler(schema.anyOf[0]);
@@ -135,8 +135,8 @@ function filler(schema: Fields): Fill {
   return (value) => {
     const full = { ...empty };
     for (const field of fields) {
-      const given = value[field.name];
-      if (given !== undefined) full[field.name] = field.fill(given);
+      const inputValue = value[field.name];
+      if (inputValue !== undefined) full[field.name] = field.fill(inputValue);
     }
     return full;
   };
@@ -145,7 +145,7 @@ function filler(schema: Fields): Fill {
 type Codec = { validator: Validator; fill: Fill; idFields: readonly string[] };
 const codecs = new Map<RecordKind, Codec>();
 
-/** Compiled when a kind is first used, so that the program starts fast. */
+/** Compiled when a kind is first used, so that the program starts quickly. */
 function codecOf(kind: RecordKind): Codec {
   let codec = codecs.get(kind);
   if (codec === undefined) {

@@ -3,7 +3,7 @@ import type { RecordKind, records } from '../contract/record.ts';
 import { BadRecord } from './errors.ts';
 import type { Usage } from './usage.ts';
 
-/** A line of an input; `source` names the file where an import reads several. */
+/** A line of an input. `source` is the name of the file, if an import reads several. */
 export type Line = { number: number; source?: string | undefined };
 
 type Fields<K extends RecordKind> = Static<(typeof records)[K]>;
@@ -15,10 +15,10 @@ type InDataset = { dataset_id: string };
 type Special = {
   api_key: Omit<Fields<'api_key'>, 'id' | 'secret'> & {
     id: string | null;
-    /** The input gives no id: if a key with this digest exists when the record is written, that key is updated. */
+    /** The input has no id: if a key with this digest exists when the record is written, that key is updated. */
     is_unnamed: boolean;
   };
-  /** The final JSON text is stored apart; `keeps_created_at`: the time of a stored message wins over this one. */
+  /** The JSON text is in `Batch.texts`. `keeps_created_at`: a stored message with this id keeps its time. */
   message: {
     id: string;
     conversation_id: string;
@@ -32,7 +32,7 @@ type Special = {
   child_chunk: Fields<'child_chunk'> & InDataset & { replaced_at: number };
   /** `imported_at` is the time of this import. */
   child_chunk_revision: Fields<'child_chunk_revision'> & InDataset & { imported_at: number };
-  /** `doc` is the JSON text of the record's fields, `entries` the JSON text that each model type's listing shows. */
+  /** `doc` is the JSON text of the record's fields, `entries` has the JSON text for the listing of each model type. */
   model_provider: {
     workspace_id: string;
     provider: string;
@@ -51,7 +51,7 @@ export function badRecord({ record, line }: { record: RecordKind; line: Line }, 
   return new BadRecord(line.number, record, problem, line.source);
 }
 
-/** For a message that is written again without its time, which keeps the stored time. Rare, so it may be slow. */
+/** Replaces the time in a message's text. Rare, so it may be slow. */
 export function withCreatedAt(doc: Buffer, created_at: number): Buffer {
   return Buffer.from(JSON.stringify({ ...JSON.parse(doc.toString()), created_at }));
 }

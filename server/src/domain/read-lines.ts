@@ -1,14 +1,14 @@
 import { limits } from '../contract/limits.ts';
 
-/** One input of an import; `name` is part of error messages where there are several. */
+/** One input of an import. `name` is part of error messages, if there are several. */
 export type RecordSource = { name?: string | undefined; bytes: AsyncIterable<Uint8Array> };
 
-/** Whole lines of an input; `number` is the line number of the first. */
+/** Complete lines of an input. `number` is the line number of the first. */
 export type Lines = { number: number; source: string | undefined; bytes: Uint8Array };
 
 const lineEnd = 10;
 
-/** The lines that end in each chunk of the input. A line that grows too long comes without its end, and is the last. */
+/** For each chunk of the input, the lines that end in it. Reading stops at a line that is too long; its beginning comes last. */
 export async function* readLines({ name: source, bytes }: RecordSource): AsyncGenerator<Lines> {
   let number = 1;
   /** The beginning of a line whose end has not been read yet. */
@@ -18,9 +18,9 @@ export async function* readLines({ name: source, bytes }: RecordSource): AsyncGe
     const end = chunk.lastIndexOf(lineEnd) + 1;
     if (end > 0) {
       const rest = chunk.subarray(0, end);
-      const whole = partial.length === 0 ? rest : Buffer.concat([...partial, rest]);
-      yield { number, source, bytes: whole };
-      number += countLines(whole);
+      const lines = partial.length === 0 ? rest : Buffer.concat([...partial, rest]);
+      yield { number, source, bytes: lines };
+      number += countLines(lines);
       partial = [];
       partialBytes = 0;
     }
@@ -43,6 +43,6 @@ export function* splitLines({ number, bytes }: Lines): Generator<{ number: numbe
 
 function countLines(bytes: Uint8Array): number {
   let count = 0;
-  for (let at = bytes.indexOf(lineEnd); at !== -1; at = bytes.indexOf(lineEnd, at + 1)) count += 1;
+  for (let index = bytes.indexOf(lineEnd); index !== -1; index = bytes.indexOf(lineEnd, index + 1)) count += 1;
   return count;
 }

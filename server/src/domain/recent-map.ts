@@ -1,11 +1,11 @@
-/** A map of the entries that were set last: at least `max` of them, at most twice as many. Only `set` does any work. */
+/** A map of the entries that were set last: at least `min` of them, at most twice as many. `set` evicts older ones. */
 export class RecentMap<V> {
-  readonly #max: number;
+  readonly #min: number;
   #newer = new Map<string, V>();
   #older = new Map<string, V>();
 
-  constructor(max: number) {
-    this.#max = max;
+  constructor(min: number) {
+    this.#min = min;
   }
 
   get(key: string): V | undefined {
@@ -13,7 +13,7 @@ export class RecentMap<V> {
   }
 
   set(key: string, value: V): void {
-    if (this.#newer.size >= this.#max) {
+    if (this.#newer.size >= this.#min) {
       this.#older = this.#newer;
       this.#newer = new Map();
     }

@@ -3,13 +3,13 @@ import type { BadRecord } from './errors.ts';
 import { badRecord, type PreparedRecord } from './prepared-record.ts';
 
 /**
- * What each kind of record is to the others: how it is identified, what it belongs to, what refers to it. Its fields are
- * in contract/record.ts, its table is in store/records/tables.ts and store/schema/.
+ * How each kind of record is identified, and which kind it belongs to. Its fields are in contract/record.ts, its table is
+ * in store/records/tables.ts and store/schema/.
  */
 export type KindRules = {
   /** One or two fields that identify a record in the installation. Kinds identified by `id` alone can be referred to. */
   identity: readonly [string] | readonly [string, string];
-  /** The record it belongs to, and the field that names it. A record never moves to another parent. */
+  /** The kind it belongs to, and the field with the parent's id. A record never changes its parent. */
   parent: { kind: RecordKind; field: string } | null;
   /**
    * A field that is looked up together with the parent. `dataset_id`: the record is in the dataset of its parent. `app_id`:
@@ -56,13 +56,13 @@ export function isReferable(record: PreparedRecord): record is ReferableRecord {
   return identity.length === 1 && identity[0] === 'id';
 }
 
-/** A field that the rules name. */
+/** The value of a field that the rules name. */
 export function fieldOf(record: PreparedRecord, field: string): string | null {
   return (record as unknown as Record<string, string | null>)[field] ?? null;
 }
 
-/** What identifies a record in the installation, as one text. */
-export function nameOf(record: PreparedRecord): string {
+/** The identity of a record in the installation, as one text. */
+export function identityOf(record: PreparedRecord): string {
   const { identity }: KindRules = kindRules[record.record];
   const [first, second] = identity;
   const name = fieldOf(record, first) ?? '';

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { type KeyKind, keyKindTable } from '../contract/key-kinds.ts';
 import { limits } from '../contract/limits.ts';
 
-/** A new secret. It is shown once, where it is created; the service stores only its digest. */
+/** A new secret. It is shown once, when it is created; the service stores only its digest. */
 export function makeSecret(kind: KeyKind): string {
   return keyKindTable[kind].prefix + randomBytes(limits.secretRandomBytes).toString('base64url');
 }

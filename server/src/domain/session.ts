@@ -1,4 +1,4 @@
-/** A session of the console. It is valid as long as its admin key. */
+/** A session of the console. It ends at the latest when its admin key expires or is revoked. */
 export type Session = {
   /** Digest of the secret in the cookie. The secret itself is not stored. */
   digest: string;
@@ -9,10 +9,10 @@ export type Session = {
   expires_at: number;
 };
 
-/** `name` is the key's name; `expires_at` is the earlier end of session and key. */
+/** `name` is the key's name; `expires_at` is the time at which the session or the key expires, whichever is earlier. */
 export type StoredSession = { key_id: string; name: string; expires_at: number };
 
-/** Sessions in the database, for all instances. They are not cached: a session that ends is rejected at once. */
+/** Sessions in the database, for all instances. They are not cached: a session that has ended is rejected immediately. */
 export interface Sessions {
   /** A session that has not ended, of an admin key that is neither revoked nor expired. */
   find(digest: string, now: number): Promise<StoredSession | undefined>;

@@ -33,8 +33,8 @@ export type NewStoredKey = Reach & {
   expires_at: number | null;
 };
 
-/** A position in a conversation of an app. `user` undefined: of any user. `first_id` undefined: the newest message. */
-export type MessagePlace = {
+/** A position in a conversation of an app. Without `user`: of any user. Without `first_id`: from the newest message. */
+export type PagePosition = {
   app_id: string;
   conversation_id: string;
   user: string | undefined;
@@ -45,17 +45,16 @@ export type MessagePlace = {
 export type PageShape = { limit: number; page_order: PageOrder };
 
 /**
- * Messages as they are stored: their JSON texts joined by commas, in a buffer of its own. `next` is the id of the oldest of
- * them where older messages exist.
+ * Messages as they are stored: their JSON texts joined by commas, with their own ArrayBuffer. `next` is the id of the
+ * oldest of them, if older messages exist.
  */
 export type Messages = { docs: Uint8Array; next: string | undefined };
 
-/** The version of a cached page. `page_exists`: the page was read in that version, so its first message exists. */
+/** The version of a cached page. `page_exists`: this instance has read the page in that version, so `first_id` exists. */
 export type CachedVersion = { version: string; page_exists: boolean };
 
 /**
- * `messages` is undefined where the conversation still has the cached version, and `too_large` where the
- * page must be streamed.
+ * `messages` is undefined if the conversation still has the cached version, and `too_large` if the page must be streamed.
  */
 export type FoundPage = {
   version: string;
@@ -64,8 +63,9 @@ export type FoundPage = {
 };
 
 /**
- * A page that is too large to hold in memory. The texts come in chunks, in the order of the page, joined by commas; all
- * of them are from one snapshot, which lasts until `close`. Always closed, read or not; closing it twice is harmless.
+ * A page that is too large for memory. The texts come in chunks, in the order of the page, joined by commas, and all from
+ * one snapshot, which lasts until `close`. The caller must always close it, even if it was not read. Closing it twice is
+ * harmless.
  */
 export type PageStream = {
   version: string;
@@ -77,7 +77,7 @@ export type PageStream = {
   close(): void;
 };
 
-export type ChildChunkPlace = {
+export type ChunkLocation = {
   workspace_id: string;
   dataset_id: string;
   document_id: string;
@@ -95,10 +95,10 @@ export type FoundChunkPath = {
   child_chunk: Versioned<ChildChunk> | undefined;
 };
 
-/** `any` is `If-Match: *`; a list holds the strong tags of the request; undefined: the request has no `If-Match`. */
+/** `any` is `If-Match: *`; a list has the strong tags of the request; undefined: the request has no `If-Match`. */
 export type Precondition = 'any' | readonly string[] | undefined;
 
-export type ChildChunkEdit = ChildChunkPlace & {
+export type ChildChunkEdit = ChunkLocation & {
   content: string;
   now: number;
   key_id: string;
@@ -109,13 +109,13 @@ export type ChildChunkEdit = ChildChunkPlace & {
 
 export type ChildChunkOutcome = Versioned<ChildChunk> | { missing: string } | { stale: true };
 
-/** What can be looked up by id: referable records; `digest` leads to an API key, `key_digest` to a key's digest. */
+/** What can be looked up: referable records by id; `digest`: a key by its digest; `key_digest`: a digest by its key's id. */
 export type LookupKind = ReferableKind | 'digest' | 'key_digest';
 
-/** What the rules about references need of a record that exists. */
+/** The part of an existing record that reference checks need. */
 export type ReferenceTarget = {
   id: string;
-  /** The record it belongs to; null for a workspace or an admin key; the key of a digest, the digest of a key. */
+  /** The id of the parent; null for a workspace or an admin key. For `digest` the key's id, for `key_digest` the digest. */
   parent: string | null;
   /** The dataset of a document, segment or child chunk; the app of an API key; else null. */
   scope: string | null;
@@ -123,66 +123,66 @@ export type ReferenceTarget = {
 
 export type ImportProgress = (phase: 'checked' | 'applied', records: number) => void;
 
-/** An import whose records are being checked. Nothing of it is in the store before `apply` resolves. */
+/** An import whose records are being checked. None of its records are visible before `apply` resolves. */
 export interface PendingImport {
-  /** Those of these ids that exist in the store or in earlier lines of this input. */
+  /** The records with these ids that exist in the store or in earlier lines of this input. */
   lookup(kind: LookupKind, ids: readonly string[]): Promise<Map<string, ReferenceTarget>>;
-  /** Later lines may refer to it. */
+  /** Adds a record that later lines may refer to. */
   addTarget(kind: LookupKind, target: ReferenceTarget): void;
   add(batch: Batch): Promise<void>;
-  /** All or nothing. Throws BadRecord where a record no longer fits. */
+  /** All or nothing. Throws BadRecord if a reference is no longer valid. */
   apply(author: Author, progress?: ImportProgress): Promise<void>;
-  /** Frees what was not applied. Always called, also after `apply`. */
+  /** Frees memory and files. Always called, also after `apply`. */
   discard(): Promise<void>;
 }
 
-/** The database. It returns undefined or false for what does not exist; the domain decides which error that is. */
+/** The database. It returns undefined or false if something does not exist; the domain decides on the error. */
 export interface Store {
   /**
    * A key that is neither revoked nor expired. Not a promise if it is cached. Without a data version, a change by another
-   * instance may take a few seconds to show; a cached key may have expired.
+   * instance may take a few seconds to become visible. A cached key may have expired since it was read.
    */
   findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup;
 
   /**
-   * Changes with every commit to the database: what was read is current while the data version is the same. Undefined where
-   * reading the data version would cost as much as reading the data.
+   * Changes with every commit to the database: data that was read is current while the data version is the same. Undefined
+   * if reading the data version would cost as much as reading the data.
    */
   dataVersion(): number | undefined;
 
-  /** The newest messages from a place on. They are not read where the conversation still has the cached version. */
-  findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
+  /** The newest messages from a position on. They are not read if the conversation still has the cached version. */
+  findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
   /**
-   * A page of any size. Only a few are open at once: this waits for a free slot for a few seconds, then throws; the
+   * A page of any size. The number of open pages is limited: this waits a few seconds for a free slot, then throws. The
    * signal ends the wait.
    */
-  openPage(place: MessagePlace, shape: PageShape, signal: AbortSignal): Promise<PageStream | undefined>;
+  openPage(position: PagePosition, shape: PageShape, signal: AbortSignal): Promise<PageStream | undefined>;
 
-  findChildChunk(place: ChildChunkPlace): Promise<FoundChunkPath>;
-  /** Decides the edit by the chunk as it is stored at the moment of writing; resolves when the edit is on disk. */
+  findChildChunk(location: ChunkLocation): Promise<FoundChunkPath>;
+  /** Checks the edit against the stored chunk and writes it, atomically. Resolves when the edit is on disk. */
   updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome>;
 
   /** JSON texts of provider entries, in the order in which the providers were recorded. */
   findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]>;
 
-  /** Several may be checked at once; they are applied one after another. */
+  /** Several imports may be checked concurrently. */
   openImport(): Promise<PendingImport>;
-  /** Lines of records, parents before children, all from one moment. */
+  /** Lines of records, parents before children, from one consistent snapshot. */
   exportRecords(): AsyncIterable<Uint8Array>;
 
-  /** What the console shows. */
+  /** Reads for the console. */
   readonly admin: AdminReads;
   readonly activity: ActivityReads;
   /** Sessions of the console. */
   readonly sessions: Sessions;
 
-  /** Those of these ids of one kind that exist. */
+  /** The records of one kind with these ids that exist. */
   lookup(kind: LookupKind, ids: readonly string[]): Promise<Map<string, ReferenceTarget>>;
 
-  /** `createdBy`: the id of a key, or null for the command line. */
+  /** `createdBy` is the id of a key, or null for the command line. */
   createKey(key: NewStoredKey, createdBy: string | null): Promise<void>;
   listKeys(): Promise<ListedKey[]>;
-  /** False where no such key exists; a key that is revoked already stays as it is. `by`: the id of a key, or null. */
+  /** False if no such key exists. A key that is already revoked is unchanged. `by` is the id of a key, or null. */
   revokeKey(id: string, by: string | null, now: number): Promise<boolean>;
   countConversations(selection: PurgeSelection): Promise<{ conversations: number; messages: number }>;
   purge(selection: PurgeSelection, now: number): Promise<{ conversations: number; messages: number }>;
@@ -195,7 +195,7 @@ export interface Store {
   noteKeyUse(uses: ReadonlyMap<string, number>): Promise<void>;
 
   isEmpty(): Promise<boolean>;
-  /** Throws where the database does not respond. */
+  /** Throws if the database does not respond. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** Jobs that are run in every tick of the event loop. */
 const jobsPerTick = 4;
-/** A tick that took longer than `tickMillis` is a sign of a burst; the next tick runs jobs for this part of the excess. */
+/** A tick longer than `tickMillis` is a sign of a burst: the next tick then runs jobs for this part of the excess time. */
 const excessShare = 1 / 4;
 const tickMillis = 10;
 
@@ -32,7 +32,7 @@ export class TurnQueue {
   #startTick(now: number): void {
     this.#tickStarted = now;
     this.#doneInTick = 0;
-    // Runs after the events that have arrived meanwhile.
+    // Runs after the events that have arrived in the meantime.
     setImmediate(this.#runTick);
   }
 

@@ -12,7 +12,7 @@ export async function findChildChunk(
   caller: CallerOf<'knowledge'>,
   path: ChildChunkPath,
 ): Promise<Versioned<ChildChunk>> {
-  return requireChunk(chunkOrMissing(await store.findChildChunk(placeOf(caller, path))));
+  return requireChunk(chunkOrMissing(await store.findChildChunk(locationOf(caller, path))));
 }
 
 /** Replaces the text and stores the old one as a revision. Returns once the change is on disk. */
@@ -26,7 +26,7 @@ export async function updateChildChunk(
 ): Promise<Versioned<ChildChunk>> {
   requireText(content);
   const outcome = await store.updateChildChunk({
-    ...placeOf(caller, path),
+    ...locationOf(caller, path),
     content,
     now,
     key_id: caller.key_id,
@@ -37,8 +37,8 @@ export async function updateChildChunk(
 }
 
 /**
- * The outcome of an edit, given the stored chunk: undefined means that the edit is to be written. A text equal to the
- * stored one counts as written, whatever the tag, so that a replayed request succeeds.
+ * The outcome of an edit, given the stored chunk; undefined if the edit must be written. If the text is already stored, the
+ * edit succeeds regardless of `If-Match`, so that a repeated request succeeds.
  */
 export function decideEdit(foundPath: FoundChunkPath, edit: ChildChunkEdit): ChildChunkOutcome | undefined {
   const stored = chunkOrMissing(foundPath);
@@ -66,8 +66,8 @@ function requireChunk(outcome: ChildChunkOutcome): Versioned<ChildChunk> {
   return outcome;
 }
 
-/** A dataset that the key is not restricted to becomes the empty id, which names nothing. */
-function placeOf(caller: CallerOf<'knowledge'>, path: ChildChunkPath) {
+/** A dataset that the key does not allow becomes the empty id, which matches nothing. */
+function locationOf(caller: CallerOf<'knowledge'>, path: ChildChunkPath) {
   const dataset_id = canonicalId(path.dataset_id);
   const isAllowed = caller.dataset_ids === null || caller.dataset_ids.includes(dataset_id);
   return {

@@ -1,7 +1,7 @@
 import { limits } from '../contract/limits.ts';
 import { decimalPattern } from '../contract/primitives.ts';
 
-/** What one message used. The price is in billionths, so that sums of prices are sums of integers. '' means no currency. */
+/** The usage of one message. The price is in billionths, so that sums of prices are sums of integers. '' means no currency. */
 export type Usage = { tokens: number; price_nanos: number; currency: string };
 
 /** The fields of a message that give its usage. */
@@ -11,11 +11,11 @@ const daySeconds = 86_400;
 /** The first and last day with a four-digit year. A message outside this range is counted on the nearest day. */
 export const days = { first: -719_528, last: 2_932_896, seconds: daySeconds } as const;
 
-/** How prices are counted. The schema step that counts older messages has the same rules in SQL. */
+/** How prices are counted. The migration step that counts existing messages has the same rules in SQL. */
 export const priceRules = {
-  /** Longer texts, and exponents of more than two digits, are rejected; prices stored before that rule count as 0. */
+  /** Longer texts, and exponents of more than two digits, are rejected. Prices that were stored before count as 0. */
   charsMax: limits.decimalCharsMax,
-  /** A greater price counts as this, so that one message cannot spoil a sum. */
+  /** A greater price counts as this maximum, so that one message cannot distort a sum. */
   nanosMax: 1_000_000 * 1_000_000_000,
   currencyBytesMax: 16,
 } as const;
@@ -43,10 +43,10 @@ export function dayOf(seconds: number): number {
 }
 
 /** `2026-11-15` */
-export const dayText = (day: number): string => new Date(day * daySeconds * 1000).toISOString().slice(0, 10);
+export const formatDay = (day: number): string => new Date(day * daySeconds * 1000).toISOString().slice(0, 10);
 
-/** Undefined where the calendar does not have this day. */
-export function dayOfText(text: string): number | undefined {
+/** Undefined if the text is not a day of the calendar. */
+export function parseDay(text: string): number | undefined {
   const day = Date.parse(`${text}T00:00:00Z`) / (daySeconds * 1000);
-  return Number.isInteger(day) && dayText(day) === text ? day : undefined;
+  return Number.isInteger(day) && formatDay(day) === text ? day : undefined;
 }

@@ -2,14 +2,14 @@ import { randomFillSync } from 'node:crypto';
 
 const versionBytes = 16;
 const pool = Buffer.alloc(versionBytes * 256);
-let at = pool.length;
+let offset = pool.length;
 
-/** A version that was never used before, not even before a restore: 128 random bits. They are generated for many versions at once. */
+/** A version that was never used before, not even before a restore: 128 random bits. Bits are generated in batches. */
 export function newVersion(): string {
-  if (at === pool.length) {
+  if (offset === pool.length) {
     randomFillSync(pool);
-    at = 0;
+    offset = 0;
   }
-  at += versionBytes;
-  return pool.toString('base64url', at - versionBytes, at);
+  offset += versionBytes;
+  return pool.toString('base64url', offset - versionBytes, offset);
 }

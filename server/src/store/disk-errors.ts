@@ -1,4 +1,4 @@
-/** The primary result code of SQLite, where the error is SQLite's. */
+/** SQLite's primary result code; undefined if the error is not from SQLite. */
 export function sqliteCode(error: unknown): number | undefined {
   const { code, errcode } = error as { code?: string; errcode?: number };
   return code === 'ERR_SQLITE_ERROR' && errcode !== undefined ? errcode & 0xff : undefined;
@@ -15,7 +15,7 @@ const sqliteIoError = 10;
 const sqliteFull = 13;
 const sqliteCannotOpen = 14;
 
-/** Errors that may not occur again when the request is repeated. */
+/** Errors that may not occur again if the request is repeated later. */
 export const transientSqliteCodes: readonly number[] = [
   ...[sqliteBusy, sqliteLocked, sqliteReadOnly, sqliteInterrupted],
   ...[sqliteIoError, sqliteFull, sqliteCannotOpen],

@@ -2,14 +2,14 @@ import { limits } from '../contract/limits.ts';
 import { RecentMap } from '../domain/recent-map.ts';
 import type { KeyLookup, StoredKey } from '../domain/store.ts';
 
-/** Without a data version. A revocation by another instance must take effect within 5 seconds. */
+/** How long an entry is valid without a data version. A revocation by another instance must take effect within 5 seconds. */
 const millisMax = 4_000;
 
 type Entry = { lookup: KeyLookup; dataVersion: number | undefined; until: number };
 
 /**
- * API keys by the digest of their secret, also digests without a key, so that most requests need no query. An entry is
- * valid while the database has the data version from before the query; without data versions, for a few seconds.
+ * API keys by the digest of their secret, so that most requests need no query. Digests without a key are cached too. An
+ * entry is valid while the data version is the one from before the query; without data versions, for a few seconds.
  */
 export class KeyCache {
   #entries = new RecentMap<Entry>(limits.cachedKeysMin);
@@ -32,7 +32,7 @@ export class KeyCache {
     return pending;
   }
 
-  /** Called after this instance has changed keys. Results of queries that are still running are not cached either. */
+  /** Call it after this instance has changed keys. Results of queries that are still running are not cached either. */
   clear(): void {
     this.#entries = new RecentMap(limits.cachedKeysMin);
   }

@@ -2,11 +2,11 @@ import { limits } from '../contract/limits.ts';
 import { unavailable } from '../domain/errors.ts';
 import type { PageStream } from '../domain/store.ts';
 
-const clientLeft = () => unavailable('the client has disconnected');
+const clientDisconnected = () => unavailable('the client has disconnected');
 
 /**
- * Slots for pages that are streamed. Each open one holds a snapshot, and on PostgreSQL a connection, for as long as its
- * reader takes, so there are few. Requests wait for a slot in their order.
+ * Slots for pages that are streamed. An open page holds a snapshot, and on PostgreSQL a connection, until its client has
+ * read it, so there are few slots. Requests wait for a slot in the order of arrival.
  */
 export class LargePages {
   readonly #waiting = new Set<() => void>();
@@ -37,24 +37,24 @@ export class LargePages {
   }
 
   async #acquire(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) throw clientLeft();
+    if (signal.aborted) throw clientDisconnected();
     if (this.#free > 0) {
       this.#free -= 1;
       return;
     }
     await new Promise<void>((resolve, reject) => {
       const end = (settle: () => void) => {
-        this.#waiting.delete(take);
+        this.#waiting.delete(proceed);
         clearTimeout(timer);
-        signal.removeEventListener('abort', leave);
+        signal.removeEventListener('abort', abort);
         settle();
       };
-      const take = () => end(resolve);
-      const leave = () => end(() => reject(clientLeft()));
-      const giveUp = () => end(() => reject(unavailable('too many large pages are being read')));
-      const timer = setTimeout(giveUp, limits.largePageWaitMillisMax);
-      signal.addEventListener('abort', leave);
-      this.#waiting.add(take);
+      const proceed = () => end(resolve);
+      const abort = () => end(() => reject(clientDisconnected()));
+      const timeOut = () => end(() => reject(unavailable('too many large pages are being read')));
+      const timer = setTimeout(timeOut, limits.largePageWaitMillisMax);
+      signal.addEventListener('abort', abort);
+      this.#waiting.add(proceed);
     });
   }
 

@@ -12,15 +12,15 @@ import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
 /** The database of a DATABASE_URL, before it is opened. */
 export interface Database {
   readonly engine: 'sqlite' | 'postgres';
-  /** Its address for messages, without a password. */
-  readonly place: string;
+  /** Its path or address for messages, without a password. */
+  readonly location: string;
   /** Its files on this machine; not all of them exist at all times. */
   readonly files: readonly string[];
-  /** False where opening would create a new, empty one. */
+  /** False if opening it would create a new, empty database. */
   exists(): boolean;
   status(): Promise<SchemaStatus>;
   migrate(now: number, options?: { citus?: boolean }): Promise<readonly Migration[]>;
-  /** Copies all of it, from one moment, into an empty file. */
+  /** Copies a consistent snapshot of it into an empty file. */
   backup(target: string): Promise<void>;
   /** The schema must be up to date. */
   open(): Promise<Store>;
@@ -51,7 +51,7 @@ function sqliteAt(url: string): Database {
   };
   return {
     engine: 'sqlite',
-    place: path,
+    location: path,
     files: ['', '-wal', '-shm', '-journal'].map((ending) => path + ending),
     exists: () => existsSync(path),
     status: () => withPath(() => sqliteSchemaStatus(path)),
@@ -64,10 +64,10 @@ function sqliteAt(url: string): Database {
   };
 }
 
-/** Its modules and its driver are loaded when used: the embedded engine starts faster without them. */
+/** The modules and the driver for PostgreSQL are loaded when used: the embedded engine starts faster without them. */
 function postgresAt(options: DatabaseOptions): Database {
   const { protocol, host, pathname } = new URL(options.database_url);
-  const place = `${protocol}//${host}${pathname}`;
+  const location = `${protocol}//${host}${pathname}`;
   const newPool = async () => {
     const { PostgresPool } = await import('./postgres/pool.ts');
     return new PostgresPool({
@@ -80,7 +80,7 @@ function postgresAt(options: DatabaseOptions): Database {
   const withPool = async <T>(use: (pool: PostgresPool) => Promise<T>): Promise<T> => {
     const pool = await newPool();
     try {
-      await waitFor(pool, place, options.database_wait);
+      await waitFor(pool, location, options.database_wait);
       return await use(pool);
     } finally {
       await pool.close();
@@ -88,7 +88,7 @@ function postgresAt(options: DatabaseOptions): Database {
   };
   return {
     engine: 'postgres',
-    place,
+    location,
     files: [],
     exists: () => true,
     status: async () => {
@@ -109,8 +109,8 @@ function postgresAt(options: DatabaseOptions): Database {
   };
 }
 
-/** Waits for a database that is still starting, with growing pauses. */
-async function waitFor(pool: PostgresPool, place: string, seconds: number): Promise<void> {
+/** Waits for a database that is still starting, with increasing pauses. */
+async function waitFor(pool: PostgresPool, location: string, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {
     try {
@@ -119,7 +119,7 @@ async function waitFor(pool: PostgresPool, place: string, seconds: number): Prom
     } catch (error) {
       const cause = (error as Error).cause ?? error;
       const left = deadline - performance.now();
-      if (left <= 0) throw new Error(`the database at ${place} cannot be reached: ${(cause as Error).message}`);
+      if (left <= 0) throw new Error(`the database at ${location} cannot be reached: ${(cause as Error).message}`);
       await sleep(Math.min(pause, left));
     }
   }

@@ -6,7 +6,7 @@ import type { Row } from './engine.ts';
 /** A message of a large page before its text is read. */
 export type MessagePosition = { id: string; bytes: number; created_at: number; sequence: number };
 
-/** The messages of a page in its order, from rows that are newest first and may hold one message more than the page. */
+/** The messages of a page in its order, from rows that are newest first and may have one message more than the page. */
 export function pageOfRows(rows: readonly Row[], { limit, page_order }: PageShape) {
   const newest = rows.slice(0, limit) as MessagePosition[];
   const next = rows.length > limit ? newest.at(-1)?.id : undefined;
@@ -17,7 +17,7 @@ export function pageOfRows(rows: readonly Row[], { limit, page_order }: PageShap
 
 const comma = Buffer.from(',');
 
-/** Texts of messages joined by commas, read a few at a time. Other requests get their turn between two batches. */
+/** Texts of messages joined by commas, read in batches. Other requests can run between two batches. */
 export async function* readInBatches(
   messages: readonly MessagePosition[],
   read: (batch: readonly MessagePosition[]) => Promise<Uint8Array[]>,

@@ -6,14 +6,14 @@ import type {
   CachedVersion,
   ChildChunkEdit,
   ChildChunkOutcome,
-  ChildChunkPlace,
+  ChunkLocation,
   FoundChunkPath,
   FoundPage,
   ImportProgress,
   KeyLookup,
   LookupKind,
-  MessagePlace,
   NewStoredKey,
+  PagePosition,
   PageShape,
   PageStream,
   PendingImport,
@@ -35,7 +35,7 @@ import { SeenIds } from './records/seen-ids.ts';
 import { Spool } from './records/spool.ts';
 import * as sql from './statements.ts';
 
-/** The store, the same for both engines: an engine runs the statements. */
+/** The store for both engines. An engine runs the statements. */
 export class SqlStore implements Store {
   readonly admin: SqlAdminReads;
   readonly activity: SqlActivityReads;
@@ -67,16 +67,20 @@ export class SqlStore implements Store {
     return this.#engine.dataVersion();
   }
 
-  findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined> {
-    return this.#engine.findPage(place, shape, cached);
+  findPage(
+    position: PagePosition,
+    shape: PageShape,
+    cached: CachedVersion | undefined,
+  ): Promise<FoundPage | undefined> {
+    return this.#engine.findPage(position, shape, cached);
   }
 
-  openPage(place: MessagePlace, shape: PageShape, signal: AbortSignal): Promise<PageStream | undefined> {
-    return this.#largePages.open(() => this.#engine.openPage(place, shape), signal);
+  openPage(position: PagePosition, shape: PageShape, signal: AbortSignal): Promise<PageStream | undefined> {
+    return this.#largePages.open(() => this.#engine.openPage(position, shape), signal);
   }
 
-  async findChildChunk(place: ChildChunkPlace): Promise<FoundChunkPath> {
-    return sql.childChunkOf(await this.#engine.read(sql.findChildChunk, ...sql.childChunkValues(place)));
+  async findChildChunk(location: ChunkLocation): Promise<FoundChunkPath> {
+    return sql.childChunkOf(await this.#engine.read(sql.findChildChunk, ...sql.childChunkValues(location)));
   }
 
   updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome> {
@@ -178,7 +182,7 @@ export class SqlStore implements Store {
   }
 
   async isEmpty(): Promise<boolean> {
-    return (await this.#engine.read(sql.findAnything)).length === 0;
+    return (await this.#engine.read(sql.findAnyRecord)).length === 0;
   }
 
   ping(): Promise<void> {

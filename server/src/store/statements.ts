@@ -1,14 +1,14 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
-import type { ChildChunkPlace, FoundChunkPath, PurgeSelection } from '../domain/store.ts';
+import type { ChunkLocation, FoundChunkPath, PurgeSelection } from '../domain/store.ts';
 import { keys, sorted } from './console/admin-statements.ts';
 import type { Row } from './engine.ts';
 
 /** The SQL of the service, in the subset that both engines understand. Parameters are positional. */
 
 /**
- * Only valid keys. If expired and revoked keys were read first and rejected after, they would take longer than unknown
- * keys, and a client could measure the difference. Parameters: digest, now.
+ * Finds only valid keys. If expired and revoked keys were read and then rejected, they would take longer than unknown keys,
+ * and a client could measure the difference. Parameters: digest, now.
  */
 export const findKey = `
   SELECT k.id, k.kind, k.workspace_id, k.app_id, k.dataset_ids, k.expires_at, a.mode
@@ -21,8 +21,8 @@ export const findModelEntries = `
   SELECT entry FROM model_entries WHERE workspace_id = ? AND model_type = ? ORDER BY position`;
 
 /**
- * Each part of the path is looked up by itself, by its dataset and its parent's id; the path exists where all parts do.
- * `childChunkValues` gives the parameters.
+ * Each part of the path is looked up separately, by its dataset and its parent's id. The path exists if all parts do.
+ * `childChunkValues` returns the parameters.
  */
 export const findChildChunk = `
   SELECT o.id AS found_document, s.id AS found_segment, c.id, c.segment_id, c.content, c.position, c.word_count,
@@ -33,8 +33,8 @@ export const findChildChunk = `
   LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ?
   WHERE d.id = ? AND d.workspace_id = ?`;
 
-export function childChunkValues(place: ChildChunkPlace): string[] {
-  const { dataset_id, document_id, segment_id, child_chunk_id, workspace_id } = place;
+export function childChunkValues(location: ChunkLocation): string[] {
+  const { dataset_id, document_id, segment_id, child_chunk_id, workspace_id } = location;
   const document = [dataset_id, document_id];
   const segment = [dataset_id, segment_id, document_id];
   const chunk = [dataset_id, child_chunk_id, segment_id];
@@ -44,7 +44,7 @@ export function childChunkValues(place: ChildChunkPlace): string[] {
 export function childChunkOf([row]: readonly Row[]): FoundChunkPath {
   if (row === undefined) return { dataset: false, document: false, segment: false, child_chunk: undefined };
   const { id, segment_id, content, position, word_count, type, created_at, updated_at } = row as ChildChunk;
-  // In the order of the API document.
+  // In the order of the API specification.
   const chunk = { id, segment_id, content, position, word_count, type, created_at, updated_at };
   return {
     dataset: true,
@@ -66,7 +66,7 @@ export const clearModelEntries = 'DELETE FROM model_entries WHERE workspace_id =
 export const findChunkText = 'SELECT content FROM child_chunks WHERE dataset_id = ? AND id = ?';
 export const revokeKey = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?';
 
-/** Gives a revision that this import has created a new number. Parameters: see `moveRevisionValues`. */
+/** Renumbers a revision that this import has added. Parameters: see `moveRevisionValues`. */
 export const moveRevision = `
   UPDATE child_chunk_revisions SET revision = 1 + (
     SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = ? AND r.child_chunk_id = ?
@@ -81,12 +81,12 @@ export function moveRevisionValues(record: Prepared<'child_chunk_revision'>): (s
 type PurgeBy = 'conversation' | 'user';
 const purgeConditions: Record<PurgeBy, string> = {
   conversation: 'conversation_id = ?',
-  // In the form of the index `conversations_by_user`: by the beginning of the name, deleted or not.
+  // In the form that the index `conversations_by_user` supports: by the beginning of the name, deleted or not.
   user: `app_id = ? AND deleted IN (0, 1) AND ${sorted('"user"')} = ${sorted('CAST(? AS TEXT)')} AND "user" = ?`,
 };
 const selectedIds = (by: PurgeBy) => `SELECT conversation_id FROM conversations WHERE ${purgeConditions[by]}`;
 
-/** By one conversation (its id) or one user (app_id, user twice): see `purgeBy`. */
+/** Purges one conversation (parameter: id) or all of one user (parameters: app_id, user twice): see `purgeBy`. */
 export const purge = {
   countConversations: (by: PurgeBy) => `SELECT COUNT(*) AS n FROM conversations WHERE ${purgeConditions[by]}`,
   countMessages: (by: PurgeBy) => `SELECT COUNT(*) AS n FROM messages WHERE conversation_id IN (${selectedIds(by)})`,
@@ -103,5 +103,5 @@ export function purgeBy(selection: PurgeSelection): [PurgeBy, string[]] {
 
 export const ping = 'SELECT COUNT(*) AS n FROM schema_migrations';
 
-export const findAnything = `
+export const findAnyRecord = `
   SELECT 1 FROM workspaces UNION ALL SELECT 1 FROM api_keys LIMIT 1`;

@@ -47,15 +47,15 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
     read: ({ params, query }) => {
       const { search } = query;
       if (search === undefined) {
-        return latestFirst.read(query, async (place) => {
+        return latestFirst.read(query, async (range) => {
           const { id } = await requireApp(store, params.app_id);
-          return activity.listConversations(id, place);
+          return activity.listConversations(id, range);
         });
       }
-      return matchesFirst(search).read(query, async (place) => {
+      return matchesFirst(search).read(query, async (range) => {
         const { id } = await requireApp(store, params.app_id);
         // No user has such a name, and PostgreSQL would reject the parameter.
-        return search.includes('\0') ? [] : activity.searchConversations(id, search, place);
+        return search.includes('\0') ? [] : activity.searchConversations(id, search, range);
       });
     },
   });
@@ -100,7 +100,7 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
       const page = await listMessages(store, pages, wanted, clientTags, store.dataVersion(), () =>
         onDisconnect(reply.raw),
       );
-      const path = [id, 'conversations', wanted.place.conversation_id, 'messages'].map(encodeURIComponent).join('/');
+      const path = [id, 'conversations', wanted.position.conversation_id, 'messages'].map(encodeURIComponent).join('/');
       return sendPage(reply, page, `/admin/apps/${path}`);
     },
   });

@@ -24,7 +24,7 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
     summary: 'List keys',
     description: 'All keys, newest first, without their secrets.',
     row: ListedKey,
-    read: ({ query }) => keys.read(query, (place) => store.admin.listKeys(place)),
+    read: ({ query }) => keys.read(query, (range) => store.admin.listKeys(range)),
   });
 
   app.route({

@@ -35,7 +35,7 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     summary: 'List knowledge bases',
     description: 'Knowledge bases of all workspaces, by name, then by id.',
     row: DatasetListed,
-    read: ({ query }) => datasets.read(query, (place) => admin.listDatasets(place)),
+    read: ({ query }) => datasets.read(query, (range) => admin.listDatasets(range)),
   });
 
   adminGet(app, dependencies, {
@@ -61,9 +61,9 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     row: DocumentListed,
     errors: [404],
     read: ({ params, query }) =>
-      documents.read(query, async (place) => {
+      documents.read(query, async (range) => {
         const path = await requireKnowledge(store, params);
-        return admin.listDocuments(path.dataset_id, place);
+        return admin.listDocuments(path.dataset_id, range);
       }),
   });
 
@@ -86,9 +86,9 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     row: SegmentListed,
     errors: [404],
     read: ({ params, query }) =>
-      segments.read(query, async (place) => {
+      segments.read(query, async (range) => {
         const path = await requireKnowledge(store, params);
-        return admin.listSegments(path.dataset_id, path.document_id, place);
+        return admin.listSegments(path.dataset_id, path.document_id, range);
       }),
   });
 
@@ -111,9 +111,9 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     row: ChildChunk,
     errors: [404],
     read: ({ params, query }) =>
-      childChunks.read(query, async (place) => {
+      childChunks.read(query, async (range) => {
         const path = await requireKnowledge(store, params);
-        return admin.listChildChunks(path.dataset_id, path.segment_id, place);
+        return admin.listChildChunks(path.dataset_id, path.segment_id, range);
       }),
   });
 
@@ -126,9 +126,9 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     row: RevisionListed,
     errors: [404],
     read: ({ params, query }) =>
-      revisions.read(query, async (place) => {
+      revisions.read(query, async (range) => {
         const path = await requireKnowledge(store, params);
-        return admin.listRevisions(path.dataset_id, path.child_chunk_id, place);
+        return admin.listRevisions(path.dataset_id, path.child_chunk_id, range);
       }),
   });
 };

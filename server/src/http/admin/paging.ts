@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { ListPlace } from '../../domain/admin-reads.ts';
+import type { ListRange } from '../../domain/admin-reads.ts';
 import { invalidParam } from '../../domain/errors.ts';
 
 type SortKey = readonly (string | number)[];
@@ -22,8 +22,8 @@ export class Paging<R> {
     this.#keyOf = keyOf;
   }
 
-  /** Reads a page: `find` returns the rows after a place, `count` of them at most. */
-  async read({ limit = limits.listRowsDefault, cursor }: Query, find: (place: ListPlace) => Promise<R[]>) {
+  /** Reads a page: `find` returns the rows in a range of the list. */
+  async read({ limit = limits.listRowsDefault, cursor }: Query, find: (range: ListRange) => Promise<R[]>) {
     const after = cursor === undefined ? undefined : this.#decode(cursor);
     return this.#page(await find({ after, count: limit + 1 }), limit);
   }

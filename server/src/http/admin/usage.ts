@@ -1,6 +1,6 @@
 import { UsageListed, UsageQuery } from '../../contract/activity.ts';
 import { invalidParam } from '../../domain/errors.ts';
-import { dayOf, dayOfText } from '../../domain/usage.ts';
+import { dayOf, parseDay } from '../../domain/usage.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
 import { adminList } from './routes.ts';
@@ -31,16 +31,16 @@ export const adminUsageRoutes: Routes = (app, dependencies) => {
     errors: [404],
     read: ({ query }) => {
       const since = query.since === undefined ? dayOf(clock() / 1000) - daysDefault : requireDay(query.since);
-      return usage.read(query, async (place) => {
+      return usage.read(query, async (range) => {
         const app_id = query.app_id === undefined ? undefined : (await requireApp(store, query.app_id)).id;
-        return store.activity.listUsage({ since, app_id }, place);
+        return store.activity.listUsage({ since, app_id }, range);
       });
     },
   });
 };
 
 function requireDay(text: string): number {
-  const day = dayOfText(text);
+  const day = parseDay(text);
   if (day === undefined) throw invalidParam('since must be a day, such as 2026-11-15');
   return day;
 }

@@ -29,7 +29,7 @@ export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
     summary: 'List workspaces',
     description: 'By name, then by id.',
     row: WorkspaceListed,
-    read: ({ query }) => workspaces.read(query, (place) => store.admin.listWorkspaces(place)),
+    read: ({ query }) => workspaces.read(query, (range) => store.admin.listWorkspaces(range)),
   });
 
   adminGet(app, dependencies, {
@@ -48,7 +48,7 @@ export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
     summary: 'List apps',
     description: 'Apps of all workspaces, by name, then by id.',
     row: AppListed,
-    read: ({ query }) => apps.read(query, (place) => store.admin.listApps(place)),
+    read: ({ query }) => apps.read(query, (range) => store.admin.listApps(range)),
   });
 
   adminGet(app, dependencies, {
@@ -70,9 +70,9 @@ export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
     row: ProviderListed,
     errors: [404],
     read: async ({ params, query }) => {
-      const page = await providers.read(query, async (place) => {
+      const page = await providers.read(query, async (range) => {
         const { id } = await requireWorkspace(store, params.workspace_id);
-        return store.admin.listProviders(id, place);
+        return store.admin.listProviders(id, range);
       });
       return { ...page, data: page.data.map(({ position: _, ...provider }) => provider) };
     },

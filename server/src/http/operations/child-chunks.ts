@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
-import { type ChildChunk, ChildChunkAnswer, ChildChunkEdit, ChildChunkPath } from '../../contract/child-chunk.ts';
+import { type ChildChunk, ChildChunkEdit, ChildChunkPath, ChildChunkResponse } from '../../contract/child-chunk.ts';
 import type { CallerOf } from '../../domain/caller.ts';
-import { asKnowledge } from '../../domain/find-knowledge.ts';
+import { asKnowledgeCaller } from '../../domain/find-knowledge.ts';
 import type { Versioned } from '../../domain/store.ts';
 import { TurnQueue } from '../../domain/turn-queue.ts';
 import { findChildChunk, updateChildChunk } from '../../domain/update-child-chunk.ts';
@@ -43,7 +43,7 @@ export const childChunkRoutes: Routes = (app, dependencies) => {
     suffix: 'AsAdmin',
     noun: 'any child chunk',
     requireKey: bearer.requireAdmin(),
-    knowledgeCaller: (request, dataset_id) => asKnowledge(store, requireCaller(request, 'admin'), dataset_id),
+    knowledgeCaller: (request, dataset_id) => asKnowledgeCaller(store, requireCaller(request, 'admin'), dataset_id),
   });
 };
 
@@ -66,7 +66,7 @@ function chunkRoutes(
         'an earlier response, a text that the client has not seen is not overwritten. 200 means that the text is on disk.',
       headers: header('if-match', 'ETags of texts that may be replaced, or `*`.'),
       body: ChildChunkEdit,
-      response: responses({ 200: ChildChunkAnswer }, [400, 401, 404, 408, 412, 413, 415]),
+      response: responses({ 200: ChildChunkResponse }, [400, 401, 404, 408, 412, 413, 415]),
     },
     onRequest: [requireKey, (_request, _reply, done) => edits.add(done), requireContentType('application/json')],
     handler: async (request, reply) => {
@@ -90,7 +90,7 @@ function chunkRoutes(
       description: 'The current child chunk, with its `ETag`.',
       headers: header('if-none-match', 'ETags of chunks that the client has cached.'),
       response: responses(
-        { 200: ChildChunkAnswer, 304: 'The chunk that the client has cached is current.' },
+        { 200: ChildChunkResponse, 304: 'The chunk that the client has cached is current.' },
         [401, 404],
       ),
     },

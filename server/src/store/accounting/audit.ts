@@ -6,7 +6,7 @@ import type { ChildChunkEdit } from '../../domain/store.ts';
 
 export const columns = ['id', 'dataset_id', 'at', 'key_id', 'action', 'record', 'count', 'ids'] as const;
 
-/** In the order of `columns`. An entry of no dataset has its own id there, which spreads the entries over the nodes. */
+/** In the order of `columns`. An entry without a dataset has its own id as `dataset_id`: that spreads entries over the nodes. */
 export function entryValues(entry: AuditEntry, dataset_id = entry.id): (string | number | null)[] {
   const { id, at, key_id, action, record, count, ids } = entry;
   return [id, dataset_id, at, key_id, action, record, count, JSON.stringify(ids)];
@@ -47,6 +47,6 @@ export function findEntries(query: AuditQuery): [string, ...(string | number)[]]
   return [text, ...conditions.map(([, value]) => value), limit];
 }
 
-/** The oldest of those before an id. Parameters: id, count. */
+/** Deletes the oldest entries before an id. Parameters: id, count. */
 export const trimEntries = `
   DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_entries WHERE id < ? ORDER BY id LIMIT ?)`;

@@ -1,4 +1,4 @@
-/** The SQL that stores and deletes what messages used. */
+/** The SQL that stores and deletes the usage of messages. */
 
 const add = (table: string) => `messages = ${table}.messages + excluded.messages,
     tokens = ${table}.tokens + excluded.tokens, price_nanos = ${table}.price_nanos + excluded.price_nanos`;

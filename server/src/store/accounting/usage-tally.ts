@@ -1,6 +1,6 @@
 import { dayOf, type Usage } from '../../domain/usage.ts';
 
-/** What the messages of a conversation used in one day, or the change of that. */
+/** The usage of a conversation's messages on one day, or a change of it. */
 export type UsageOfDay = {
   conversation_id: string;
   day: number;
@@ -11,7 +11,7 @@ export type UsageOfDay = {
   price_nanos: number;
 };
 
-/** Adds up by day what written messages used. */
+/** Adds up the usage of written messages by day. */
 export class UsageTally {
   readonly #days = new Map<string, UsageOfDay>();
   #last: UsageOfDay | undefined;
@@ -20,7 +20,7 @@ export class UsageTally {
     return this.#days.size;
   }
 
-  /** `times` is -1 for a message that is replaced. */
+  /** `times` is -1 for the old version of a message that is replaced. */
   add(conversation: { id: string; app_id: string }, created_at: number, usage: Usage, times: 1 | -1): void {
     const sum = this.#sumOf(conversation, dayOf(created_at), usage.currency);
     sum.messages += times;
@@ -36,7 +36,7 @@ export class UsageTally {
     return this.#last;
   }
 
-  /** The changes so far, in the order of the table's key, so that neighbouring rows are written together. Starts again at zero. */
+  /** Returns the changes so far, in the order of the table's key, so that adjacent rows are written together, and resets them. */
   take(): UsageOfDay[] {
     const changed = [...this.#days.entries()].filter(([, { messages, tokens, price_nanos }]) =>
       [messages, tokens, price_nanos].some((sum) => sum !== 0),
@@ -47,12 +47,12 @@ export class UsageTally {
   }
 }
 
-type Place = Omit<UsageOfDay, 'messages' | 'tokens' | 'price_nanos'>;
+type UsageKey = Omit<UsageOfDay, 'messages' | 'tokens' | 'price_nanos'>;
 
-function sumIn(sums: Map<string, UsageOfDay>, key: string, place: Place): UsageOfDay {
+function sumIn(sums: Map<string, UsageOfDay>, key: string, fields: UsageKey): UsageOfDay {
   let sum = sums.get(key);
   if (sum === undefined) {
-    sum = { ...place, messages: 0, tokens: 0, price_nanos: 0 };
+    sum = { ...fields, messages: 0, tokens: 0, price_nanos: 0 };
     sums.set(key, sum);
   }
   return sum;

@@ -1,8 +1,8 @@
 import type { ConversationListed, UsageListed } from '../../contract/activity.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import type { ActivityReads, UsageSelection } from '../../domain/activity-reads.ts';
-import type { ListPlace } from '../../domain/admin-reads.ts';
-import { dayText } from '../../domain/usage.ts';
+import type { ListRange } from '../../domain/admin-reads.ts';
+import { formatDay } from '../../domain/usage.ts';
 import type { Engine, Row, Value } from '../engine.ts';
 import * as sql from './activity-statements.ts';
 import { type List, listPage } from './admin-statements.ts';
@@ -19,12 +19,12 @@ export class SqlActivityReads implements ActivityReads {
     return (await this.#engine.read(statement, ...values)).map(conversationOf);
   }
 
-  #list(list: List, place: ListPlace, ...values: Value[]): Promise<ConversationListed[]> {
-    return this.#conversations(...listPage(list, values, place));
+  #list(list: List, range: ListRange, ...values: Value[]): Promise<ConversationListed[]> {
+    return this.#conversations(...listPage(list, values, range));
   }
 
-  listConversations(app_id: string, place: ListPlace): Promise<ConversationListed[]> {
-    return this.#list(sql.conversations, place, app_id);
+  listConversations(app_id: string, range: ListRange): Promise<ConversationListed[]> {
+    return this.#list(sql.conversations, range, app_id);
   }
 
   async findConversation(app_id: string, id: string): Promise<ConversationListed | undefined> {
@@ -32,11 +32,11 @@ export class SqlActivityReads implements ActivityReads {
   }
 
   /**
-   * In this order, until the page is full: the conversation with this id, the rest of the user at which the last page ended,
-   * users whose names begin with the search text. Each is one range of an index.
+   * In this order, until the page is full: the conversation with this id, the remaining conversations of the user at which
+   * the last page ended, those of users whose names begin with the search text. Each step reads one range of an index.
    */
-  async searchConversations(app_id: string, search: string, place: ListPlace): Promise<ConversationListed[]> {
-    const { after, count } = place;
+  async searchConversations(app_id: string, search: string, range: ListRange): Promise<ConversationListed[]> {
+    const { after, count } = range;
     const [stage, user, ...within] = after ?? [];
     const id = canonicalId(search);
     const page: ConversationListed[] = [];
@@ -51,24 +51,24 @@ export class SqlActivityReads implements ActivityReads {
     if (page.length >= count) return page;
     const end = nextAfter(search);
     const statement = sql.conversationsOfUsers(isInUser ? '>' : '>=', end !== undefined);
-    const range = [isInUser ? user : search, ...(end === undefined ? [] : [end])];
-    page.push(...(await this.#conversations(statement, app_id, ...range, id, count - page.length)));
+    const userBounds = [isInUser ? user : search, ...(end === undefined ? [] : [end])];
+    page.push(...(await this.#conversations(statement, app_id, ...userBounds, id, count - page.length)));
     return page;
   }
 
-  async listUsage(query: UsageSelection, place: ListPlace): Promise<UsageListed[]> {
-    const rows = await this.#engine.read(...sql.usage(this.#engine.dialect.usageDays, query, place));
+  async listUsage(query: UsageSelection, range: ListRange): Promise<UsageListed[]> {
+    const rows = await this.#engine.read(...sql.usage(this.#engine.dialect.usageDays, query, range));
     return rows.map(usageOf);
   }
 }
 
-/** The first text in byte order that is greater than all texts with this beginning; undefined where there is none. */
+/** The smallest text, in byte order, that is greater than all texts with this prefix; undefined if there is none. */
 function nextAfter(start: string): string | undefined {
   const points = Array.from(start, (char) => char.codePointAt(0) ?? 0);
   while (points.at(-1) === lastPoint) points.pop();
   const last = points.pop();
   if (last === undefined) return undefined;
-  // The code points between these two are surrogates, which are no characters.
+  // The code points between these two are surrogates, which are not characters.
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
 
@@ -84,5 +84,5 @@ type UsageRow = Omit<UsageListed, 'day' | 'price'> & { day: number; price_nanos:
 function usageOf(row: Row): UsageListed {
   const { day, app_id, app_name, currency, messages, tokens, price_nanos } = row as UsageRow;
   const price = price_nanos / 1e9;
-  return { day: dayText(day), app_id, app_name, currency: currency || null, messages, tokens, price };
+  return { day: formatDay(day), app_id, app_name, currency: currency || null, messages, tokens, price };
 }

@@ -1,4 +1,4 @@
-import type { ListPlace } from '../../domain/admin-reads.ts';
+import type { ListRange } from '../../domain/admin-reads.ts';
 import type { Value } from '../engine.ts';
 import { type List, sorted } from './admin-statements.ts';
 
@@ -19,7 +19,7 @@ export const conversations: List = {
   descending: true,
 };
 
-/** Conversations of one user, without the one that was found by its id. */
+/** Conversations of one user, except the one whose id is the search text: it is listed first. */
 export const conversationsOfUser: List = {
   ...conversations,
   where: [...ofApp, `${user} = ?`, 'c.conversation_id <> ?'],
@@ -27,7 +27,7 @@ export const conversationsOfUser: List = {
 
 export const findConversation = `${select} WHERE ${ofApp.join(' AND ')} AND c.conversation_id = ?`;
 
-/** Conversations of users from one name on, to the end or to another name. Parameters: app_id, from[, before], id, count. */
+/** Conversations of the users in a range of names. Parameters: app_id, from[, before], id, count. */
 export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string {
   const range = [`${user} ${from} ?`, ...(hasEnd ? [`${user} < ?`] : [])];
   return `${select} WHERE ${[...ofApp, ...range].join(' AND ')} AND c.conversation_id <> ?
@@ -35,13 +35,13 @@ export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string 
 }
 
 /**
- * Days without messages are left out. `days` is the table that is added up, in the order of one of its indexes, so that a
- * page reads only its own rows.
+ * Days without messages are left out. `days` is the table to sum, in the order of one of its indexes, so that only the
+ * rows of the page are read.
  */
 export function usage(
   days: string,
   { since, app_id }: { since: number; app_id: string | undefined },
-  { after, count }: ListPlace,
+  { after, count }: ListRange,
 ): [string, ...Value[]] {
   const [day = 0, app = '', currency = ''] = after ?? [];
   const conditions: [string, Value[]][] = [['u.day >= ?', [since]]];

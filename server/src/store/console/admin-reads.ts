@@ -8,11 +8,11 @@ import type {
   WorkspaceListed,
 } from '../../contract/admin.ts';
 import type { ChildChunk } from '../../contract/child-chunk.ts';
-import type { AdminReads, FoundKnowledge, KnowledgePath, ListPlace, StoredProvider } from '../../domain/admin-reads.ts';
+import type { AdminReads, FoundKnowledge, KnowledgePath, ListRange, StoredProvider } from '../../domain/admin-reads.ts';
 import type { Engine, Row, Value } from '../engine.ts';
 import * as sql from './admin-statements.ts';
 
-/** What the console reads, on either engine. */
+/** Reads for the console, on either engine. */
 export class SqlAdminReads implements AdminReads {
   readonly #engine: Engine;
 
@@ -20,32 +20,32 @@ export class SqlAdminReads implements AdminReads {
     this.#engine = engine;
   }
 
-  async #list<R>(list: sql.List, place: ListPlace, ...values: Value[]): Promise<R[]> {
-    return (await this.#engine.read(...sql.listPage(list, values, place))) as R[];
+  async #list<R>(list: sql.List, range: ListRange, ...values: Value[]): Promise<R[]> {
+    return (await this.#engine.read(...sql.listPage(list, values, range))) as R[];
   }
 
   async #find<R>(statement: string, ...values: Value[]): Promise<R | undefined> {
     return (await this.#engine.read(statement, ...values))[0] as R | undefined;
   }
 
-  listWorkspaces(place: ListPlace): Promise<WorkspaceListed[]> {
-    return this.#list(sql.lists.workspaces, place);
+  listWorkspaces(range: ListRange): Promise<WorkspaceListed[]> {
+    return this.#list(sql.lists.workspaces, range);
   }
 
   findWorkspace(id: string): Promise<WorkspaceListed | undefined> {
     return this.#find(sql.findWorkspace, id);
   }
 
-  listApps(place: ListPlace): Promise<AppListed[]> {
-    return this.#list(sql.lists.apps, place);
+  listApps(range: ListRange): Promise<AppListed[]> {
+    return this.#list(sql.lists.apps, range);
   }
 
   findApp(id: string): Promise<AppListed | undefined> {
     return this.#find(sql.findApp, id);
   }
 
-  async listProviders(workspace_id: string, place: ListPlace): Promise<StoredProvider[]> {
-    const rows = await this.#list<{ position: number; doc: string }>(sql.lists.providers, place, workspace_id);
+  async listProviders(workspace_id: string, range: ListRange): Promise<StoredProvider[]> {
+    const rows = await this.#list<{ position: number; doc: string }>(sql.lists.providers, range, workspace_id);
     return rows.map(({ position, doc }) => {
       const { workspace_id: tenant_id, ...entry } = JSON.parse(doc);
       return { ...entry, tenant_id, position };
@@ -60,40 +60,40 @@ export class SqlAdminReads implements AdminReads {
     return { workspace_id: workspace_id as string, ...parts };
   }
 
-  listDatasets(place: ListPlace): Promise<DatasetListed[]> {
-    return this.#list(sql.lists.datasets, place);
+  listDatasets(range: ListRange): Promise<DatasetListed[]> {
+    return this.#list(sql.lists.datasets, range);
   }
 
   findDataset(id: string): Promise<DatasetListed | undefined> {
     return this.#find(sql.findDataset, id);
   }
 
-  listDocuments(dataset_id: string, place: ListPlace): Promise<DocumentListed[]> {
-    return this.#list(sql.lists.documents, place, dataset_id);
+  listDocuments(dataset_id: string, range: ListRange): Promise<DocumentListed[]> {
+    return this.#list(sql.lists.documents, range, dataset_id);
   }
 
   findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined> {
     return this.#find(sql.findDocument, dataset_id, id);
   }
 
-  listSegments(dataset_id: string, document_id: string, place: ListPlace): Promise<SegmentListed[]> {
-    return this.#list(sql.lists.segments, place, dataset_id, dataset_id, document_id);
+  listSegments(dataset_id: string, document_id: string, range: ListRange): Promise<SegmentListed[]> {
+    return this.#list(sql.lists.segments, range, dataset_id, dataset_id, document_id);
   }
 
   findSegment(dataset_id: string, document_id: string, id: string): Promise<SegmentListed | undefined> {
     return this.#find(sql.findSegment, dataset_id, dataset_id, document_id, id);
   }
 
-  listChildChunks(dataset_id: string, segment_id: string, place: ListPlace): Promise<ChildChunk[]> {
-    return this.#list(sql.lists.childChunks, place, dataset_id, segment_id);
+  listChildChunks(dataset_id: string, segment_id: string, range: ListRange): Promise<ChildChunk[]> {
+    return this.#list(sql.lists.childChunks, range, dataset_id, segment_id);
   }
 
-  listRevisions(dataset_id: string, child_chunk_id: string, place: ListPlace): Promise<RevisionListed[]> {
-    return this.#list(sql.lists.revisions, place, dataset_id, child_chunk_id);
+  listRevisions(dataset_id: string, child_chunk_id: string, range: ListRange): Promise<RevisionListed[]> {
+    return this.#list(sql.lists.revisions, range, dataset_id, child_chunk_id);
   }
 
-  async listKeys(place: ListPlace): Promise<ListedKey[]> {
-    return (await this.#list<Row>(sql.lists.keys, place)).map((row) => parseKey(row) as ListedKey);
+  async listKeys(range: ListRange): Promise<ListedKey[]> {
+    return (await this.#list<Row>(sql.lists.keys, range)).map((row) => parseKey(row) as ListedKey);
   }
 
   async findKey(id: string): Promise<ListedKey | undefined> {
@@ -101,7 +101,7 @@ export class SqlAdminReads implements AdminReads {
   }
 }
 
-/** A key with its list of datasets as a list. */
+/** Parses `dataset_ids`, which is stored as JSON. */
 export function parseKey(row: Row): Row {
   return { ...row, dataset_ids: row.dataset_ids === null ? null : JSON.parse(row.dataset_ids as string) };
 }

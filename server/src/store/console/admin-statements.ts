@@ -1,13 +1,13 @@
-import { type KnowledgePath, type ListPlace, sortedCharsMax } from '../../domain/admin-reads.ts';
+import { type KnowledgePath, type ListRange, sortedCharsMax } from '../../domain/admin-reads.ts';
 import type { Value } from '../engine.ts';
 
-/** The SQL of what the console shows, in the subset that both engines understand. */
+/** The SQL of the console's reads, in the subset that both engines understand. */
 
 /** The part of a text column that a list is sorted by; its index has the same expression. */
 export const sorted = (column: string): string => `substr(${column}, 1, ${sortedCharsMax})`;
 
 export type List = {
-  /** SELECT … FROM …, with its joins; its parameters come first. */
+  /** SELECT … FROM …, with joins. Its parameters come first. */
   select: string;
   /** Conditions, with one `?` for each value. */
   where?: readonly string[];
@@ -16,11 +16,11 @@ export type List = {
   descending?: boolean;
 };
 
-/** One page of a list: a range of its sort key, never an offset. The statement and its parameters. */
+/** The statement for one page of a list, and its parameters. It reads a range of the sort key, never an offset. */
 export function listPage(
   { select, where = [], by, descending = false }: List,
   values: readonly Value[],
-  { after, count }: ListPlace,
+  { after, count }: ListRange,
 ): [string, ...Value[]] {
   const beyond = `(${by.join(', ')}) ${descending ? '<' : '>'} (${by.map(() => '?').join(', ')})`;
   const conditions = after === undefined ? where : [...where, beyond];
@@ -47,7 +47,7 @@ const segments = `
   ) AS child_chunk_count
   FROM segments s`;
 
-/** Small tables, which are on every node of a distributed database, are sorted; the others have an index each. */
+/** Small tables, which are on every node of a distributed database, are sorted when read. The others have an index. */
 export const lists = {
   workspaces: { select: workspaces, by: [sorted('name'), 'id'] },
   apps: { select: apps, by: [sorted('a.name'), 'a.id'] },
@@ -80,7 +80,7 @@ export const findDocument = `${documents} WHERE dataset_id = ? AND id = ?`;
 /** Parameters: the dataset twice, the document, the segment. */
 export const findSegment = `${segments} WHERE s.dataset_id = ? AND s.document_id = ? AND s.id = ?`;
 
-/** Parts that the path does not have are looked up by the empty id, which names nothing. See `knowledgeValues`. */
+/** Parts that the path does not have are looked up by the empty id, which matches nothing. See `knowledgeValues`. */
 export const findKnowledge = `
   SELECT d.workspace_id, o.id AS document, s.id AS segment, c.id AS child_chunk
   FROM datasets d

@@ -7,11 +7,11 @@ import type { Transaction } from './pool.ts';
 import { BulkRecordWriter } from './record-writer.ts';
 import * as postgres from './statements.ts';
 
-/** Records, and characters in them, that one statement sends to the server. */
+/** Maximum number of records, and of characters in them, that one statement sends to the server. */
 const batchRows = 1_000;
 const batchUnits = 4_194_304;
 
-/** An import of conversations and messages alone that is small enough for memory: what a chat back end sends. */
+/** Whether an import has only conversations and messages, and fits into memory, like the imports of a chat back end. */
 export function isAppend(spool: SpoolHandle): boolean {
   return 'parts' in spool && [...spool.kinds].every((kind) => kind === 'message' || kind === 'conversation');
 }
@@ -26,7 +26,7 @@ export async function applyRecords(
   const tally = new AuditTally();
   const writer = new BulkRecordWriter(transaction);
   const records = 'parts' in spool ? [...readSpool(spool)] : readSpool(spool);
-  // The conversations of an import that is not in memory are known only as it is read.
+  // If the import is not in memory, its conversations are not known in advance.
   if (Array.isArray(records)) await writer.lockConversations(records.flat());
   let applied = 0;
   for (const batch of batchesOf(records)) {
@@ -42,7 +42,7 @@ export async function applyRecords(
 
 export async function addAuditEntries(transaction: Transaction, entries: readonly AuditEntry[]): Promise<void> {
   const rows = entries.map((entry) => audit.entryValues(entry));
-  const lists = audit.columns.map((_, at) => rows.map((row) => row[at] ?? null));
+  const lists = audit.columns.map((_, index) => rows.map((row) => row[index] ?? null));
   if (rows.length > 0) await transaction.query(postgres.writeAudit, ...(lists as unknown as Value[]));
 }
 

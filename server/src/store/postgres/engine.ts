@@ -7,7 +7,7 @@ import type {
   ChildChunkEdit,
   ChildChunkOutcome,
   FoundPage,
-  MessagePlace,
+  PagePosition,
   PageShape,
   PageStream,
 } from '../../domain/store.ts';
@@ -32,14 +32,14 @@ import type { PostgresPool, Transaction } from './pool.ts';
 import * as postgres from './statements.ts';
 import { type ConversationVersion, VersionChecks } from './version-checks.ts';
 
-/** Rows of an export, and characters in them, that one statement fetches. */
+/** Maximum number of rows of an export, and of characters in them, that one statement fetches. */
 const fetchRows = 1_000;
 const fetchUnits = 4_194_304;
-/** Of each table first, until the size of its rows is known. */
+/** The first fetch from each table, before the size of its rows is known. */
 const firstFetchRows = 50;
-/** For imports and purges, whose statements are larger than those of a request. */
+/** For imports and purges, whose statements take longer than those of other requests. */
 const longStatementMillis = 600_000;
-/** An edit fails with 503 where so many other edits of the chunk came first. */
+/** An edit fails with 503 if another edit of the chunk came first this many times. */
 const editTriesMax = 100;
 
 export class PostgresEngine implements Engine {
@@ -50,13 +50,13 @@ export class PostgresEngine implements Engine {
   readonly #checks: VersionChecks;
   #lastImport: Promise<unknown> = Promise.resolve();
 
-  /** The schema is up to date already. */
+  /** The schema must be up to date. */
   constructor(pool: PostgresPool) {
     this.#pool = pool;
-    // Small requests keep a connection, where there is more than one.
+    // If there is more than one connection, one is reserved for other requests.
     this.openPagesMax = Math.max(1, Math.min(limits.largePagesMax, pool.connections - 1));
     this.#checks = new VersionChecks({
-      readPage: ({ place, shape, version }) => readPage(this.#pool, place, shape, version),
+      readPage: ({ position, shape, version }) => readPage(this.#pool, position, shape, version),
       findVersions: (ids) => this.read(postgres.findVersions, ids) as Promise<ConversationVersion[]>,
       millisMax: pool.statementMillis,
     });
@@ -66,19 +66,23 @@ export class PostgresEngine implements Engine {
     return this.#pool.query(statement, ...values);
   }
 
-  /** Reading it would cost a round trip to the server, as reading the data does. */
+  /** Undefined: reading it would cost a round trip to the server, as reading the data does. */
   dataVersion(): undefined {
     return undefined;
   }
 
-  findPage(place: MessagePlace, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined> {
+  findPage(
+    position: PagePosition,
+    shape: PageShape,
+    cached: CachedVersion | undefined,
+  ): Promise<FoundPage | undefined> {
     return cached?.page_exists
-      ? this.#checks.check({ place, shape, version: cached.version })
-      : readPage(this.#pool, place, shape, cached?.version);
+      ? this.#checks.check({ position, shape, version: cached.version })
+      : readPage(this.#pool, position, shape, cached?.version);
   }
 
-  openPage(place: MessagePlace, shape: PageShape): Promise<PageStream | undefined> {
-    return openPage(this.#pool, place, shape);
+  openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined> {
+    return openPage(this.#pool, position, shape);
   }
 
   async ping(): Promise<void> {
@@ -113,7 +117,7 @@ export class PostgresEngine implements Engine {
       await this.#pool.query(...changeSession(change));
     },
 
-    // Conversations first: their locks wait for appends in flight, whose messages are then seen and deleted too.
+    // Conversations first: this waits for the locks of appends in flight, so their messages are deleted too.
     purge: ({ selection, now }) => {
       const [by, values] = sql.purgeBy(selection);
       return this.#pool.transaction(async (transaction) => {
@@ -139,13 +143,13 @@ export class PostgresEngine implements Engine {
 
   async #updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome> {
     const { dataset_id, workspace_id, document_id, segment_id, child_chunk_id, precondition } = edit;
-    const place = [dataset_id, workspace_id, document_id, segment_id, child_chunk_id];
+    const path = [dataset_id, workspace_id, document_id, segment_id, child_chunk_id];
     const tags = precondition === undefined || precondition === 'any' ? null : precondition;
     const { content, now, version, key_id } = edit;
     const word_count = countWords(content);
     const entry = audit.editEntry(edit);
     for (let tries = 0; tries < editTriesMax; tries += 1) {
-      const values = [...place, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
+      const values = [...path, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
       const rows = await this.#pool.query(postgres.updateChildChunk, ...values);
       const foundPath = sql.childChunkOf(rows);
       const changed_at = rows[0]?.changed_at;
@@ -156,12 +160,12 @@ export class PostgresEngine implements Engine {
       const outcome = decideEdit(foundPath, edit);
       if (outcome !== undefined) return outcome;
     }
-    throw unavailable('the child chunk is being edited by too many at once');
+    throw unavailable('too many concurrent edits of the child chunk');
   }
 
   /**
-   * Imports run one after another, over all instances; appends of chat back ends need not wait. Imports of this instance
-   * wait before they take a connection, since readers need the connections.
+   * Imports run one after another, across all instances; appends of chat back ends do not wait. Imports of this instance
+   * wait before they use a connection, since readers need the connections.
    */
   #applyRecords({ spool, author }: WriteInput<'applyRecords'>, { progress }: WriteOptions): Promise<number> {
     const apply = (transaction: Transaction) => applyRecords(transaction, spool, author, progress);

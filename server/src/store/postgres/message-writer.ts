@@ -1,6 +1,6 @@
 import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
 import { withCreatedAt } from '../../domain/prepared-record.ts';
-import { nameOf } from '../../domain/record-kinds.ts';
+import { identityOf } from '../../domain/record-kinds.ts';
 import type { ReferenceTarget } from '../../domain/store.ts';
 import { type UsageFields, usageOf } from '../../domain/usage.ts';
 import { newVersion } from '../../domain/version.ts';
@@ -16,12 +16,12 @@ type OpenConversation = ReferenceTarget & { app_id: string; first_sequence: numb
 type OpenConversations = ReadonlyMap<string, OpenConversation>;
 type StoredMessage = UsageFields & { created_at: number };
 
-/** Days whose sums are in memory before they are written. */
+/** Maximum number of sums by day that are in memory before they are written. */
 const openDaysMax = 5_000;
 
 /**
- * Writes messages in bulk. Opening their conversations locks them to the end of the transaction: what is read of them after
- * that does not change, and sums may be written at the end, by `finish`.
+ * Writes messages in bulk. Opening a conversation locks it until the end of the transaction: data that is read from it
+ * after that does not change, and sums can be written at the end, by `finish`.
  */
 export class MessageWriter {
   readonly #tx: Transaction;
@@ -33,7 +33,7 @@ export class MessageWriter {
     this.#tx = transaction;
   }
 
-  /** Each message at most once. */
+  /** `messages` has each message at most once. */
   async write(messages: readonly Message[]): Promise<void> {
     const open = await openConversations(this.#tx, messages);
     const stored = await findStored(this.#tx, messages, open);
@@ -41,11 +41,11 @@ export class MessageWriter {
     for (const record of messages) {
       recheckReferences(record, find);
       const conversation = open.get(record.conversation_id) as OpenConversation;
-      const before = stored.size === 0 ? undefined : stored.get(nameOf(record));
-      if (before !== undefined) {
-        this.#usage.add(conversation, before.created_at, usageOf(before), -1);
-        if (before.created_at !== record.created_at) this.#moved.add(conversation.id);
-        if (record.keeps_created_at) keepTime(record, before.created_at);
+      const oldMessage = stored.size === 0 ? undefined : stored.get(identityOf(record));
+      if (oldMessage !== undefined) {
+        this.#usage.add(conversation, oldMessage.created_at, usageOf(oldMessage), -1);
+        if (oldMessage.created_at !== record.created_at) this.#moved.add(conversation.id);
+        if (record.keeps_created_at) keepTime(record, oldMessage.created_at);
       }
       this.#usage.add(conversation, record.created_at, record.usage, 1);
     }
@@ -79,17 +79,20 @@ async function openConversations(transaction: Transaction, messages: readonly Me
   );
 }
 
-/** A conversation that is opened for the first time has no messages. */
+/** The stored versions of these messages. A conversation whose first sequence is 1 has no messages yet. */
 async function findStored(
   transaction: Transaction,
   messages: readonly Message[],
   open: OpenConversations,
 ): Promise<ReadonlyMap<string, StoredMessage>> {
-  const wanted = messages.filter(({ conversation_id }) => (open.get(conversation_id)?.first_sequence ?? 1) > 1);
-  if (wanted.length === 0) return new Map();
-  const [conversations, ids] = [wanted.map(({ conversation_id }) => conversation_id), wanted.map(({ id }) => id)];
+  const candidates = messages.filter(({ conversation_id }) => (open.get(conversation_id)?.first_sequence ?? 1) > 1);
+  if (candidates.length === 0) return new Map();
+  const [conversations, ids] = [
+    candidates.map(({ conversation_id }) => conversation_id),
+    candidates.map(({ id }) => id),
+  ];
   const rows = await transaction.query(postgres.findMessages, conversations, ids);
-  return new Map(rows.map((row) => [nameOf({ record: 'message', ...row } as Message), row as StoredMessage]));
+  return new Map(rows.map((row) => [identityOf({ record: 'message', ...row } as Message), row as StoredMessage]));
 }
 
 /** A message written again without its time keeps the stored time. */
@@ -103,7 +106,7 @@ async function insert(transaction: Transaction, messages: readonly Message[], op
   const columns = [
     messages.map(({ conversation_id }) => conversation_id),
     messages.map(({ created_at }) => created_at),
-    messages.map(({ conversation_id }, at) => (open.get(conversation_id)?.first_sequence ?? 0) + at),
+    messages.map(({ conversation_id }, index) => (open.get(conversation_id)?.first_sequence ?? 0) + index),
     messages.map(({ id }) => id),
     messages.map(({ doc }) => doc.toString()),
   ];

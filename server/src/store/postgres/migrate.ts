@@ -4,11 +4,11 @@ import { distribution, type Migration, postgresMigrations, type SchemaStatus, st
 import type { PostgresPool, Transaction } from './pool.ts';
 import { leaseTable, takeLease } from './statements.ts';
 
-/** How long others wait for a process that died. A running process renews its lease before. */
+/** How long other processes wait after the one that migrates has died. While it runs, it renews its lease in time. */
 const leaseSeconds = 15;
 const renewMillis = 3_000;
 const pollMillis = 200;
-/** The table, or its row type, exists already. */
+/** Error codes: the table, or its row type, already exists. */
 const duplicates = ['42P07', '42710'];
 const waitMillis = 300_000;
 /** Building an index on a large table takes long. */
@@ -32,7 +32,7 @@ async function currentVersion(database: Transaction): Promise<number> {
   return Number(row?.version ?? 0);
 }
 
-/** One process at a time migrates, under a lease that does not outlive it for long; the others wait until it is done. */
+/** One process at a time migrates, under a lease that expires soon after the process ends; the others wait until it is done. */
 export async function migratePostgres(pool: PostgresPool, citus: boolean): Promise<readonly Migration[]> {
   const isCurrent = async () => (await postgresSchemaStatus(pool)).pending.length === 0;
   if ((await isCurrent()) && !citus) return [];
@@ -61,8 +61,8 @@ export async function migratePostgres(pool: PostgresPool, citus: boolean): Promi
 }
 
 /**
- * Two CREATE TABLE at once can conflict in the catalog in spite of IF NOT EXISTS. Mostly the pool tries again; sometimes the
- * server reports that the table exists, and then it does.
+ * Two concurrent CREATE TABLE can conflict in the catalog in spite of IF NOT EXISTS. Usually the pool retries; sometimes the
+ * server reports that the table exists, which is the desired result.
  */
 async function createTable(pool: PostgresPool, statement: string): Promise<void> {
   try {
@@ -78,10 +78,10 @@ async function takeMigrationLease(pool: PostgresPool, holder: string, seconds: n
 }
 
 async function apply(transaction: Transaction, { version, name, statements }: Migration): Promise<void> {
-  // Done already, where this is a retry after a COMMIT whose response was lost.
+  // Already done if this is a retry after a COMMIT whose response was lost.
   if ((await currentVersion(transaction)) >= version) return;
   const now = Math.floor(Date.now() / 1000);
-  // The first statement: another process at this step, whose lease has expired, waits here and then finds it done.
+  // This must be the first statement: another process at this step, whose lease has expired, waits here for its commit.
   await transaction.query(
     'INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)',
     version,
@@ -95,7 +95,7 @@ async function hasCitus(pool: PostgresPool): Promise<boolean> {
   return (await pool.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length > 0;
 }
 
-/** Distributes the tables over the nodes; tables that are distributed already stay as they are. */
+/** Distributes the tables over the nodes. Tables that are already distributed are unchanged. */
 async function distribute(pool: PostgresPool): Promise<void> {
   if (!(await hasCitus(pool))) throw new Error('the database does not have the extension citus');
   const done = await pool.query('SELECT logicalrelid::text AS name FROM pg_dist_partition');
@@ -113,11 +113,12 @@ export function citusStatements(isDone: (table: string) => boolean = () => false
     if (!isDone(table)) statements.push(`SELECT create_reference_table('${table}')`);
   }
   for (const [table, column] of Object.entries(distribution.distributed)) {
-    const neighbour = first.get(column);
-    const beside = neighbour === undefined ? 'none' : neighbour;
+    const colocated = first.get(column);
     if (!isDone(table))
-      statements.push(`SELECT create_distributed_table('${table}', '${column}', colocate_with => '${beside}')`);
-    if (neighbour === undefined) first.set(column, table);
+      statements.push(
+        `SELECT create_distributed_table('${table}', '${column}', colocate_with => '${colocated ?? 'none'}')`,
+      );
+    if (colocated === undefined) first.set(column, table);
   }
   return statements;
 }

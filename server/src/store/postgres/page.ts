@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { FoundPage, MessagePlace, Messages, PageShape, PageStream } from '../../domain/store.ts';
+import type { FoundPage, Messages, PagePosition, PageShape, PageStream } from '../../domain/store.ts';
 import type { Row, Value } from '../engine.ts';
 import { type MessagePosition, pageOfRows, readInBatches } from '../page-stream.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
@@ -19,11 +19,11 @@ const statements = {
   positions: statementsOf(postgres.pageColumns.positions),
 };
 
-/** One message more than the page shows is read: it shows whether there are older ones. */
+/** Reads one message more than the page has, to detect whether there are older ones. */
 async function readRows(
   database: PostgresPool | Transaction,
   columns: keyof typeof statements,
-  { first_id, conversation_id, app_id, user }: MessagePlace,
+  { first_id, conversation_id, app_id, user }: PagePosition,
   { limit }: PageShape,
   cachedVersion: string | undefined,
 ): Promise<Row[]> {
@@ -37,12 +37,12 @@ async function readRows(
 
 export async function readPage(
   pool: PostgresPool,
-  place: MessagePlace,
+  position: PagePosition,
   shape: PageShape,
   cachedVersion: string | undefined,
 ): Promise<FoundPage | undefined> {
   const read = async (columns: 'smallTexts' | 'allTexts') =>
-    (await readRows(pool, columns, place, shape, cachedVersion)) as PageRow[];
+    (await readRows(pool, columns, position, shape, cachedVersion)) as PageRow[];
   let rows = await read('smallTexts');
   if (rows.some((row) => row.id !== null && row.doc === null) && bytesOf(rows, shape) <= limits.pageBytesMax) {
     rows = await read('allTexts');
@@ -64,10 +64,10 @@ function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape
   const texts = (page_order === 'newest_first' ? page : page.reverse()).flatMap(({ doc }) => doc ?? []);
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), Math.max(0, texts.length - 1));
   const docs = Buffer.allocUnsafeSlow(bytes);
-  let at = 0;
+  let offset = 0;
   for (const text of texts) {
-    if (at > 0) at += docs.write(',', at);
-    at += docs.write(text, at);
+    if (offset > 0) offset += docs.write(',', offset);
+    offset += docs.write(text, offset);
   }
   return { docs, next };
 }
@@ -77,11 +77,11 @@ type PageHead = Omit<PageStream, 'chunks' | 'close'>;
 /** A page that holds a connection and its transaction until it is closed. */
 export async function openPage(
   pool: PostgresPool,
-  place: MessagePlace,
+  position: PagePosition,
   shape: PageShape,
 ): Promise<PageStream | undefined> {
   const steps = pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (transaction) =>
-    readSteps(transaction, place, shape),
+    readSteps(transaction, position, shape),
   );
   const { value: head } = await steps.next();
   const close = () => void steps.return(undefined);
@@ -89,13 +89,13 @@ export async function openPage(
   return { ...(head as PageHead), chunks: steps as AsyncGenerator<Uint8Array>, close };
 }
 
-/** What is known of the page before its texts are read, unless it does not exist; then the texts. */
+/** Yields the head of the page first, then its texts. Yields nothing if the page does not exist. */
 async function* readSteps(
   transaction: Transaction,
-  place: MessagePlace,
+  position: PagePosition,
   shape: PageShape,
 ): AsyncGenerator<PageHead | Uint8Array> {
-  const rows = await readRows(transaction, 'positions', place, shape, undefined);
+  const rows = await readRows(transaction, 'positions', position, shape, undefined);
   const [first] = rows as PageRow[];
   if (first === undefined) return;
   const { version, first_message_exists, id } = first;
@@ -103,7 +103,7 @@ async function* readSteps(
   yield { version, first_message_exists, bytes, next };
   yield* readInBatches(messages, async (batch) => {
     const column = (name: keyof MessagePosition) => batch.map((message) => message[name]) as unknown as Value;
-    const values = [place.conversation_id, column('created_at'), column('sequence')];
+    const values = [position.conversation_id, column('created_at'), column('sequence')];
     const docs = await transaction.query(postgres.findDocs, ...values);
     return docs.map(({ doc }) => Buffer.from(doc as string));
   });

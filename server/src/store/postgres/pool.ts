@@ -22,24 +22,24 @@ const pauseMillis = 50;
 const closeMillis = 1_000;
 /** CancelRequest: https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const cancelRequestCode = 80_877_102;
-/** Requests that may wait for a connection, for each connection, before more are rejected. */
+/** Requests per connection that may wait for one. Further requests are rejected. */
 const waitersPerConnection = 50;
 
-/** Serialization failure, deadlock, unique key inserted meanwhile: a retry sees what the other transaction wrote. */
+/** Serialization failure, deadlock, unique violation: a retry sees what the other transaction wrote. */
 const conflicts = ['40001', '40P01', '23505'];
 /** Read-only during a failover, shutting down, starting up. */
 const transient = ['25006', '57P01', '57P02', '57P03'];
 /** The statement took too long or waited too long for a lock. */
-const tooLate = ['57014', '55P03'];
+const timeouts = ['57014', '55P03'];
 const networkErrors = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'];
 
 const types = {
-  // BIGINT: every stored integer is safe.
+  // BIGINT as a number: every stored integer is a safe integer.
   getTypeParser: ((oid: number, format: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-/** Connections to PostgreSQL, bounded in number, in waiting and in time. Transient errors are retried. */
+/** Connections to PostgreSQL, with limits on their number, on waiting requests and on time. Retries transient errors. */
 export class PostgresPool {
   readonly #pool: pg.Pool;
   readonly #options: PoolOptions;
@@ -59,7 +59,7 @@ export class PostgresPool {
     });
     // An idle connection was lost: the pool has removed it, and the next request opens another.
     this.#pool.on('error', () => undefined);
-    // A connection in use that is lost between two statements reports it with the next statement.
+    // If a connection in use is lost between two statements, the next statement fails.
     this.#pool.on('connect', (client) => {
       client.on('error', () => undefined);
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
@@ -76,13 +76,13 @@ export class PostgresPool {
     return this.#options.statementMillis;
   }
 
-  /** One statement in a transaction of its own. */
+  /** One statement, in its own transaction. */
   query(sql: string, ...values: Value[]): Promise<Row[]> {
     const { statementMillis } = this.#options;
     return this.#withRetries(statementMillis, (client) => this.#run(client, sql, values, statementMillis));
   }
 
-  /** All or nothing; retried from the start where that helps. `statementMillis` is for work that takes long. */
+  /** All or nothing. Retried from the start after transient errors. `statementMillis` is for long statements. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>, statementMillis?: number): Promise<T> {
     const millis = statementMillis ?? this.#options.statementMillis;
     const run = (client: pg.PoolClient, sql: string, ...values: Value[]) => this.#run(client, sql, values, millis);
@@ -93,7 +93,7 @@ export class PostgresPool {
         await run(client, 'COMMIT');
         return result;
       } catch (error) {
-        // Where even this fails, the connection is closed; the first error is reported.
+        // If the rollback fails too, the connection is closed; the first error is reported.
         if (!isLost(error)) await run(client, 'ROLLBACK').catch(() => Object.assign(error as object, { isLost: true }));
         throw error;
       }
@@ -114,12 +114,12 @@ export class PostgresPool {
     } catch (error) {
       throw publicError(error);
     } finally {
-      // Ended early, by an error or by the reader: the transaction is still open, and the connection is closed.
+      // After an early end, by an error or by the reader, the transaction is still open: the connection is closed.
       client.release(!isDone);
     }
   }
 
-  /** Connections to a server that does not respond are cut, so that they do not delay the shutdown. */
+  /** Connections to a server that does not respond are destroyed, so that they do not delay the shutdown. */
   async close(): Promise<void> {
     await Promise.race([this.#pool.end(), sleep(closeMillis, undefined, { ref: false })]);
     for (const socket of this.#sockets) socket.destroy();
@@ -173,8 +173,8 @@ export class PostgresPool {
   #toDialect(sql: string): { text: string; name: string } {
     let translated = this.#translated.get(sql);
     if (translated === undefined) {
-      let at = 0;
-      const text = sql.replaceAll('?', () => `$${++at}`);
+      let index = 0;
+      const text = sql.replaceAll('?', () => `$${++index}`);
       translated = { text, name: `s${this.#translated.size}` };
       this.#translated.set(sql, translated);
     }
@@ -182,12 +182,12 @@ export class PostgresPool {
   }
 }
 
-/** A write that failed with 503 must not happen later: the server is told to stop it, on a connection of its own. */
+/** A write that failed with 503 must not take effect later, so it is cancelled, on a separate connection. */
 function cancel(client: pg.PoolClient): void {
   const { host, port, processID, secretKey } = client as unknown as Record<string, unknown>;
   const request = Buffer.alloc(16);
-  for (const [at, field] of [16, cancelRequestCode, Number(processID), Number(secretKey)].entries()) {
-    request.writeInt32BE(field | 0, at * 4);
+  for (const [index, field] of [16, cancelRequestCode, Number(processID), Number(secretKey)].entries()) {
+    request.writeInt32BE(field | 0, index * 4);
   }
   const isLocal = `${host}`.startsWith('/');
   const socket = isLocal ? connect(`${host}/.s.PGSQL.${port}`) : connect(Number(port), `${host}`);
@@ -203,10 +203,10 @@ function isLost(error: unknown): boolean {
   if (error instanceof ServiceError) return 'isLost' in error;
   const code = codeOf(error);
   const isGone = networkErrors.includes(code) || code.startsWith('08') || code.startsWith('57P') || code === '25P02';
-  return isGone || 'isLost' in (error as object) || isCut(error);
+  return isGone || 'isLost' in (error as object) || isTerminated(error);
 }
 
-function isCut(error: unknown): boolean {
+function isTerminated(error: unknown): boolean {
   return /connection terminated|query read timeout|client has encountered a connection error|not queryable/i.test(
     messageOf(error),
   );
@@ -214,19 +214,19 @@ function isCut(error: unknown): boolean {
 
 const timedOut = /query read timeout|timeout exceeded when trying to connect/i;
 
-/** A retry may succeed. Not after a statement that timed out, nor with a server that has no free resources. */
+/** Whether a retry may succeed. False after a statement that timed out, and for a server without free resources. */
 function isRetryable(error: unknown): boolean {
   if (error instanceof ServiceError || timedOut.test(messageOf(error))) return false;
   const code = codeOf(error);
   return conflicts.includes(code) || transient.includes(code) || isLost(error);
 }
 
-/** The client only learns that it may try again; the cause is for the log. */
+/** The client only gets a 503; the cause is for the log. */
 function publicError(error: unknown, isConnecting = false): Error {
   if (error instanceof ServiceError) return error;
   const code = codeOf(error);
-  // Class 53 is a server out of disk, memory or connections.
+  // Class 53: the server has no free disk space, memory or connections.
   const isTemporary =
-    isConnecting || isRetryable(error) || isLost(error) || tooLate.includes(code) || code.startsWith('53');
+    isConnecting || isRetryable(error) || isLost(error) || timeouts.includes(code) || code.startsWith('53');
   return isTemporary ? Object.assign(unavailable('the database is not available'), { cause: error }) : (error as Error);
 }

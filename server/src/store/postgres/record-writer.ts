@@ -1,6 +1,6 @@
 import type { RecordKind } from '../../contract/record.ts';
 import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
-import { changedParent, missingParent, nameOf, type ReferableKind } from '../../domain/record-kinds.ts';
+import { changedParent, identityOf, missingParent, type ReferableKind } from '../../domain/record-kinds.ts';
 import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
 import type { Value } from '../engine.ts';
 import { lookupStatement } from '../records/lookups.ts';
@@ -12,10 +12,10 @@ import { MessageWriter } from './message-writer.ts';
 import type { Transaction } from './pool.ts';
 import * as postgres from './statements.ts';
 
-/** Records of one kind, each of them once: written by one statement. */
+/** Records of one kind, each at most once, so that one statement can write them. */
 type Batch<K extends RecordKind = RecordKind> = SpooledOf<K>[];
 
-/** Writes checked records in bulk, inside the caller's transaction. Throws BadRecord where a record no longer fits. */
+/** Writes checked records in bulk, inside the caller's transaction. Throws BadRecord if a reference is no longer valid. */
 export class BulkRecordWriter {
   readonly #tx: Transaction;
   readonly #messages: MessageWriter;
@@ -29,10 +29,10 @@ export class BulkRecordWriter {
   }
 
   /**
-   * Locks the conversations of an import in the order of their ids, so that two imports never wait for each other. An
-   * UPDATE would lock them in the order of its plan, and distributed engines reject SELECT … FOR UPDATE. An upsert locks in
-   * the order of its list, also the rows that its condition leaves unchanged. So where the first record of a conversation
-   * is the conversation itself, it is written here; for others the list has a row of no app, which changes nothing.
+   * Locks the conversations of an import in the order of their ids, so that two imports never deadlock. An UPDATE would
+   * lock them in the order of its plan, and distributed engines reject SELECT … FOR UPDATE. An upsert locks rows in the
+   * order of its list, even those that its condition leaves unchanged. So if the first record of a conversation is the
+   * conversation itself, it is written here. For the others the list has a row with an empty app, which changes nothing.
    */
   async lockConversations(records: readonly SpooledRecord[]): Promise<void> {
     const firstRecords = new Map<string, SpooledOf<'conversation' | 'message'>>();
@@ -41,14 +41,14 @@ export class BulkRecordWriter {
       const id = record.record === 'message' ? record.conversation_id : record.id;
       if (!firstRecords.has(id)) firstRecords.set(id, record);
     }
-    // One lock at a time needs no order.
+    // A single lock needs no order.
     if (firstRecords.size < 2) return;
     const ids = [...firstRecords.keys()].sort();
     const written = await this.#writeRows(
       'conversation',
       ids.map((id) => {
         const record = firstRecords.get(id);
-        return record?.record === 'conversation' ? record : ofNoApp(id);
+        return record?.record === 'conversation' ? record : withEmptyApp(id);
       }),
     );
     for (const [id, record] of firstRecords) {
@@ -66,7 +66,7 @@ export class BulkRecordWriter {
     for (const batch of batchesOf(remaining)) await this.#writeBatch(batch);
   }
 
-  /** Writes what was left to the end. */
+  /** Writes sums that are still in memory. */
   finish(): Promise<void> {
     return this.#messages.finish();
   }
@@ -112,8 +112,8 @@ export class BulkRecordWriter {
   }
 
   async #find(kind: LookupKind, ids: readonly string[]): Promise<FindTarget> {
-    const found = await this.#tx.query(lookupStatement(kind, postgres.dialect.isIn), ids);
-    const targets = new Map(found.map((row) => [row.id, row as ReferenceTarget]));
+    const rows = await this.#tx.query(lookupStatement(kind, postgres.dialect.isIn), ids);
+    const targets = new Map(rows.map((row) => [row.id, row as ReferenceTarget]));
     return (_, id) => targets.get(id);
   }
 
@@ -138,7 +138,7 @@ export class BulkRecordWriter {
     }
   }
 
-  /** A revision that this import has added makes way for a record with the same number. */
+  /** If this import has added a revision with the number of a record, the added revision gets a new number. */
   async #moveRevisions(batch: Batch<'child_chunk_revision'>): Promise<void> {
     if (!this.#hasAddedRevisions) return;
     for (const record of batch) await this.#tx.query(sql.moveRevision, ...sql.moveRevisionValues(record));
@@ -163,17 +163,17 @@ export class BulkRecordWriter {
   }
 }
 
-/** No conversation has an empty app: an existing row stays as it is. */
-function ofNoApp(id: string): SpooledOf<'conversation'> {
+/** No conversation has an empty app, so the upsert leaves an existing row unchanged. */
+function withEmptyApp(id: string): SpooledOf<'conversation'> {
   return { record: 'conversation', line: { number: 0 }, id, app_id: '', user: null, created_at: 0, deleted: false };
 }
 
-/** Splits where the kind changes or a record comes again, so that one statement never writes a row twice. */
+/** Starts a new batch when the kind changes or a record is repeated, so that one statement never writes a row twice. */
 function* batchesOf(records: readonly SpooledRecord[]): Generator<Batch> {
   let batch: SpooledRecord[] = [];
   let names = new Set<string>();
   for (const record of records) {
-    const name = nameOf(record);
+    const name = identityOf(record);
     if (batch.length > 0 && (batch[0]?.record !== record.record || names.has(name))) {
       yield batch as Batch;
       batch = [];

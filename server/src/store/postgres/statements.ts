@@ -1,28 +1,28 @@
 import { limits } from '../../contract/limits.ts';
 import type { Dialect } from '../engine.ts';
 
-/** The SQL of PostgreSQL alone. Every statement names the column that its tables are distributed by. */
+/** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
 
-/** What is read of each message of a page. PostgreSQL knows the length of a text without loading it. */
+/** The columns to read for each message of a page. PostgreSQL gets the length of a text without loading the text. */
 export const pageColumns = {
-  /** Without texts that are large by themselves: the page may be too large to read at once. */
+  /** Without large texts: the page may be too large for memory. */
   smallTexts: `m.id, octet_length(m.doc) AS bytes,
       CASE WHEN octet_length(m.doc) <= ${limits.joinedDocBytesMax} THEN m.doc END AS doc`,
-  /** For a page that is known to fit into memory. */
+  /** For a page that fits into memory. */
   allTexts: 'm.id, octet_length(m.doc) AS bytes, m.doc',
-  /** For one that does not. */
+  /** For a page that does not fit into memory. */
   positions: 'm.id, octet_length(m.doc) AS bytes, m.created_at, m.sequence',
 };
 
 /**
  * A page, in four forms: with and without a first message, with and without a user. Every row carries the conversation's
- * version. Where that is the cached version, and where there are no messages, the result is one row whose message is null.
- * A lateral subquery reads the range in order and stops. Joining the texts here would cost more than sending them one by
- * one. Parameters: [first_id,] cached version, conversation_id, app_id[, user], count.
+ * version. If that is the cached version, or if there are no messages, the result is one row whose message is null. A
+ * lateral subquery reads the range in order and stops at the limit. Joining the texts in SQL would cost more than sending
+ * them as rows. Parameters: [first_id,] cached version, conversation_id, app_id[, user], count.
  */
 export function pageStatement(hasFirst: boolean, hasUser: boolean, columns: string = pageColumns.smallTexts): string {
-  let at = 0;
-  const next = () => `$${++at}`;
+  let parameters = 0;
+  const next = () => `$${++parameters}`;
   const first = hasFirst ? next() : '';
   const [cached, conversation, app] = [next(), next(), next()];
   const user = hasUser ? next() : '';
@@ -48,7 +48,7 @@ export const findDocs = `
   JOIN messages m ON m.conversation_id = $1 AND m.created_at = given.created_at AND m.sequence = given.sequence
   WHERE m.conversation_id = $1 ORDER BY given.place`;
 
-/** Checks many cached pages at once. Parameters: conversation ids. */
+/** Checks many cached pages in one query. Parameters: conversation ids. */
 export const findVersions = `
   SELECT conversation_id, app_id, "user", version FROM conversations WHERE conversation_id = ANY($1) AND deleted = 0`;
 
@@ -60,8 +60,8 @@ export const dialect: Dialect = {
 
 /**
  * Decides an edit and writes it, in one statement. `changed` updates the chunk only if it still has the version that `place`
- * has read; `revision` stores the old text and `entry` adds to the audit log only if `changed` has updated. Where nothing was
- * updated although the edit was to be written, another edit came first.
+ * has read. `revision` stores the old text and `entry` adds to the audit log only if `changed` has updated the chunk. If
+ * nothing was updated although the edit should have been written, another edit came first.
  * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null;
  * id and ids of the audit entry.
  */
@@ -107,9 +107,9 @@ export const writeAudit = `
   SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])`;
 
 /**
- * Gives each conversation a new version, the time of its newest message, and reserves sequences for this many messages. The
- * time is not right where a message moves: see `updateActivity`. Parameters: ids, count, unique part of the version, newest
- * times by id.
+ * Sets a new version and the time of the newest message of each conversation, and reserves sequences for this many messages.
+ * If the time of a stored message changes, `updateActivity` corrects the time. Parameters: ids, count, unique part of the
+ * version, newest times by id.
  */
 export const openConversations = `
   UPDATE conversations SET next_sequence = next_sequence + $2, version = $3 || '.' || conversation_id,
@@ -117,7 +117,7 @@ export const openConversations = `
       ELSE GREATEST(last_message_at, ($4::jsonb ->> conversation_id)::bigint) END
   WHERE conversation_id = ANY($1) RETURNING conversation_id, app_id, next_sequence - $2 AS first_sequence`;
 
-/** After messages have moved. Parameters: ids. */
+/** Recomputes the time of the newest message. Parameters: ids. */
 export const updateActivity = `
   UPDATE conversations SET last_message_at = (
     SELECT MAX(m.created_at) FROM messages m WHERE m.conversation_id = conversations.conversation_id
@@ -128,7 +128,7 @@ export const insertMessages = `
   SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[])
   ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc`;
 
-/** Those of these messages that exist, with the fields that give their usage. Parameters: conversation ids, ids. */
+/** Which of these messages exist, with the fields for their usage. Parameters: conversation ids, ids. */
 export const findMessages = `
   SELECT m.conversation_id, m.id, m.created_at, f.total_tokens, f.total_price, f.currency
   FROM unnest($1::text[], $2::text[]) AS given (conversation_id, id)
@@ -142,11 +142,11 @@ export const deleteMessages = `
 
 export const deleteDays = 'DELETE FROM conversation_days WHERE conversation_id = ANY($1)';
 
-/** The present texts. Updating the rows locks them until the end of the transaction, so that no edit comes between. */
+/** The current texts. Updating the rows locks them until the end of the transaction, so that no edit can interfere. */
 export const lockChunkTexts = `
   UPDATE child_chunks SET version = version WHERE dataset_id = $1 AND id = ANY($2) RETURNING id, content`;
 
-/** Stores the present texts as the next revisions. Parameters: dataset_id, ids, replaced_at. */
+/** Stores the current texts as the next revisions. Parameters: dataset_id, ids, replaced_at. */
 export const addRevisions = `
   INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
   SELECT c.dataset_id, c.id, 1 + COALESCE((
@@ -162,7 +162,7 @@ export const leaseTable = `
     expires_at BIGINT NOT NULL
   )`;
 
-/** Returns a row where the lease was taken. Parameters: name, holder, expires_at, now. */
+/** Returns a row if the lease was acquired. Parameters: name, holder, expires_at, now. */
 export const takeLease = `
   INSERT INTO leases (name, holder, expires_at) VALUES ($1, $2, $3)
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at

@@ -1,8 +1,8 @@
 import { unavailable } from '../../domain/errors.ts';
-import type { FoundPage, MessagePlace, PageShape } from '../../domain/store.ts';
+import type { FoundPage, PagePosition, PageShape } from '../../domain/store.ts';
 
-/** A cached page: is it current? */
-export type VersionCheck = { place: MessagePlace; shape: PageShape; version: string };
+/** A cached page, to check whether it is current. */
+export type VersionCheck = { position: PagePosition; shape: PageShape; version: string };
 export type ConversationVersion = { conversation_id: string; app_id: string; user: string | null; version: string };
 
 type Result = FoundPage | undefined;
@@ -15,7 +15,7 @@ type WaitingCheck = {
 type Reads = {
   readPage: (check: VersionCheck) => Promise<Result>;
   findVersions: (conversation_ids: readonly string[]) => Promise<ConversationVersion[]>;
-  /** A check that has waited so long fails, whatever it waited for. */
+  /** The time limit for a check, including the time that it waits for others. */
   millisMax: number;
 };
 
@@ -23,8 +23,8 @@ const inFlightMax = 2;
 const waitingMax = 1_000;
 
 /**
- * Checks that arrive while others are in flight wait for these, and then share one statement: many clients cost a few round
- * trips to the server, and one client still costs one. A result is never older than its check.
+ * Checks that arrive while others are in flight wait for them, and then share one statement: the checks of many clients
+ * need a few round trips to the server, and that of a single client needs one. A result is never older than its check.
  */
 export class VersionChecks {
   readonly #reads: Reads;
@@ -56,7 +56,7 @@ export class VersionChecks {
   async #checkTogether(waiting: WaitingCheck[]): Promise<void> {
     const timer = this.#failInTime(waiting);
     try {
-      const ids = new Set(waiting.map(({ check }) => check.place.conversation_id));
+      const ids = new Set(waiting.map(({ check }) => check.position.conversation_id));
       const rows = await this.#run(() => this.#reads.findVersions([...ids]));
       const versions = new Map(rows.map((row) => [row.conversation_id, row]));
       await Promise.all(waiting.map((one) => this.#settle(one, versions)));
@@ -73,7 +73,7 @@ export class VersionChecks {
     else await this.#reads.readPage(check).then(resolve, reject);
   }
 
-  /** The first check has waited longest, and not much longer than the others. */
+  /** One timer for all: the first check has waited longest, and not much longer than the others. */
   #failInTime(waiting: readonly WaitingCheck[]): NodeJS.Timeout {
     const waited = performance.now() - (waiting[0]?.since ?? 0);
     return setTimeout(
@@ -85,10 +85,10 @@ export class VersionChecks {
   }
 }
 
-function isCurrent({ place, version }: VersionCheck, versions: Map<string, ConversationVersion>): boolean {
-  const row = versions.get(place.conversation_id);
-  if (row?.version !== version || row.app_id !== place.app_id) return false;
-  return place.user === undefined || place.user === row.user;
+function isCurrent({ position, version }: VersionCheck, versions: Map<string, ConversationVersion>): boolean {
+  const row = versions.get(position.conversation_id);
+  if (row?.version !== version || row.app_id !== position.app_id) return false;
+  return position.user === undefined || position.user === row.user;
 }
 
 const unchanged = ({ version }: VersionCheck): FoundPage => ({

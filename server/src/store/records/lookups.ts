@@ -7,11 +7,11 @@ import { tables } from './tables.ts';
  * parameter.
  */
 export function lookupStatement(kind: LookupKind, condition: (column: string) => string): string {
-  const { table, id, parent, scope } = placeOf(kind);
+  const { table, id, parent, scope } = columnsFor(kind);
   return `SELECT ${id} AS id, ${parent} AS parent, ${scope} AS scope FROM ${table} WHERE ${condition(id)}`;
 }
 
-function placeOf(kind: LookupKind): { table: string; id: string; parent: string; scope: string } {
+function columnsFor(kind: LookupKind): { table: string; id: string; parent: string; scope: string } {
   if (kind === 'digest') return { table: tables.api_key.name, id: 'digest', parent: 'id', scope: 'NULL' };
   if (kind === 'key_digest') return { table: tables.api_key.name, id: 'id', parent: 'digest', scope: 'NULL' };
   const { name: table, idColumn: id = 'id' } = tables[kind];

@@ -5,7 +5,7 @@ import { spoolFailure } from './spool.ts';
 
 const spillIds = 1_000;
 
-/** The records that earlier lines of one input have brought, for later lines to refer to. Many of them are moved to disk. */
+/** The records in earlier lines of one input, which later lines may refer to. If they are many, they are moved to disk. */
 export class SeenIds {
   readonly #memory = new Map<string, ReferenceTarget>();
   #disk: { db: DatabaseSync; find: StatementSync; insert: StatementSync } | undefined;

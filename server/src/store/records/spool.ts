@@ -8,7 +8,7 @@ import type { Batch } from '../../domain/prepare-lines.ts';
 import type { Prepared } from '../../domain/prepared-record.ts';
 import { explainDiskError } from '../disk-errors.ts';
 
-/** Checked records that wait to be written: in memory while they are few, in a temporary file once they are many. */
+/** Checked records that wait to be written: in memory while they are small, else in a temporary file. */
 export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
   | { parts: Uint8Array[] }
   | { fd: number; bytes: number }
@@ -19,7 +19,7 @@ export type SpooledRecord = { [K in RecordKind]: SpooledOf<K> }[RecordKind];
 export type SpooledOf<K extends RecordKind> = K extends 'message' ? Prepared<K> & { doc: Buffer } : Prepared<K>;
 
 const write = promisify(writev);
-/** In front of each batch: the length of its records as JSON, and the length of its texts. */
+/** The header of each batch: the length of its records as JSON, and the length of its texts. */
 const headerBytes = 8;
 
 export class Spool {
@@ -48,8 +48,8 @@ export class Spool {
     try {
       this.#file ??= createSpoolFile(this.#folder);
       const { bytesWritten } = await write(this.#file.fd, this.#parts, this.#file.bytes);
-      // A disk that is nearly full writes a part and reports no error.
-      if (bytesWritten < this.#partBytes) throw Object.assign(new Error('written in part'), { code: 'ENOSPC' });
+      // On a disk that is nearly full, a write can be incomplete without an error.
+      if (bytesWritten < this.#partBytes) throw Object.assign(new Error('incomplete write'), { code: 'ENOSPC' });
     } catch (error) {
       throw spoolFailure(this.#folder, error);
     }
@@ -75,13 +75,13 @@ export class Spool {
   }
 }
 
-/** An import that cannot be written to disk is not the client's fault: 503. */
+/** The error for an import that cannot be spooled: 503, since it is not the client's fault. */
 export function spoolFailure(where: string, error: unknown): Error {
   const cause = `${where}: ${explainDiskError(error)}`;
   return Object.assign(unavailable('the import cannot be stored until it is applied'), { cause });
 }
 
-/** Its name is removed at once, where the system allows it: the system deletes the file when the process ends, even by a kill. */
+/** Its name is removed immediately, if the system allows it: then the system deletes the file even if the process is killed. */
 function createSpoolFile(folder: string) {
   const path = `${folder}/import-${randomUUID()}.tmp`;
   const fd = openSync(path, 'wx+', 0o600);
@@ -101,28 +101,28 @@ function removeName(path: string): void {
 /** The batches of a spool, one at a time, on the thread that applies them. */
 export function* readSpool(spool: SpoolHandle): Generator<SpooledRecord[]> {
   const { bytes, read } = bytesOf(spool);
-  for (let at = 0; at < bytes; ) {
-    const header = read(headerBytes, at);
+  for (let offset = 0; offset < bytes; ) {
+    const header = read(headerBytes, offset);
     const json = header.readUInt32LE(0);
     const texts = header.readUInt32LE(4);
-    yield decode(read(json + texts, at + headerBytes), json);
-    at += headerBytes + json + texts;
+    yield decode(read(json + texts, offset + headerBytes), json);
+    offset += headerBytes + json + texts;
   }
 }
 
-function bytesOf(spool: SpoolHandle): { bytes: number; read: (length: number, at: number) => Buffer } {
-  if ('fd' in spool) return { bytes: spool.bytes, read: (length, at) => readExactly(spool.fd, length, at) };
+function bytesOf(spool: SpoolHandle): { bytes: number; read: (length: number, offset: number) => Buffer } {
+  if ('fd' in spool) return { bytes: spool.bytes, read: (length, offset) => readExactly(spool.fd, length, offset) };
   const all = Buffer.concat(spool.parts);
-  return { bytes: all.length, read: (length, at) => all.subarray(at, at + length) };
+  return { bytes: all.length, read: (length, offset) => all.subarray(offset, offset + length) };
 }
 
 function decode(batch: Buffer, jsonBytes: number): SpooledRecord[] {
   const records: SpooledRecord[] = JSON.parse(batch.toString('utf8', 0, jsonBytes));
-  let at = jsonBytes;
+  let offset = jsonBytes;
   for (const record of records) {
     if (record.record !== 'message') continue;
-    record.doc = batch.subarray(at, at + record.doc_bytes);
-    at += record.doc_bytes;
+    record.doc = batch.subarray(offset, offset + record.doc_bytes);
+    offset += record.doc_bytes;
   }
   return records;
 }

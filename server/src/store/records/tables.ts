@@ -6,11 +6,11 @@ import type { Row, Value } from '../engine.ts';
 type RowTable = {
   name: string;
   key: readonly string[];
-  /** The column of the record's `id`, where it has another name. */
+  /** The column of the record's `id`, if it has another name. */
   idColumn?: string;
   /** Columns that are not fields of the record. */
   added?: readonly Column[];
-  /** Columns that stay as they are when a record is written again. */
+  /** Columns that do not change when a record is written again. */
   unchanged?: readonly string[];
 };
 
@@ -21,7 +21,7 @@ type DocumentKind = 'message' | 'model_provider';
 export type RowKind = Exclude<RecordKind, DocumentKind>;
 
 export type Column = {
-  /** As SQL spells it. */
+  /** As in SQL, with quotes if it needs them. */
   name: string;
   type: 'text' | 'bigint' | 'float8';
   /** The field of the record; undefined for a column that is not exported. */
@@ -31,14 +31,14 @@ export type Column = {
   read: (value: unknown) => unknown;
 };
 
-const asItIs = (value: unknown): unknown => value;
+const identity = (value: unknown): unknown => value;
 const internal = (name: string, type: Column['type'], write: Column['write']): Column => {
-  return { name, type, field: undefined, write, read: asItIs };
+  return { name, type, field: undefined, write, read: identity };
 };
 const version = internal('version', 'text', newVersion);
 const inDataset = ['dataset_id', 'id'];
 
-/** Where each kind of record is stored, in the order of an export: parents before children. */
+/** The table of each kind of record, in the order of an export: parents before children. */
 export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, DocumentTable>> = {
   workspace: { name: 'workspaces', key: ['id'] },
   app: { name: 'apps', key: ['id'] },
@@ -59,7 +59,7 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
   message: { name: 'messages', order: ['conversation_id', 'created_at', 'sequence'] },
 };
 
-/** The columns of a kind: one for each field of its schema, key columns that are no field, and the added ones. */
+/** The columns of a kind: one for each field of its schema, key columns that are not fields, and the added ones. */
 export function columnsOf(kind: RowKind): readonly Column[] {
   const { key, idColumn = 'id', added = [] } = tables[kind];
   const fields = Object.entries(records[kind].properties)
@@ -73,11 +73,11 @@ export function columnsOf(kind: RowKind): readonly Column[] {
   return [...fields, ...others, ...added];
 }
 
-/** Booleans are stored as 0 and 1, lists and objects as JSON texts, everything else as it is. */
+/** Booleans are stored as 0 and 1, lists and objects as JSON texts, everything else unchanged. */
 function fieldColumn(field: string, column: string, schema: { type?: string | string[] }): Column {
   // `user` is a reserved word of SQL.
   const base = { name: column === 'user' ? '"user"' : column, field };
-  const plain = { ...base, write: (record: Row) => (record[field] ?? null) as Value, read: asItIs };
+  const plain = { ...base, write: (record: Row) => (record[field] ?? null) as Value, read: identity };
   switch ([schema.type].flat()[0]) {
     case 'boolean':
       return { ...base, type: 'bigint', write: (record) => (record[field] ? 1 : 0), read: (value) => value === 1 };

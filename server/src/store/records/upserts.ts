@@ -2,9 +2,9 @@ import { kindRules } from '../../domain/record-kinds.ts';
 import type { Row, Value } from '../engine.ts';
 import { type Column, columnsOf, type RowKind, tables } from './tables.ts';
 
-/** How the records of a kind that is one row each are written. */
+/** The statements that write records of a kind that has one row per record. */
 export type Upsert = {
-  /** One row, one parameter per column. No row is changed where the stored row has another parent. */
+  /** One row, one parameter per column. A stored row with another parent is not changed. */
   one: string;
   /** Many rows, one list parameter per column (PostgreSQL). Returns the keys of the rows that were written. */
   many: string;
@@ -29,11 +29,11 @@ function makeUpsert(kind: RowKind): Upsert {
   const names = columns.map((column) => column.name);
   const keyColumns = columns.filter((column) => key.includes(column.name));
   const into = `INSERT INTO ${name} (${names.join(', ')})`;
-  const marks = columns.map(() => '?').join(', ');
-  const lists = columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ');
+  const placeholders = columns.map(() => '?').join(', ');
+  const lists = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
   const returning = key.map((column) => `${name}.${column}`).join(', ');
   return {
-    one: `${into} VALUES (${marks}) ${onConflict(kind, columns)}`,
+    one: `${into} VALUES (${placeholders}) ${onConflict(kind, columns)}`,
     many: `${into} SELECT * FROM unnest(${lists}) ${onConflict(kind, columns)} RETURNING ${returning}`,
     values: (record) => columns.map(({ write }) => write(record as Row)),
     keyOfRow: (row) => keyColumns.map((column) => row[column.name]).join(' '),
@@ -41,7 +41,7 @@ function makeUpsert(kind: RowKind): Upsert {
   };
 }
 
-/** A row with another parent stays as it is: no row is written, and the record is rejected. */
+/** A stored row with another parent is not changed; then the caller rejects the record. */
 function onConflict(kind: RowKind, columns: readonly Column[]): string {
   const { name: table, key, unchanged = [] } = tables[kind];
   const sets = columns

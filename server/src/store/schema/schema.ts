@@ -1,11 +1,11 @@
 import { usageSteps } from './usage-step.ts';
 
-/** A numbered step from one schema to the next. Steps are only added, never changed. */
+/** A migration step from one schema version to the next. Steps are only added, never changed. */
 export type Migration = { version: number; name: string; statements: readonly string[] };
 
 /**
- * The tables, written once for both engines. The key of every large table begins with the column it is distributed by (see
- * `distribution`), so that the same schema shards. There are no foreign keys, sequences or triggers.
+ * The tables, defined once for both engines. The key of every large table begins with its distribution column (see
+ * `distribution`), so that the same schema can be sharded. There are no foreign keys, sequences or triggers.
  */
 const first: readonly string[] = [
   `CREATE TABLE workspaces (
@@ -111,7 +111,7 @@ const first: readonly string[] = [
 
 /**
  * The audit log is read by time, so its key begins with an id that sorts by time. An edit and its entry are on one node: the
- * entry has the `dataset_id` of the edit. An entry of no dataset has its own id there, so that entries are spread.
+ * entry has the `dataset_id` of the edit. An entry without a dataset has its own id there, which spreads entries over nodes.
  */
 const audit: readonly string[] = [
   `ALTER TABLE api_keys ADD COLUMN last_used_at BIGINT`,
@@ -129,8 +129,8 @@ const audit: readonly string[] = [
 ];
 
 /**
- * What the console needs: sessions, and indexes in the order of its lists. PostgreSQL cannot index texts of any length, so
- * names are sorted by their beginning.
+ * For the console: sessions, and indexes in the order of its lists. PostgreSQL cannot index texts of any length, so names
+ * are sorted by their beginning.
  */
 const console: readonly string[] = [
   `CREATE TABLE console_sessions (
@@ -152,7 +152,7 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 4, name: 'activity and usage by day', statements: usageSteps[engine] },
 ];
 
-/** Tables are clustered by their keys, so a page of messages is in one place; types are enforced. */
+/** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
 function forSqlite(statement: string): string {
   const translated = statement.replaceAll('BIGINT', 'INTEGER').replaceAll('DOUBLE PRECISION', 'REAL');
   return statement.startsWith('CREATE TABLE') ? `${translated} STRICT, WITHOUT ROWID` : translated;

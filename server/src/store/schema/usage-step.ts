@@ -1,8 +1,8 @@
 import { days, priceRules } from '../../domain/usage.ts';
 
 /**
- * The step that adds the last activity of conversations and their usage by day. It also counts the messages that exist
- * already, by the rules of `domain/usage.ts`. Counting comes first, since a change of the table `conversations` blocks its
+ * The migration step that adds the last activity of conversations and their usage by day. It also counts the existing
+ * messages, by the rules of `domain/usage.ts`. Counting comes first, since altering the table `conversations` blocks its
  * readers.
  */
 
@@ -58,9 +58,9 @@ const activity: readonly string[] = [
 ];
 
 /**
- * The embedded engine reads on the thread that serves requests, so it also stores the sums of an app's day: with one writer
- * there is no contention. PostgreSQL adds them up when they are read; stored sums would make the writers of an app wait for
- * one another.
+ * The embedded engine reads on the thread that serves requests, so it also stores sums by app and day: with one writer there
+ * is no contention. PostgreSQL computes them when they are read; stored sums would make the writers of an app wait for each
+ * other.
  */
 export const usageSteps = {
   sqlite: [

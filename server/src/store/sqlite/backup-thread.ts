@@ -12,7 +12,7 @@ parentPort?.postMessage(copy(workerData.path, workerData.target));
 
 function copy(path: string, target: string): BackupResult {
   try {
-    // An older schema is not migrated: a backup is made before an upgrade.
+    // An older schema is not migrated: users make backups before an upgrade.
     if (sqliteSchemaStatus(path).current === 0) return { failure: 'it is empty' };
     const db = new DatabaseSync(path, { timeout: busyMillis });
     try {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
-/** What the thread reports when it ends. */
+/** The message that the thread sends when it ends. */
 export type BackupResult = { failure: string } | 'done';
 
-/** Copies the database at `path`, all of it from one moment, into the empty file at `target`. */
+/** Copies a consistent snapshot of the database at `path` into the empty file at `target`. */
 export async function backupSqlite(path: string, target: string): Promise<void> {
   const file = import.meta.url.endsWith('.ts') ? './backup-thread.ts' : './backup-thread.js';
   const worker = new Worker(new URL(file, import.meta.url), { workerData: { path, target } });

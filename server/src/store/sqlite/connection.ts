@@ -4,7 +4,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { unavailable } from '../../domain/errors.ts';
 import type { Row, Value } from '../engine.ts';
 
-/** With 16 KiB pages most messages need no overflow page; fixed when a file is created. */
+/** With 16 KiB pages most messages need no overflow page. The size is fixed when a file is created. */
 const pageBytes = 16_384;
 
 /** A connection to the embedded file, with verified durability settings and prepared statements. */
@@ -13,7 +13,7 @@ export class Connection {
   readonly #path: string;
   readonly #file: number;
   readonly #statements = new Map<string, StatementSync>();
-  /** Statements whose rows are lists of values. */
+  /** Statements that return rows as arrays of values. */
   readonly #ordered = new Map<string, StatementSync>();
 
   constructor(path: string, busyMillis: number) {
@@ -32,7 +32,7 @@ export class Connection {
   #configure(path: string): void {
     this.db.exec(`PRAGMA page_size = ${pageBytes}`);
     const mode = this.#pragma('journal_mode = WAL');
-    // Deleted content is overwritten, so that free pages hold nothing of a purged conversation.
+    // Deleted content is overwritten, so that free pages contain nothing of a purged conversation.
     this.db.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864');
     if (mode !== 'wal' || this.#pragma('synchronous') !== 2) {
       throw new Error(`the database file ${path} does not support write-ahead logging with full sync`);
@@ -76,7 +76,7 @@ export class Connection {
     return Number(this.#prepare(sql).run(...(values as SQLInputValue[])).changes);
   }
 
-  /** Everything that is read inside is from one moment. */
+  /** All reads inside `read` see the same snapshot. */
   snapshot<T>(read: () => T): T {
     this.run('BEGIN');
     try {
@@ -90,7 +90,7 @@ export class Connection {
     return this.#prepare(sql).iterate();
   }
 
-  /** Throws where the file was deleted or replaced while it is open: what is written now would be lost. */
+  /** Throws if the file was deleted or replaced while it is open: further writes would be lost. */
   requireFile(): void {
     if (statSync(this.#path, { throwIfNoEntry: false })?.ino === this.#file) return;
     throw unavailable('the database file was deleted or replaced');
@@ -104,8 +104,8 @@ export class Connection {
 }
 
 /**
- * SQLite creates the log and its index with the permissions of the database file. If that file was read-only then, they
- * would stay read-only when it no longer is.
+ * SQLite creates the log and its index with the permissions of the database file. If that file was read-only at that time,
+ * they would stay read-only after the file has become writable.
  */
 function makeLogWritable(path: string): void {
   for (const ending of ['-wal', '-shm']) {
@@ -119,7 +119,7 @@ function makeLogWritable(path: string): void {
   }
 }
 
-/** Creates the file, readable by its owner alone, where it does not exist. */
+/** Creates the file, readable only by its owner, if it does not exist. */
 export function createFile(path: string): void {
   if (existsSync(path)) return;
   mkdirSync(dirname(path), { recursive: true });

@@ -5,7 +5,7 @@ import type {
   CachedVersion,
   ChildChunkEdit,
   FoundPage,
-  MessagePlace,
+  PagePosition,
   PageShape,
   PageStream,
 } from '../../domain/store.ts';
@@ -31,7 +31,7 @@ import { WriterQueue } from './writer-queue.ts';
 const readerBusyMillis = 5_000;
 /** The file is read from the system's page cache, without copies. SQLite's own limit is 2 GiB. */
 const mappedBytesMax = 2 ** 31;
-/** For the part of the file beyond that: enough for the upper levels of the tables, so that only leaves are read again. */
+/** For the part of the file that is not mapped: enough for the inner pages of the B-trees, so that only leaves are reread. */
 const cacheKibibytes = 32_768;
 /** Size of the rows that an export reads in one tick of the event loop. */
 const batchUnits = 65_536;
@@ -51,7 +51,7 @@ export class SqliteEngine implements Engine {
   readonly #reader: Connection;
   readonly #writer: WriterQueue;
 
-  /** The schema is up to date already. */
+  /** The schema must be up to date. */
   constructor(path: string) {
     this.#path = path;
     this.spoolFolder = dirname(path);
@@ -80,21 +80,21 @@ export class SqliteEngine implements Engine {
   }
 
   async findPage(
-    place: MessagePlace,
+    position: PagePosition,
     shape: PageShape,
     cached: CachedVersion | undefined,
   ): Promise<FoundPage | undefined> {
     return this.#orUnavailable(() =>
-      this.#reader.snapshot(() => findPage(this.#reader, place, shape, cached?.version)),
+      this.#reader.snapshot(() => findPage(this.#reader, position, shape, cached?.version)),
     );
   }
 
-  async openPage(place: MessagePlace, shape: PageShape): Promise<PageStream | undefined> {
+  async openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined> {
     return this.#orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
       let page: PageStream | undefined;
       try {
-        page = openPage(db, place, shape);
+        page = openPage(db, position, shape);
         return page;
       } finally {
         if (page === undefined) db.close();
@@ -109,7 +109,7 @@ export class SqliteEngine implements Engine {
 
   async write<N extends WriteName>(name: N, input: WriteInput<N>, options: WriteOptions = {}): Promise<WriteResult<N>> {
     if (name === 'updateChildChunk' && this.#writer.isBlocked) {
-      // An edit that changes nothing does not wait.
+      // An edit that changes nothing, or is rejected, does not wait.
       const edit = input as ChildChunkEdit;
       const foundPath = sql.childChunkOf(await this.read(sql.findChildChunk, ...sql.childChunkValues(edit)));
       const outcome = decideEdit(foundPath, edit);
@@ -118,7 +118,7 @@ export class SqliteEngine implements Engine {
     return this.#writer.run(name, input, options);
   }
 
-  /** On a connection of its own, so that one transaction spans all statements. */
+  /** Uses a separate connection, so that one transaction spans all statements. */
   async *snapshot(statements: readonly string[]): AsyncGenerator<{ statement: number; rows: Row[] }> {
     const db = new Connection(this.#path, readerBusyMillis);
     try {

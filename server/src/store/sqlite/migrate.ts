@@ -17,7 +17,7 @@ export function migrateSqlite(path: string, now: number): readonly Migration[] {
   createFile(path);
   const connection = new Connection(path, waitMillis);
   try {
-    // Checked without the lock first: a start on a current schema writes nothing.
+    // Checked first without the lock: if the schema is up to date, nothing is written.
     if (statusOf(connection.db).pending.length === 0) return [];
     connection.db.exec('BEGIN IMMEDIATE');
     connection.db.exec(versionsTable);

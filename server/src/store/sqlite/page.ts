@@ -1,22 +1,22 @@
 import { limits } from '../../contract/limits.ts';
-import type { FoundPage, MessagePlace, Messages, PageShape, PageStream } from '../../domain/store.ts';
+import type { FoundPage, Messages, PagePosition, PageShape, PageStream } from '../../domain/store.ts';
 import type { Value } from '../engine.ts';
 import { pageOfRows, readInBatches } from '../page-stream.ts';
 import type { Connection } from './connection.ts';
 import { pageStatements } from './statements.ts';
 
-/** Where the messages of a page begin: parameters of the statements that read them. */
+/** The start of a page's messages, as parameters of the statements that read them. */
 type Start = { from: 'newest' | 'older'; values: Value[] };
 type FoundConversation = { version: string; start: Start | undefined };
 
 /** Reads a page inside the caller's snapshot: the version first, and messages only if it is not the cached version. */
 export function findPage(
   db: Connection,
-  place: MessagePlace,
+  position: PagePosition,
   shape: PageShape,
   cachedVersion: string | undefined,
 ): FoundPage | undefined {
-  const conversation = findConversation(db, place);
+  const conversation = findConversation(db, position);
   if (conversation === undefined) return undefined;
   const { version, start } = conversation;
   if (start === undefined) return { version, first_message_exists: false, messages: undefined };
@@ -24,9 +24,9 @@ export function findPage(
   return { version, first_message_exists: true, messages };
 }
 
-/** `start` is undefined where the first message does not exist. */
-function findConversation(db: Connection, place: MessagePlace): FoundConversation | undefined {
-  const { conversation_id, app_id, user, first_id } = place;
+/** `start` is undefined if the message `first_id` does not exist. */
+function findConversation(db: Connection, position: PagePosition): FoundConversation | undefined {
+  const { conversation_id, app_id, user, first_id } = position;
   const from = first_id === undefined ? 'newest' : 'older';
   const first = first_id === undefined ? [] : [first_id];
   const row =
@@ -42,7 +42,7 @@ function findConversation(db: Connection, place: MessagePlace): FoundConversatio
 
 type JoinedRow = [count: number, joined: number, docs: Uint8Array | null, parts: string | null];
 
-/** One message more than the page shows is read: it shows whether there are older ones, and is cut off. */
+/** Reads one message more than the page has, to detect whether there are older ones. `cutPage` removes it. */
 function joinMessages(db: Connection, start: Start, shape: PageShape): Messages | 'too_large' {
   const read = (statements: typeof pageStatements.messages) =>
     db.first(statements[start.from][shape.page_order], ...start.values, shape.limit + 1) as JoinedRow;
@@ -64,24 +64,24 @@ function cutPage([count, , docs, parts]: JoinedRow, { limit, page_order }: PageS
   return page.length > limits.pageBytesMax ? 'too_large' : { docs: page, next };
 }
 
-/** Of a page whose texts were not all read. */
+/** The size of a page whose texts were not all read. */
 function pageBytes([count, , , parts]: JoinedRow, { limit, page_order }: PageShape): number {
   const lengths = (parts ?? '').split(' ').flatMap((part, index) => (index % 2 === 1 ? [Number(part)] : []));
   if (count > limit) lengths.splice(page_order === 'newest_first' ? -1 : 0, 1);
   return lengths.reduce((sum, length) => sum + length + 1, 0);
 }
 
-/** A page on a connection of its own, which is closed with it: one transaction lasts until the last message is read. */
-export function openPage(db: Connection, place: MessagePlace, shape: PageShape): PageStream | undefined {
+/** A page that uses `db` alone, in one transaction. Closing the page closes the connection. */
+export function openPage(db: Connection, position: PagePosition, shape: PageShape): PageStream | undefined {
   db.db.exec('PRAGMA query_only = ON; BEGIN');
-  const conversation = findConversation(db, place);
+  const conversation = findConversation(db, position);
   if (conversation === undefined) return undefined;
   const { version, start } = conversation;
   const rows =
     start === undefined ? [] : db.all(pageStatements.positions[start.from], ...start.values, shape.limit + 1);
   const { messages, bytes, next } = pageOfRows(rows, shape);
   const readDoc = ({ created_at, sequence }: { created_at: number; sequence: number }) =>
-    db.first(pageStatements.doc, place.conversation_id, created_at, sequence)?.[0] as Uint8Array;
+    db.first(pageStatements.doc, position.conversation_id, created_at, sequence)?.[0] as Uint8Array;
   const chunks = readInBatches(messages, async (batch) => batch.map(readDoc));
   return { version, first_message_exists: start !== undefined, bytes, next, chunks, close: () => db.close() };
 }

@@ -13,14 +13,14 @@ import * as sql from '../statements.ts';
 import type { Connection } from './connection.ts';
 import * as embedded from './statements.ts';
 
-/** Conversations whose next sequence, and days whose sums, are in memory before they are written. */
+/** Maximum number of conversations with their next sequence, and of sums by day, in memory before they are written. */
 const openConversationsMax = 10_000;
 const openDaysMax = 20_000;
 
 type OpenConversation = ReferenceTarget & { app_id: string; next_sequence: number };
 type StoredMessage = UsageFields & { created_at: number; sequence: number };
 
-/** Writes checked records inside the caller's transaction. Throws BadRecord where a record no longer fits. */
+/** Writes checked records inside the caller's transaction. Throws BadRecord if a reference is no longer valid. */
 export class RecordWriter {
   readonly #db: Connection;
   #hasAddedRevisions = false;
@@ -36,7 +36,7 @@ export class RecordWriter {
     if (record.record === 'message') return this.#writeMessage(record);
     if (record.record === 'model_provider') return this.#writeProvider(record);
     if (record.record === 'child_chunk') this.#addRevision(record);
-    // A revision that this import has added makes way for a record with the same number.
+    // If this import has added a revision with this number, the added revision gets a new number.
     if (record.record === 'child_chunk_revision' && this.#hasAddedRevisions) {
       this.#db.run(sql.moveRevision, ...sql.moveRevisionValues(record));
     }
@@ -44,7 +44,7 @@ export class RecordWriter {
     if (this.#db.run(one, ...values(record)) === 0) throw changedParent(record);
   }
 
-  /** Gives every conversation that was written to its next sequence and a new version, and adds up the usage. */
+  /** Writes the next sequence and a new version of every changed conversation, and the sums of usage. */
   finish(): void {
     for (const { id, next_sequence } of this.#open.values()) {
       this.#db.run(embedded.advanceConversation, next_sequence, newVersion(), id, id);
@@ -71,9 +71,9 @@ export class RecordWriter {
       | undefined;
     if (row === undefined) return undefined;
     const { app_id, next_sequence } = row;
-    const opened = { id, parent: app_id, scope: null, app_id, next_sequence };
-    this.#open.set(id, opened);
-    return opened;
+    const conversation = { id, parent: app_id, scope: null, app_id, next_sequence };
+    this.#open.set(id, conversation);
+    return conversation;
   }
 
   #writeMessage(record: SpooledOf<'message'>): void {

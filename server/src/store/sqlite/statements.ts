@@ -1,10 +1,10 @@
 import { limits } from '../../contract/limits.ts';
 import type { PageOrder } from '../../contract/message.ts';
 
-/** The SQL of the embedded engine alone. Parameters are positional. */
+/** SQL for the embedded engine only. Parameters are positional. */
 
 /**
- * The version of a conversation and, where a first message is given, its position: null where that message does not exist.
+ * The version of a conversation and, if `hasFirst`, the position of the first message: null if that message does not exist.
  * Parameters: [first_id,] conversation_id, app_id[, user].
  */
 function findConversation(hasFirst: boolean, hasUser: boolean): string {
@@ -17,7 +17,7 @@ function findConversation(hasFirst: boolean, hasUser: boolean): string {
 
 /** Rows of the newest messages, or of those before a position. Parameters: conversation_id[, created_at, sequence], count. */
 function newestMessages(columns: string, hasFirst: boolean): string {
-  // The unary plus hides the bound LIMIT from the planner: SQLite would make a new plan for each value that is bound
+  // The unary plus hides the bound LIMIT from the planner: SQLite would prepare the statement again for each bound value
   // (https://sqlite.org/c3ref/prepare.html).
   return `
     SELECT ${columns}, created_at, sequence FROM messages
@@ -26,8 +26,8 @@ function newestMessages(columns: string, hasFirst: boolean): string {
 }
 
 /**
- * The messages of a page joined into one text: returning each by itself costs twice as much. `parts` lists their ids and
- * lengths in bytes. Texts over `docBytesMax` are left out, unread: SQLite knows the length of a column without loading it.
+ * The messages of a page joined into one text: returning one row per message costs twice as much. `parts` lists their ids
+ * and lengths in bytes. Texts over `docBytesMax` are not read: SQLite gets the length of a column without loading it.
  */
 function joinMessages(hasFirst: boolean, page_order: PageOrder, docBytesMax: number): string {
   const doc = `CASE WHEN octet_length(doc) <= ${docBytesMax} THEN doc END AS doc`;
@@ -44,23 +44,23 @@ const inBothOrders = (hasFirst: boolean, docBytesMax: number) => ({
   oldest_first: joinMessages(hasFirst, 'oldest_first', docBytesMax),
 });
 
-/** The two statements that read a page, in each form. */
+/** The statements that read a page, in each form. */
 export const pageStatements = {
   conversation: {
     newest: { anyUser: findConversation(false, false), user: findConversation(false, true) },
     older: { anyUser: findConversation(true, false), user: findConversation(true, true) },
   },
-  /** Without texts that are large by themselves: the page may be too large to read at once. */
+  /** Without large texts: the page may be too large for memory. */
   messages: {
     newest: inBothOrders(false, limits.joinedDocBytesMax),
     older: inBothOrders(true, limits.joinedDocBytesMax),
   },
-  /** For a page that is known to fit into memory. */
+  /** For a page that fits into memory. */
   allMessages: {
     newest: inBothOrders(false, Number.MAX_SAFE_INTEGER),
     older: inBothOrders(true, Number.MAX_SAFE_INTEGER),
   },
-  /** Positions and lengths, for a page that does not. */
+  /** Positions and lengths, for a page that does not fit into memory. */
   positions: {
     newest: newestMessages('id, octet_length(doc) AS bytes', false),
     older: newestMessages('id, octet_length(doc) AS bytes', true),
@@ -72,7 +72,7 @@ export const pageStatements = {
 /** An older time never replaces a newer one. Parameters: time, id. */
 export const noteKeyUse = 'UPDATE api_keys SET last_used_at = MAX(COALESCE(last_used_at, 0), ?) WHERE id = ?';
 
-/** Stores the present text as the next revision. Parameters: replaced_at, key_id, dataset_id, id. */
+/** Stores the current text as the next revision. Parameters: replaced_at, key_id, dataset_id, id. */
 export const addRevision = `
   INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
   SELECT c.dataset_id, c.id, 1 + COALESCE((
@@ -85,11 +85,11 @@ export const replaceChildChunk = `
   UPDATE child_chunks SET content = ?, word_count = ?, type = 'customized', updated_at = ?, version = ?
   WHERE dataset_id = ? AND id = ?`;
 
-/** Writes nothing where the message exists already. The text is bound as bytes. */
+/** Writes nothing if the message already exists. The text is bound as bytes. */
 export const insertMessage = `
   INSERT INTO messages (conversation_id, created_at, sequence, id, doc) VALUES (?, ?, ?, ?, CAST(? AS TEXT))
   ON CONFLICT (conversation_id, id) DO NOTHING`;
-/** A message's position and the fields that give its usage. */
+/** A message's position and the fields for its usage. */
 export const findMessage = `
   SELECT created_at, sequence, doc ->> 'total_tokens' AS total_tokens, doc ->> 'total_price' AS total_price,
     doc ->> 'currency' AS currency

@@ -10,7 +10,7 @@ type WaitingWrite = {
   write: QueuedWrite;
   resolve: (value: never) => void;
   reject: (error: Error) => void;
-  /** Expires while the write waits for others; undefined for writes that wait as long as it takes. */
+  /** The time limit for waiting in the queue; undefined for writes without a limit. */
   timer: NodeJS.Timeout | undefined;
   isExpired: boolean;
   progress: ((applied: number) => void) | undefined;
@@ -18,13 +18,13 @@ type WaitingWrite = {
 
 const restartMillis = 500;
 
-/** Hands all queued writes to the writer thread at once, and resolves each with its own result. */
+/** Sends all queued writes to the writer thread as one group, and resolves each with its result. */
 export class WriterQueue {
   readonly #path: string;
   #worker: Worker | undefined;
   #waiting: WaitingWrite[] = [];
   #inFlight: WaitingWrite[] = [];
-  /** Resolving a whole group in one tick would delay the reads that have arrived meanwhile. */
+  /** Resolving a whole group in one tick would delay the reads that have arrived in the meantime. */
   readonly #settling = new TurnQueue();
   #isLocked = false;
   #isClosed = false;
@@ -49,7 +49,7 @@ export class WriterQueue {
     return worker;
   }
 
-  /** The writer is busy for long: with a large write, with another process's lock, or because the thread died. */
+  /** Whether writes wait for long: for a long write, for another process's lock, or for a new thread after a crash. */
   get isBlocked(): boolean {
     const isLarge = ({ write }: WaitingWrite) => takesLong(write);
     return this.#isLocked || this.#worker === undefined || this.#inFlight.some(isLarge) || this.#waiting.some(isLarge);
@@ -82,7 +82,7 @@ export class WriterQueue {
   #next(): void {
     if (this.#inFlight.length > 0 || this.#waiting.length === 0) return;
     this.#worker ??= this.#start();
-    // A long write goes alone, so that writes behind it are still in the queue, and can expire, while it runs.
+    // A long write is sent alone, so that the writes after it stay in the queue, and can expire, while it runs.
     const large = this.#waiting.findIndex(({ write }) => takesLong(write));
     const count = large === -1 ? this.#waiting.length : Math.max(large, 1);
     this.#inFlight = this.#waiting.splice(0, count);
@@ -103,8 +103,8 @@ export class WriterQueue {
   }
 
   #settleAll(writes: readonly WaitingWrite[], outcomes: readonly WriteOutcome[]): void {
-    for (const [at, waiting] of writes.entries()) {
-      this.#settling.add(() => settle(waiting, outcomes[at] as WriteOutcome));
+    for (const [index, waiting] of writes.entries()) {
+      this.#settling.add(() => settle(waiting, outcomes[index] as WriteOutcome));
     }
   }
 
@@ -116,9 +116,9 @@ export class WriterQueue {
 
   #expire(waiting: WaitingWrite): void {
     waiting.isExpired = true;
-    const at = this.#waiting.indexOf(waiting);
-    if (at === -1) return;
-    this.#waiting.splice(at, 1);
+    const index = this.#waiting.indexOf(waiting);
+    if (index === -1) return;
+    this.#waiting.splice(index, 1);
     waiting.reject(tooBusy());
   }
 }
@@ -136,7 +136,7 @@ function settle({ resolve, reject, timer }: WaitingWrite, outcome: WriteOutcome)
 
 function errorOf({ kind, message }: WriteFailure): Error {
   if (kind === 'bad-record') return new ServiceError('invalid_param', message);
-  // The cause is for the log; the client only learns that it may try again.
+  // The client only gets a 503; the cause is for the log.
   if (kind === 'unavailable') return Object.assign(unavailable('the database cannot write'), { cause: message });
   return new Error(message);
 }

@@ -17,7 +17,7 @@ import { Connection } from './connection.ts';
 import { RecordWriter } from './record-writer.ts';
 import * as embedded from './statements.ts';
 
-/** The thread that does all writes. It receives the writes that have queued up and commits them as one transaction. */
+/** The thread that does all writes. It receives a group of queued writes and commits them as one transaction. */
 
 export type QueuedWrite = { [N in WriteName]: { name: N; input: WriteInput<N> } }[WriteName];
 export type WriteFailure = { kind: 'bad-record' | 'unavailable' | 'internal'; message: string };
@@ -27,12 +27,12 @@ export type WriterMessage = { outcomes: WriteOutcome[] } | { busy: true } | { ap
 /** How long one attempt to get the write lock lasts while another process has it. */
 const busyMillis = 200;
 const progressEvery = 10_000;
-/** How long a purge waits for readers of the file to end. */
+/** How long a purge waits until no one else reads the file. */
 const cleanMillisMax = 20_000;
 
 const open = () => new Connection(workerData.path, busyMillis);
 let db = open();
-/** The error code of the last writes, where the connection must recover before the next ones. */
+/** The error code of the last writes, if the connection must recover before the next ones. */
 let lastFailure: number | undefined;
 const port = parentPort ?? fail('the writer is a worker thread');
 const send = (message: WriterMessage) => port.postMessage(message);
@@ -64,7 +64,7 @@ port.on('message', (writes: QueuedWrite[] | 'close') => {
 
 /**
  * A connection that was opened on a read-only file stays read-only, so it is opened again. On a full disk a checkpoint may
- * still work: it moves the log into the database file, and the space of the log can be used again.
+ * still work: it copies the log into the database file, and the space of the log can be reused.
  */
 function recover(code: number): void {
   if (code === sqliteReadOnly) {
@@ -83,7 +83,7 @@ function recover(code: number): void {
 
 /**
  * Removes purged texts from the file. Overwriting deleted cells is not enough: SQLite leaves copies in the unused parts of
- * pages when it moves rows. So the file is written again, and the log is emptied.
+ * pages when it moves rows. So the file is rebuilt, and the log is truncated.
  */
 function cleanFile(): void {
   const deadline = Date.now() + cleanMillisMax;
@@ -99,7 +99,7 @@ function cleanFile(): void {
   }
 }
 
-/** Another process may have the lock for a while. */
+/** Retries while another process has the lock. */
 function retryWhileBusy(deadline: number, work: () => void): void {
   for (;;) {
     try {
@@ -115,7 +115,7 @@ class CleanFailed extends Error {}
 
 const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis);
 
-/** One write of a group: if it fails, it alone is undone. */
+/** Runs one write of a group. If it fails, only this write is rolled back. */
 function attempt({ name, input }: QueuedWrite): WriteOutcome {
   db.run('SAVEPOINT write');
   try {
