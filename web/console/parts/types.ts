@@ -1,4 +1,4 @@
-/** Types of the service's responses, generated from its OpenAPI document. */
+/** Types of the responses, as the OpenAPI document defines them. */
 export type {
   AgentThought,
   App,
