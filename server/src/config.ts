@@ -68,7 +68,7 @@ export const settings = {
   page_order: choice('newest_first', pageOrders, 'order of messages in a page when the request gives none'),
   log_level: choice('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'log level'),
   rate_limit: integer(0, 0, 1_000_000, 'requests per second for one key; 0 for no limit'),
-  write_limit: integer(0, 0, 1_000_000, 'writes (PATCH, POST) per second for one key; 0 for no separate limit'),
+  write_limit: integer(0, 0, 1_000_000, 'writes (PATCH, POST, DELETE) per second for one key; 0 for no separate limit'),
   in_flight_max: integer(
     500,
     1,

@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { fileError } from './command.ts';
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The path behind `given`, with links resolved; undefined where it is not a regular file, for example a pipe. */
+/** The path behind `given`, with links resolved; undefined for a pipe or a device. Throws for a folder. */
 export async function regularFile(given: string): Promise<string | undefined> {
   const path = await realpath(given).catch(() => given);
   const stats = await stat(path).catch(() => undefined);
+  if (stats?.isDirectory()) throw new Error(`${given}: is a folder`);
   return stats === undefined || stats.isFile() ? path : undefined;
 }
 
@@ -24,7 +26,7 @@ export async function writeAtomically(file: string, write: (path: string) => Pro
   };
   for (const signal of stopSignals) process.once(signal, stop);
   try {
-    closeSync(openSync(partial, 'wx', 0o600));
+    createEmpty(file, partial);
     await write(partial);
     await sync(partial, 'r+');
     await rename(partial, file);
@@ -35,6 +37,14 @@ export async function writeAtomically(file: string, write: (path: string) => Pro
     throw error;
   } finally {
     for (const signal of stopSignals) process.off(signal, stop);
+  }
+}
+
+function createEmpty(file: string, partial: string): void {
+  try {
+    closeSync(openSync(partial, 'wx', 0o600));
+  } catch (error) {
+    throw fileError(file, error);
   }
 }
 

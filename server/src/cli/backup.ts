@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
-import { type Command, parse, print, showLine, Usage } from './command.ts';
+import { type Command, parse, print, requireDatabase, showLine, Usage } from './command.ts';
 
 const progressMillis = 200;
 
@@ -17,7 +17,7 @@ FILE, and start. For PostgreSQL use pg_dump.`,
     const [given] = parse(argv, {}, { max: 1 }).positionals;
     if (given === undefined) throw new Usage('backup needs a FILE to write to');
     const database = databaseOf(config);
-    if (!database.exists()) throw new Error(`there is no database at ${database.location}`);
+    requireDatabase(database);
     const file = await regularFile(given);
     if (file === undefined) throw new Error(`${given} is not a file`);
     await requireNotDatabase(file, database.files);

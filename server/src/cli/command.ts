@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
 import type { Store } from '../domain/store.ts';
-import { databaseOf } from '../store/open.ts';
+import { type Database, databaseOf } from '../store/open.ts';
 
 /** A command line with wrong arguments. */
 export class Usage extends Error {}
@@ -19,11 +19,17 @@ export function parse(argv: string[], options: ParseArgsOptionsConfig, operands:
   try {
     parsed = parseArgs({ args: argv, options, allowPositionals: operands.max > 0, strict: true });
   } catch (error) {
-    throw new Usage((error as Error).message.split('. ', 1)[0]);
+    const [sentence = ''] = (error as Error).message.split('. ', 1);
+    throw new Usage(`${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`);
   }
   if (parsed.positionals.length > operands.max)
     throw new Usage(`unexpected argument '${parsed.positionals[operands.max]}'`);
   return parsed;
+}
+
+/** For commands that do not create a database. */
+export function requireDatabase(database: Database): void {
+  if (!database.exists()) throw new Error(`there is no database at ${database.location} (see DATABASE_URL)`);
 }
 
 /** Opens the configured database and migrates it. A command that only reads does not create a new one. */
@@ -33,7 +39,7 @@ export async function withStore<T>(
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
   const database = databaseOf(config);
-  if (mode === 'existing' && !database.exists()) throw new Error(`there is no database at ${database.location}`);
+  if (mode === 'existing') requireDatabase(database);
   await database.migrate(epochSeconds());
   const store = await database.open();
   try {
@@ -41,6 +47,18 @@ export async function withStore<T>(
   } finally {
     await store.close();
   }
+}
+
+const fileErrors: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EISDIR: 'is a folder',
+  EACCES: 'permission denied',
+};
+
+/** Names the file as the user gave it. */
+export function fileError(file: string, error: unknown): Error {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new Error(`${file}: ${fileErrors[code ?? ''] ?? message}`);
 }
 
 export const print = (text: string): void => void process.stdout.write(`${text}\n`);

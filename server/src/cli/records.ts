@@ -7,7 +7,7 @@ import type { RecordSource } from '../domain/read-lines.ts';
 import type { ImportProgress } from '../domain/store.ts';
 import { databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
-import { type Command, epochSeconds, parse, print, showLine, Usage, withStore } from './command.ts';
+import { type Command, epochSeconds, fileError, parse, print, showLine, Usage, withStore } from './command.ts';
 import { validateInThreads } from './validation-pool.ts';
 
 const readBytes = 524_288;
@@ -70,10 +70,7 @@ async function* readNamed(file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* file === '-' ? process.stdin : createReadStream(file, { highWaterMark: readBytes });
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new Error(
-      `${file}: ${{ ENOENT: 'no such file', EISDIR: 'is a folder', EACCES: 'may not be read' }[code ?? ''] ?? message}`,
-    );
+    throw fileError(file, error);
   }
 }
 

@@ -7,7 +7,7 @@ import type { Store } from '../domain/store.ts';
 import { buildApp } from '../http/app.ts';
 import type { App } from '../http/route-types.ts';
 import { listenOnLocalhost } from '../http/server.ts';
-import { type Database, databaseOf } from '../store/open.ts';
+import { databaseOf } from '../store/open.ts';
 import { BufferedLog } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
 import { startMaintenance } from './maintenance.ts';
@@ -21,7 +21,7 @@ Brings the database schema up to date and serves the HTTP API at HOST and PORT.
 On SIGTERM or SIGINT it finishes requests in flight, then exits.
 
 Options:
-  --starter  if the embedded database is new and empty, first load starter records, create a key of each kind, and
+  --starter  if the embedded database is empty, load starter records, create a key of each kind, and
              print the keys with commands to try`,
 
   run: async (argv, config) => {
@@ -33,13 +33,14 @@ Options:
     const store = await database.open();
     logger.info({ database: database.location }, 'opened');
     try {
-      const secrets = values.starter ? await startWithStarter(database, store) : undefined;
+      const isNew = values.starter && database.engine === 'sqlite' && (await store.isEmpty());
       const uses = new LastUsed();
       const app = await buildApp({
         ...config,
         ...{ store, logger, lines, uses, clock: Date.now, validateLines: validateInThreads },
       });
       const base = await listen(app, config);
+      const secrets = isNew ? await loadStarterInto(app, store) : undefined;
       const maintenance = startMaintenance({ ...config, store, uses, logger });
       lines.flush();
       if (secrets !== undefined) print(welcome(base, secrets));
@@ -61,8 +62,14 @@ Options:
   },
 };
 
-async function startWithStarter(database: Database, store: Store): Promise<Secrets | undefined> {
-  return database.engine === 'sqlite' && (await store.isEmpty()) ? loadStarter(store) : undefined;
+/** Runs only when the port is open: a start that fails must not create keys whose secrets it never prints. */
+async function loadStarterInto(app: App, store: Store): Promise<Secrets> {
+  try {
+    return await loadStarter(store);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
 }
 
 function addresses(base: string): string {
@@ -82,7 +89,7 @@ async function listen(app: App, { host, port }: Config): Promise<string> {
     if (host === 'localhost') await listenOnLocalhost(app.server);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') throw new Error(`PORT=${port}: already in use on ${host}`);
+    if (code === 'EADDRINUSE') throw new Error(`PORT=${port}: already in use on ${host}; choose another PORT`);
     if (code === 'EACCES') throw new Error(`PORT=${port}: not allowed to listen there`);
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
       throw new Error(`HOST=${host}: not an address of this machine`);

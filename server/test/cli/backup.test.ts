@@ -61,8 +61,11 @@ describe('backup', { concurrency: 3 }, () => {
     await writeFile(join(cwd, 'out.db'), '');
     assertSuccess(await run(['backup', 'link'], { cwd }));
     assert.ok(statSync(join(cwd, 'out.db')).size > 0, 'a link is followed');
-    assertFailed(await run(['backup', 'data'], { cwd }), /data is not a file/);
-    assertFailed(await run(['backup', 'no/such/folder.db'], { cwd }), /no\/such\/folder/);
+    assertFailed(await run(['backup', 'data'], { cwd }), /data: is a folder/);
+    assertFailed(
+      await run(['backup', 'no/such/folder.db'], { cwd }),
+      /^no\/such\/folder\.db: no such file or folder$/m,
+    );
   });
 
   it('never overwrites the database, and neither does an export, whatever path names it', async (t) => {

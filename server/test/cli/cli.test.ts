@@ -119,7 +119,7 @@ describe('wrong usage exits with 2 and one line on standard error', parallel, ()
     [['--verbose'], /--verbose/],
     [['constructor'], /constructor/],
     [['serve', '--fast'], /--fast/],
-    [['serve', 'now'], /now/],
+    [['serve', 'now'], /unexpected argument 'now'/],
     [['import'], /FILE/],
     [['import', '--fast', 'x'], /--fast/],
     [['export', 'one', 'two'], /two/],
@@ -412,7 +412,12 @@ describe('import and export', parallel, () => {
     assertSuccess(await run(['export', 'out.ndjson'], { cwd }));
     assert.equal(readFileSync(join(cwd, 'out.ndjson'), 'utf8'), text);
     assert.equal(statSync(join(cwd, 'out.ndjson')).mode & 0o777, 0o600);
-    assertFailed(await run(['export', 'no/such/folder.ndjson'], { cwd }), 1, /no\/such\/folder/);
+    assertFailed(
+      await run(['export', 'no/such/folder.ndjson'], { cwd }),
+      1,
+      /^no\/such\/folder\.ndjson: no such file or folder$/m,
+    );
+    assertFailed(await run(['export', 'data'], { cwd }), 1, /^data: is a folder$/m);
     // If the export fails, the existing file stays and no partial file is left.
     const brokenDatabase = { DATABASE_URL: 'sqlite:broken.db' };
     await writeFile(join(cwd, 'broken.db'), 'this is not a database, not at all'.repeat(1_000));

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import net from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
@@ -190,6 +192,19 @@ describe('serve --starter', { concurrency: 3 }, () => {
     assert.deepEqual(curlLines(second.output()), []);
     for (const page of ['console', 'docs']) assert.ok(second.output().includes(`${second.base}/${page}`));
     assert.match(second.output(), /: npx backscroll keys create --kind admin$/m);
+  });
+
+  it('creates no key when the port is in use, so that the next start prints the keys', async (t) => {
+    const cwd = await newFolder(t);
+    const listener = net.createServer().listen(0, '127.0.0.1');
+    t.after(async () => void listener.close());
+    await once(listener, 'listening');
+    const PORT = String((listener.address() as net.AddressInfo).port);
+    const { code, stderr } = await run(['serve', '--starter'], { cwd, env: { PORT } });
+    assert.equal(code, 1);
+    assert.match(stderr, /already in use on 127\.0\.0\.1; choose another PORT$/m);
+    assert.equal(await exportAll(cwd), '');
+    assert.match(await outputWithWelcome(await serve(t, { cwd, args: ['--starter'] })), anySecret);
   });
 
   it('adds nothing to a database with any record', async (t) => {
