@@ -117,7 +117,7 @@ export type ChildChunkRevision = {
 
 /** A session of the console. Its secret is only in the cookie. */
 export type ConsoleSession = {
-  /** Admin key of the session. The session ends with it. */
+  /** Admin key of the session. The session ends when the key is revoked or expires. */
   key_id: string;
   /** Name of that key. */
   name: string;
@@ -280,9 +280,9 @@ export type Key = {
   dataset_ids: string[] | null;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
-  /** The key is rejected from then on. Unix epoch seconds. */
+  /** Time of expiry; null if the key does not expire. Unix epoch seconds. */
   expires_at: number | null;
-  /** The key is rejected since then. Unix epoch seconds. */
+  /** Time of revocation; null if the key is not revoked. Unix epoch seconds. */
   revoked_at: number | null;
   /** Time of last use, stored every 30 seconds. Unix epoch seconds. */
   last_used_at: number | null;
@@ -404,7 +404,7 @@ export type ModelProvider = {
 
 /** A key to create. */
 export type NewKey = {
-  /** Kind of key. `x-key-kinds` gives what each kind allows and which fields it requires and accepts. */
+  /** Kind of key. `x-key-kinds` lists what each kind allows and which fields it requires and accepts. */
   kind: 'app' | 'knowledge' | 'writer' | 'admin';
   /** Name. */
   name?: string | undefined;
@@ -414,7 +414,7 @@ export type NewKey = {
   workspace_id?: string | null | undefined;
   /** Only these datasets; null for all. Only for kind knowledge. */
   dataset_ids?: string[] | null | undefined;
-  /** The key is rejected from then on. Unix epoch seconds, in the future. */
+  /** Time of expiry, in the future; null if the key does not expire. Unix epoch seconds. */
   expires_at?: number | null | undefined;
 };
 
@@ -484,11 +484,11 @@ export type TrafficInterval = {
   client_errors: number;
   /** Requests with a status of 500 or above. */
   server_errors: number;
-  /** Milliseconds within which half of the requests were answered; null without requests. */
+  /** Milliseconds within which half of the requests were completed; null without requests. */
   p50: number | null;
-  /** Milliseconds within which 90 % of the requests were answered; null without requests. */
+  /** Milliseconds within which 90 % of the requests were completed; null without requests. */
   p90: number | null;
-  /** Milliseconds within which 99 % of the requests were answered; null without requests. */
+  /** Milliseconds within which 99 % of the requests were completed; null without requests. */
   p99: number | null;
 };
 
