@@ -314,7 +314,7 @@ describe('operations of the API document', () => {
   });
 
   const parameters = [
-    { name: 'conversation_id', type: 'string', required: true },
+    { name: 'conversation_id', type: 'string', required: true, minLength: 1 },
     { name: 'user', type: 'string', required: false },
     { name: 'first_id', type: 'string', required: false },
     { name: 'limit', type: 'integer', required: false, default: 20, minimum: 1, maximum: 100 },
@@ -339,6 +339,39 @@ describe('operations of the API document', () => {
     const all: Json[] = operationOf(messages, 'get').parameters.map(resolve);
     const names = all.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
     assert.deepEqual(names.sort(), parameters.map(({ name }) => name).sort());
+  });
+
+  it('every list: the cursor has the pattern of a next_cursor', () => {
+    const cursors = operations.flatMap(([, , { parameters = [] }]) =>
+      parameters.map(resolve).filter((parameter: Json) => parameter.name === 'cursor'),
+    );
+    assert.equal(cursors.length, 11);
+    const sortKeys = [[-1], [0], ['é', ''], [1, '👋'], [-719528, '', ''], [20, 'a"b', 3, 'x']];
+    for (const { schema } of cursors) {
+      const pattern = new RegExp(schema.pattern, 'u');
+      for (const key of sortKeys) assert.match(Buffer.from(JSON.stringify(key)).toString('base64url'), pattern);
+      for (const other of ['', 'x', 'e30', 'W10', 'Wzs=', 'WzE']) assert.doesNotMatch(other, pattern);
+    }
+  });
+
+  it('List usage: since and day are dates', () => {
+    const { parameters } = operationOf('/admin/usage', 'get');
+    assert.equal(parameters.find((parameter: Json) => parameter.name === 'since').schema.format, 'date');
+    assert.equal(document.components.schemas.Usage.properties.day.format, 'date');
+  });
+
+  it('Import records: the body is text', () => {
+    const { content } = operationOf('/admin/records', 'post').requestBody;
+    assert.equal(content['application/x-ndjson'].schema.type, 'string');
+  });
+
+  it('Create a key and Update Child Chunk: texts have no NUL', () => {
+    const { name } = document.components.schemas.NewKey.properties;
+    const { content } = resolve(operationOf(chunk, 'patch').requestBody.content['application/json'].schema).properties;
+    for (const { pattern } of [name, ...content.allOf]) {
+      assert.match('a\nb', new RegExp(pattern, 'u'));
+      assert.doesNotMatch('a\0b', new RegExp(pattern, 'u'));
+    }
   });
 
   it('Update Child Chunk: PATCH …/child_chunks/{child_chunk_id}', () => {
