@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { type KeyKind, keyKinds, keyKindTable, kindsWith } from './key-kinds.ts';
+import { type KeyKind, keyKinds, keyKindTable, kindsWith, reachSchemas } from './key-kinds.ts';
 import { limits } from './limits.ts';
 import { ModelProvider } from './model.ts';
 import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
@@ -173,6 +173,9 @@ export const NewKey = Type.Object(
   { title: 'NewKey', description: 'A key to create.' },
 );
 export type NewKey = Static<typeof NewKey>;
+
+/** For the document. The domain checks the fields of each kind, for the command line too, with messages that name the kind. */
+export const DescribedNewKey = Type.Unsafe<NewKey>({ ...NewKey, oneOf: reachSchemas });
 
 export const CreatedKey = shape(
   { id: id('Key ID.'), secret: text('Secret. It is returned only once.') },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { startService } from '../support/harness.ts';
-import { openapiFile } from '../support/openapi-check.ts';
+import { openapiFile, validatorOf } from '../support/openapi-check.ts';
 import { readOpenapi } from '../support/read-openapi.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read the document freely
@@ -358,6 +358,30 @@ describe('operations of the API document', () => {
     const { parameters } = operationOf('/admin/usage', 'get');
     assert.equal(parameters.find((parameter: Json) => parameter.name === 'since').schema.format, 'date');
     assert.equal(document.components.schemas.Usage.properties.day.format, 'date');
+  });
+
+  it('Create a key: each kind has the fields that the service requires and accepts', () => {
+    const validator = validatorOf({ $ref: '#/components/schemas/NewKey' });
+    const valid = [
+      ...[{ kind: 'app', app_id: 'a' }, { kind: 'writer', app_id: 'a', workspace_id: null }, { kind: 'admin' }],
+      ...[
+        { kind: 'knowledge', workspace_id: 'w' },
+        { kind: 'knowledge', workspace_id: 'w', dataset_ids: ['d'] },
+      ],
+    ];
+    const invalid = [
+      ...[{ kind: 'app' }, { kind: 'app', app_id: null }, { kind: 'app', app_id: '' }, { kind: 'knowledge' }],
+      ...[
+        { kind: 'app', app_id: 'a', dataset_ids: ['d'] },
+        { kind: 'writer', app_id: 'a', workspace_id: 'w' },
+      ],
+      ...[
+        { kind: 'admin', app_id: 'a' },
+        { kind: 'knowledge', workspace_id: 'w', app_id: 'a' },
+      ],
+    ];
+    for (const key of valid) assert.ok(validator.Check(key), JSON.stringify(key));
+    for (const key of invalid) assert.ok(!validator.Check(key), JSON.stringify(key));
   });
 
   it('Import records: the body is text', () => {
