@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { listParameters, rowsUpTo } from './admin.ts';
 import { limits } from './limits.ts';
 import { MessageQuery } from './message.ts';
-import { epochSeconds, id, integer, nullable, number, shape, text } from './primitives.ts';
+import { day, epochSeconds, id, integer, nullable, number, shape, text } from './primitives.ts';
 import { Type } from './type.ts';
 
 export const ConversationListed = shape(
@@ -20,7 +20,7 @@ export type ConversationListed = Static<typeof ConversationListed>;
 
 export const UsageListed = shape(
   {
-    day: text('Day in UTC, such as `2026-11-15`.'),
+    day: day('Day in UTC, such as `2026-11-15`.'),
     app_id: id('App ID.'),
     app_name: text('Name of the app.'),
     currency: nullable(text('Currency of price; null for messages without a price.')),
@@ -46,9 +46,7 @@ export const ConversationQuery = Type.Object({
 export const UsageQuery = Type.Object({
   ...listParameters,
   limit: rowsUpTo(limits.usageRowsMax),
-  since: Type.Optional(
-    Type.String({ description: 'The first day, such as `2026-11-15`. Default: 30 days before today.' }),
-  ),
+  since: Type.Optional(day('The first day, such as `2026-11-15`. Default: 30 days before today.')),
   app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
 });
 

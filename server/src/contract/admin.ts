@@ -1,9 +1,9 @@
 import type { Static, TSchema } from 'typebox';
-import { type KeyKind, keyKinds, keyKindTable, kindsWith } from './key-kinds.ts';
+import { type KeyKind, keyKinds, keyKindTable, kindsWith, reachSchemas } from './key-kinds.ts';
 import { limits } from './limits.ts';
 import { ModelProvider } from './model.ts';
 import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
-import { chatModes } from './rules.ts';
+import { chatModes, cursorPattern, noNul } from './rules.ts';
 import { Type } from './type.ts';
 
 export const rowsUpTo = (maximum: number) =>
@@ -19,7 +19,12 @@ export const rowsUpTo = (maximum: number) =>
 /** Query parameters of every list. */
 export const listParameters = {
   limit: rowsUpTo(limits.listRowsMax),
-  cursor: Type.Optional(Type.String({ description: 'Start of the page: `next_cursor` of the previous page.' })),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: cursorPattern.source,
+      description: 'Start of the page: `next_cursor` of the previous page.',
+    }),
+  ),
 };
 
 export const ListQuery = Type.Object(listParameters);
@@ -143,7 +148,7 @@ export const NewKey = Type.Object(
       ),
       'x-key-kinds': keyKindTable,
     }),
-    name: Type.Optional(Type.String({ maxLength: limits.idUnitsMax, description: 'Name.' })),
+    name: Type.Optional(Type.String({ maxLength: limits.idUnitsMax, pattern: noNul.source, description: 'Name.' })),
     app_id: Type.Optional(nullable(text(`App; only for kind ${kindsWith('app_id')}.`))),
     workspace_id: Type.Optional(nullable(text(`Workspace; only for kind ${kindsWith('workspace_id')}.`))),
     dataset_ids: Type.Optional(
@@ -168,6 +173,9 @@ export const NewKey = Type.Object(
   { title: 'NewKey', description: 'A key to create.' },
 );
 export type NewKey = Static<typeof NewKey>;
+
+/** For the document. The domain checks the fields of each kind, for the command line too, with messages that name the kind. */
+export const DescribedNewKey = Type.Unsafe<NewKey>({ ...NewKey, oneOf: reachSchemas });
 
 export const CreatedKey = shape(
   { id: id('Key ID.'), secret: text('Secret. It is returned only once.') },

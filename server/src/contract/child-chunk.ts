@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { epochSeconds, integer, shape, text } from './primitives.ts';
-import { notBlank } from './rules.ts';
+import { noNul, notBlank } from './rules.ts';
 import { Type } from './type.ts';
 
 export const ChildChunk = shape(
@@ -37,6 +37,7 @@ export const ChildChunkEdit = Type.Object({
     minLength: 1,
     maxLength: limits.childChunkUnitsMax,
     pattern: notBlank.source,
+    allOf: [{ pattern: noNul.source }],
     description: 'The child chunk text: not blank, well-formed Unicode without NUL.',
   }),
 });

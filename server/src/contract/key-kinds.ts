@@ -72,6 +72,17 @@ export function describeReachProblem(kind: KeyKind, { field, problem }: ReachPro
   return problem === 'missing' ? `${field} is required for kind ${kind}` : `${field} is not allowed for kind ${kind}`;
 }
 
+/** The table as JSON Schema: what a new key of each kind has. */
+export const reachSchemas = keyKinds.map((kind) => {
+  const { requires, accepts } = rulesOf(kind);
+  const others = reachFields.filter((field) => !requires.includes(field) && !accepts.includes(field));
+  const fields = Object.fromEntries([
+    ...requires.map((field) => [field, { type: 'string', minLength: 1 }]),
+    ...others.map((field) => [field, { type: 'null' }]),
+  ]);
+  return { required: requires, properties: { kind: { const: kind }, ...fields } };
+});
+
 /** The kinds whose new keys may have a field, for descriptions: `app or writer`. */
 export function kindsWith(field: ReachField): string {
   return keyKinds.filter((kind) => [...rulesOf(kind).requires, ...rulesOf(kind).accepts].includes(field)).join(' or ');

@@ -193,7 +193,7 @@ export const MessagePage = shape(
 );
 
 export const MessageQuery = Type.Object({
-  conversation_id: Type.String({ description: 'Conversation to read.' }),
+  conversation_id: Type.String({ minLength: 1, description: 'Conversation to read.' }),
   user: Type.Optional(Type.String({ description: 'End-user identifier defined by the calling app.' })),
   first_id: Type.Optional(
     Type.String({ description: 'Cursor: returns only messages older than the message with this ID.' }),

@@ -20,6 +20,7 @@ type Notes = { description?: string; default?: unknown; examples?: unknown[] };
 export const text = (description: string, notes: Notes = {}) => Type.String({ description, ...notes });
 export const uuid = (description: string) => Type.String({ format: 'uuid', description });
 export const id = (description: string) => Type.String({ minLength: 1, maxLength: limits.idUnitsMax, description });
+export const day = (description: string) => Type.String({ format: 'date', description });
 export const decimal = (description: string) =>
   Type.String({ format: 'decimal', maxLength: limits.decimalCharsMax, description });
 export const integer = (description: string) => Type.Integer({ description });

@@ -1,5 +1,5 @@
 import { limits } from './limits.ts';
-import { notBlank } from './rules.ts';
+import { cursorPattern, cursorProblem, noNul, notBlank } from './rules.ts';
 
 /** An error reported by a compiled schema. */
 export type SchemaProblem = {
@@ -12,6 +12,13 @@ export type SchemaProblem = {
 const formats: Record<string, string> = {
   uuid: 'a UUID',
   decimal: 'a decimal number with an exponent of at most two digits',
+  date: 'a day, such as 2026-11-15',
+};
+
+const patterns: Record<string, string> = {
+  [notBlank.source]: 'must not be blank',
+  [noNul.source]: 'must not contain NUL',
+  [cursorPattern.source]: cursorProblem,
 };
 
 /** `message_files[0].id` for `/message_files/0/id`. */
@@ -45,7 +52,7 @@ export function describeProblem(problems: readonly SchemaProblem[], whole = 'the
     case 'type':
       return `${named} must be ${[params.type].flat().map(withArticle).join(' or ')}`;
     case 'pattern':
-      return params.pattern === notBlank.source ? `${named} must not be blank` : `${named} ${message}`;
+      return `${named} ${patterns[`${params.pattern}`] ?? message}`;
     case 'minLength':
       return `${named} must not be empty`;
     default:

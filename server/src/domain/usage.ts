@@ -45,8 +45,5 @@ export function dayOf(seconds: number): number {
 /** `2026-11-15` */
 export const formatDay = (day: number): string => new Date(day * daySeconds * 1000).toISOString().slice(0, 10);
 
-/** Undefined if the text is not a day of the calendar. */
-export function parseDay(text: string): number | undefined {
-  const day = Date.parse(`${text}T00:00:00Z`) / (daySeconds * 1000);
-  return Number.isInteger(day) && formatDay(day) === text ? day : undefined;
-}
+/** The day of a text in the format `date`. */
+export const dayOfText = (text: string): number => Date.parse(`${text}T00:00:00Z`) / (daySeconds * 1000);

@@ -315,8 +315,17 @@ onEveryEngine('usage', (engine) => {
     }
   });
 
+  it('200: every day of the calendar is accepted', async () => {
+    for (const since of ['0000-01-01', '0000-02-29', '1969-12-31', '2000-02-29', '2026-11-30', '9999-12-31']) {
+      const { status, text } = await service.request('GET', `/admin/usage?since=${since}`, { key: admin });
+      assert.equal(status, 200, text);
+    }
+  });
+
   it('400: an invalid day is rejected', async () => {
-    for (const since of ['x', '2026-02-30', '2026-13-01', '20261115', '2026-1-1', '+02026-01-01', '2026-11-15T00']) {
+    const notDays = ['x', '20261115', '2026-1-1', '+02026-01-01', '2026-11-15T00', '2026-11-15\n', ' 2026-11-15'];
+    const notInCalendar = ['2026-02-30', '2026-13-01', '1900-02-29', '2026-04-31', '2026-00-01', '2026-01-00'];
+    for (const since of [...notDays, ...notInCalendar]) {
       const { status, body } = await service.request('GET', `/admin/usage?since=${encodeURIComponent(since)}`, {
         key: admin,
       });

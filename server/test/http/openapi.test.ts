@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { startService } from '../support/harness.ts';
-import { openapiFile } from '../support/openapi-check.ts';
+import { openapiFile, validatorOf } from '../support/openapi-check.ts';
 import { readOpenapi } from '../support/read-openapi.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read the document freely
@@ -314,7 +314,7 @@ describe('operations of the API document', () => {
   });
 
   const parameters = [
-    { name: 'conversation_id', type: 'string', required: true },
+    { name: 'conversation_id', type: 'string', required: true, minLength: 1 },
     { name: 'user', type: 'string', required: false },
     { name: 'first_id', type: 'string', required: false },
     { name: 'limit', type: 'integer', required: false, default: 20, minimum: 1, maximum: 100 },
@@ -339,6 +339,63 @@ describe('operations of the API document', () => {
     const all: Json[] = operationOf(messages, 'get').parameters.map(resolve);
     const names = all.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
     assert.deepEqual(names.sort(), parameters.map(({ name }) => name).sort());
+  });
+
+  it('every list: the cursor has the pattern of a next_cursor', () => {
+    const cursors = operations.flatMap(([, , { parameters = [] }]) =>
+      parameters.map(resolve).filter((parameter: Json) => parameter.name === 'cursor'),
+    );
+    assert.equal(cursors.length, 11);
+    const sortKeys = [[-1], [0], ['é', ''], [1, '👋'], [-719528, '', ''], [20, 'a"b', 3, 'x']];
+    for (const { schema } of cursors) {
+      const pattern = new RegExp(schema.pattern, 'u');
+      for (const key of sortKeys) assert.match(Buffer.from(JSON.stringify(key)).toString('base64url'), pattern);
+      for (const other of ['', 'x', 'e30', 'W10', 'Wzs=', 'WzE']) assert.doesNotMatch(other, pattern);
+    }
+  });
+
+  it('List usage: since and day are dates', () => {
+    const { parameters } = operationOf('/admin/usage', 'get');
+    assert.equal(parameters.find((parameter: Json) => parameter.name === 'since').schema.format, 'date');
+    assert.equal(document.components.schemas.Usage.properties.day.format, 'date');
+  });
+
+  it('Create a key: each kind has the fields that the service requires and accepts', () => {
+    const validator = validatorOf({ $ref: '#/components/schemas/NewKey' });
+    const valid = [
+      ...[{ kind: 'app', app_id: 'a' }, { kind: 'writer', app_id: 'a', workspace_id: null }, { kind: 'admin' }],
+      ...[
+        { kind: 'knowledge', workspace_id: 'w' },
+        { kind: 'knowledge', workspace_id: 'w', dataset_ids: ['d'] },
+      ],
+    ];
+    const invalid = [
+      ...[{ kind: 'app' }, { kind: 'app', app_id: null }, { kind: 'app', app_id: '' }, { kind: 'knowledge' }],
+      ...[
+        { kind: 'app', app_id: 'a', dataset_ids: ['d'] },
+        { kind: 'writer', app_id: 'a', workspace_id: 'w' },
+      ],
+      ...[
+        { kind: 'admin', app_id: 'a' },
+        { kind: 'knowledge', workspace_id: 'w', app_id: 'a' },
+      ],
+    ];
+    for (const key of valid) assert.ok(validator.Check(key), JSON.stringify(key));
+    for (const key of invalid) assert.ok(!validator.Check(key), JSON.stringify(key));
+  });
+
+  it('Import records: the body is text', () => {
+    const { content } = operationOf('/admin/records', 'post').requestBody;
+    assert.equal(content['application/x-ndjson'].schema.type, 'string');
+  });
+
+  it('Create a key and Update Child Chunk: texts have no NUL', () => {
+    const { name } = document.components.schemas.NewKey.properties;
+    const { content } = resolve(operationOf(chunk, 'patch').requestBody.content['application/json'].schema).properties;
+    for (const { pattern } of [name, ...content.allOf]) {
+      assert.match('a\nb', new RegExp(pattern, 'u'));
+      assert.doesNotMatch('a\0b', new RegExp(pattern, 'u'));
+    }
   });
 
   it('Update Child Chunk: PATCH …/child_chunks/{child_chunk_id}', () => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { it, mock } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import type { LargePage } from '../../src/domain/list-messages.ts';
 import { readLargePage } from '../../src/http/front/large-page.ts';
+import { SlowReaders } from '../../src/http/front/slow-readers.ts';
 
 const chunk = new Uint8Array(limits.largePageWriteBytes);
 const windowBytes = (limits.slowReaderBytesPerSecond * limits.slowReaderMillis) / 1000;
@@ -52,4 +54,35 @@ it('a page is closed when its response ends before it was read', async () => {
   text.destroy();
   await once(text, 'close');
   assert.equal(isClosed(), true);
+});
+
+/** A response that has ended, with so many bytes that its client has not read. */
+function endedResponse(unread: number) {
+  const socket = { writableLength: unread };
+  const response = { socket, isDestroyed: false, destroy: () => (response.isDestroyed = true) };
+  return response;
+}
+
+it('unread responses are bounded: those that ended first are aborted, and clients that read are left alone', () => {
+  const readers = new SlowReaders(100);
+  const add = (response: object) => readers.add(response as ServerResponse);
+  const [slowest, read, slow] = [endedResponse(40), endedResponse(40), endedResponse(20)];
+  for (const response of [slowest, read, slow]) add(response);
+  assert.ok(!slowest.isDestroyed, 'within the bound');
+
+  read.socket.writableLength = 0;
+  const next = endedResponse(40);
+  add(next);
+  assert.ok(!slowest.isDestroyed, 'what was read meanwhile does not count');
+
+  const last = endedResponse(30);
+  add(last);
+  assert.deepEqual(
+    [slowest, read, slow, next, last].map(({ isDestroyed }) => isDestroyed),
+    [true, false, false, false, false],
+  );
+  readers.delete(slow as unknown as ServerResponse);
+  add(endedResponse(50));
+  assert.ok(next.isDestroyed, 'the next in order');
+  assert.ok(!last.isDestroyed);
 });

@@ -1,4 +1,4 @@
-import { CreatedKey, ListedKey, NewKey } from '../../contract/admin.ts';
+import { CreatedKey, DescribedNewKey, ListedKey, NewKey } from '../../contract/admin.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { createKey } from '../../domain/create-key.ts';
@@ -6,6 +6,7 @@ import { notFound } from '../../domain/errors.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
+import { validatorCompiler } from '../request/query.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
 import { adminList } from './routes.ts';
@@ -35,9 +36,10 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
       operationId: 'createKey',
       summary: 'Create a key',
       description: 'Creates a key. Its secret is only in this response, and cannot be read again.',
-      body: NewKey,
+      body: DescribedNewKey,
       response: responses({ 201: CreatedKey }, [400, 401, 408, 413, 415]),
     },
+    validatorCompiler: (part) => validatorCompiler({ ...part, schema: NewKey }),
     onRequest: [requireAdmin, requireContentType('application/json')],
     handler: async (request, reply) => {
       const { key_id } = requireCaller(request, 'admin');

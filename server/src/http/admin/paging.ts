@@ -1,4 +1,5 @@
 import { limits } from '../../contract/limits.ts';
+import { cursorProblem } from '../../contract/rules.ts';
 import type { ListRange } from '../../domain/admin-reads.ts';
 import { invalidParam } from '../../domain/errors.ts';
 
@@ -39,7 +40,7 @@ export class Paging<R> {
     const key = parse(cursor);
     const fits = (value: unknown, at: number) => typeof value === this.#types[at] && isComparable(value);
     if (!Array.isArray(key) || key.length !== this.#types.length || !key.every(fits) || encode(key) !== cursor) {
-      throw invalidParam('cursor must be the next_cursor of an earlier page');
+      throw invalidParam(`cursor ${cursorProblem}`);
     }
     return key;
   }

@@ -1,6 +1,5 @@
 import { UsageListed, UsageQuery } from '../../contract/activity.ts';
-import { invalidParam } from '../../domain/errors.ts';
-import { dayOf, parseDay } from '../../domain/usage.ts';
+import { dayOf, dayOfText } from '../../domain/usage.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
 import { adminList } from './routes.ts';
@@ -10,7 +9,7 @@ import { requireApp } from './workspaces.ts';
 const daysDefault = 30;
 
 const usage = new Paging<UsageListed>(['number', 'string', 'string'], ({ day, app_id, currency }) => [
-  requireDay(day),
+  dayOfText(day),
   app_id,
   currency ?? '',
 ]);
@@ -30,7 +29,7 @@ export const adminUsageRoutes: Routes = (app, dependencies) => {
     row: UsageListed,
     errors: [404],
     read: ({ query }) => {
-      const since = query.since === undefined ? dayOf(clock() / 1000) - daysDefault : requireDay(query.since);
+      const since = query.since === undefined ? dayOf(clock() / 1000) - daysDefault : dayOfText(query.since);
       return usage.read(query, async (range) => {
         const app_id = query.app_id === undefined ? undefined : (await requireApp(store, query.app_id)).id;
         return store.activity.listUsage({ since, app_id }, range);
@@ -38,9 +37,3 @@ export const adminUsageRoutes: Routes = (app, dependencies) => {
     },
   });
 };
-
-function requireDay(text: string): number {
-  const day = parseDay(text);
-  if (day === undefined) throw invalidParam('since must be a day, such as 2026-11-15');
-  return day;
-}
