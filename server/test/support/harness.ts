@@ -96,7 +96,9 @@ export async function startService(
   databaseUrl?: string,
 ): Promise<Service> {
   const ownDatabase = databaseUrl === undefined ? await newDatabaseUrl(engine) : undefined;
-  const config = readConfig({ DATABASE_URL: databaseUrl ?? ownDatabase?.url, PORT: '0', ...settings });
+  const database_url = databaseUrl ?? ownDatabase?.url;
+  // A burst of writes on a busy machine takes longer than the default timeout.
+  const config = readConfig({ DATABASE_URL: database_url, PORT: '0', DATABASE_TIMEOUT: '60000', ...settings });
   const logs: string[] = [];
   const sink = new Writable({
     write(line, _encoding, done) {
