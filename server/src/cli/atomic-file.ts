@@ -6,17 +6,17 @@ import { fileError } from './command.ts';
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The path behind `given`, with links resolved; undefined for a pipe or a device. Throws for a folder. */
-export async function regularFile(given: string): Promise<string | undefined> {
-  const path = await realpath(given).catch(() => given);
+/** The path with links resolved; undefined for a pipe or a device. Throws for a folder. */
+export async function regularFile(givenPath: string): Promise<string | undefined> {
+  const path = await realpath(givenPath).catch(() => givenPath);
   const stats = await stat(path).catch(() => undefined);
-  if (stats?.isDirectory()) throw new Error(`${given}: is a folder`);
+  if (stats?.isDirectory()) throw new Error(`${givenPath}: is a folder`);
   return stats === undefined || stats.isFile() ? path : undefined;
 }
 
 /**
- * `write` fills an empty file whose path it is given. That file replaces `file` only when it is complete and on disk, and
- * only its owner may read it. If `write` fails or a signal ends the process, the partial file is removed.
+ * Calls `write` with the path of an empty file, which only its owner may read. That file replaces `file` when it is complete
+ * and on disk. If `write` fails or a signal ends the process, the partial file is removed.
  */
 export async function writeAtomically(file: string, write: (path: string) => Promise<void>): Promise<void> {
   const partial = `${file}.${randomUUID()}.partial`;
@@ -57,7 +57,7 @@ async function sync(path: string, flags: string): Promise<void> {
   }
 }
 
-/** Throws if `file` is one of the database's files, also under another name or through a link. */
+/** Throws if `file` is one of the database's files, even under another name or through a link. */
 export async function requireNotDatabase(file: string, databaseFiles: readonly string[]): Promise<void> {
   const target = await identify(file);
   for (const databaseFile of databaseFiles) {

@@ -29,7 +29,7 @@ Options:
   --id ID       only writes to the record with this id, or to messages of the conversation with this id
   --json        one JSON object per line, with all ids of the entry
 
-An entry has the number of records of a kind that one import wrote, and the ids of the first ${limits.auditIdsMax}. It never contains
+For an import, an entry has the number of records of one kind, and the ids of the first ${limits.auditIdsMax}. It never contains
 texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
 
   run: async (argv, config) => {
@@ -44,20 +44,20 @@ texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
       },
       { max: 0 },
     );
-    const given = values as { limit?: string; since?: string; key?: string; id?: string; json?: boolean };
+    const options = values as { limit?: string; since?: string; key?: string; id?: string; json?: boolean };
     const query = {
-      limit: limitOf(given.limit ?? '100'),
-      since: given.since === undefined ? 0 : epochSeconds() - secondsOf('--since', given.since),
-      key_id: given.key && canonicalId(given.key),
-      record_id: given.id && canonicalId(given.id),
+      limit: limitOf(options.limit ?? '100'),
+      since: options.since === undefined ? 0 : epochSeconds() - secondsOf('--since', options.since),
+      key_id: options.key && canonicalId(options.key),
+      record_id: options.id && canonicalId(options.id),
     };
     await withStore(config, 'existing', async (store) => {
-      if (given.json) {
+      if (options.json) {
         for await (const batch of entries(store, query))
           for (const { id, ...entry } of batch) print(JSON.stringify(entry));
       } else {
         const rows: string[][] = [];
-        for await (const batch of entries(store, query)) rows.push(...batch.map(rowOf));
+        for await (const batch of entries(store, query)) rows.push(...batch.map(entryRow));
         printTable([['time', 'key', 'action', 'records'], ...rows]);
       }
     });
@@ -83,9 +83,14 @@ async function* entries(store: Store, { limit, ...query }: Query): AsyncGenerato
   }
 }
 
-function rowOf({ at, key_id, action, record, count, ids }: AuditEntry): string[] {
+function entryRow({ at, key_id, action, record, count, ids }: AuditEntry): string[] {
   const more = count - Math.min(ids.length, shownIds);
-  const named = visible(ids.slice(0, shownIds).join(' '));
-  const rest = named === '' ? '' : more > 0 ? ` and ${more} more` : '';
-  return [timeOf(at), key_id ?? 'command line', action, `${count} ${record}${named && `: ${named}`}${rest}`];
+  const shownIdList = visible(ids.slice(0, shownIds).join(' '));
+  const rest = shownIdList === '' ? '' : more > 0 ? ` and ${more} more` : '';
+  return [
+    timeOf(at),
+    key_id ?? 'command line',
+    action,
+    `${count} ${record}${shownIdList && `: ${shownIdList}`}${rest}`,
+  ];
 }

@@ -8,10 +8,10 @@ const progressMillis = 200;
 export const backupCommand: Command = {
   help: `Usage: backscroll backup FILE
 
-Copies the embedded database to FILE, as of one moment, while the service reads and writes it.
-FILE appears when the copy is complete and on disk; an older backup of that name stays until then.
-To restore: stop the service, delete the files beside the database that end in -wal and -shm, replace the database by
-FILE, and start. For PostgreSQL use pg_dump.`,
+Copies a consistent snapshot of the embedded database to FILE. The service may be running.
+FILE appears when the copy is complete and on disk; an older backup with that name stays until then.
+To restore: stop the service, delete the files next to the database that end in -wal and -shm, replace the database with
+FILE, and start the service. For PostgreSQL use pg_dump.`,
 
   run: async (argv, config) => {
     const [given] = parse(argv, {}, { max: 1 }).positionals;

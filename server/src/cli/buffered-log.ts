@@ -3,11 +3,11 @@ import { pino } from 'pino';
 /** How long a line may wait for others to be written with it. */
 const waitMillis = 50;
 const bufferUnitsMax = 65_536;
-/** Lines buffered while standard output cannot be written. */
+/** Maximum size of the lines that are buffered while standard output cannot be written. */
 const unwrittenUnitsMax = 1_048_576;
 
 /**
- * Standard output for the log. Lines that come close together are written at once: one write per request would cost more
+ * Standard output for the log. Lines that are close in time are written together: one write per request would cost more
  * than most requests do. Buffered lines are written when the process ends, unless it is killed.
  */
 export class BufferedLog {

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Store } from '../domain/store.ts';
 import { type Database, databaseOf } from '../store/open.ts';
 
-/** A command line with wrong arguments. */
+/** The arguments of the command line are wrong. */
 export class Usage extends Error {}
 
 /** Returns the exit code. */
@@ -66,7 +66,7 @@ export const print = (text: string): void => void process.stdout.write(`${text}\
 /** One line on the terminal, rewritten in place. */
 export const showLine = (text: string): void => void process.stderr.write(`\r\x1b[K${text}`);
 
-/** Text from outside, with control characters escaped so that a terminal does not interpret them. */
+/** Untrusted text, with control characters escaped so that a terminal does not interpret them. */
 export const visible = (text: string): string =>
   text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 

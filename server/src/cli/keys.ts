@@ -34,7 +34,7 @@ Options of create:
 
 The secret is shown once, when the key is created; only its digest is stored.
 The time of last use is stored every ${limits.lastUsedIntervalMillis / 1000} seconds.
-A revocation takes effect at once in a running service, on PostgreSQL within 5 seconds.`,
+A revocation takes effect immediately in a running service, on PostgreSQL within 5 seconds.`,
 
   run: async ([action, ...argv], config) => {
     switch (action) {
@@ -52,7 +52,7 @@ A revocation takes effect at once in a running service, on PostgreSQL within 5 s
   },
 };
 
-/** `knowledge  --workspace ID [--dataset ID...]` and, on the next line, what such a key allows. */
+/** `--kind knowledge --workspace ID [--dataset ID...]` and, on the next line, what such a key allows. */
 function describeKind(kind: KeyKind): string {
   const { requires, accepts, allows } = keyKindTable[kind];
   const required = requires.map((field) => ` ${options[field]} ID`).join('');
@@ -102,9 +102,9 @@ function newKeyOf(given: CreateOptions, now: number): NewKey {
   if (kind === undefined) throw new Usage(`--kind must be one of ${keyKinds.join(', ')}`);
   const { app = null, workspace = null, dataset = null, name = '' } = given;
   const reach = { workspace_id: workspace, app_id: app, dataset_ids: dataset };
-  const found = findReachProblem(kind, reach);
-  if (found?.problem === 'missing') throw new Usage(`--kind ${kind} needs ${options[found.field]}`);
-  if (found !== undefined) throw new Usage(`${options[found.field]} does not go with --kind ${kind}`);
+  const reachProblem = findReachProblem(kind, reach);
+  if (reachProblem?.problem === 'missing') throw new Usage(`--kind ${kind} needs ${options[reachProblem.field]}`);
+  if (reachProblem !== undefined) throw new Usage(`${options[reachProblem.field]} is not allowed for --kind ${kind}`);
   const expires_at = given.expires === undefined ? null : now + secondsOf('--expires', given.expires);
   return { kind, name, expires_at, ...reach };
 }
@@ -113,11 +113,11 @@ async function list(argv: string[], config: Config): Promise<number> {
   const { values } = parse(argv, { json: { type: 'boolean' } }, { max: 0 });
   const keys = await withStore(config, 'existing', (store) => store.listKeys());
   if (values.json) for (const key of keys) print(JSON.stringify(key));
-  else printTable([['id', 'kind', 'name', 'reach', 'created', 'expires', 'revoked', 'last used'], ...keys.map(rowOf)]);
+  else printTable([['id', 'kind', 'name', 'reach', 'created', 'expires', 'revoked', 'last used'], ...keys.map(keyRow)]);
   return 0;
 }
 
-const rowOf = (key: ListedKey): string[] => [
+const keyRow = (key: ListedKey): string[] => [
   key.id,
   key.kind,
   visible(key.name) || '-',

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { BadSetting, readConfig, settingsHelp } from '../config.ts';
 import { type Command, print, Usage, visible } from './command.ts';
 
-/** Each is loaded when it is called: a short command does not load the whole service. */
+/** A command is loaded when it is used: a short command does not load the whole service. */
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./serve.ts')).serveCommand,
   import: async () => (await import('./records.ts')).importCommand,
@@ -53,7 +53,7 @@ export async function main(argv: string[]): Promise<number> {
     return 0;
   }
   try {
-    if (name === undefined) throw new Usage('a command is needed');
+    if (name === undefined) throw new Usage('a command is required');
     const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (load === undefined) throw new Usage(`unknown command '${name}'`);
     commandName = `${name} `;
@@ -69,7 +69,7 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-/** Writes one line to standard error. `commandName` is empty where the command does not exist. */
+/** Writes one line to standard error and returns the exit code. `commandName` is empty if the command does not exist. */
 function explain(error: Error, commandName: string): number {
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0;
   const wrongUsage = error instanceof Usage;

@@ -8,7 +8,7 @@ const secondsPerDay = 86_400;
 
 type Options = { store: Store; uses: LastUsed; audit_days: number; logger: FastifyBaseLogger };
 
-/** Work besides serving requests: stores when keys were last used, and deletes old audit entries and sessions. */
+/** Background tasks: storing when keys were last used, and deleting old audit entries and sessions. */
 export function startMaintenance({ store, uses, audit_days, logger }: Options): { end: () => Promise<void> } {
   const attempt = (task: string, work: Promise<unknown>) =>
     work.catch((error: Error) => logger.debug({ cause: String(error.cause ?? error.message) }, `cannot ${task} now`));

@@ -9,7 +9,7 @@ Brings the database schema up to date. serve does this at every start; use migra
 Options:
   --status  only show the schema version and the number of pending steps
   --citus   also distribute the tables over the nodes of a Citus cluster
-            (automatic where the extension exists when the tables are created)`,
+            (automatic if the extension exists when the tables are created)`,
 
   run: async (argv, config) => {
     const { values } = parse(argv, { status: { type: 'boolean' }, citus: { type: 'boolean' } }, { max: 0 });

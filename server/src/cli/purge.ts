@@ -8,7 +8,7 @@ export const purgeCommand: Command = {
        backscroll purge --app ID --user USER [--yes]
 
 Erases conversations and their messages permanently: one conversation, or all conversations of a user in an app.
-Asks for confirmation, unless --yes is given. Only a backup can restore them.`,
+Prompts for confirmation, unless --yes is given. Only a backup can restore them.`,
 
   run: async (argv, config) => {
     const { values } = parse(

@@ -16,7 +16,7 @@ const progressMillis = 200;
 export const importCommand: Command = {
   help: `Usage: backscroll import FILE...
 
-Imports records: lines of JSON, one record per line. "-" is standard input.
+Imports records from NDJSON, one record per line. "-" is standard input.
 All or nothing: the first bad line stops the import, the error names it, and nothing of the import is stored.
 A record replaces the stored record with the same id. Works while the service runs on the same database.`,
 
@@ -42,8 +42,8 @@ A record replaces the stored record with the same id. Works while the service ru
 export const exportCommand: Command = {
   help: `Usage: backscroll export [FILE]
 
-Writes all records, as of one moment, to FILE or to standard output.
-backscroll import reads them back, into this database or another, also of the other engine.
+Writes a consistent snapshot of all records to FILE or to standard output.
+backscroll import reads them into this database or another one, even of the other engine.
 Keys are written as digests, never as secrets. Works while the service runs.`,
 
   run: async (argv, config) => {
@@ -65,7 +65,7 @@ async function writeRecords(given: string, records: Readable, databaseFiles: rea
   await writeAtomically(file, (path) => pipeline(records, createWriteStream(path)));
 }
 
-/** Errors name the file. */
+/** Reads a file, or standard input. Errors name the file. */
 async function* readNamed(file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* file === '-' ? process.stdin : createReadStream(file, { highWaterMark: readBytes });

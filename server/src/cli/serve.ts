@@ -82,7 +82,7 @@ Import records:      npx backscroll import --help
 `;
 }
 
-/** The address under which this machine reaches the service. */
+/** Starts listening and returns the address at which this machine can reach the service. */
 async function listen(app: App, { host, port }: Config): Promise<string> {
   try {
     await app.listen({ host, port, listenTextResolver: (address) => `listening at ${address}` });

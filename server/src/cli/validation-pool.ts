@@ -4,12 +4,12 @@ import { limits } from '../contract/limits.ts';
 import { type Batch, type PreparedLines, prepareLines } from '../domain/prepare-lines.ts';
 import type { Lines } from '../domain/read-lines.ts';
 
-/** Chunks that one thread is given at a time: one to work on, and the next. */
+/** Maximum number of chunks that one thread has at a time: the current one and the next. */
 const threadChunksMax = 2;
 
 /**
- * Validates the lines of one import, in the order of the input. Large chunks, which come from files, are shared with other
- * threads; they are started with the first large chunk and ended with the input.
+ * Validates the lines of one import, in the order of the input. Large chunks, which come from files, are validated by
+ * several threads; these start with the first large chunk and end with the input.
  */
 export async function* validateInThreads(
   chunks: AsyncIterable<Lines>,
@@ -33,20 +33,20 @@ class ValidationPool {
 
   /** A small chunk never waits for the next one. */
   async *validate(chunks: AsyncIterable<Lines>): AsyncGenerator<PreparedLines> {
-    const ahead: (Promise<PreparedLines> | PreparedLines)[] = [];
+    const pending: (Promise<PreparedLines> | PreparedLines)[] = [];
     let failure: { error: unknown } | undefined;
     try {
       for await (const chunk of chunks) {
         const isLarge = chunk.bytes.length >= limits.threadChunkBytesMin;
-        ahead.push(isLarge ? this.#share(chunk) : prepareLines(chunk, this.#now));
+        pending.push(isLarge ? this.#share(chunk) : prepareLines(chunk, this.#now));
         const aheadMax = isLarge ? threadChunksMax * this.#threads.length : 0;
-        while (ahead.length > aheadMax) yield await (ahead.shift() as PreparedLines);
+        while (pending.length > aheadMax) yield await (pending.shift() as PreparedLines);
       }
     } catch (error) {
       failure = { error };
     }
     // Bad lines that were read before an error of the input are reported first.
-    for (const prepared of ahead) yield await prepared;
+    for (const prepared of pending) yield await prepared;
     if (failure !== undefined) throw failure.error;
   }
 
@@ -89,7 +89,7 @@ class ValidationThread {
     return this.#isReady && this.#waiting.length < threadChunksMax;
   }
 
-  /** A chunk with a bad line is validated again here, which gives the error. */
+  /** A chunk with a bad line is validated again in this thread, which returns the error. */
   async prepare(lines: Lines, now: number): Promise<PreparedLines> {
     const batch = Promise.withResolvers<Batch | undefined>();
     this.#waiting.push(batch);

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { prepareLines } from '../domain/prepare-lines.ts';
 import type { Lines } from '../domain/read-lines.ts';
 
-/** A thread that validates lines. An error would lose its class on the way, so a bad line is reported by `undefined`. */
+/** A thread that validates lines. Messages between threads lose the class of an error, so a bad line is sent as `undefined`. */
 
 parentPort?.on('message', ({ lines, now }: { lines: Lines; now: number }) => {
   const { failure, ...batch } = prepareLines(lines, now);

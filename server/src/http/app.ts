@@ -46,7 +46,7 @@ export type AppOptions = {
   clock: () => number;
   /** Milliseconds that only go forward, by which the gate notices overload. */
   now?: () => number;
-  /** Where the use of keys is noted. */
+  /** Collects when keys were last used. */
   uses: LastUsed;
   /** Validates the lines of an import. */
   validateLines: LineValidator;
@@ -101,7 +101,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     genReqId: requestIdOf,
     rewriteUrl: ({ url = '/' }) => originForm(url),
     return503OnClosing: false,
-    // Given here, not set later: then Fastify does not load its own.
+    // Passed to the constructor, so that Fastify does not load its own compilers.
     schemaController: { compilersFactory: { buildValidator, buildSerializer } },
     routerOptions: { maxParamLength: limits.headerBytesMax },
     frameworkErrors: (error, request, reply) => {
@@ -113,7 +113,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.setErrorHandler(sendError);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', jsonReader(options.in_flight_max));
-  // The body of a DELETE is dropped, like that of a GET.
+  // The body of a DELETE is ignored, like that of a GET.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   app.decorateRequest('caller', null);
 
@@ -125,15 +125,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
     if (isRejected(request.raw)) throw overloaded;
     // Where the body of such a request ends is not known, so the connection ends.
     if (hasUnknownCoding(request.raw)) reply.raw.shouldKeepAlive = false;
-    requireClearHeaders(request.raw);
-    // Node drops whatever follows such a request, so the response announces the end of the connection.
+    requireUnambiguousHeaders(request.raw);
+    // Node ignores everything after such a request, so the response has `Connection: close`.
     if (request.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false;
     if (request.is404 || hasEmptyParameter(request.params)) rejectRoute(table, request, reply);
   });
   app.addHook('onRequest', checkRequest);
   app.addHook('onSend', dropRest);
   app.addHook('onSend', connections.announceEnd);
-  // Neither before the service is ready, nor during its first request.
+  // Loaded after the service is ready, so that neither the start nor the first request has to wait for it.
   app.addHook('onListen', async () => void setTimeout(loadCompiler, limits.loadCompilerMillis).unref());
   app.addHook('preClose', () => connections.close());
   // Never called: `checkRequest` rejects a request without a route before its body is read.
@@ -162,7 +162,7 @@ function dependenciesOf({ store, clock, logger, lines, uses, validateLines, ...s
   };
 }
 
-/** 404, or 405 if the path allows other methods. Both come before all other checks, also before that of the key. */
+/** 404, or 405 if the path allows other methods. Checked before everything else, even before the key. */
 function rejectRoute(table: RouteTable, request: FastifyRequest, reply: FastifyReply): never {
   const allow = table.allowedMethods(request.url);
   if (allow === undefined) throw notFound('no such route');
@@ -170,26 +170,26 @@ function rejectRoute(table: RouteTable, request: FastifyRequest, reply: FastifyR
   throw new ServiceError('method_not_allowed', `this path allows ${allow}`);
 }
 
-/** The router treats `//` as an empty parameter; here it is another path. */
+/** The router accepts an empty parameter, as in `//`. Here such a path does not exist. */
 function hasEmptyParameter(params: unknown): boolean {
   for (const name in params as Record<string, string>) if ((params as Record<string, string>)[name] === '') return true;
   return false;
 }
 
-/** Headers that decide how a request is read, or who sent it: repeated ones would have two meanings. */
+/** Headers that decide how a request is parsed, or who sent it. If repeated, they would be ambiguous. */
 const singleHeaders = { host: 'Host', authorization: 'Authorization', 'content-type': 'Content-Type' };
 
-/** From the raw headers: Node's object of headers drops or joins repeated ones. */
-function requireClearHeaders(request: IncomingMessage): void {
+/** Checks the raw headers: Node's `headers` object drops or joins repeated ones. */
+function requireUnambiguousHeaders(request: IncomingMessage): void {
   const { httpVersion, rawHeaders } = request;
   const seen = new Set<string>();
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] as string).toLowerCase();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] as string).toLowerCase();
     if (!(name in singleHeaders)) continue;
-    if (seen.has(name)) throw repeated(name as keyof typeof singleHeaders);
+    if (seen.has(name)) throw headerCountError(name as keyof typeof singleHeaders);
     seen.add(name);
   }
-  if (!seen.has('host') && httpVersion === '1.1') throw repeated('host');
+  if (!seen.has('host') && httpVersion === '1.1') throw headerCountError('host');
   if (hasUnknownCoding(request)) throw new ServiceError('not_implemented', 'Transfer-Encoding must be chunked');
 }
 
@@ -199,7 +199,7 @@ function hasUnknownCoding({ headers }: IncomingMessage): boolean {
   return coding !== undefined && !/^\s*chunked\s*$/i.test(coding);
 }
 
-const repeated = (name: keyof typeof singleHeaders) =>
+const headerCountError = (name: keyof typeof singleHeaders) =>
   new ServiceError('bad_request', `the request must have one ${singleHeaders[name]} header`);
 
 /** `GET http://host/path` requests `/path`. */

@@ -17,7 +17,7 @@ export type App = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** What the server and its routes depend on; passed in, never imported. */
+/** The dependencies of the server and its routes. They are passed in, never imported. */
 export type Dependencies = {
   store: Store;
   pages: PageCache;
@@ -38,5 +38,5 @@ export type Dependencies = {
 
 export type Routes = (app: App, dependencies: Dependencies) => void;
 
-/** What Node's HTTP server calls for a request. */
+/** A request listener of Node's HTTP server. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;

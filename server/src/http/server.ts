@@ -13,7 +13,7 @@ const options = {
   keepAliveTimeout: limits.keepAliveMillis,
   headersTimeout: limits.headersMillisMax,
   connectionsCheckingInterval: limits.headersCheckMillis,
-  // An upload may take long. Bodies have time limits of their own.
+  // An upload may take long. `request/body.ts` sets time limits for bodies.
   requestTimeout: 0,
   // `app.ts` checks it, so that the error has our body.
   requireHostHeader: false,
@@ -29,7 +29,7 @@ const options = {
  */
 export function createServer(framework: Handler, connections: Connections, dependencies: Dependencies): Server {
   const handle = gate(connections.inOrder(fastLane(framework, connections, dependencies)), dependencies);
-  // Not imported: an import would load everything that the module can export, the client behind `fetch` included.
+  // Not imported: an import would evaluate all exports of the module, including the client that `fetch` uses.
   const server = process.getBuiltinModule('node:http').createServer(options, handle);
   server.maxConnections = limits.connectionsMax;
   connections.track(server);
@@ -47,7 +47,7 @@ export function createServer(framework: Handler, connections: Connections, depen
   return server;
 }
 
-/** Behind other requests on its connection, `100 Continue` would end up inside an earlier response. */
+/** Waits for the responses to earlier requests on the connection: `100 Continue` must not end up inside one of them. */
 function afterEarlier(response: ServerResponse, proceed: () => void): void {
   if (response.socket === null) response.once('socket', proceed);
   else proceed();

@@ -20,7 +20,7 @@ const conversation_id = Type.String({ description: 'Conversation ID.' });
 type Row = ConversationListed;
 const activityOf = ({ last_message_at, id }: Row) => [last_message_at ?? 0, id];
 const latestFirst = new Paging<Row>(['number', 'string'], activityOf);
-/** A conversation whose id is the search text comes first. */
+/** The conversation whose id is the search text comes first. */
 const matchesFirst = (search: string) =>
   new Paging<Row>(['number', 'string', 'number', 'string'], (row) => [
     row.id === canonicalId(search) ? 0 : 1,
@@ -38,7 +38,7 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
     operationId: 'listConversations',
     summary: 'List conversations of an app',
     description:
-      'Latest message first, then by id, descending. With `search`: the conversation of that id, then those of users ' +
+      'Latest message first, then by id, descending. With `search`: the conversation with that id, then those of users ' +
       'whose names begin with the text, by user, then latest first. Deleted conversations are not listed.',
     params: Type.Object({ app_id }),
     querystring: ConversationQuery,
@@ -54,7 +54,7 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
       }
       return matchesFirst(search).read(query, async (range) => {
         const { id } = await requireApp(store, params.app_id);
-        // No user has such a name, and PostgreSQL would reject the parameter.
+        // No stored user contains NUL, and PostgreSQL would reject the parameter.
         return search.includes('\0') ? [] : activity.searchConversations(id, search, range);
       });
     },
@@ -82,25 +82,24 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
       ...aboutAdmin,
       operationId: 'getTranscript',
       summary: 'List messages of a conversation of any app',
-      description: 'The page that List Conversation Messages returns, for apps of any mode.',
+      description: 'Returns the same page as List Conversation Messages, but for apps of any mode.',
       params: Type.Object({ app_id, conversation_id }),
       querystring: TranscriptQuery,
       headers: header('if-none-match', 'ETags of pages that the client has cached.'),
-      response: responses(
-        { 200: MessagePage, 304: 'The page that the client has cached is current.' },
-        [400, 401, 404],
-      ),
+      response: responses({ 200: MessagePage, 304: "The client's cached page is current." }, [400, 401, 404]),
     },
     onRequest: bearer.requireAdmin(),
     handler: async (request, reply) => {
       const { id } = await requireApp(store, request.params.app_id);
       const { conversation_id } = request.params;
-      const wanted = pageRequest(id, pageQuery({ ...request.query, conversation_id }, page_order));
+      const requestedPage = pageRequest(id, pageQuery({ ...request.query, conversation_id }, page_order));
       const clientTags = parseIfNoneMatch(request.headers['if-none-match']);
-      const page = await listMessages(store, pages, wanted, clientTags, store.dataVersion(), () =>
+      const page = await listMessages(store, pages, requestedPage, clientTags, store.dataVersion(), () =>
         onDisconnect(reply.raw),
       );
-      const path = [id, 'conversations', wanted.position.conversation_id, 'messages'].map(encodeURIComponent).join('/');
+      const path = [id, 'conversations', requestedPage.position.conversation_id, 'messages']
+        .map(encodeURIComponent)
+        .join('/');
       return sendPage(reply, page, `/admin/apps/${path}`);
     },
   });

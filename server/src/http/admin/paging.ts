@@ -6,18 +6,18 @@ import { invalidParam } from '../../domain/errors.ts';
 type SortKey = readonly (string | number)[];
 type Query = { limit?: number; cursor?: string };
 
-/** One page of a list, as it is sent. */
+/** One page of a list, as in the response. */
 export type Page<R> = { limit: number; has_more: boolean; data: R[]; next_cursor: string | null };
 
 /**
  * Pages of a list. A cursor is the encoded sort key of a page's last row, and opaque to clients. The next page starts after
- * that key, so rows that are added or deleted in between neither repeat nor hide others.
+ * that key, so if rows are added or deleted in between, no other row is repeated or skipped.
  */
 export class Paging<R> {
   readonly #types: readonly ('string' | 'number')[];
   readonly #keyOf: (row: R) => SortKey;
 
-  /** `types` are those of the sort key. */
+  /** `types` are the types of the values in the sort key. */
   constructor(types: readonly ('string' | 'number')[], keyOf: (row: R) => SortKey) {
     this.#types = types;
     this.#keyOf = keyOf;
@@ -38,7 +38,7 @@ export class Paging<R> {
 
   #decode(cursor: string): SortKey {
     const key = parse(cursor);
-    const fits = (value: unknown, at: number) => typeof value === this.#types[at] && isComparable(value);
+    const fits = (value: unknown, index: number) => typeof value === this.#types[index] && isComparable(value);
     if (!Array.isArray(key) || key.length !== this.#types.length || !key.every(fits) || encode(key) !== cursor) {
       throw invalidParam(`cursor ${cursorProblem}`);
     }
@@ -56,7 +56,7 @@ function parse(cursor: string): unknown {
   }
 }
 
-/** A value that a database would reject cannot be from a row. */
+/** A value that the database would reject cannot come from a row. */
 function isComparable(value: unknown): boolean {
   return typeof value === 'string' ? value.isWellFormed() && !value.includes('\0') : Number.isSafeInteger(value);
 }

@@ -9,7 +9,7 @@ type Description = {
   operationId: string;
   summary: string;
   description?: string;
-  /** Statuses of errors beside those that all routes of the kind have. */
+  /** Statuses of errors in addition to those that all such routes have. */
   errors?: readonly number[];
 };
 
@@ -21,14 +21,14 @@ type GetRoute<P extends TObject> = Description & {
 
 type ListRoute<P extends TObject, Q extends TObject> = Description & {
   params?: P;
-  /** Instead of `ListQuery`, which it extends. */
+  /** Default: `ListQuery`. Another schema must have its fields too. */
   querystring?: Q;
   row: TSchema;
   read: (request: { params: Static<P>; query: Static<Q> }) => Promise<Page<unknown>>;
 };
 
 /**
- * A route that returns one object. Its `read` throws 404 if there is none.
+ * Adds a route that returns one object. Its `read` throws `notFound` if there is none.
  *
  * @example
  * adminGet(app, dependencies, {
@@ -55,7 +55,7 @@ export function adminGet<P extends TObject>(
   });
 }
 
-/** A route that returns one page of a list. */
+/** Adds a route that returns one page of a list. */
 export function adminList<P extends TObject, Q extends TObject = typeof ListQuery>(
   app: App,
   { bearer }: Dependencies,

@@ -63,7 +63,7 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
       operationId: 'signOut',
       summary: 'Sign out of the console',
       description:
-        'Ends the session of the cookie, and clears the cookie. Without a session it only clears the cookie.',
+        'Ends the session of the cookie and clears the cookie. Without a session, it only clears the cookie.',
       security: [{ consoleSession: [] }, {}],
       response: responses({ 204: 'Signed out.' }),
     },

@@ -27,7 +27,7 @@ export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
     url: '/admin/workspaces',
     operationId: 'listWorkspaces',
     summary: 'List workspaces',
-    description: 'By name, then by id.',
+    description: 'Workspaces, by name, then by id.',
     row: WorkspaceListed,
     read: ({ query }) => workspaces.read(query, (range) => store.admin.listWorkspaces(range)),
   });
@@ -65,7 +65,8 @@ export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
     url: '/admin/workspaces/:workspace_id/model-providers',
     operationId: 'listModelProviders',
     summary: 'List model providers',
-    description: 'Providers of a workspace with all their models, of any status, in the order they were recorded.',
+    description:
+      'Providers of a workspace with all their models, of any status, in the order in which they were imported.',
     params: Type.Object({ workspace_id }),
     row: ProviderListed,
     errors: [404],

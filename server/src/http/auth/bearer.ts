@@ -21,7 +21,7 @@ declare module 'fastify' {
   }
 }
 
-/** A check before the body is read. Whatever it throws becomes the response. Not a promise: most checks need not wait. */
+/** A hook that runs before the body is read. An error that `check` throws becomes the response. Synchronous, for speed. */
 export function checkFirst(check: (request: FastifyRequest, reply: FastifyReply) => void): onRequestHookHandler {
   return (request, reply, done) => {
     try {
@@ -34,7 +34,7 @@ export function checkFirst(check: (request: FastifyRequest, reply: FastifyReply)
   };
 }
 
-/** Authenticates requests by API key or console session. The response to all invalid keys is the same. */
+/** Authenticates requests by API key or console session. The response is the same for all invalid keys. */
 export class Bearer {
   readonly #store: Store;
   readonly #clock: () => number;
@@ -67,7 +67,7 @@ export class Bearer {
         if (tokenDigest !== undefined && isSameDigest(digest, tokenDigest)) return done();
         const caller = this.authenticate(digest, this.#store.dataVersion());
         if (caller instanceof Promise) {
-          return void caller.then((found) => allow(request, reply, found)).then(() => done(), done);
+          return void caller.then((foundCaller) => allow(request, reply, foundCaller)).then(() => done(), done);
         }
         allow(request, reply, caller);
       } catch (error) {
@@ -105,7 +105,7 @@ export class Bearer {
     return session;
   }
 
-  /** The admin key that a request carries in its body. */
+  /** Authenticates the admin key in the body of a request. */
   async requireAdminSecret(
     request: FastifyRequest,
     secret: string,

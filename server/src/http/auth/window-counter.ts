@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 
 type Window = { until: number; count: number };
 
-/** Counts by key, in windows of fixed length that start with the key's first hit. Bounded in size. */
+/** Counts hits by key, in windows of fixed length that start with the key's first hit. The number of keys is bounded. */
 export class WindowCounter {
   readonly #windowMillis: number;
   readonly #windows = new Map<string, Window>();
@@ -29,13 +29,13 @@ export class WindowCounter {
     return 1;
   }
 
-  /** Whole seconds until a key's window ends, or would end if it began now: the value of `Retry-After`. */
+  /** Whole seconds until a key's window ends, or would end if it started now: the value of `Retry-After`. */
   secondsLeft(key: string, now: number): number {
     const until = this.#current(key, now)?.until ?? now + this.#windowMillis;
     return Math.ceil((until - now) / 1000);
   }
 
-  /** Undefined if it has ended, or begins in the future: then the clock was set back, which must not block a client. */
+  /** Undefined if the window has ended, or starts in the future: then the clock was set back, which must not block a client. */
   #current(key: string, now: number): Window | undefined {
     const window = this.#windows.get(key);
     return window !== undefined && window.until > now && window.until - this.#windowMillis <= now ? window : undefined;

@@ -6,27 +6,27 @@ import { limits } from '../../contract/limits.ts';
 import type { Handler } from '../route-types.ts';
 import { pendingResponse } from './socket-responses.ts';
 
-/** Before the server stops listening, it accepts waiting connections for at least so many ticks of the event loop. */
+/** Before the server stops listening, it accepts waiting connections for at least this many ticks of the event loop. */
 const acceptTicksMin = 2;
-/** While more connections keep coming, it stops after so many ticks and so much time. */
+/** If new connections keep arriving, it stops after this many ticks and this much time. */
 const acceptTicksMax = 100;
 const acceptMillisMax = 250;
 
 /**
- * The open connections, and how they end when the service stops: every request that was sent on an open connection gets
- * its response. Closing a connection while a request is on its way would reset it. So a connection stays open until a
- * response has announced its end, or until it has been quiet for a while; also one that has sent half a request.
+ * Tracks open connections and closes them at shutdown, so that every request that was sent on an open connection gets its
+ * response. Closing a connection while a request is in transit would reset it. So a connection stays open until a response
+ * with `Connection: close` was sent, or until it has been idle for a while, even in the middle of a request.
  */
 export class Connections {
   #server: Server | undefined;
   readonly #sockets = new Set<Socket>();
-  /** For clients that send requests without waiting for responses: the last of the responses that are due. */
+  /** For clients that pipeline requests: the last response that is due on each connection. */
   readonly #lastResponse = new WeakMap<Socket, ServerResponse>();
   #accepted = 0;
   #isClosing = false;
   #whenEmpty: (() => void) | undefined;
 
-  /** The service is stopping: each response must announce the end of its connection. */
+  /** Whether the service is shutting down. Then the last response on each connection has `Connection: close`. */
   get isClosing(): boolean {
     return this.#isClosing;
   }
@@ -40,11 +40,11 @@ export class Connections {
         this.#sockets.delete(socket);
         if (this.#sockets.size === 0) this.#whenEmpty?.();
       });
-      if (this.#isClosing) this.#closeWhenQuiet(socket);
+      if (this.#isClosing) this.#closeWhenIdle(socket);
     });
   }
 
-  /** Requests that a client sends without waiting for responses are handled one after the other. */
+  /** Handles the pipelined requests of a connection one after the other. */
   inOrder(next: Handler): Handler {
     return (request, response) => {
       if (response.socket !== null) return next(request, response);
@@ -52,19 +52,19 @@ export class Connections {
       const last = this.#lastResponse.get(socket);
       const previous = last === undefined || last.closed ? pendingResponse(socket) : last;
       this.#lastResponse.set(socket, response);
-      // A request that cannot get its response any more is not handled.
+      // If the connection has ended, the request is not handled.
       previous?.once('close', () => socket.writable && next(request, response));
     };
   }
 
-  /** A hook: while the service stops, the last response that is due on a connection announces its end. */
+  /** A hook: during shutdown, the last response that is due on a connection has `Connection: close`. */
   readonly announceEnd: onSendHookHandler = (request, reply, payload, done) => {
     if (!this.#isClosing) return done(null, payload);
-    // By then, requests that arrived in the same chunk have been read.
+    // After this tick, requests that arrived in the same chunk have been parsed.
     setImmediate(() => {
       const last = this.#lastResponse.get(request.raw.socket);
       const isLast = last === undefined || last === reply.raw || last.closed;
-      // Fastify has set it on every response.
+      // During shutdown Fastify sets this header on every response.
       reply.raw.removeHeader('connection');
       reply.removeHeader('connection');
       if (isLast) reply.header('connection', 'close');
@@ -75,9 +75,9 @@ export class Connections {
   /** Stops listening. Resolves when all connections have ended. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    for (const socket of this.#sockets) this.#closeWhenQuiet(socket);
+    for (const socket of this.#sockets) this.#closeWhenIdle(socket);
     await this.#acceptWaiting();
-    // Closes only the port: `close` of an HTTP server would also close quiet connections.
+    // Closes only the listening socket: `close` of an HTTP server would also close idle connections.
     if (this.#server !== undefined) NetServer.prototype.close.call(this.#server);
     if (this.#sockets.size > 0) await new Promise<void>((resolve) => (this.#whenEmpty = resolve));
   }
@@ -92,11 +92,11 @@ export class Connections {
     }
   }
 
-  #closeWhenQuiet(socket: Socket): void {
+  #closeWhenIdle(socket: Socket): void {
     const timer = setTimeout(() => {
       const response = pendingResponse(socket);
       if (response === undefined) socket.destroySoon();
-      else response.once('close', () => this.#closeWhenQuiet(socket));
+      else response.once('close', () => this.#closeWhenIdle(socket));
     }, limits.lingerMillis);
     socket.once('close', () => clearTimeout(timer));
   }

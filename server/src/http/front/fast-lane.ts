@@ -25,7 +25,7 @@ import type { Connections } from './connections.ts';
 import { readLaneHeaders } from './lane-headers.ts';
 import { readLargePage } from './large-page.ts';
 
-/** Publishes each request that the fast lane responds to. For tests, which check that it took the requests it should. */
+/** Publishes each request that the fast lane responds to. Tests use it to check which path a request took. */
 export const fastLaneChannel = channel('backscroll:fast-lane');
 
 /** A request for a page in the form that the fast lane can handle. */
@@ -35,12 +35,12 @@ type PlainRequest = {
   query: ParsedQuery;
   digest: string;
   ifNoneMatch: string | undefined;
-  /** The store's, from before anything was read. */
+  /** The store's data version, read before any other data. */
   dataVersion: number | undefined;
   summary: RequestSummary;
 };
 
-/** A parsed query string, and the page that it names for the app that sent it last. */
+/** A parsed query string, and its page request for the app that sent it last. */
 type ParsedQuery = PageQuery & { app_id: string | undefined; page: PageRequest | undefined };
 
 const summary = Symbol('what is logged when the response has ended');
@@ -48,17 +48,17 @@ const ownDocs = Symbol('the content of a page that no other request uses');
 type WatchedResponse = ServerResponse & { [summary]?: RequestSummary | undefined; [ownDocs]?: Uint8Array };
 
 const prefix = `${messagesPath}?`;
-/** Characters that end a query string, or that none may contain. */
+/** Characters that end a query string, or that it may not contain. */
 const unusual = /[#;\x00-\x20\x7f-\uffff]/;
-/** Parsed queries in the cache. */
+/** Number of parsed queries in the cache. */
 const queriesMin = 2_000;
-/** Longer URLs are not cached: clients, also without a key, could fill the memory with them. */
+/** Longer URLs are not cached: clients, even without a key, could fill the memory with them. */
 const cachedUrlUnitsMax = 500;
 
 /**
- * Responds to plain requests for pages before the framework sees them, which saves more than half of their cost. It uses
- * the same functions as the route and sends the same responses. A request with anything unusual, also about its key, is
- * passed on to the framework before anything was sent.
+ * Responds to plain requests for pages without the framework, which saves more than half of their cost. It uses the same
+ * functions as the route and sends the same responses. A request with anything unusual, including an invalid key, is
+ * passed on to the framework before anything is sent.
  */
 export function fastLane(framework: Handler, connections: Connections, dependencies: Dependencies): Handler {
   return new FastLane(framework, connections, dependencies).handle;
@@ -75,7 +75,7 @@ class FastLane {
     method: 'GET',
     url: messagesPath,
   }) as (query: unknown) => { value?: Static<typeof MessageQuery> };
-  /** One listener for all responses, so that no response needs a function of its own. */
+  /** One listener for all responses, so that no function is created per response. */
   readonly #onClose: (this: WatchedResponse) => void;
 
   constructor(framework: Handler, connections: Connections, dependencies: Dependencies) {
@@ -90,7 +90,7 @@ class FastLane {
   }
 
   readonly handle: Handler = (request, response) => {
-    // While the service stops, the framework announces the end of each connection.
+    // During shutdown, a hook of the framework sets `Connection: close`.
     const plain = this.#connections.isClosing ? undefined : this.#read(request, response);
     if (plain === undefined) return this.#framework(request, response);
     plain.response[summary] = plain.summary;
@@ -117,22 +117,22 @@ class FastLane {
     if (caller?.kind !== 'app' || !isChatApp(caller.app)) return this.#passOn(plain);
     plain.summary.key_id = caller.key_id;
     bearer.countRequest(caller, 'GET', plain.response);
-    const wanted = pageOf(plain.query, caller);
-    const page = pages.current(wanted.key, plain.dataVersion);
+    const requestedPage = pageOf(plain.query, caller);
+    const page = pages.current(requestedPage.key, plain.dataVersion);
     if (page === undefined || (page.docs === undefined && !matchesTag(plain.ifNoneMatch, page.tag))) {
-      void this.#readPage(plain, wanted);
+      void this.#readPage(plain, requestedPage);
     } else {
       sendPage(plain, page);
     }
   }
 
-  async #readPage(plain: PlainRequest, wanted: PageRequest): Promise<void> {
+  async #readPage(plain: PlainRequest, requestedPage: PageRequest): Promise<void> {
     const { store, pages } = this.#dependencies;
     const { ifNoneMatch, dataVersion } = plain;
     try {
       const clientTags = parseIfNoneMatch(ifNoneMatch);
       const disconnected = () => onDisconnect(plain.response);
-      sendPage(plain, await listMessages(store, pages, wanted, clientTags, dataVersion, disconnected));
+      sendPage(plain, await listMessages(store, pages, requestedPage, clientTags, dataVersion, disconnected));
     } catch (error) {
       this.#sendError(plain, error as Error);
     }
@@ -145,7 +145,7 @@ class FastLane {
     else writeErrorResponse(response, error, summary.id, this.#dependencies.logger);
   }
 
-  /** To the framework, unless the client has disconnected. */
+  /** Passes a request to the framework, unless the client has disconnected. */
   #passOn({ request, response }: PlainRequest): void {
     if (response.closed) return;
     response[summary] = undefined;
@@ -189,9 +189,9 @@ function pageOf(query: ParsedQuery, { app }: CallerOf<'app'>): PageRequest {
   return query.page;
 }
 
-function sendPage({ request, response, ifNoneMatch, summary }: PlainRequest, found: Page): void {
+function sendPage({ request, response, ifNoneMatch, summary }: PlainRequest, foundPage: Page): void {
   fastLaneChannel.publish(request);
-  const page: Page = matchesTag(ifNoneMatch, found.tag) ? { tag: found.tag, docs: undefined } : found;
+  const page: Page = matchesTag(ifNoneMatch, foundPage.tag) ? { tag: foundPage.tag, docs: undefined } : foundPage;
   const headers = pageHeaders(page, messagesPath, request.url ?? '');
   headers.push('x-request-id', summary.id);
   if (isTag(page)) return void response.writeHead(304, headers).end();
@@ -210,7 +210,7 @@ function sendPage({ request, response, ifNoneMatch, summary }: PlainRequest, fou
 }
 
 /**
- * Releases memory at once. Left to the garbage collector, pages that are read once make it scan the whole heap every few
+ * Releases memory immediately. Otherwise pages that are read once make the garbage collector scan the whole heap every few
  * hundred requests, which costs as much as reading them.
  */
 function free({ buffer }: Uint8Array): void {

@@ -11,7 +11,7 @@ import { SlowReaders } from './slow-readers.ts';
 
 type QueuedRequest = { request: IncomingMessage; response: ServerResponse; queuedAt: number };
 
-/** Requested by monitoring, above all when the service is overloaded. */
+/** Monitoring requests these paths, and needs them most when the service is overloaded. */
 const neverQueuedPaths = ['/health/live', '/health/ready', '/metrics'];
 
 const isInFlight = Symbol('whether the response has not ended');
@@ -21,26 +21,26 @@ export type GateOptions = {
   in_flight_max: number;
   metrics: Metrics;
   logger: FastifyBaseLogger;
-  /** Milliseconds that only go forward. */
+  /** A monotonic clock, in milliseconds. */
   now: () => number;
 };
 
 const rejectedRequests = new WeakSet<IncomingMessage>();
 
-/** Whether the gate has rejected a request and left its response to the framework, which reads the body. */
+/** Whether the gate has rejected a request but leaves the response to the framework, which reads the body. */
 export function isRejected(request: IncomingMessage): boolean {
   return rejectedRequests.has(request);
 }
 
 /**
- * Rejects requests that would get their responses late, with a 503 that costs almost nothing. So the others get theirs in
- * time, and memory stays bounded:
+ * Rejects requests that would have to wait too long, with a 503 that costs almost nothing. So the other requests get their
+ * responses in time, and memory stays bounded:
  *
  * - In one tick of the event loop, requests are handled for a short time only. The others wait in a queue, and are
- *   rejected after waiting too long. Since their connections wait too, a tick ends however many clients there are:
- *   otherwise Node would accept requests for seconds, and results from the database would have to wait.
+ *   rejected after waiting too long. Their connections wait too, so the length of a tick does not depend on the number of
+ *   clients. Otherwise Node would accept requests for seconds, and results from the database would have to wait.
  * - The number of requests in flight is limited.
- * - The memory of responses that wait for slow readers is limited. Beyond it the slowest reader is disconnected.
+ * - The memory of responses that wait for slow readers is limited. Beyond the limit the slowest reader is disconnected.
  *
  * `next` gets the requests that pass, and those rejected requests whose bodies must be read first.
  */
@@ -53,7 +53,7 @@ class Gate {
   readonly #options: GateOptions;
   readonly #now: () => number;
   readonly #queue: QueuedRequest[] = [];
-  /** One listener each for all responses, so that no response needs functions of its own. */
+  /** Listeners for all responses, so that no functions are created per response. */
   readonly #onPrefinish: (this: WatchedResponse) => void;
   readonly #onClose: (this: WatchedResponse) => void;
   #tickStart: number | undefined;
@@ -85,7 +85,7 @@ class Gate {
     else this.#queue.push({ request, response, queuedAt: this.#now() });
   };
 
-  /** Also starts the time of a tick. */
+  /** Also starts the timer of a tick. */
   #canPass(): boolean {
     const now = this.#now();
     if (this.#tickStart === undefined) {
@@ -99,21 +99,21 @@ class Gate {
     return this.#inFlight < this.#options.in_flight_max;
   }
 
-  /** Runs after everything that has arrived was read. Queued requests are next. */
+  /** Runs after all requests that have arrived were read. Then it handles queued requests. */
   readonly #endTick = (): void => {
     this.#tickStart = undefined;
     if (this.#queue.length === 0) return;
     const start = this.#now();
     this.#tickStart = start;
     setImmediate(this.#endTick);
-    let at = 0;
-    for (let now = start; at < this.#queue.length && now - start < limits.tickMillisMax; now = this.#now()) {
-      const { request, response, queuedAt } = this.#queue[at++] as QueuedRequest;
+    let index = 0;
+    for (let now = start; index < this.#queue.length && now - start < limits.tickMillisMax; now = this.#now()) {
+      const { request, response, queuedAt } = this.#queue[index++] as QueuedRequest;
       if (response.closed) continue;
       if (this.#hasRoom() && now - queuedAt < limits.queueMillisMax) this.#pass(request, response);
       else this.#reject(request, response);
     }
-    this.#queue.splice(0, at);
+    this.#queue.splice(0, index);
   };
 
   #pass(request: IncomingMessage, response: WatchedResponse): void {
@@ -146,12 +146,12 @@ class Gate {
   }
 }
 
-/** A request behind another one on its connection must not overtake it. */
+/** A pipelined request must not overtake an earlier one on its connection. */
 function isNeverQueued(request: IncomingMessage, response: ServerResponse): boolean {
   return response.socket !== null && neverQueuedPaths.includes(request.url ?? '');
 }
 
-/** Node reads and drops the rest of a body after the response if the connection is kept alive. */
+/** With keep-alive, Node reads and discards the rest of a body after the response. */
 function nodeDropsBody(request: IncomingMessage, response: ServerResponse): boolean {
   if (!hasBody(request)) return true;
   const bytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);

@@ -5,7 +5,7 @@ export type LaneHeaders = {
   request_id: string | undefined;
 };
 
-/** These announce a body, or request more than a response. */
+/** Headers that announce a body, or that need special handling. */
 const unsupported = new Set(['connection', 'content-length', 'expect', 'transfer-encoding', 'upgrade']);
 
 /**
@@ -21,9 +21,9 @@ export function readLaneHeaders(rawHeaders: readonly string[]): LaneHeaders | un
     headers[name] = value;
     return true;
   };
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const value = rawHeaders[at + 1] as string;
-    const name = (rawHeaders[at] as string).toLowerCase();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const value = rawHeaders[index + 1] as string;
+    const name = (rawHeaders[index] as string).toLowerCase();
     switch (name) {
       case 'host':
         hosts += 1;

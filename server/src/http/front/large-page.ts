@@ -3,8 +3,8 @@ import { limits } from '../../contract/limits.ts';
 import type { LargePage } from '../../domain/list-messages.ts';
 
 /**
- * The text of a large page as fast as its reader takes it. The page holds a snapshot of the database, so a reader that is
- * slow for a while is disconnected; and whatever ends the response closes the page.
+ * Streams the text of a large page at the speed of its reader. The page holds a snapshot of the database, so a reader that
+ * is slow for a while is disconnected. The page is closed when the response ends, for whatever reason.
  */
 export function readLargePage(page: LargePage): Readable {
   const { slowReaderMillis, slowReaderBytesPerSecond, largePageWriteBytes } = limits;

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
-/** Complete responses that clients have not read yet. Their memory is bounded: beyond it the slowest are aborted. */
+/** Complete responses that clients have not read yet. Their memory is bounded: beyond the limit the oldest are aborted. */
 export class SlowReaders {
   readonly #bytesMax: number;
-  /** In the order in which they ended, each with its unsent bytes when last measured. */
+  /** In the order in which they ended, each with its number of unsent bytes when last measured. */
   readonly #responses = new Map<ServerResponse, number>();
   #bytes = 0;
 

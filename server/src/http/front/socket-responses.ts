@@ -20,13 +20,13 @@ export function afterPending(socket: Socket, respond: () => void): void {
   else pending.once('close', () => setImmediate(afterPending, socket, respond));
 }
 
-/** Handles `clientError`: what the HTTP parser rejects never becomes a request, so the response goes to the bare socket. */
+/** Handles `clientError`: invalid HTTP never becomes a request, so the response is written directly to the socket. */
 export function rejectInvalidHttp(error: NodeJS.ErrnoException, socket: Socket): void {
   const pending = pendingResponse(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
   } else if (pending?.req.complete) {
-    // The response to an earlier request on the connection goes first.
+    // The response to an earlier request on the connection is sent first.
     pending.once('close', () => setImmediate(rejectInvalidHttp, error, socket));
   } else if (pending?.headersSent) {
     socket.destroy();
@@ -46,7 +46,7 @@ function parserError(code: string | undefined): ServiceError {
   }
 }
 
-/** Writes an error response to a bare socket and closes it. */
+/** Writes an error response directly to a socket and closes it. */
 export function writeError(socket: Socket, error: ServiceError, more: Record<string, string> = {}): void {
   const status = statusOf[error.code];
   const body = errorBody(error);

@@ -11,10 +11,10 @@ type Series = {
   isTraffic: boolean;
 };
 
-/** The route of requests that the gate rejects, whatever their path. */
+/** The route label of requests that the gate rejects, regardless of their path. */
 export const rejectedRoute = 'rejected';
 
-/** Metrics for Prometheus. Requests are counted in plain arrays: the library's counters would cost more than the log line. */
+/** Metrics for Prometheus. Requests are counted in plain arrays: the library's counters would cost more than logging. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #series = new Map<string, Series>();
@@ -42,10 +42,10 @@ export class Metrics {
     this.#register(seconds, help, 'histogram', ({ labels, sum, count, buckets }) => {
       let below = 0;
       return [
-        ...bounds.map((le, at) => ({
+        ...bounds.map((le, index) => ({
           metricName: `${seconds}_bucket`,
           labels: { le, ...labels },
-          value: (below += buckets[at] ?? 0),
+          value: (below += buckets[index] ?? 0),
         })),
         { metricName: `${seconds}_bucket`, labels: { le: '+Inf', ...labels }, value: count },
         { metricName: `${seconds}_sum`, labels, value: sum },
@@ -67,7 +67,7 @@ export class Metrics {
     this.#registry.registerMetric({ name, get } as unknown as Metric);
   }
 
-  /** Registers an object of counts, one series for each of its names, also while it is zero. */
+  /** Registers an object of counts, with one series for each of its names, even if it is zero. */
   #countBy(name: string, help: string, label: string, counts: Readonly<Record<string, number>>): void {
     const values = () => Object.entries(counts).map(([one, value]) => ({ labels: { [label]: one }, value }));
     const get = async () => ({ name, help, type: 'counter', values: values() });
@@ -85,9 +85,9 @@ export class Metrics {
     }
     series.count += 1;
     series.sum += seconds;
-    let at = 0;
-    while (at < bounds.length && seconds > (bounds[at] as number)) at += 1;
-    if (at < bounds.length) series.buckets[at] = (series.buckets[at] as number) + 1;
+    let index = 0;
+    while (index < bounds.length && seconds > (bounds[index] as number)) index += 1;
+    if (index < bounds.length) series.buckets[index] = (series.buckets[index] as number) + 1;
     if (series.isTraffic) this.traffic.add(status, route === rejectedRoute ? undefined : seconds);
   }
 

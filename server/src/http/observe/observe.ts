@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Metrics } from './metrics.ts';
 
-/** A key in the wrong header is not accepted either: it would be logged. */
+/** A text that looks like a secret is not accepted as a request id: it would be logged. */
 const safeId = /^(?!(?:app|dataset|writer|admin|session)-[\w-]{20})[\w.:=+/@-]{1,128}$/i;
 
 /** The client's id for the request if it is safe in a header and a log line, else a new one. */
@@ -11,8 +11,8 @@ export function requestIdOf({ headers }: IncomingMessage): string {
   return safeRequestId(headers['x-request-id'] as string | undefined);
 }
 
-export function safeRequestId(given: string | undefined): string {
-  return given !== undefined && safeId.test(given) ? given : randomUUID();
+export function safeRequestId(clientId: string | undefined): string {
+  return clientId !== undefined && safeId.test(clientId) ? clientId : randomUUID();
 }
 
 /** Where log lines are written. */
@@ -21,7 +21,7 @@ export type Lines = { write(text: string): void };
 /** What is logged about a request. `route` is a pattern, so that ids stay out of logs and metrics. */
 export type RequestSummary = { id: string; method: string; route: string; key_id: string | null; start: number };
 
-/** Counts each request and logs one line about it, once its response has ended, also if it was aborted. */
+/** Counts each request and logs one line about it when its response has ended or was aborted. */
 export class Observer {
   readonly #metrics: Metrics;
   readonly #lines: Lines | undefined;
@@ -42,7 +42,7 @@ export class Observer {
     const millis = performance.now() - start;
     this.#metrics.count(method, route, statusCode, millis / 1000);
     if (this.#lines === undefined) return;
-    // All other values were generated or checked by us, so they need no escaping.
+    // The service generated or checked all other values, so they need no escaping.
     const key = JSON.stringify(key_id);
     const aborted = writableFinished ? '' : ',"aborted":true';
     const took = Math.round(millis * 100) / 100;
@@ -51,7 +51,7 @@ export class Observer {
     );
   }
 
-  /** The current time in the format of the log; formatted once a millisecond. */
+  /** The current time in the format of the log, formatted at most once a millisecond. */
   #now(): string {
     const now = Date.now();
     if (now !== this.#millis) {

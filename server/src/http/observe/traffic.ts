@@ -1,9 +1,9 @@
-import type { Traffic as Shown } from '../../contract/admin.ts';
+import type { Traffic as TrafficReport } from '../../contract/admin.ts';
 
 const slotMillis = 10_000;
-/** An hour, and the current interval. */
+/** The intervals of an hour, and the current one. */
 const slotsMax = 361;
-/** Buckets of durations: four to a doubling, from 50 µs to a minute. Shorter and longer ones are in the first and the last. */
+/** Duration buckets: four per doubling, from 50 µs to a minute. Durations outside that range are in the first or last bucket. */
 const perOctave = 4;
 const secondsMin = 50e-6;
 const secondsMax = 60;
@@ -25,11 +25,11 @@ export class Traffic {
   /** `seconds` is undefined for a request that the gate rejected. */
   add(status: number, seconds: number | undefined): void {
     const index = Math.floor(this.#clock() / slotMillis);
-    const at = index % slotsMax;
-    let slot = this.#slots[at] as Slot;
+    const position = index % slotsMax;
+    let slot = this.#slots[position] as Slot;
     if (slot.index !== index) {
       slot = emptySlot(index);
-      this.#slots[at] = slot;
+      this.#slots[position] = slot;
     }
     slot.requests += 1;
     if (status >= 500) slot.server_errors += 1;
@@ -40,9 +40,9 @@ export class Traffic {
   }
 
   /** The complete intervals of the last hour, oldest first. */
-  lastHour(): Shown {
+  lastHour(): TrafficReport {
     const now = Math.floor(this.#clock() / slotMillis);
-    const data: Shown['data'] = [];
+    const data: TrafficReport['data'] = [];
     for (let index = now - slotsMax + 1; index < now; index += 1) {
       const slot = this.#slots[index % slotsMax] as Slot;
       const { requests, client_errors, server_errors, buckets } = slot.index === index ? slot : emptySlot(index);
@@ -63,7 +63,7 @@ function bucketOf(seconds: number): number {
   return Math.min(Math.ceil(perOctave * Math.log2(seconds / secondsMin)), bucketsMax - 1);
 }
 
-/** In milliseconds: the middle of its bucket, which is off by a tenth at most. */
+/** In milliseconds: the middle of the bucket, with an error of at most a tenth. */
 function percentile(buckets: Uint32Array, share: number): number | null {
   const count = buckets.reduce((sum, one) => sum + one, 0);
   if (count === 0) return null;

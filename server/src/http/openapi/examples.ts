@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** A request on the starter records, and the response of a service. */
+/** A request to a service with the starter records, and its response. */
 export type Example = {
   parameters: Record<string, string | number>;
   body?: unknown;

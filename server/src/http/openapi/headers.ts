@@ -21,14 +21,14 @@ const rateLimitHeaders = {
 };
 const retryHeaders = { 'Retry-After': header('integer', 'Seconds to wait before the next request.', 1) };
 
-/** Headers that responses of many routes have, described once. */
+/** Headers in the responses of many routes, described once. */
 export const commonHeaders = { ...rateLimitHeaders, ...retryHeaders };
 
 type DescribedDocument = {
   paths?: Record<string, Record<string, { security?: object[]; responses: Record<string, { headers?: object }> }>>;
 };
 
-/** Adds references to them to each response. Only responses to a valid key have rate limit headers, so a 401 has none. */
+/** Adds references to these headers to each response. A 401 has no rate limit headers: they require a valid key. */
 export function referToHeaders(document: DescribedDocument): void {
   const operations = Object.values(document.paths ?? {}).flatMap((methods) => Object.values(methods));
   for (const { security = [], responses } of operations) {

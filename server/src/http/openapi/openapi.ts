@@ -21,7 +21,7 @@ const meanings: Record<number, string> = {
   429: 'Too many requests. `Retry-After` is the number of seconds to wait.',
   500: 'An error in the service.',
   501: 'The body has a transfer coding other than chunked.',
-  503: 'The service is overloaded, shutting down or without its database. `Retry-After` is the number of seconds to wait.',
+  503: 'The service is overloaded or shutting down, or its database is unavailable. `Retry-After` is the number of seconds to wait.',
 };
 
 /** A response that is not JSON. */
@@ -34,7 +34,7 @@ export const textResponse = (type: string, description: string) => ({
 export const header = <const N extends string>(name: N, description: string) =>
   Type.Object({ [name]: Type.Optional(Type.String({ description })) } as Record<N, TOptional<TString>>);
 
-/** The responses of a route: its own, with their descriptions, the errors it names, and those of every route. */
+/** The responses of a route: its own, the errors in `errors`, and the errors that every route has. */
 export function responses(
   own: Record<number, object | string>,
   errors: readonly number[] = [],
@@ -88,7 +88,7 @@ const about = {
   },
 };
 
-/** Serves the OpenAPI document of all routes that are added after this one. It is built at the first request. */
+/** Serves the OpenAPI document of all routes that are added after this one. It is built on the first request. */
 export const documentRoutes: Routes = (app) => {
   const routes: RouteOptions[] = [];
   const document = cachedResult(async () => packFile('openapi.json', await describe(routes)));
@@ -98,7 +98,7 @@ export const documentRoutes: Routes = (app) => {
   });
 };
 
-/** A second app with the same routes, so that the package that describes them is not loaded at every start. */
+/** Uses a second app with the same routes, so that `@fastify/swagger` is not loaded at every start. */
 async function describe(routes: readonly RouteOptions[]): Promise<string> {
   const { default: swagger } = await import('@fastify/swagger');
   const app = Fastify({ exposeHeadRoutes: false });
@@ -116,7 +116,7 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** Moves every schema with a title to the document's named schemas, and puts a reference in its place. */
+/** Moves every schema with a title to `components/schemas`, and replaces it with a reference. */
 function nameSchemas(document: { components: { schemas?: Record<string, Json> } }): Json {
   const schemas: Record<string, Json> = {};
   const walk = (node: Json): Json => {

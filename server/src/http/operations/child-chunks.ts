@@ -13,13 +13,13 @@ import type { App, Dependencies, Routes } from '../route-types.ts';
 
 const path = 'datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
 
-/** One of the two APIs of child chunks, for knowledge keys and for admins. They differ in their paths and keys only. */
+/** One of the two APIs of child chunks: for knowledge keys and for admins. They differ only in their paths and keys. */
 type ChunkApi = {
   url: string;
   about: { tags: string[]; security: Record<string, string[]>[] };
-  /** Ends the operation ids. */
+  /** The suffix of the operation ids. */
   suffix: string;
-  /** What the summaries call a child chunk. */
+  /** The noun for a child chunk in the summaries. */
   noun: string;
   requireKey: onRequestHookHandler;
   knowledgeCaller: (request: FastifyRequest, dataset_id: string) => Promise<CallerOf<'knowledge'>>;
@@ -27,7 +27,7 @@ type ChunkApi = {
 
 export const childChunkRoutes: Routes = (app, dependencies) => {
   const { store, bearer } = dependencies;
-  // A commit ends many edits at once, and their clients send the next ones together: reads would wait for the whole burst.
+  // One commit completes many edits, and their clients send the next ones together. The queue lets reads run in between.
   const edits = new TurnQueue();
   chunkRoutes(app, dependencies, edits, {
     url: `/v1/${path}`,
@@ -62,8 +62,8 @@ function chunkRoutes(
       operationId: `updateChildChunk${suffix}`,
       summary: `Update ${noun}`,
       description:
-        'Replaces the text of a child chunk. The replaced text is stored as a revision. With `If-Match` and the `ETag` of ' +
-        'an earlier response, a text that the client has not seen is not overwritten. 200 means that the text is on disk.',
+        'Replaces the text of a child chunk. The replaced text is stored as a revision. Send the `ETag` of an earlier ' +
+        'response in `If-Match` to avoid overwriting a newer edit. 200 means that the text is on disk.',
       headers: header('if-match', 'ETags of texts that may be replaced, or `*`.'),
       body: ChildChunkEdit,
       response: responses({ 200: ChildChunkResponse }, [400, 401, 404, 408, 412, 413, 415]),
@@ -89,10 +89,7 @@ function chunkRoutes(
       summary: `Get ${noun}`,
       description: 'The current child chunk, with its `ETag`.',
       headers: header('if-none-match', 'ETags of chunks that the client has cached.'),
-      response: responses(
-        { 200: ChildChunkResponse, 304: 'The chunk that the client has cached is current.' },
-        [401, 404],
-      ),
+      response: responses({ 200: ChildChunkResponse, 304: "The client's cached chunk is current." }, [401, 404]),
     },
     onRequest: requireKey,
     handler: async (request, reply) => {

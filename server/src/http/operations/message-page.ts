@@ -17,8 +17,8 @@ export function pageQuery(parameters: Static<typeof MessageQuery>, pageOrder: Pa
 }
 
 /**
- * Headers of a message page, or of the 304 in its place, as alternating names and values. `url` is the request's; `path`
- * is its path in the link.
+ * Headers of a message page, or of a 304, as alternating names and values. `url` is the URL of the request; `path` is the
+ * path for the link.
  */
 export function pageHeaders(page: Page, path: string, url: string): string[] {
   const headers = ['etag', `"${page.tag}"`, 'cache-control', revalidate];
@@ -31,22 +31,22 @@ export function pageHeaders(page: Page, path: string, url: string): string[] {
 export const isTag = (page: Page): page is PageTag => !('next' in page);
 export const isLarge = (page: Page): page is LargePage => 'text' in page;
 
-/** Sends a page through the framework, or 304 for a client that has it. */
+/** Sends a page through the framework, or 304 if the client has it. */
 export function sendPage(reply: FastifyReply, page: Page, path: string): FastifyReply {
   const headers = pageHeaders(page, path, reply.request.url);
-  for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1]);
+  for (let index = 0; index < headers.length; index += 2) reply.header(headers[index] as string, headers[index + 1]);
   if (isTag(page)) return reply.code(304).send();
   if (isLarge(page)) {
     reply.header('content-length', page.bytes);
     if (reply.request.method !== 'HEAD') return reply.send(readLargePage(page));
     page.close();
-    // For HEAD Fastify reads a stream to its end, and replaces the length where there is none.
+    // For HEAD, Fastify reads a stream to its end, and without a stream it replaces the length.
     return reply.send(Readable.from([]));
   }
   return reply.send(Buffer.concat([Buffer.from(page.head), page.docs, Buffer.from(page.tail)]));
 }
 
-/** Aborts when the client disconnects, or has already. */
+/** A signal that aborts when the client disconnects, or has already disconnected. */
 export function onDisconnect(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.closed) controller.abort();
@@ -54,23 +54,23 @@ export function onDisconnect(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** The link repeats the other parameters as they were spelled, so that they mean the same. */
+/** The link repeats the other parameters exactly as the request has them, so that they mean the same. */
 function linkToNext(path: string, url: string, next: string): string {
   let others = '';
   const query = url.indexOf('?');
-  for (let at = query === -1 ? url.length : query + 1, end: number; at < url.length; at = end + 1) {
-    end = url.indexOf('&', at);
+  for (let start = query === -1 ? url.length : query + 1, end: number; start < url.length; start = end + 1) {
+    end = url.indexOf('&', start);
     if (end === -1) end = url.length;
-    const equals = url.indexOf('=', at);
-    const hasValue = equals > at && equals + 1 < end;
-    if (hasValue && decodeName(url.slice(at, equals)) !== 'first_id') others += `${url.slice(at, end)}&`;
+    const equals = url.indexOf('=', start);
+    const hasValue = equals > start && equals + 1 < end;
+    if (hasValue && decodeName(url.slice(start, equals)) !== 'first_id') others += `${url.slice(start, end)}&`;
   }
   const safe = unsafeInLink.test(others) ? others.replace(unsafeInLinks, percentEncode) : others;
   return `<${path}?${safe}first_id=${next}>; rel="next"`;
 }
 
-const decodeName = (spelled: string): string | undefined =>
-  /[%+]/.test(spelled) ? new URLSearchParams(spelled).keys().next().value : spelled;
+const decodeName = (encoded: string): string | undefined =>
+  /[%+]/.test(encoded) ? new URLSearchParams(encoded).keys().next().value : encoded;
 const unsafeInLink = /[^\x21-\x7e]|["<>\\^`{|}]/;
 const unsafeInLinks = new RegExp(unsafeInLink, 'g');
 const percentEncode = (char: string): string => `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`;

@@ -14,24 +14,21 @@ export const messageRoutes: Routes = (app, { store, pages, bearer, page_order })
       operationId: 'getConversationHistory',
       summary: 'List Conversation Messages',
       description:
-        'Messages of a conversation, newest first; `first_id` returns older ones. While there are older messages, the ' +
+        'Messages of a conversation, newest first; `first_id` selects older ones. If there are older messages, the ' +
         'response has a `Link` header with `rel="next"`. Every page has an `ETag`.',
       tags: ['Conversations'],
       security: [{ appKey: [] }],
       querystring: MessageQuery,
       headers: header('if-none-match', 'ETags of pages that the client has cached.'),
-      response: responses(
-        { 200: MessagePage, 304: 'The page that the client has cached is current.' },
-        [400, 401, 404],
-      ),
+      response: responses({ 200: MessagePage, 304: "The client's cached page is current." }, [400, 401, 404]),
     },
     onRequest: bearer.requireKey(['app']),
     preValidation: async (request) => requireChatApp(requireCaller(request, 'app').app),
     handler: async (request, reply) => {
       const { app } = requireCaller(request, 'app');
-      const wanted = pageRequest(app.id, pageQuery(request.query, page_order));
+      const requestedPage = pageRequest(app.id, pageQuery(request.query, page_order));
       const clientTags = parseIfNoneMatch(request.headers['if-none-match']);
-      const page = await listMessages(store, pages, wanted, clientTags, store.dataVersion(), () =>
+      const page = await listMessages(store, pages, requestedPage, clientTags, store.dataVersion(), () =>
         onDisconnect(reply.raw),
       );
       return sendPage(reply, page, messagesPath);

@@ -27,12 +27,12 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines 
       operationId: 'importRecords',
       summary: 'Import records',
       description:
-        `Lines of JSON, one record a line, of the kinds ${recordKinds.map((kind) => `\`${kind}\``).join(', ')}. All or ` +
+        `NDJSON, one record per line, of the kinds ${recordKinds.map((kind) => `\`${kind}\``).join(', ')}. All or ` +
         'nothing: the first invalid line stops the import, and the error names it. A writer key allows `conversation` and ' +
         '`message` records of its app.',
       security: [{ adminKey: [] }, { writerKey: [] }],
       body: {
-        content: { [ndjson]: { schema: Type.String({ description: 'Lines of JSON, one record a line.' }) } },
+        content: { [ndjson]: { schema: Type.String({ description: 'NDJSON, one record per line.' }) } },
       },
       response: responses({ 200: Imported }, [400, 401, 408, 415]),
     },
@@ -58,7 +58,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines 
       summary: 'Export records',
       description: 'All data as records: parents before children, from one consistent snapshot.',
       security: [{ adminKey: [] }],
-      response: responses({ 200: textResponse(ndjson, 'Lines of JSON, one record a line.') }, [401]),
+      response: responses({ 200: textResponse(ndjson, 'NDJSON, one record per line.') }, [401]),
     },
     onRequest: bearer.requireKey(['admin']),
     handler: async (request, reply) => {

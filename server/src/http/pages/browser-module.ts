@@ -1,8 +1,8 @@
 import module from 'node:module';
 
 /**
- * A module for browsers: without types, and with imports of files in the same folder, because all files of a page are
- * served from one path.
+ * Converts a module for browsers: removes types, and rewrites imports to files in the same folder, because all files of a
+ * page are served from one path.
  */
 export function browserModule(source: string): string {
   return withoutTypes(source)
@@ -18,7 +18,7 @@ function servedNameOf(specifier: string): string | undefined {
   return /^\.{1,2}\/(?:[\w.-]+\/)*([\w-]+)\.[jt]s$/.exec(specifier)?.[1]?.concat('.js');
 }
 
-/** A package is served as one file beside the page's own. */
+/** A package is served as one file, next to the files of the page. */
 export const libraryFileName = (specifier: string): string => `${specifier.replace('/', '-')}.js`;
 
 /** Node.js warns once that this function is experimental; the warning would confuse users of the console. */

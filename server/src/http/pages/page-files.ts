@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { browserModule, libraryFileName } from './browser-module.ts';
 
-/** A file as browsers get it. */
+/** A file in the form that is sent to browsers. */
 export type PageFile = { type: string; bytes: Buffer; gzipped: Buffer; tag: string };
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
@@ -63,14 +63,14 @@ const byName = (one: { name: string }, other: { name: string }) => (one.name < o
 export async function packFile(name: string, text: string): Promise<PageFile> {
   const type = types[name.split('.').at(-1) ?? ''];
   if (type === undefined) throw new Error(`no content type for ${name}`);
-  // Loaded at the first request for a page, not at every start.
+  // Loaded on the first request for a page, not at every start.
   const { gzip } = await import('node:zlib');
   const bytes = Buffer.from(text);
   const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   return { type, bytes, gzipped: await promisify(gzip)(bytes, { level: 9 }), tag };
 }
 
-/** Computes a result at the first call and caches it. A failure is not cached. */
+/** Computes a result on the first call and caches it. A failure is not cached. */
 export function cachedResult<T>(compute: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
   return () => {

@@ -9,7 +9,7 @@ const policyOf = (images: string) =>
   `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:${images}; connect-src 'self'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** Browsers trust the content type, and revalidate what they have cached each time. */
+/** Browsers must not guess the content type, and must revalidate cached files each time. */
 const common = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache' };
 
 /** Three lines of a chat. */
@@ -31,7 +31,7 @@ const pages: readonly Page[] = [
 /** Addresses that people type. */
 const redirects = { '/': '/console', '/console/': '/console', '/docs/': '/docs' };
 
-/** The web pages, from our own origin. Their files are read at the first request for a page. */
+/** The web pages. Their files are read on the first request for a page. */
 export const pageRoutes: Routes = (app) => {
   for (const [from, to] of Object.entries(redirects))
     app.get(from, { schema: { hide: true } }, (_request, reply) => reply.headers(common).redirect(to));
@@ -62,7 +62,7 @@ export function sendFile(request: FastifyRequest, reply: FastifyReply, { type, b
     : reply.send(bytes);
 }
 
-/** Gzip is named, and not with a weight of 0, which means "not acceptable". */
+/** Whether gzip is listed, and not with a weight of 0, which means "not acceptable". */
 function acceptsGzip(accepted = ''): boolean {
   return accepted.split(',').some((one) => {
     const [name = '', weight = ''] = one.split(';');
@@ -70,7 +70,7 @@ function acceptsGzip(accepted = ''): boolean {
   });
 }
 
-/** The browser requests all modules at once, not one import after the other. */
+/** With `modulepreload` the browser requests all modules in parallel, not one import after the other. */
 function htmlOf({ path, title }: Page, files: PageFiles): string {
   const names = [...files.keys()];
   const styles = names.filter((name) => name.endsWith('.css'));

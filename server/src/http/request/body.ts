@@ -33,7 +33,7 @@ export function requireContentType(type: string): onRequestHookHandler {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads a whole JSON body. The schema ignores unknown fields, whatever their names. */
+/** Reads a whole JSON body. The schema ignores unknown fields. */
 export function jsonReader(in_flight_max: number) {
   const publicBodies = new PublicBodies(in_flight_max);
   return async ({ routeOptions }: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
@@ -48,8 +48,8 @@ export function jsonReader(in_flight_max: number) {
 }
 
 /**
- * Bodies that anyone may send are small, and the service waits for only a few at once: beyond that, the one that is oldest
- * times out. Otherwise a few hundred bodies that never arrive would block all other clients.
+ * Bodies that anyone may send are small, and the service waits for only a few at a time: beyond that, the oldest one times
+ * out. Otherwise a few hundred bodies that never arrive would block all other clients.
  */
 class PublicBodies {
   readonly #max: number;
@@ -96,7 +96,7 @@ const tooLarge = (bytesMax: number) =>
   new ServiceError('payload_too_large', `the body is larger than ${bytesMax} bytes`);
 const tooSlow = () => new ServiceError('request_timeout', 'the body took too long to arrive');
 
-/** A body of any length, in chunks. After an error `dropRest` drops the rest. */
+/** A body of any length, in chunks. After an error `dropRest` discards the rest. */
 export async function* streamBody(payload: Readable): AsyncGenerator<Uint8Array> {
   const chunks = payload.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Uint8Array>;
   try {
@@ -110,14 +110,14 @@ export async function* streamBody(payload: Readable): AsyncGenerator<Uint8Array>
       yield value;
     }
   } finally {
-    // Detaches from the stream, so that the rest can be dropped. Not awaited, since a chunk may still be due.
+    // Detaches from the stream, so that the rest can be discarded. Not awaited, since a chunk may still be pending.
     void chunks.return?.();
   }
 }
 
 /**
- * A response may be sent before the whole body has arrived. A client that is still sending would not see it if the
- * connection were closed, so the rest is read and dropped, up to a bound.
+ * A response may be sent before the whole body has arrived. If the connection were closed then, a client that is still
+ * sending would not receive the response. So the rest is read and discarded, up to a limit.
  */
 export const dropRest: onSendHookHandler = (request, reply, payload, done) => {
   // Fastify would close the connection after a body that it could not read; we read them all.
@@ -142,12 +142,12 @@ async function drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
   void ended.then(() => clearTimeout(timer));
   raw.resume();
   if (reply.raw.shouldKeepAlive) return;
-  // Usually the rest is already on its way, and the response can close the connection as usual.
+  // Usually the rest arrives soon, and the response can close the connection as usual.
   await Promise.race([ended, sleep(limits.earlyResponseGraceMillis)]);
   if (!raw.complete) closeWhenDropped(request, reply);
 }
 
-/** Node closes a connection that is not kept alive directly after the response; here the rest is read first. */
+/** Without keep-alive, Node closes the connection directly after the response. Here the rest of the body is read first. */
 function closeWhenDropped({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.raw.shouldKeepAlive = true;
   reply.raw.removeHeader('connection');

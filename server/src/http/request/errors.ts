@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../contract/error.ts';
 import { overloaded, ServiceError } from '../../domain/errors.ts';
 import { Outages } from '../observe/outages.ts';
 
-/** The only place that knows which status a code has. */
+/** The HTTP status of each error code. It is defined only here. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
   invalid_param: 400,
   bad_request: 400,
@@ -35,23 +35,23 @@ export function errorHeaders({ code, retryAfterSeconds }: ServiceError): Record<
   };
 }
 
-/** Fastify's handler for errors that a route or Fastify itself throws. */
+/** Fastify's error handler, for errors that a route or Fastify itself throws. */
 export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
-  const shown = publicError(error);
-  logError(shown, error, request.id, request.log);
+  const shownError = publicError(error);
+  logError(shownError, error, request.id, request.log);
   reply
-    .code(statusOf[shown.code])
-    .headers({ ...errorHeaders(shown), 'x-request-id': request.id })
-    .send(errorBody(shown));
+    .code(statusOf[shownError.code])
+    .headers({ ...errorHeaders(shownError), 'x-request-id': request.id })
+    .send(errorBody(shownError));
 }
 
-/** Sends the response that `sendError` sends, without the framework. */
+/** Sends the same response as `sendError`, without the framework. */
 export function writeErrorResponse(response: ServerResponse, error: Error, id: string, log: FastifyBaseLogger): void {
-  const shown = publicError(error);
-  logError(shown, error, id, log);
-  const body = errorBody(shown);
-  const headers = { ...errorHeaders(shown), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
-  response.writeHead(statusOf[shown.code], headers).end(body);
+  const shownError = publicError(error);
+  logError(shownError, error, id, log);
+  const body = errorBody(shownError);
+  const headers = { ...errorHeaders(shownError), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
+  response.writeHead(statusOf[shownError.code], headers).end(body);
 }
 
 const overload = { body: errorBody(overloaded), headers: Object.entries(errorHeaders(overloaded)).flat() };
@@ -62,7 +62,7 @@ export function writeOverloaded(response: ServerResponse, id: string): void {
   response.writeHead(statusOf[overloaded.code], [...overload.headers, 'x-request-id', id]).end(overload.body);
 }
 
-/** What the client is shown of an error. */
+/** The error that is returned to the client. */
 function publicError(error: FastifyError | Error): ServiceError {
   if (error instanceof ServiceError) return error;
   switch ((error as FastifyError).code) {
@@ -78,15 +78,15 @@ function publicError(error: FastifyError | Error): ServiceError {
   }
 }
 
-/** Faults of the service are logged with more than the client is shown. An outage is not logged for every request. */
-function logError(shown: ServiceError, error: Error, req_id: string, log: FastifyBaseLogger): void {
+/** Server errors are logged with more details than the client gets. An outage is not logged for every request. */
+function logError(shownError: ServiceError, error: Error, req_id: string, log: FastifyBaseLogger): void {
   // A log line for each request would make an overload worse; the gate logs how many there were.
-  if (shown === overloaded) return;
-  if (shown.code === 'service_unavailable') {
+  if (shownError === overloaded) return;
+  if (shownError.code === 'service_unavailable') {
     const unlogged = outagesIn(log).count(`${error.message} ${error.cause}`, performance.now());
-    if (unlogged !== undefined) log.error({ req_id, unlogged, ...loggable(error) }, shown.message);
-  } else if (shown.code === 'internal_server_error') {
-    log.error({ req_id, ...loggable(error) }, shown.message);
+    if (unlogged !== undefined) log.error({ req_id, unlogged, ...loggable(error) }, shownError.message);
+  } else if (shownError.code === 'internal_server_error') {
+    log.error({ req_id, ...loggable(error) }, shownError.message);
   }
 }
 
@@ -98,7 +98,7 @@ function outagesIn(log: FastifyBaseLogger): Outages {
   return outages;
 }
 
-/** Enough to find the fault. Not the whole error: a database error contains values of rows. */
+/** Enough to find the cause. Not the whole error: a database error contains values of rows. */
 function loggable(error: Error): object {
   const { cause, code } = error as { cause?: unknown; code?: string };
   return {

@@ -36,5 +36,5 @@ export function parseIfMatch(header: string | undefined): Precondition {
   return parseTags(header).flatMap(({ weak, tag }) => (weak ? [] : [tag]));
 }
 
-/** A cache of one client may store the response, and must revalidate it for each request. */
+/** Only a private cache may store the response, and it must revalidate it for each request. */
 export const revalidate = 'private, no-cache';

@@ -6,11 +6,11 @@ import { invalidParam } from '../../domain/errors.ts';
 
 type ObjectSchema = TSchema & { properties: Record<string, { type?: string }>; required?: string[] };
 
-/** Validates by the route's schema. The error message names the field. */
+/** Validates against the route's schema. The error message names the field. */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   let validator: Validator | undefined;
   const read = httpPart === 'querystring' ? queryReader(schema as ObjectSchema) : (value: unknown) => value;
-  // Names a body that is not an object.
+  // For the error message if the body is not an object.
   const whole = `the body (fields: ${Object.keys((schema as ObjectSchema).properties ?? {}).join(', ')})`;
   return (raw: unknown) => {
     const value = read(raw);
@@ -21,16 +21,16 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
 };
 
 /**
- * Query parameters are text: digits become integers where the schema has them, an empty parameter counts as absent, a
- * repeated one is rejected, and one that the schema does not name is ignored.
+ * Query parameters are text: digits become integers if the schema requires an integer. An empty parameter counts as absent,
+ * a repeated one is rejected, and an unknown one is ignored.
  */
 function queryReader({ properties }: ObjectSchema) {
   const parameters = Object.entries(properties).map(([name, { type }]) => ({ name, isInteger: type === 'integer' }));
   return (raw: unknown): Record<string, unknown> => {
-    const given = raw as Record<string, string | string[]>;
+    const rawQuery = raw as Record<string, string | string[]>;
     const value: Record<string, unknown> = {};
     for (const { name, isInteger } of parameters) {
-      const text = given[name];
+      const text = rawQuery[name];
       if (text === undefined || text === '') continue;
       if (Array.isArray(text)) throw invalidParam(`${name} must not be repeated`);
       value[name] = isInteger && /^\d{1,15}$/.test(text) ? Number(text) : text;

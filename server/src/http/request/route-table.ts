@@ -1,6 +1,6 @@
 import type { RouteOptions } from 'fastify';
 
-/** The methods that each path allows: Fastify responds to a wrong method as if the path did not exist. */
+/** The methods that each path allows, for `Allow`: to Fastify a path with a wrong method does not exist. */
 export class RouteTable {
   readonly #routes = new Map<string, { pattern: RegExp; methods: Set<string> }>();
 
