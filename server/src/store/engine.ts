@@ -1,4 +1,6 @@
+import type { RecordKind } from '../contract/record.ts';
 import type { Author } from '../domain/audit.ts';
+import type { Session } from '../domain/session.ts';
 import type {
   CachedVersion,
   ChildChunkEdit,
@@ -10,8 +12,15 @@ import type {
   PageStream,
   PurgeSelection,
 } from '../domain/store.ts';
-import type { SessionChange } from './console/session-statements.ts';
-import type { SpoolHandle } from './records/spool.ts';
+
+/** Checked records that wait to be written: in memory while they are small, else in a temporary file. */
+export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
+  | { parts: Uint8Array[] }
+  | { fd: number; bytes: number }
+);
+
+/** Changes of sessions, one statement each. */
+export type SessionChange = { open: Session } | { end: string } | { trim: number };
 
 export type Row = Record<string, unknown>;
 export type Value = string | number | null | Uint8Array | readonly string[];

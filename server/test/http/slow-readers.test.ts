@@ -4,8 +4,8 @@ import type { ServerResponse } from 'node:http';
 import { it, mock } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import type { LargePage } from '../../src/domain/list-messages.ts';
-import { readLargePage } from '../../src/http/front/large-page.ts';
 import { SlowReaders } from '../../src/http/front/slow-readers.ts';
+import { readLargePage } from '../../src/http/operations/large-page.ts';
 
 const chunk = new Uint8Array(limits.largePageWriteBytes);
 const windowBytes = (limits.slowReaderBytesPerSecond * limits.slowReaderMillis) / 1000;

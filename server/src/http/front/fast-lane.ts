@@ -16,6 +16,7 @@ import {
 import { RecentMap } from '../../domain/recent-map.ts';
 import { bearerDigest } from '../auth/bearer.ts';
 import { type RequestSummary, safeRequestId } from '../observe/observe.ts';
+import { readLargePage } from '../operations/large-page.ts';
 import { isLarge, isTag, messagesPath, onDisconnect, pageHeaders, pageQuery } from '../operations/message-page.ts';
 import { writeErrorResponse } from '../request/errors.ts';
 import { matchesTag, parseIfNoneMatch } from '../request/etag.ts';
@@ -23,7 +24,6 @@ import { validatorCompiler } from '../request/query.ts';
 import type { Dependencies, Handler } from '../route-types.ts';
 import type { Connections } from './connections.ts';
 import { readLaneHeaders } from './lane-headers.ts';
-import { readLargePage } from './large-page.ts';
 
 /** Publishes each request that the fast lane responds to. Tests use it to check which path a request took. */
 export const fastLaneChannel = channel('backscroll:fast-lane');

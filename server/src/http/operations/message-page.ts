@@ -6,8 +6,8 @@ import { limits } from '../../contract/limits.ts';
 import type { MessageQuery, PageOrder } from '../../contract/message.ts';
 import type { LargePage, Page, PageQuery } from '../../domain/list-messages.ts';
 import type { PageTag } from '../../domain/page-cache.ts';
-import { readLargePage } from '../front/large-page.ts';
 import { revalidate } from '../request/etag.ts';
+import { readLargePage } from './large-page.ts';
 
 export const messagesPath = '/v1/messages';
 

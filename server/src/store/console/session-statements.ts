@@ -1,4 +1,4 @@
-import type { Session } from '../../domain/session.ts';
+import type { SessionChange } from '../engine.ts';
 
 /** The SQL about sessions, which both engines share. */
 
@@ -14,9 +14,6 @@ export const openSession = `
 export const endSession = 'DELETE FROM console_sessions WHERE digest = ?';
 /** Parameters: now. */
 export const trimSessions = 'DELETE FROM console_sessions WHERE expires_at <= ?';
-
-/** Changes of sessions, one statement each. */
-export type SessionChange = { open: Session } | { end: string } | { trim: number };
 
 /** The statement and its parameters. */
 export function changeSession(change: SessionChange): [string, ...(string | number)[]] {

@@ -1,6 +1,6 @@
 import type { Session, Sessions, StoredSession } from '../../domain/session.ts';
-import type { Engine } from '../engine.ts';
-import { findSession, type SessionChange } from './session-statements.ts';
+import type { Engine, SessionChange } from '../engine.ts';
+import { findSession } from './session-statements.ts';
 
 export class SqlSessions implements Sessions {
   readonly #engine: Engine;

@@ -1,8 +1,8 @@
 import type { AuditEntry, Author } from '../../domain/audit.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
-import { unitsOf, type Value, type WriteOptions } from '../engine.ts';
-import { readSpool, type SpooledRecord, type SpoolHandle } from '../records/spool.ts';
+import { type SpoolHandle, unitsOf, type Value, type WriteOptions } from '../engine.ts';
+import { readSpool, type SpooledRecord } from '../records/spool.ts';
 import type { Transaction } from './pool.ts';
 import { BulkRecordWriter } from './record-writer.ts';
 import * as postgres from './statements.ts';

@@ -7,12 +7,7 @@ import { unavailable } from '../../domain/errors.ts';
 import type { Batch } from '../../domain/prepare-lines.ts';
 import type { Prepared } from '../../domain/prepared-record.ts';
 import { explainDiskError } from '../disk-errors.ts';
-
-/** Checked records that wait to be written: in memory while they are small, else in a temporary file. */
-export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
-  | { parts: Uint8Array[] }
-  | { fd: number; bytes: number }
-);
+import type { SpoolHandle } from '../engine.ts';
 
 /** A record read from the spool: a message has its text. */
 export type SpooledRecord = { [K in RecordKind]: SpooledOf<K> }[RecordKind];
