@@ -46,4 +46,4 @@ export function dayOf(seconds: number): number {
 export const formatDay = (day: number): string => new Date(day * daySeconds * 1000).toISOString().slice(0, 10);
 
 /** The day of a text in the format `date`. */
-export const dayOfText = (text: string): number => Date.parse(`${text}T00:00:00Z`) / (daySeconds * 1000);
+export const parseDay = (text: string): number => Date.parse(`${text}T00:00:00Z`) / (daySeconds * 1000);

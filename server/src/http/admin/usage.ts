@@ -1,5 +1,5 @@
 import { UsageListed, UsageQuery } from '../../contract/activity.ts';
-import { dayOf, dayOfText } from '../../domain/usage.ts';
+import { dayOf, parseDay } from '../../domain/usage.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
 import { adminList } from './routes.ts';
@@ -9,7 +9,7 @@ import { requireApp } from './workspaces.ts';
 const daysDefault = 30;
 
 const usage = new Paging<UsageListed>(['number', 'string', 'string'], ({ day, app_id, currency }) => [
-  dayOfText(day),
+  parseDay(day),
   app_id,
   currency ?? '',
 ]);
@@ -29,7 +29,7 @@ export const adminUsageRoutes: Routes = (app, dependencies) => {
     row: UsageListed,
     errors: [404],
     read: ({ query }) => {
-      const since = query.since === undefined ? dayOf(clock() / 1000) - daysDefault : dayOfText(query.since);
+      const since = query.since === undefined ? dayOf(clock() / 1000) - daysDefault : parseDay(query.since);
       return usage.read(query, async (range) => {
         const app_id = query.app_id === undefined ? undefined : (await requireApp(store, query.app_id)).id;
         return store.activity.listUsage({ since, app_id }, range);
