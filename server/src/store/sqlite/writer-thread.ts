@@ -27,8 +27,8 @@ export type WriterMessage = { outcomes: WriteOutcome[] } | { busy: true } | { ap
 /** How long one attempt to get the write lock lasts while another process has it. */
 const busyMillis = 200;
 const progressEvery = 10_000;
-/** How long a purge waits until no one else reads the file. */
-const cleanMillisMax = 20_000;
+/** How long a purge waits until no one else reads the file: longer than a slow reader of a large page stays connected. */
+const cleanMillisMax = 2 * limits.slowReaderMillis + 10_000;
 
 const open = () => new Connection(workerData.path, busyMillis);
 let db = open();
