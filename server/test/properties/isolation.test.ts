@@ -337,7 +337,7 @@ onEveryEngine('isolation', (engine) => {
             assert.deepEqual(response.body, { status: 404, code: 'not_found', message });
           },
         ),
-        { numRuns: shortOrLong(400, 5_000) },
+        { numRuns: shortOrLong(150, 5_000) },
       );
     });
   });
