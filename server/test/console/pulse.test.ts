@@ -32,7 +32,7 @@ describe('Pulse in the console', () => {
     service.freezeClock();
     await service.load(records);
     ({ page, pageErrors } = await openTab(browser, service.base));
-    // Nobody is to wait ten seconds.
+    // Otherwise the test would wait ten seconds.
     await page.clock.install({ time: now });
     await signIn(page, admin);
   });
