@@ -5,22 +5,30 @@ import type { KeyLookup, StoredKey } from '../domain/store.ts';
 /** How long an entry is valid without a data version. A revocation by another instance must take effect within 5 seconds. */
 const millisMax = 4_000;
 
-type Entry = { lookup: KeyLookup; dataVersion: number | undefined; until: number };
+type Entry = { lookup: KeyLookup; dataVersion: number | undefined; changes: number; until: number };
 
 /**
  * API keys by the digest of their secret, so that most requests need no query. Digests without a key are cached too. An
- * entry is valid while the data version is the one from before the query; without data versions, for a few seconds.
+ * entry is valid while the data version is the one from before the query; without data versions, for a few seconds, and
+ * until a thread of this process changes keys.
  */
 export class KeyCache {
-  #entries = new RecentMap<Entry>(limits.cachedKeysMin);
+  readonly #entries = new RecentMap<Entry>(limits.cachedKeysMin);
+  /** Counts the changes by all threads of this process. */
+  readonly #changes: Int32Array<SharedArrayBuffer>;
+
+  constructor(changes: Int32Array<SharedArrayBuffer>) {
+    this.#changes = changes;
+  }
 
   /** Requests that arrive during a query share its result. */
   find(digest: string, dataVersion: number | undefined, query: () => Promise<StoredKey | undefined>): KeyLookup {
     const cached = this.#entries.get(digest);
-    if (cached !== undefined && isValid(cached, dataVersion)) return cached.lookup;
+    const changes = Atomics.load(this.#changes, 0);
+    if (cached?.changes === changes && isValid(cached, dataVersion)) return cached.lookup;
     const until = performance.now() + millisMax;
     const pending = query();
-    const entry: Entry = { lookup: pending, dataVersion, until };
+    const entry: Entry = { lookup: pending, dataVersion, changes, until };
     this.#entries.set(digest, entry);
     pending.then(
       (key) => {
@@ -32,9 +40,9 @@ export class KeyCache {
     return pending;
   }
 
-  /** Call it after this instance has changed keys. Results of queries that are still running are not cached either. */
-  clear(): void {
-    this.#entries = new RecentMap(limits.cachedKeysMin);
+  /** Call it after this instance has changed keys. Results of queries that are still running are not valid either. */
+  invalidate(): void {
+    Atomics.add(this.#changes, 0, 1);
   }
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '../contract/limits.ts';
 import type { Store } from '../domain/store.ts';
 import { explainDiskError, sqliteCode } from './disk-errors.ts';
 import type { PostgresPool } from './postgres/pool.ts';
@@ -8,6 +9,19 @@ import { SqlStore } from './sql-store.ts';
 import { backupSqlite } from './sqlite/backup.ts';
 import { SqliteEngine } from './sqlite/engine.ts';
 import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
+import { Writer } from './sqlite/writer.ts';
+import type { WriterLinks } from './sqlite/writer-link.ts';
+
+/** What the stores of a process share, if several of its threads have one. */
+export type StoreShare = {
+  /** The number of this thread, from 0 to `threads` - 1. */
+  thread: number;
+  threads: number;
+  /** Counts the changes of keys. */
+  keyChanges: Int32Array<SharedArrayBuffer>;
+  /** The writer thread of the embedded engine. */
+  writer: WriterLinks | undefined;
+};
 
 /** The database of a DATABASE_URL, before it is opened. */
 export interface Database {
@@ -22,8 +36,10 @@ export interface Database {
   migrate(now: number, options?: { citus?: boolean }): Promise<readonly Migration[]>;
   /** Copies a consistent snapshot of it into an empty file. */
   backup(target: string): Promise<void>;
-  /** The schema must be up to date. */
-  open(): Promise<Store>;
+  /** Starts the writer thread for several stores; undefined on PostgreSQL. The schema must be up to date. */
+  startWriter(): Writer | undefined;
+  /** Opens a store for one thread. Without `share` it is the only one of its process. The schema must be up to date. */
+  open(share?: StoreShare): Promise<Store>;
 }
 
 export type DatabaseOptions = {
@@ -60,19 +76,31 @@ function sqliteAt(url: string): Database {
       return withPath(() => migrateSqlite(path, now));
     },
     backup: (target) => backupSqlite(path, target),
-    open: () => withPath(() => new SqlStore(new SqliteEngine(path))),
+    startWriter: () => new Writer(path),
+    open: ({ threads, keyChanges, writer } = onlyThread()) =>
+      withPath(() => {
+        const openPagesMax = Math.ceil(limits.largePagesMax / threads);
+        return new SqlStore(new SqliteEngine(path, { writer, openPagesMax }), keyChanges);
+      }),
   };
 }
+
+const onlyThread = (): StoreShare => ({
+  thread: 0,
+  threads: 1,
+  keyChanges: new Int32Array(new SharedArrayBuffer(4)),
+  writer: undefined,
+});
 
 /** The modules and the driver for PostgreSQL are loaded when used: the embedded engine starts faster without them. */
 function postgresAt(options: DatabaseOptions): Database {
   const { protocol, host, pathname } = new URL(options.database_url);
   const location = `${protocol}//${host}${pathname}`;
-  const newPool = async () => {
+  const newPool = async (connections = options.database_pool) => {
     const { PostgresPool } = await import('./postgres/pool.ts');
     return new PostgresPool({
       url: options.database_url,
-      connections: options.database_pool,
+      connections,
       statementMillis: options.database_timeout,
       prepared: options.database_prepared,
     });
@@ -102,9 +130,12 @@ function postgresAt(options: DatabaseOptions): Database {
     backup: async () => {
       throw new Error('backup copies the embedded database, and this is PostgreSQL: use pg_dump, or export');
     },
-    open: async () => {
+    startWriter: () => undefined,
+    open: async ({ thread, threads, keyChanges } = onlyThread()) => {
       const { PostgresEngine } = await import('./postgres/engine.ts');
-      return new SqlStore(new PostgresEngine(await newPool()));
+      // The parts of all threads add up to the configured number.
+      const pool = await newPool(Math.floor((options.database_pool + thread) / threads));
+      return new SqlStore(new PostgresEngine(pool, threads), keyChanges);
     },
   };
 }

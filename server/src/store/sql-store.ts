@@ -41,11 +41,12 @@ export class SqlStore implements Store {
   readonly activity: SqlActivityReads;
   readonly sessions: SqlSessions;
   readonly #engine: Engine;
-  readonly #keys = new KeyCache();
+  readonly #keys: KeyCache;
   readonly #largePages: LargePages;
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, keyChanges: Int32Array<SharedArrayBuffer>) {
     this.#engine = engine;
+    this.#keys = new KeyCache(keyChanges);
     this.admin = new SqlAdminReads(engine);
     this.activity = new SqlActivityReads(engine);
     this.sessions = new SqlSessions(engine);
@@ -115,7 +116,7 @@ export class SqlStore implements Store {
         const applied = (count: number) => progress?.('applied', count);
         const input = { spool: handle, author };
         applied(await engine.write('applyRecords', input, { waitForever: true, progress: applied }));
-        if (handle.kinds.has('api_key') || handle.kinds.has('app')) this.#keys.clear();
+        if (handle.kinds.has('api_key') || handle.kinds.has('app')) this.#keys.invalidate();
       },
       discard: async () => {
         seen.close();
@@ -137,7 +138,7 @@ export class SqlStore implements Store {
 
   async createKey(key: NewStoredKey, createdBy: string | null): Promise<void> {
     await this.#engine.write('createKey', { key, createdBy }, { waitForever: true });
-    this.#keys.clear();
+    this.#keys.invalidate();
   }
 
   async listKeys(): Promise<ListedKey[]> {
@@ -146,7 +147,7 @@ export class SqlStore implements Store {
 
   async revokeKey(id: string, by: string | null, now: number): Promise<boolean> {
     const exists = await this.#engine.write('revokeKey', { id, by, now }, { waitForever: true });
-    this.#keys.clear();
+    this.#keys.invalidate();
     return exists;
   }
 

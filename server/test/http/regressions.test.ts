@@ -6,7 +6,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Worker } from 'node:worker_threads';
+import { MessagePort } from 'node:worker_threads';
 import pg from 'pg';
 import { run } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
@@ -146,10 +146,10 @@ onEveryEngine('fixed bugs', (engine) => {
     });
   } else {
     it('a writer thread that dies is replaced', async () => {
-      const { postMessage } = Worker.prototype;
+      const { postMessage } = MessagePort.prototype;
       // Not a list of writes: the thread fails and exits.
-      Worker.prototype.postMessage = function (this: Worker) {
-        Worker.prototype.postMessage = postMessage;
+      MessagePort.prototype.postMessage = function (this: MessagePort) {
+        MessagePort.prototype.postMessage = postMessage;
         postMessage.call(this, 5);
       };
       assert.equal((await patch('not written')).status, 503);

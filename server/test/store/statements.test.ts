@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { newVersion } from '../../src/domain/version.ts';
@@ -13,6 +13,7 @@ import { pageStatement, updateChildChunk } from '../../src/store/postgres/statem
 import { exportSteps } from '../../src/store/records/export.ts';
 import { lookupStatement } from '../../src/store/records/lookups.ts';
 import * as embedded from '../../src/store/sqlite/statements.ts';
+import { groupStates } from '../../src/store/sqlite/writer-link.ts';
 import * as sql from '../../src/store/statements.ts';
 import {
   makeTwoTenants,
@@ -535,16 +536,21 @@ describe('statements executed on SQLite', () => {
     const path = service.config.database_url.replace('sqlite:', '');
     const writer = new Worker(code, { eval: true, workerData: { path } });
     const reported: string[] = [];
+    const { port1, port2 } = new MessageChannel();
+    const group = new Int32Array(new SharedArrayBuffer(4)).fill(groupStates.sent);
+    const longWrite = new Int32Array(new SharedArrayBuffer(4));
+    writer.postMessage({ port: port1, group, longWrite }, [port1]);
     const responded = new Promise<unknown>((resolve, reject) => {
       writer.on('error', reject);
-      writer.on('message', (reply) => ('sql' in reply ? reported.push(reply.sql) : resolve(reply)));
+      writer.on('message', ({ sql }) => reported.push(sql));
+      port2.on('message', resolve);
     });
     const { dataset, document, segment, chunk } = one.ids;
     const ids = { dataset_id: dataset, document_id: document, segment_id: segment, child_chunk_id: chunk };
     const text = { content: 'text by the writer', word_count: 4, now: 2_000_000_000, key_id: one.keyIds.knowledge };
     const workspace_id = one.ids.workspace;
     const edit = { ...ids, workspace_id, ...text, version: newVersion(), precondition: undefined };
-    writer.postMessage([{ name: 'updateChildChunk', input: edit }]);
+    port2.postMessage([{ name: 'updateChildChunk', input: edit }]);
     const [outcome] = ((await responded) as { outcomes: { result?: { version: string } }[] }).outcomes;
     writer.postMessage('close');
     await once(writer, 'exit');

@@ -51,10 +51,10 @@ export class PostgresEngine implements Engine {
   #lastImport: Promise<unknown> = Promise.resolve();
 
   /** The schema must be up to date. */
-  constructor(pool: PostgresPool) {
+  constructor(pool: PostgresPool, threads: number) {
     this.#pool = pool;
     // If there is more than one connection, one is reserved for other requests.
-    this.openPagesMax = Math.max(1, Math.min(limits.largePagesMax, pool.connections - 1));
+    this.openPagesMax = Math.max(1, Math.min(Math.ceil(limits.largePagesMax / threads), pool.connections - 1));
     this.#checks = new VersionChecks({
       readPage: ({ position, shape, version }) => readPage(this.#pool, position, shape, version),
       findVersions: (ids) => this.read(postgres.findVersions, ids) as Promise<ConversationVersion[]>,

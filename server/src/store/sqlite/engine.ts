@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { limits } from '../../contract/limits.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type {
   CachedVersion,
@@ -25,6 +24,8 @@ import {
 import * as sql from '../statements.ts';
 import { Connection } from './connection.ts';
 import { findPage, openPage } from './page.ts';
+import { Writer } from './writer.ts';
+import type { WriterLinks } from './writer-link.ts';
 import { WriterQueue } from './writer-queue.ts';
 
 /** Readers do not wait for the writer in WAL mode; this covers recovery after a crash. */
@@ -45,20 +46,24 @@ const dialect: Dialect = {
 /** The embedded engine: this thread reads, the writer thread writes. */
 export class SqliteEngine implements Engine {
   readonly dialect = dialect;
-  readonly openPagesMax = limits.largePagesMax;
+  readonly openPagesMax: number;
   readonly spoolFolder: string;
   readonly #path: string;
   readonly #reader: Connection;
-  readonly #writer: WriterQueue;
+  readonly #writes: WriterQueue;
+  /** Undefined if the writer belongs to several threads. */
+  readonly #ownWriter: Writer | undefined;
 
   /** The schema must be up to date. */
-  constructor(path: string) {
+  constructor(path: string, { writer, openPagesMax }: { writer: WriterLinks | undefined; openPagesMax: number }) {
     this.#path = path;
+    this.openPagesMax = openPagesMax;
     this.spoolFolder = dirname(path);
     this.#reader = new Connection(path, readerBusyMillis);
     const memory = `PRAGMA mmap_size = ${mappedBytesMax}; PRAGMA cache_size = -${cacheKibibytes}`;
     this.#reader.db.exec(`PRAGMA query_only = ON; ${memory}`);
-    this.#writer = new WriterQueue(path);
+    this.#ownWriter = writer === undefined ? new Writer(path) : undefined;
+    this.#writes = new WriterQueue(writer ?? (this.#ownWriter as Writer));
   }
 
   async read(statement: string, ...values: Value[]): Promise<Row[]> {
@@ -108,14 +113,14 @@ export class SqliteEngine implements Engine {
   }
 
   async write<N extends WriteName>(name: N, input: WriteInput<N>, options: WriteOptions = {}): Promise<WriteResult<N>> {
-    if (name === 'updateChildChunk' && this.#writer.isBlocked) {
+    if (name === 'updateChildChunk' && this.#writes.isBlocked) {
       // An edit that changes nothing, or is rejected, does not wait.
       const edit = input as ChildChunkEdit;
       const foundPath = sql.childChunkOf(await this.read(sql.findChildChunk, ...sql.childChunkValues(edit)));
       const outcome = decideEdit(foundPath, edit);
       if (outcome !== undefined) return outcome as WriteResult<N>;
     }
-    return this.#writer.run(name, input, options);
+    return this.#writes.run(name, input, options);
   }
 
   /** Uses a separate connection, so that one transaction spans all statements. */
@@ -142,7 +147,8 @@ export class SqliteEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    await this.#writer.close();
+    await this.#writes.close();
+    await this.#ownWriter?.close();
     this.#reader.close();
   }
 }

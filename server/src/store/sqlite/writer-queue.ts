@@ -1,10 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { limits } from '../../contract/limits.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import { TurnQueue } from '../../domain/turn-queue.ts';
 import type { WriteInput, WriteName, WriteOptions, WriteResult } from '../engine.ts';
-import type { QueuedWrite, WriteFailure, WriteOutcome, WriterMessage } from './writer-thread.ts';
+import {
+  groupStates,
+  isLong,
+  type QueuedWrite,
+  type WriteFailure,
+  type WriteOutcome,
+  type WriterLink,
+  type WriterLinks,
+  type WriterMessage,
+} from './writer-link.ts';
 
 type WaitingWrite = {
   write: QueuedWrite;
@@ -16,43 +24,47 @@ type WaitingWrite = {
   progress: ((applied: number) => void) | undefined;
 };
 
-const restartMillis = 500;
-
-/** Sends all queued writes to the writer thread as one group, and resolves each with its result. */
+/**
+ * The queue of one thread. Sends all queued writes to the writer thread as one group, and resolves each with its result.
+ * The writer commits the groups of several threads together.
+ */
 export class WriterQueue {
-  readonly #path: string;
-  #worker: Worker | undefined;
+  readonly #unsubscribe: () => void;
+  /** Undefined while a new writer thread starts. */
+  #link: WriterLink | undefined;
   #waiting: WaitingWrite[] = [];
   #inFlight: WaitingWrite[] = [];
   /** Resolving a whole group in one tick would delay the reads that have arrived in the meantime. */
   readonly #settling = new TurnQueue();
+  #isWithdrawn = false;
   #isLocked = false;
   #isClosed = false;
 
-  constructor(path: string) {
-    this.#path = path;
-    this.#worker = this.#start();
+  constructor(links: WriterLinks) {
+    this.#unsubscribe = links.subscribe((link) => this.#use(link));
   }
 
-  /** A thread that died is replaced. Its writes may or may not be on disk: they fail with 503. */
-  #start(): Worker {
-    const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js';
-    const worker = new Worker(new URL(file, import.meta.url), { workerData: { path: this.#path } });
-    worker.on('message', (message: WriterMessage) => this.#receive(message));
-    worker.once('error', (error) => {
-      const lost = this.#inFlight;
-      this.#inFlight = [];
-      for (const waiting of lost) settle(waiting, { failure: { kind: 'unavailable', message: String(error) } });
-      this.#worker = undefined;
-      setTimeout(() => this.#next(), restartMillis);
-    });
-    return worker;
+  #use(link: WriterLink): void {
+    this.#link = link;
+    link.port.on('message', (message: WriterMessage) => this.#receive(message));
+    link.port.once('close', () => this.#lose(link));
+    this.#next();
   }
 
-  /** Whether writes wait for long: for a long write, for another process's lock, or for a new thread after a crash. */
+  /** The writer thread has died. Its writes may or may not be on disk: they fail with 503. */
+  #lose(link: WriterLink): void {
+    if (this.#link !== link) return;
+    this.#link = undefined;
+    this.#isWithdrawn = false;
+    const failure = { kind: 'unavailable', message: 'the writer thread has ended' } as const;
+    for (const waiting of this.#inFlight.splice(0)) settle(waiting, { failure });
+  }
+
+  /** Whether writes wait for long: for a long write, for another process's lock, or for a new writer after a crash. */
   get isBlocked(): boolean {
-    const isLarge = ({ write }: WaitingWrite) => takesLong(write);
-    return this.#isLocked || this.#worker === undefined || this.#inFlight.some(isLarge) || this.#waiting.some(isLarge);
+    const isLarge = ({ write }: WaitingWrite) => isLong(write);
+    const { longWrite } = this.#link ?? {};
+    return this.#isLocked || longWrite?.[0] !== 0 || this.#inFlight.some(isLarge) || this.#waiting.some(isLarge);
   }
 
   run<N extends WriteName>(name: N, input: WriteInput<N>, options: WriteOptions = {}): Promise<WriteResult<N>> {
@@ -70,28 +82,30 @@ export class WriterQueue {
   /** All queued writes are written first. */
   async close(): Promise<void> {
     while (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#settling.count > 0) await sleep(5);
-    if (this.#isClosed) return;
     this.#isClosed = true;
-    const worker = this.#worker;
-    if (worker === undefined) return;
-    const exited = new Promise((resolve) => worker.once('exit', resolve));
-    worker.postMessage('close');
-    await exited;
+    this.#unsubscribe();
+    this.#link?.port.close();
   }
 
   #next(): void {
-    if (this.#inFlight.length > 0 || this.#waiting.length === 0) return;
-    this.#worker ??= this.#start();
+    if (this.#link === undefined || this.#inFlight.length > 0 || this.#isWithdrawn || this.#waiting.length === 0)
+      return;
     // A long write is sent alone, so that the writes after it stay in the queue, and can expire, while it runs.
-    const large = this.#waiting.findIndex(({ write }) => takesLong(write));
+    const large = this.#waiting.findIndex(({ write }) => isLong(write));
     const count = large === -1 ? this.#waiting.length : Math.max(large, 1);
     this.#inFlight = this.#waiting.splice(0, count);
-    this.#worker.postMessage(this.#inFlight.map(({ write }) => write));
+    Atomics.store(this.#link.group, 0, groupStates.sent);
+    this.#link.port.postMessage(this.#inFlight.map(({ write }) => write));
   }
 
   #receive(message: WriterMessage): void {
     if ('applied' in message) {
       for (const { progress } of this.#inFlight) progress?.(message.applied);
+      return;
+    }
+    if ('withdrawn' in message) {
+      this.#isWithdrawn = false;
+      this.#next();
       return;
     }
     const writes = this.#inFlight;
@@ -116,15 +130,22 @@ export class WriterQueue {
 
   #expire(waiting: WaitingWrite): void {
     waiting.isExpired = true;
+    if (this.#inFlight.includes(waiting)) this.#withdraw();
     const index = this.#waiting.indexOf(waiting);
     if (index === -1) return;
     this.#waiting.splice(index, 1);
     waiting.reject(tooBusy());
   }
-}
 
-const takesLong = (write: QueuedWrite): boolean =>
-  write.name === 'purge' || (write.name === 'applyRecords' && 'fd' in write.input.spool);
+  /** Takes the group back if the writer has not started it. The writer confirms it before another group is sent. */
+  #withdraw(): void {
+    const { group } = this.#link ?? {};
+    const { sent, withdrawn } = groupStates;
+    if (group === undefined || Atomics.compareExchange(group, 0, sent, withdrawn) !== sent) return;
+    this.#isWithdrawn = true;
+    this.#waiting.unshift(...this.#inFlight.splice(0));
+  }
+}
 
 const tooBusy = () => unavailable('the database is busy with a long write, try again');
 

@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { limits } from '../../contract/limits.ts';
 import type { AuditEntry } from '../../domain/audit.ts';
 import { countWords } from '../../domain/count-words.ts';
@@ -16,13 +16,22 @@ import * as sql from '../statements.ts';
 import { Connection } from './connection.ts';
 import { RecordWriter } from './record-writer.ts';
 import * as embedded from './statements.ts';
+import {
+  groupStates,
+  isLong,
+  type QueuedWrite,
+  type WriteFailure,
+  type WriteOutcome,
+  type WriterLink,
+  type WriterMessage,
+} from './writer-link.ts';
 
-/** The thread that does all writes. It receives a group of queued writes and commits them as one transaction. */
+/**
+ * The thread that does all writes of a process. Each of the other threads sends a group of queued writes and waits for its
+ * outcomes. The groups that have arrived are committed as one transaction.
+ */
 
-export type QueuedWrite = { [N in WriteName]: { name: N; input: WriteInput<N> } }[WriteName];
-export type WriteFailure = { kind: 'bad-record' | 'unavailable' | 'internal'; message: string };
-export type WriteOutcome = { result: unknown } | { failure: WriteFailure };
-export type WriterMessage = { outcomes: WriteOutcome[] } | { busy: true } | { applied: number };
+type Group = { link: WriterLink; writes: QueuedWrite[] };
 
 /** How long one attempt to get the write lock lasts while another process has it. */
 const busyMillis = 200;
@@ -34,33 +43,80 @@ const open = () => new Connection(workerData.path, busyMillis);
 let db = open();
 /** The error code of the last writes, if the connection must recover before the next ones. */
 let lastFailure: number | undefined;
-const port = parentPort ?? fail('the writer is a worker thread');
-const send = (message: WriterMessage) => port.postMessage(message);
+const parent = parentPort ?? fail('the writer is a worker thread');
+const links = new Set<WriterLink>();
 
-port.on('message', (writes: QueuedWrite[] | 'close') => {
-  if (writes === 'close') {
+parent.on('message', (message: WriterLink | 'close') => {
+  if (message === 'close') {
     db.close();
-    port.close();
+    parent.close();
+    for (const { port } of links) port.close();
     return;
   }
+  links.add(message);
+  message.port.on('message', (writes: QueuedWrite[]) => receive({ link: message, writes }));
+  message.port.once('close', () => links.delete(message));
+});
+
+function send({ port }: WriterLink, message: WriterMessage): void {
+  port.postMessage(message);
+}
+
+/** Commits a group, together with the groups that other threads have sent in the meantime. */
+function receive(first: Group): void {
+  const groups = [first];
+  for (const link of links) {
+    // A thread has at most one group at the writer.
+    const received = link === first.link ? undefined : receiveMessageOnPort(link.port as MessagePort);
+    if (received !== undefined) groups.push({ link, writes: received.message });
+  }
+  const short = groups.filter(({ writes }) => !takesLong(writes));
+  const long = groups.filter(({ writes }) => takesLong(writes));
+  if (short.length > 0) commit(short);
+  for (const group of long) {
+    Atomics.store(group.link.longWrite, 0, 1);
+    commit([group]);
+    Atomics.store(group.link.longWrite, 0, 0);
+  }
+}
+
+/** A long write is the only one of its group. */
+const takesLong = (writes: QueuedWrite[]): boolean => writes.some(isLong);
+
+/** Whether the group is still at the writer. If not, the writer may receive another one from this link. */
+function take({ link }: Group): boolean {
+  const { sent, taken } = groupStates;
+  if (Atomics.compareExchange(link.group, 0, sent, taken) === sent) return true;
+  send(link, { withdrawn: true });
+  return false;
+}
+
+function commit(sent: Group[]): void {
+  const groups = sent.filter(take);
+  const failAll = (error: unknown) => {
+    const failure = failureOf(error);
+    for (const { link, writes } of groups) send(link, { outcomes: writes.map(() => ({ failure })) });
+  };
+  if (groups.length === 0) return;
   try {
     db.requireFile();
     if (lastFailure !== undefined) recover(lastFailure);
     db.db.exec('BEGIN IMMEDIATE');
   } catch (error) {
-    if (sqliteCode(error) === sqliteBusy) return send({ busy: true });
-    return send({ outcomes: writes.map(() => ({ failure: failureOf(error) })) });
+    if (sqliteCode(error) !== sqliteBusy) return failAll(error);
+    for (const { link } of groups) send(link, { busy: true });
+    return;
   }
   try {
-    const outcomes = writes.map(attempt);
+    const outcomes = groups.map(({ link, writes }) => writes.map((write) => attempt(write, link)));
     db.db.exec('COMMIT');
-    if (writes.some(({ name }) => name === 'purge')) cleanFile();
-    send({ outcomes });
+    if (groups.some(({ writes }) => writes.some(({ name }) => name === 'purge'))) cleanFile();
+    for (const [index, { link }] of groups.entries()) send(link, { outcomes: outcomes[index] as WriteOutcome[] });
   } catch (error) {
     if (db.db.isTransaction) db.db.exec('ROLLBACK');
-    send({ outcomes: writes.map(() => ({ failure: failureOf(error) })) });
+    failAll(error);
   }
-});
+}
 
 /**
  * A connection that was opened on a read-only file stays read-only, so it is opened again. On a full disk a checkpoint may
@@ -116,10 +172,10 @@ class CleanFailed extends Error {}
 const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis);
 
 /** Runs one write of a group. If it fails, only this write is rolled back. */
-function attempt({ name, input }: QueuedWrite): WriteOutcome {
+function attempt({ name, input }: QueuedWrite, link: WriterLink): WriteOutcome {
   db.run('SAVEPOINT write');
   try {
-    const result = perform(name, input);
+    const result = perform(name, input, (applied) => send(link, { applied }));
     db.run('RELEASE write');
     return { result };
   } catch (error) {
@@ -130,11 +186,13 @@ function attempt({ name, input }: QueuedWrite): WriteOutcome {
   }
 }
 
-function perform<N extends WriteName>(name: N, input: WriteInput<N>): WriteResult<N> {
-  return writers[name](input);
+type Progress = (applied: number) => void;
+
+function perform<N extends WriteName>(name: N, input: WriteInput<N>, progress: Progress): WriteResult<N> {
+  return writers[name](input, progress);
 }
 
-const writers: { [N in WriteName]: (input: WriteInput<N>) => WriteResult<N> } = {
+const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) => WriteResult<N> } = {
   updateChildChunk: (edit) => {
     const foundPath = sql.childChunkOf(db.all(sql.findChildChunk, ...sql.childChunkValues(edit)));
     const outcome = decideEdit(foundPath, edit);
@@ -149,7 +207,7 @@ const writers: { [N in WriteName]: (input: WriteInput<N>) => WriteResult<N> } = 
     return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
   },
 
-  applyRecords: ({ spool, author }) => {
+  applyRecords: ({ spool, author }, progress) => {
     const tally = new AuditTally();
     const writer = new RecordWriter(db);
     let applied = 0;
@@ -158,7 +216,7 @@ const writers: { [N in WriteName]: (input: WriteInput<N>) => WriteResult<N> } = 
         writer.write(record);
         tally.add(record);
         applied += 1;
-        if (applied % progressEvery === 0) send({ applied });
+        if (applied % progressEvery === 0) progress(applied);
       }
     }
     writer.finish();
