@@ -17,8 +17,12 @@ const integer = (fallback: number, min: number, max: number, help: string): Sett
   fallback: `${fallback}`,
   allowed: `a whole number from ${min} to ${max}`,
   help,
-  parse: (text) => (/^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined),
+  parse: (text) => parseInteger(text, min, max),
 });
+
+function parseInteger(text: string, min: number, max: number): number | undefined {
+  return /^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined;
+}
 
 const choice = <const T extends string>(fallback: NoInfer<T>, values: readonly T[], help: string): Setting<T> => ({
   fallback,
@@ -65,6 +69,12 @@ export const settings = {
     'on',
     'PostgreSQL: named prepared statements, `on` or `off`; use `off` behind pgbouncer in transaction mode',
   ),
+  workers: {
+    fallback: 'auto',
+    allowed: 'auto or a whole number from 1 to 64',
+    help: 'threads that serve requests: `auto` (one per core, at most 4) or a number; on PostgreSQL at most DATABASE_POOL',
+    parse: (text) => (text === 'auto' ? text : parseInteger(text, 1, 64)),
+  } satisfies Setting<'auto' | number>,
   page_order: choice('newest_first', pageOrders, 'order of messages in a page when the request gives none'),
   log_level: choice('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'log level'),
   rate_limit: integer(0, 0, 1_000_000, 'requests per second for one key; 0 for no limit'),

@@ -6,18 +6,25 @@ const bufferUnitsMax = 65_536;
 /** Maximum size of the lines that are buffered while standard output cannot be written. */
 const unwrittenUnitsMax = 1_048_576;
 
+/** Writes to standard output. */
+export function standardOutput(): (text: string) => void {
+  const output = pino.destination({ dest: 1, sync: true, maxLength: unwrittenUnitsMax });
+  // A full disk or a closed pipe does not end the service. Buffered lines are written when the output works again.
+  output.on('error', () => undefined);
+  return (text) => void output.write(text);
+}
+
 /**
- * Standard output for the log. Lines that are close in time are written together: one write per request would cost more
- * than most requests do. Buffered lines are written when the process ends, unless it is killed.
+ * The log of one thread. Lines that are close in time are written together: one write per request would cost more than most
+ * requests do. Buffered lines are written when the thread ends, unless the process is killed.
  */
 export class BufferedLog {
-  readonly #output = pino.destination({ dest: 1, sync: true, maxLength: unwrittenUnitsMax });
+  readonly #output: (text: string) => void;
   #text = '';
   #timer: NodeJS.Timeout | undefined;
 
-  constructor() {
-    // A full disk or a closed pipe does not end the service. Buffered lines are written when the output works again.
-    this.#output.on('error', () => undefined);
+  constructor(output: (text: string) => void) {
+    this.#output = output;
     process.on('exit', () => this.flush());
   }
 
@@ -33,6 +40,6 @@ export class BufferedLog {
     if (this.#text === '') return;
     const text = this.#text;
     this.#text = '';
-    this.#output.write(text);
+    this.#output(text);
   }
 }

@@ -6,24 +6,37 @@ import { epochSeconds } from './command.ts';
 
 const secondsPerDay = 86_400;
 
-type Options = { store: Store; uses: LastUsed; audit_days: number; logger: FastifyBaseLogger };
+type Options = { store: Store; logger: FastifyBaseLogger };
+type Maintenance = { end: () => Promise<void> };
 
-/** Background tasks: storing when keys were last used, and deleting old audit entries and sessions. */
-export function startMaintenance({ store, uses, audit_days, logger }: Options): { end: () => Promise<void> } {
-  const attempt = (task: string, work: Promise<unknown>) =>
-    work.catch((error: Error) => logger.debug({ cause: String(error.cause ?? error.message) }, `cannot ${task} now`));
-  const storeUses = () => attempt('store when keys were last used', uses.save(store));
-  const trimAudit = () =>
-    attempt('delete old audit entries', store.trimAudit(epochSeconds() - audit_days * secondsPerDay));
-  const trimSessions = () => attempt('delete expired sessions', store.sessions.trim(epochSeconds()));
-  const trim = () => Promise.all([trimAudit(), trimSessions()]);
-  const timers = [setInterval(storeUses, limits.lastUsedIntervalMillis), setInterval(trim, limits.trimIntervalMillis)];
-  for (const timer of timers) timer.unref();
-  void trim();
+/** Stores when keys were last used, regularly and at the end. Every worker does so. */
+export function saveUses(uses: LastUsed, { store, logger }: Options): Maintenance {
+  const save = () => attempt('store when keys were last used', uses.save(store), logger);
+  const timer = setInterval(save, limits.lastUsedIntervalMillis).unref();
   return {
     end: async () => {
-      for (const timer of timers) clearInterval(timer);
-      await storeUses();
+      clearInterval(timer);
+      await save();
     },
   };
+}
+
+/** Deletes old audit entries and sessions, now and regularly. One thread does so for all. */
+export function trimRegularly(audit_days: number, { store, logger }: Options): Maintenance {
+  const trim = async () => {
+    const auditEnd = epochSeconds() - audit_days * secondsPerDay;
+    await Promise.all([
+      attempt('delete old audit entries', store.trimAudit(auditEnd), logger),
+      attempt('delete expired sessions', store.sessions.trim(epochSeconds()), logger),
+    ]);
+  };
+  const timer = setInterval(trim, limits.trimIntervalMillis).unref();
+  void trim();
+  return { end: async () => clearInterval(timer) };
+}
+
+async function attempt(task: string, work: Promise<unknown>, logger: FastifyBaseLogger): Promise<void> {
+  await work.catch((error: Error) => {
+    logger.debug({ cause: String(error.cause ?? error.message) }, `cannot ${task} now`);
+  });
 }

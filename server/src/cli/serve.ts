@@ -1,18 +1,14 @@
-import type { AddressInfo } from 'node:net';
-import { pino } from 'pino';
 import type { Config } from '../config.ts';
 import { limits } from '../contract/limits.ts';
-import { LastUsed } from '../domain/last-used.ts';
-import type { Store } from '../domain/store.ts';
-import { buildApp } from '../http/app.ts';
-import type { App } from '../http/route-types.ts';
-import { listenOnLocalhost } from '../http/server.ts';
+import { createSharedState } from '../http/workers/shared-state.ts';
 import { databaseOf } from '../store/open.ts';
-import { BufferedLog } from './buffered-log.ts';
+import { BufferedLog, standardOutput } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
-import { startMaintenance } from './maintenance.ts';
-import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
-import { validateInThreads } from './validation-pool.ts';
+import { trimRegularly } from './maintenance.ts';
+import { loadStarter, pages, welcome } from './starter.ts';
+import { loggerOf, ServiceWorker } from './worker.ts';
+import { tryListening, workerCount } from './worker-count.ts';
+import { WorkerPool } from './worker-pool.ts';
 
 export const serveCommand: Command = {
   help: `Usage: backscroll serve [--starter]
@@ -26,23 +22,28 @@ Options:
 
   run: async (argv, config) => {
     const { values } = parse(argv, { starter: { type: 'boolean' } }, { max: 0 });
-    const lines = new BufferedLog();
-    const logger = pino({ level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines);
+    const output = standardOutput();
+    const lines = new BufferedLog(output);
+    const logger = loggerOf(config, lines);
     const database = databaseOf(config);
+    const workers = await workerCount(config, database, logger);
     for (const { version, name } of await database.migrate(epochSeconds())) logger.info({ version, name }, 'migrated');
-    const store = await database.open();
+    const writer = database.startWriter();
+    const keyChanges = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const store = await database.open({ thread: 0, threads: workers, keyChanges, writer });
     logger.info({ database: database.location }, 'opened');
     try {
       const isNew = values.starter && database.engine === 'sqlite' && (await store.isEmpty());
-      const uses = new LastUsed();
-      const app = await buildApp({
-        ...config,
-        ...{ store, logger, lines, uses, clock: Date.now, validateLines: validateInThreads },
-      });
-      const base = await listen(app, config);
-      const secrets = isNew ? await loadStarterInto(app, store) : undefined;
-      const maintenance = startMaintenance({ ...config, store, uses, logger });
+      const shared = createSharedState(workers);
+      // The main thread is the first worker.
+      const service = await ServiceWorker.create({ config, store, shared, worker: 0, logger, lines });
+      const port = await listen(service, config, workers);
+      // Only when the port is open: a start that fails must not create keys whose secrets it never prints.
+      const secrets = isNew ? await loadStarter(store).catch(closing(service)) : undefined;
+      const trimming = trimRegularly(config.audit_days, { store, logger });
+      const pool = new WorkerPool({ data: { config, shared, keyChanges, port }, writer, logger, log: output });
       lines.flush();
+      const base = addressOf(config.host, port);
       if (secrets !== undefined) print(welcome(base, secrets));
       else if (values.starter || process.stdout.isTTY) print(addresses(base));
       const signal = await stopSignal();
@@ -52,24 +53,22 @@ Options:
         logger.warn('stopped before all requests were finished');
         process.exit(0);
       };
-      await closeWithin(app, limits.shutdownMillisMax, giveUp);
-      await maintenance.end();
+      await closeWithin(Promise.all([service.close(), pool.close()]), limits.shutdownMillisMax, giveUp);
+      await trimming.end();
       return 0;
     } finally {
       await store.close();
+      await writer?.close();
       logger.info('stopped');
     }
   },
 };
 
-/** Runs only when the port is open: a start that fails must not create keys whose secrets it never prints. */
-async function loadStarterInto(app: App, store: Store): Promise<Secrets> {
-  try {
-    return await loadStarter(store);
-  } catch (error) {
-    await app.close();
+function closing(service: ServiceWorker): (error: Error) => Promise<never> {
+  return async (error) => {
+    await service.close();
     throw error;
-  }
+  };
 }
 
 function addresses(base: string): string {
@@ -82,11 +81,13 @@ Import records:      npx backscroll import --help
 `;
 }
 
-/** Starts listening and returns the address at which this machine can reach the service. */
-async function listen(app: App, { host, port }: Config): Promise<string> {
+/** The port is shared by the workers if there are several. Returns its number. */
+async function listen(service: ServiceWorker, { host, port }: Config, workers: number): Promise<number> {
   try {
-    await app.listen({ host, port, listenTextResolver: (address) => `listening at ${address}` });
-    if (host === 'localhost') await listenOnLocalhost(app.server);
+    const isShared = workers > 1;
+    // Another service that shares its port would not cause an error: each would get a part of the connections.
+    if (isShared && port !== 0) await tryListening({ host, port });
+    return await service.listen(host, port, isShared);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') throw new Error(`PORT=${port}: already in use on ${host}; choose another PORT`);
@@ -95,9 +96,12 @@ async function listen(app: App, { host, port }: Config): Promise<string> {
       throw new Error(`HOST=${host}: not an address of this machine`);
     throw new Error(message);
   }
-  const bound = app.server.address() as AddressInfo;
+}
+
+/** The address at which this machine can reach the service. */
+function addressOf(host: string, port: number): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[host] ?? (host.includes(':') ? `[${host}]` : host);
-  return `http://${reachable}:${bound.port}`;
+  return `http://${reachable}:${port}`;
 }
 
 function stopSignal(): Promise<string> {
@@ -106,9 +110,9 @@ function stopSignal(): Promise<string> {
   });
 }
 
-/** Finishes requests in flight; calls `giveUp` if that takes longer than `millis`. */
-async function closeWithin(app: App, millis: number, giveUp: () => void): Promise<void> {
+/** Waits until the service has closed; calls `giveUp` if that takes longer than `millis`. */
+async function closeWithin(closed: Promise<unknown>, millis: number, giveUp: () => void): Promise<void> {
   const timer = setTimeout(giveUp, millis).unref();
-  await app.close();
+  await closed;
   clearTimeout(timer);
 }

@@ -81,8 +81,6 @@ export const limits = {
   failedKeysPerMinuteMax: 100,
   /** Recently used keys that one instance caches. */
   cachedKeysMin: 5_000,
-  /** Addresses or keys that one rate limiter tracks. */
-  limiterEntriesMax: 100_000,
 
   /** Time spent on requests in one tick of the event loop; further requests are queued. */
   tickMillisMax: 20,
@@ -91,6 +89,8 @@ export const limits = {
   /** Total size of responses that clients have not read yet. */
   unreadBytesMax: 268_435_456,
   connectionsMax: 10_000,
+  /** Workers that `WORKERS=auto` starts at most. */
+  autoWorkersMax: 4,
   /** Time between two log lines about rejected requests. */
   overloadLogMillis: 1_000,
 

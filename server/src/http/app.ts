@@ -20,9 +20,11 @@ import { Bearer, checkFirst } from './auth/bearer.ts';
 import { RateLimits } from './auth/rate-limits.ts';
 import { Connections } from './front/connections.ts';
 import { isRejected } from './front/gate.ts';
+import { SlowReaders } from './front/slow-readers.ts';
 import { rejectInvalidHttp } from './front/socket-responses.ts';
 import { Metrics } from './observe/metrics.ts';
 import { type Lines, Observer, requestIdOf } from './observe/observe.ts';
+import { Outages } from './observe/outages.ts';
 import { documentRoutes } from './openapi/openapi.ts';
 import { childChunkRoutes } from './operations/child-chunks.ts';
 import { healthRoutes } from './operations/health.ts';
@@ -31,11 +33,13 @@ import { modelRoutes } from './operations/models.ts';
 import { recordRoutes } from './operations/records.ts';
 import { pageRoutes } from './pages/pages.ts';
 import { dropRest, jsonReader } from './request/body.ts';
-import { sendError } from './request/errors.ts';
+import { ErrorSender } from './request/errors.ts';
 import { validatorCompiler } from './request/query.ts';
 import { RouteTable } from './request/route-table.ts';
 import type { App, Dependencies, Routes } from './route-types.ts';
 import { createServer } from './server.ts';
+import { contextOf, type SharedState, type WorkerContext } from './workers/context.ts';
+import { SharedSum } from './workers/shared-sum.ts';
 
 export type AppOptions = {
   store: Store;
@@ -46,6 +50,9 @@ export type AppOptions = {
   clock: () => number;
   /** Milliseconds that only go forward, by which the gate notices overload. */
   now?: () => number;
+  shared: SharedState;
+  /** The number of this worker: 0, 1, … */
+  worker: number;
   /** Collects when keys were last used. */
   uses: LastUsed;
   /** Validates the lines of an import. */
@@ -80,8 +87,10 @@ const buildSerializer = () => () => JSON.stringify;
 
 /** The HTTP API: Fastify on the server of `server.ts`, with its hooks and routes. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const dependencies = dependenciesOf(options);
-  const { observer } = dependencies;
+  const context = contextOf(options.shared, options.worker);
+  const { workers } = options.shared;
+  const dependencies = dependenciesOf(options, context);
+  const { observer, errors } = dependencies;
   const connections = new Connections();
   const observe = (request: FastifyRequest, reply: FastifyReply) => {
     const { id, method } = request;
@@ -106,13 +115,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
     routerOptions: { maxParamLength: limits.headerBytesMax },
     frameworkErrors: (error, request, reply) => {
       observe(request, reply);
-      sendError(error, request, reply);
+      errors.send(error, request, reply);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.setErrorHandler(sendError);
+  app.setErrorHandler(errors.send);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', jsonReader(options.in_flight_max));
+  app.addContentTypeParser('application/json', jsonReader(options.in_flight_max / workers));
   // The body of a DELETE is ignored, like that of a GET.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   app.decorateRequest('caller', null);
@@ -136,6 +145,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   // Loaded after the service is ready, so that neither the start nor the first request has to wait for it.
   app.addHook('onListen', async () => void setTimeout(loadCompiler, limits.loadCompilerMillis).unref());
   app.addHook('preClose', () => connections.close());
+  app.addHook('onClose', async () => context.peers.close());
   // Never called: `checkRequest` rejects a request without a route before its body is read.
   app.setNotFoundHandler((request, reply) => rejectRoute(table, request, reply));
 
@@ -143,21 +153,29 @@ export async function buildApp(options: AppOptions): Promise<App> {
   return app;
 }
 
-function dependenciesOf({ store, clock, logger, lines, uses, validateLines, ...settings }: AppOptions): Dependencies {
-  const metrics = new Metrics(clock);
+function dependenciesOf(options: AppOptions, context: WorkerContext): Dependencies {
+  const { store, clock, logger, lines, uses, validateLines, shared, worker, ...settings } = options;
   const { page_order, metrics_token, in_flight_max, now = performance.now.bind(performance) } = settings;
+  const inFlight = new SharedSum(shared.inFlight, worker);
+  const metrics = new Metrics(clock, () => inFlight.total, context);
+  const rateLimits = new RateLimits(metrics, settings, shared);
+  const { failedKeys } = shared;
   return {
     store,
     pages: new PageCache(limits.pageCacheBytesMax),
-    bearer: new Bearer(store, clock, metrics, new RateLimits(metrics, settings), uses),
+    bearer: new Bearer({ store, clock, metrics, limits: rateLimits, uses, failedKeys }),
     metrics,
     observer: new Observer(metrics, logger, lines),
     logger,
+    errors: new ErrorSender(logger, new Outages(shared.outages)),
     clock,
     validateLines,
     page_order,
     metrics_token,
     in_flight_max,
+    inFlight,
+    slowReaders: new SlowReaders(limits.unreadBytesMax, context),
+    connectionsMax: Math.ceil(limits.connectionsMax / shared.workers),
     now,
   };
 }

@@ -6,8 +6,11 @@ import type { PageCache } from '../domain/page-cache.ts';
 import type { LineValidator } from '../domain/prepare-lines.ts';
 import type { Store } from '../domain/store.ts';
 import type { Bearer } from './auth/bearer.ts';
+import type { SlowReaders } from './front/slow-readers.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { Observer } from './observe/observe.ts';
+import type { ErrorSender } from './request/errors.ts';
+import type { SharedSum } from './workers/shared-sum.ts';
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -25,6 +28,7 @@ export type Dependencies = {
   metrics: Metrics;
   observer: Observer;
   logger: FastifyBaseLogger;
+  errors: ErrorSender;
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** Validates the lines of an import. */
@@ -32,6 +36,11 @@ export type Dependencies = {
   page_order: PageOrder;
   metrics_token: string | undefined;
   in_flight_max: number;
+  /** Requests in flight, of all workers. */
+  inFlight: SharedSum;
+  slowReaders: SlowReaders;
+  /** Connections that this worker may have open. */
+  connectionsMax: number;
   /** Milliseconds that only go forward. */
   now: () => number;
 };

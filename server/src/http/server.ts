@@ -1,5 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createNetServer, type ListenOptions, type Socket } from 'node:net';
 import { limits } from '../contract/limits.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Connections } from './front/connections.ts';
@@ -31,7 +31,7 @@ export function createServer(framework: Handler, connections: Connections, depen
   const handle = gate(connections.inOrder(fastLane(framework, connections, dependencies)), dependencies);
   // Not imported: an import would evaluate all exports of the module, including the client that `fetch` uses.
   const server = process.getBuiltinModule('node:http').createServer(options, handle);
-  server.maxConnections = limits.connectionsMax;
+  server.maxConnections = dependencies.connectionsMax;
   connections.track(server);
 
   // Without these listeners Node would respond itself: without our error body, or before earlier requests. For
@@ -65,20 +65,20 @@ function rejectConnect(socket: Socket): void {
  * Listens on the other addresses of `localhost` too: it often has one for IPv4 and one for IPv6. Fastify does so only for
  * servers that it creates itself (`multipleBindings` in its `lib/server.js`).
  */
-export async function listenOnLocalhost(server: Server): Promise<void> {
+export async function listenOnLocalhost(server: Server, reusePort: boolean): Promise<void> {
   const { lookup } = await import('node:dns/promises');
   const { address, port } = server.address() as AddressInfo;
   for (const other of await lookup('localhost', { all: true })) {
-    if (other.address !== address) await listenAlso(server, other.address, port);
+    if (other.address !== address) await listenAlso(server, { host: other.address, port, reusePort });
   }
 }
 
 /** Listens on one more address until the server closes. An address that is not available is left out. */
-export async function listenAlso(server: Server, host: string, port: number): Promise<void> {
+export async function listenAlso(server: Server, address: ListenOptions): Promise<void> {
   // With the options of an HTTP server.
   const options = { allowHalfOpen: true, noDelay: true };
   const second = createNetServer(options, (socket) => void server.emit('connection', socket));
   second.maxConnections = server.maxConnections;
   server.once('close', () => second.close());
-  await new Promise<void>((resolve) => second.once('error', () => resolve()).listen(port, host, resolve));
+  await new Promise<void>((resolve) => second.once('error', () => resolve()).listen(address, resolve));
 }

@@ -5,8 +5,7 @@ import net from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { startMaintenance } from '../../src/cli/maintenance.ts';
-import { LastUsed } from '../../src/domain/last-used.ts';
+import { trimRegularly } from '../../src/cli/maintenance.ts';
 import { digestOf, makeSecret } from '../../src/domain/secret.ts';
 import {
   type Engine,
@@ -367,7 +366,7 @@ onEveryEngine('sessions of the console', (engine) => {
         (await runSql(engine, url, 'SELECT digest FROM console_sessions')).map((row) => row.digest);
       assert.ok((await storedDigests()).includes(digest));
       const logger = { debug: () => undefined } as never;
-      const maintenance = startMaintenance({ store: service.store, uses: new LastUsed(), audit_days: 1, logger });
+      const maintenance = trimRegularly(1, { store: service.store, logger });
       await until(async () => !(await storedDigests()).includes(digest));
       await maintenance.end();
       assert.ok((await storedDigests()).includes(digestOf(secretOf(current))));

@@ -4,9 +4,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
+import { limits } from '../../src/contract/limits.ts';
 import { Connections } from '../../src/http/front/connections.ts';
-import { gate } from '../../src/http/front/gate.ts';
+import { type GateOptions, gate } from '../../src/http/front/gate.ts';
+import { SlowReaders } from '../../src/http/front/slow-readers.ts';
 import { Metrics } from '../../src/http/observe/metrics.ts';
+import { contextOf } from '../../src/http/workers/context.ts';
+import { createSharedState } from '../../src/http/workers/shared-state.ts';
+import { SharedSum } from '../../src/http/workers/shared-sum.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -99,6 +104,20 @@ onEveryEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
   });
 });
 
+function gateOptions(now: () => number): GateOptions {
+  const shared = createSharedState(1);
+  const context = contextOf(shared, 0);
+  const inFlight = new SharedSum(shared.inFlight, 0);
+  return {
+    in_flight_max: 100,
+    inFlight,
+    slowReaders: new SlowReaders(limits.unreadBytesMax, context),
+    metrics: new Metrics(Date.now, () => inFlight.total, context),
+    logger: pino({ level: 'silent' }),
+    now,
+  };
+}
+
 describe('a tick of the event loop', () => {
   it('200 for requests that wait in the queue for a while, 503 for those that would wait too long', async (t) => {
     let now = 0;
@@ -108,8 +127,7 @@ describe('a tick of the event loop', () => {
       now += millis;
       response.end();
     };
-    const logger = pino({ level: 'silent' });
-    const options = { in_flight_max: 100, metrics: new Metrics(Date.now), logger, now: () => now };
+    const options = gateOptions(() => now);
     const server = createServer(gate(next, options)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => void server.close());
@@ -146,8 +164,7 @@ describe('requests that a client sends without waiting for responses', () => {
       now += 25;
       setImmediate(() => response.end(`${request.url}\n`));
     });
-    const logger = pino({ level: 'silent' });
-    const options = { in_flight_max: 100, metrics: new Metrics(Date.now), logger, now: () => now };
+    const options = gateOptions(() => now);
     server.on('request', gate(next, options));
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     let text = '';

@@ -10,7 +10,7 @@ describe('a second address', () => {
     const server = createServer((_request, response) => response.end('ok')).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    await listenAlso(server, '127.0.0.2', port);
+    await listenAlso(server, { host: '127.0.0.2', port });
     const get = async (host: string) =>
       (await fetch(`http://${host}:${port}`, { headers: { connection: 'close' } })).text();
     assert.equal(await get('127.0.0.1'), 'ok');
@@ -25,7 +25,7 @@ describe('a second address', () => {
     t.after(() => void server.close());
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    await listenAlso(server, '127.0.0.1', port);
+    await listenAlso(server, { host: '127.0.0.1', port });
     assert.equal(await (await fetch(`http://127.0.0.1:${port}`, { headers: { connection: 'close' } })).text(), 'ok');
   });
 });

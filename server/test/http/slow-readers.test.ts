@@ -6,6 +6,8 @@ import { limits } from '../../src/contract/limits.ts';
 import type { LargePage } from '../../src/domain/list-messages.ts';
 import { SlowReaders } from '../../src/http/front/slow-readers.ts';
 import { readLargePage } from '../../src/http/operations/large-page.ts';
+import { contextOf } from '../../src/http/workers/context.ts';
+import { createSharedState } from '../../src/http/workers/shared-state.ts';
 
 const chunk = new Uint8Array(limits.largePageWriteBytes);
 const windowBytes = (limits.slowReaderBytesPerSecond * limits.slowReaderMillis) / 1000;
@@ -64,7 +66,7 @@ function endedResponse(unread: number) {
 }
 
 it('unread responses are bounded: those that ended first are aborted, and clients that read are left alone', () => {
-  const readers = new SlowReaders(100);
+  const readers = new SlowReaders(100, contextOf(createSharedState(1), 0));
   const add = (response: object) => readers.add(response as ServerResponse);
   const [slowest, read, slow] = [endedResponse(40), endedResponse(40), endedResponse(20)];
   for (const response of [slowest, read, slow]) add(response);

@@ -17,6 +17,7 @@ import { LastUsed } from '../../src/domain/last-used.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { buildApp } from '../../src/http/app.ts';
+import { createSharedState } from '../../src/http/workers/shared-state.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import { checkResponse } from './openapi-check.ts';
 
@@ -116,7 +117,7 @@ export async function startService(
   const logger = pino({ level: config.log_level }, sink);
   // By a clock that stands still: on a busy machine the gate would reject requests.
   const now = () => 0;
-  const observed = { logger, lines: sink, uses };
+  const observed = { logger, lines: sink, uses, shared: createSharedState(1), worker: 0 };
   const app = await buildApp({ ...config, ...observed, store, clock, now, validateLines: validateInThreads });
   await app.listen({ host: '127.0.0.1', port: config.port });
   const { port } = app.server.address() as AddressInfo;

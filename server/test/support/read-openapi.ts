@@ -4,6 +4,7 @@ import { LastUsed } from '../../src/domain/last-used.ts';
 import { validateInThread } from '../../src/domain/prepare-lines.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { buildApp } from '../../src/http/app.ts';
+import { createSharedState } from '../../src/http/workers/shared-state.ts';
 
 /** The OpenAPI document as the service returns it. No store is needed, because no other route is called. */
 export async function readOpenapi(): Promise<string> {
@@ -13,6 +14,8 @@ export async function readOpenapi(): Promise<string> {
     lines: { write: () => undefined },
     clock: Date.now,
     uses: new LastUsed(),
+    shared: createSharedState(1),
+    worker: 0,
     validateLines: validateInThread,
   };
   const app = await buildApp({ ...readConfig({}), ...options });

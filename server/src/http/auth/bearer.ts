@@ -10,10 +10,10 @@ import type { LastUsed } from '../../domain/last-used.ts';
 import { digestOf } from '../../domain/secret.ts';
 import type { StoredSession } from '../../domain/session.ts';
 import type { Store } from '../../domain/store.ts';
-import type { Metrics } from '../observe/metrics.ts';
+import type { FailedKeyReason, Metrics } from '../observe/metrics.ts';
 import { type RateLimits, tooMany } from './rate-limits.ts';
 import { sessionDigest } from './session-cookie.ts';
-import { WindowCounter } from './window-counter.ts';
+import { secondsLeft, WindowCounter } from './window-counter.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -34,6 +34,19 @@ export function checkFirst(check: (request: FastifyRequest, reply: FastifyReply)
   };
 }
 
+const failureWindowMillis = 60_000;
+
+export type BearerOptions = {
+  store: Store;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  metrics: Metrics;
+  limits: RateLimits;
+  uses: LastUsed;
+  /** Shared memory in which failed keys are counted by address. */
+  failedKeys: SharedArrayBuffer;
+};
+
 /** Authenticates requests by API key or console session. The response is the same for all invalid keys. */
 export class Bearer {
   readonly #store: Store;
@@ -41,14 +54,15 @@ export class Bearer {
   readonly #metrics: Metrics;
   readonly #limits: RateLimits;
   readonly #uses: LastUsed;
-  readonly #failures = new WindowCounter(60_000);
+  readonly #failures: WindowCounter;
 
-  constructor(store: Store, clock: () => number, metrics: Metrics, limits: RateLimits, uses: LastUsed) {
-    this.#uses = uses;
+  constructor({ store, clock, metrics, limits, uses, failedKeys }: BearerOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#metrics = metrics;
     this.#limits = limits;
+    this.#uses = uses;
+    this.#failures = new WindowCounter(failedKeys, failureWindowMillis);
   }
 
   /** A hook that requires a key of one of these kinds, or the token. It runs before all other checks of a request. */
@@ -135,14 +149,14 @@ export class Bearer {
   }
 
   /** Only unknown keys count towards the limit. Once it is reached, the response to all invalid keys is 429. */
-  reject(address: string, reason: keyof Metrics['failedKeys']): never {
-    this.#metrics.failedKeys[reason] += 1;
+  reject(address: string, reason: FailedKeyReason): never {
+    this.#metrics.countFailedKey(reason);
     const now = this.#clock();
     const isCounted = reason === 'unknown';
-    const failures = isCounted ? this.#failures.hit(address, now) : this.#failures.count(address, now) + 1;
-    if (failures > limits.failedKeysPerMinuteMax) {
-      this.#metrics.throttled.failed_keys += 1;
-      throw tooMany('too many failed keys from this address', this.#failures.secondsLeft(address, now));
+    const window = isCounted ? this.#failures.hit(address, now) : this.#failures.get(address, now);
+    if (window.count + (isCounted ? 0 : 1) > limits.failedKeysPerMinuteMax) {
+      this.#metrics.countThrottled('failed_keys');
+      throw tooMany('too many failed keys from this address', secondsLeft(window, now));
     }
     throw new ServiceError('unauthorized', 'the API key is missing or invalid');
   }

@@ -1,10 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { WindowCounter } from './window-counter.ts';
+import type { SharedState } from '../workers/context.ts';
+import { secondsLeft, type Window, WindowCounter } from './window-counter.ts';
 
 /** How many requests or writes one key may send in a second. */
 type Limit = { name: 'requests' | 'writes'; max: number; counter: WindowCounter };
+
+type LimitState = { name: Limit['name']; max: number; window: Window };
+type RateLimitSettings = { rate_limit: number; write_limit: number };
 
 const windowSeconds = 1;
 
@@ -14,10 +18,10 @@ export class RateLimits {
   readonly #ofReads: readonly Limit[];
   readonly #ofWrites: readonly Limit[];
 
-  constructor(metrics: Metrics, { rate_limit, write_limit }: { rate_limit: number; write_limit: number }) {
+  constructor(metrics: Metrics, { rate_limit, write_limit }: RateLimitSettings, shared: SharedState) {
     this.#metrics = metrics;
-    this.#ofReads = limitOf('requests', rate_limit);
-    this.#ofWrites = [...this.#ofReads, ...limitOf('writes', write_limit)];
+    this.#ofReads = limitOf('requests', rate_limit, shared.requestLimit);
+    this.#ofWrites = [...this.#ofReads, ...limitOf('writes', write_limit, shared.writeLimit)];
   }
 
   /**
@@ -27,33 +31,39 @@ export class RateLimits {
   count(key_id: string, isWrite: boolean, now: number, response: ServerResponse): void {
     const limits = isWrite ? this.#ofWrites : this.#ofReads;
     if (limits.length === 0) return;
-    const exceeded = limits.find(({ counter, max }) => counter.hit(key_id, now) > max);
-    setHeaders(response, key_id, limits, now);
+    let exceeded: LimitState | undefined;
+    const states = limits.map(({ name, max, counter }): LimitState => {
+      const window = exceeded === undefined ? counter.hit(key_id, now) : counter.get(key_id, now);
+      const state = { name, max, window };
+      if (window.count > max) exceeded ??= state;
+      return state;
+    });
+    setHeaders(response, states, now);
     if (exceeded === undefined) return;
-    const { name, max, counter } = exceeded;
-    this.#metrics.throttled[name] += 1;
-    throw tooMany(`more than ${max} ${name} a second`, counter.secondsLeft(key_id, now));
+    const { name, max, window } = exceeded;
+    this.#metrics.countThrottled(name);
+    throw tooMany(`more than ${max} ${name} a second`, secondsLeft(window, now));
   }
 }
 
-function limitOf(name: Limit['name'], max: number): Limit[] {
-  return max === 0 ? [] : [{ name, max, counter: new WindowCounter(windowSeconds * 1000) }];
+function limitOf(name: Limit['name'], max: number, memory: SharedArrayBuffer): Limit[] {
+  return max === 0 ? [] : [{ name, max, counter: new WindowCounter(memory, windowSeconds * 1000) }];
 }
 
 /** Two headers of the IETF draft, and the three older ones that more clients read, which describe the nearest limit. */
-function setHeaders(response: ServerResponse, key_id: string, limits: readonly Limit[], now: number): void {
-  const states = limits.map(({ name, max, counter }) => ({
+function setHeaders(response: ServerResponse, states: readonly LimitState[], now: number): void {
+  const shown = states.map(({ name, max, window }) => ({
     name,
     max,
-    left: Math.max(0, max - counter.count(key_id, now)),
-    seconds: counter.secondsLeft(key_id, now),
+    left: Math.max(0, max - window.count),
+    seconds: secondsLeft(window, now),
   }));
-  const nearest = states.reduce((one, other) => (other.left < one.left ? other : one));
-  const policies = states.map(({ name, max }) => `"${name}";q=${max};w=${windowSeconds}`);
+  const nearest = shown.reduce((one, other) => (other.left < one.left ? other : one));
+  const policies = shown.map(({ name, max }) => `"${name}";q=${max};w=${windowSeconds}`);
   response.setHeader('ratelimit-policy', policies.join(', '));
   response.setHeader(
     'ratelimit',
-    states.map(({ name, left, seconds }) => `"${name}";r=${left};t=${seconds}`).join(', '),
+    shown.map(({ name, left, seconds }) => `"${name}";r=${left};t=${seconds}`).join(', '),
   );
   response.setHeader('ratelimit-limit', nearest.max);
   response.setHeader('ratelimit-remaining', nearest.left);

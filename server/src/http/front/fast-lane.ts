@@ -18,7 +18,6 @@ import { bearerDigest } from '../auth/bearer.ts';
 import { type RequestSummary, safeRequestId } from '../observe/observe.ts';
 import { readLargePage } from '../operations/large-page.ts';
 import { isLarge, isTag, messagesPath, onDisconnect, pageHeaders, pageQuery } from '../operations/message-page.ts';
-import { writeErrorResponse } from '../request/errors.ts';
 import { matchesTag, parseIfNoneMatch } from '../request/etag.ts';
 import { validatorCompiler } from '../request/query.ts';
 import type { Dependencies, Handler } from '../route-types.ts';
@@ -142,7 +141,7 @@ class FastLane {
   #sendError({ request, response, summary }: PlainRequest, error: Error): void {
     fastLaneChannel.publish(request);
     if (response.headersSent) response.destroy(error);
-    else writeErrorResponse(response, error, summary.id, this.#dependencies.logger);
+    else this.#dependencies.errors.write(response, error, summary.id);
   }
 
   /** Passes a request to the framework, unless the client has disconnected. */

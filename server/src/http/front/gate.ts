@@ -6,8 +6,9 @@ import { requestIdOf, safeRequestId } from '../observe/observe.ts';
 import { hasBody } from '../request/body.ts';
 import { writeOverloaded } from '../request/errors.ts';
 import type { Handler } from '../route-types.ts';
+import type { SharedSum } from '../workers/shared-sum.ts';
 import { readLaneHeaders } from './lane-headers.ts';
-import { SlowReaders } from './slow-readers.ts';
+import type { SlowReaders } from './slow-readers.ts';
 
 type QueuedRequest = { request: IncomingMessage; response: ServerResponse; queuedAt: number };
 
@@ -19,6 +20,9 @@ type WatchedResponse = ServerResponse & { [isInFlight]?: boolean };
 
 export type GateOptions = {
   in_flight_max: number;
+  /** Requests in flight, of all workers. */
+  inFlight: SharedSum;
+  slowReaders: SlowReaders;
   metrics: Metrics;
   logger: FastifyBaseLogger;
   /** A monotonic clock, in milliseconds. */
@@ -57,17 +61,17 @@ class Gate {
   readonly #onPrefinish: (this: WatchedResponse) => void;
   readonly #onClose: (this: WatchedResponse) => void;
   #tickStart: number | undefined;
-  #inFlight = 0;
+  readonly #inFlight: SharedSum;
   #rejections = 0;
 
   constructor(next: Handler, options: GateOptions) {
     this.#next = next;
     this.#options = options;
     this.#now = options.now;
-    options.metrics.watchInFlight(() => this.#inFlight);
-    const slowReaders = new SlowReaders(limits.unreadBytesMax);
+    this.#inFlight = options.inFlight;
+    const { slowReaders } = options;
     const leave = (response: WatchedResponse) => {
-      if (response[isInFlight]) this.#inFlight -= 1;
+      if (response[isInFlight]) this.#inFlight.add(-1);
       response[isInFlight] = false;
     };
     this.#onPrefinish = function () {
@@ -81,22 +85,26 @@ class Gate {
   }
 
   readonly handle: Handler = (request, response) => {
-    if (this.#canPass() || isNeverQueued(request, response)) this.#pass(request, response);
-    else this.#queue.push({ request, response, queuedAt: this.#now() });
+    if (this.#canPass()) this.#pass(request, response);
+    else if (isNeverQueued(request, response)) {
+      this.#inFlight.add(1);
+      this.#pass(request, response);
+    } else this.#queue.push({ request, response, queuedAt: this.#now() });
   };
 
-  /** Also starts the timer of a tick. */
+  /** Also starts the timer of a tick, and counts a request that may pass. */
   #canPass(): boolean {
     const now = this.#now();
     if (this.#tickStart === undefined) {
       this.#tickStart = now;
       setImmediate(this.#endTick);
     }
-    return this.#queue.length === 0 && this.#hasRoom() && now - this.#tickStart < limits.tickMillisMax;
+    return this.#queue.length === 0 && now - this.#tickStart < limits.tickMillisMax && this.#enter();
   }
 
-  #hasRoom(): boolean {
-    return this.#inFlight < this.#options.in_flight_max;
+  /** Counts a request in flight, unless there are too many. */
+  #enter(): boolean {
+    return this.#inFlight.tryIncrement(this.#options.in_flight_max);
   }
 
   /** Runs after all requests that have arrived were read. Then it handles queued requests. */
@@ -110,14 +118,14 @@ class Gate {
     for (let now = start; index < this.#queue.length && now - start < limits.tickMillisMax; now = this.#now()) {
       const { request, response, queuedAt } = this.#queue[index++] as QueuedRequest;
       if (response.closed) continue;
-      if (this.#hasRoom() && now - queuedAt < limits.queueMillisMax) this.#pass(request, response);
+      if (now - queuedAt < limits.queueMillisMax && this.#enter()) this.#pass(request, response);
       else this.#reject(request, response);
     }
     this.#queue.splice(0, index);
   };
 
+  /** Passes on a request that is counted. */
   #pass(request: IncomingMessage, response: WatchedResponse): void {
-    this.#inFlight += 1;
     response[isInFlight] = true;
     response.on('prefinish', this.#onPrefinish).on('close', this.#onClose);
     this.#next(request, response);
@@ -141,7 +149,7 @@ class Gate {
     setTimeout(() => {
       const rejected = this.#rejections;
       this.#rejections = 0;
-      this.#options.logger.warn({ rejected, in_flight: this.#inFlight }, 'overloaded: requests were rejected');
+      this.#options.logger.warn({ rejected, in_flight: this.#inFlight.total }, 'overloaded: requests were rejected');
     }, limits.overloadLogMillis).unref();
   }
 }

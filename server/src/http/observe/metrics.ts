@@ -1,97 +1,149 @@
-import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import type { WorkerContext } from '../workers/context.ts';
+import type { Peers } from '../workers/peers.ts';
+import { bounds, type Counter, type Series, SeriesTable } from './series-table.ts';
 import { Traffic } from './traffic.ts';
-
-const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-type Series = {
-  labels: Record<string, string | number>;
-  sum: number;
-  count: number;
-  buckets: number[];
-  isTraffic: boolean;
-};
 
 /** The route label of requests that the gate rejects, regardless of their path. */
 export const rejectedRoute = 'rejected';
 
-/** Metrics for Prometheus. Requests are counted in plain arrays: the library's counters would cost more than logging. */
+/** Why a key was rejected. Expired and revoked keys count as unknown. */
+const failedKeyReasons = ['missing', 'unknown', 'wrong_kind'] as const;
+export type FailedKeyReason = (typeof failedKeyReasons)[number];
+
+/** The limits that, when exceeded, cause a response with status 429. */
+const throttlingLimits = ['failed_keys', 'requests', 'writes'] as const;
+export type ThrottlingLimit = (typeof throttlingLimits)[number];
+
+/** The start of each label in the table of series. */
+const prefixes = { requests: 'requests ', failedKeys: 'failed_keys ', throttled: 'throttled ' };
+
+type Labels = Record<string, string | number>;
+type Sample = { labels: Labels; value: number; metricName?: string };
+
+/**
+ * Metrics for Prometheus. They are those of the whole process, whichever worker responds. Requests are counted in plain
+ * arrays in shared memory: the library's counters would cost more than logging. The metrics of threads, such as the size of
+ * the heap, are collected from all workers.
+ */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #series = new Map<string, Series>();
-  /** Requests rejected because of their key, by reason. Expired and revoked keys count as unknown. */
-  readonly failedKeys = { missing: 0, unknown: 0, wrong_kind: 0 };
-  /** Responses with status 429, by the limit that was exceeded. */
-  readonly throttled = { failed_keys: 0, requests: 0, writes: 0 };
+  readonly #threadMetrics = new Registry();
+  readonly #series: SeriesTable;
+  readonly #peers: Peers;
+  /** By status, method and route. */
+  readonly #requestCounters = new Map<string, { counter: Counter; isTraffic: boolean }>();
 
   readonly contentType = this.#registry.contentType;
 
   /** The last hour in short intervals, for the console. */
   readonly traffic: Traffic;
 
-  /** `clock` returns milliseconds since the epoch. */
-  constructor(clock: () => number) {
-    this.traffic = new Traffic(clock);
-    collectDefaultMetrics({ register: this.#registry });
-    this.#register('backscroll_http_requests_total', 'Requests with a response.', 'counter', ({ labels, count }) => [
-      { labels, value: count },
-    ]);
-    this.#countBy('backscroll_failed_keys_total', 'Requests rejected because of their key.', 'reason', this.failedKeys);
-    this.#countBy('backscroll_throttled_total', 'Responses with status 429.', 'limit', this.throttled);
+  /** `clock` returns milliseconds since the epoch, `inFlight` the number of requests in flight. */
+  constructor(clock: () => number, inFlight: () => number, context: WorkerContext) {
+    const { peers } = context;
+    this.#series = new SeriesTable(context);
+    this.#peers = peers;
+    this.traffic = new Traffic(clock, context);
+    this.#addDefaultMetrics();
+    peers.onCollect(() => this.#threadMetrics.getMetricsAsJSON());
+    this.#register('backscroll_http_requests_total', 'Requests with a response.', 'counter', () =>
+      this.#requests().map(({ labels, series }) => ({ labels, value: series.count })),
+    );
+    this.#register('backscroll_worker_requests_total', 'Requests with a response, by worker.', 'counter', () =>
+      this.#series.countByWorker(prefixes.requests).map((value, worker) => ({ labels: { worker }, value })),
+    );
+    const failedKeys = () => this.#countBy(prefixes.failedKeys, 'reason', failedKeyReasons);
+    this.#register('backscroll_failed_keys_total', 'Requests rejected because of their key.', 'counter', failedKeys);
+    const throttled = () => this.#countBy(prefixes.throttled, 'limit', throttlingLimits);
+    this.#register('backscroll_throttled_total', 'Responses with status 429.', 'counter', throttled);
     const seconds = 'backscroll_http_request_duration_seconds';
-    const help = 'Time from a request to the end of its response.';
-    this.#register(seconds, help, 'histogram', ({ labels, sum, count, buckets }) => {
-      let below = 0;
-      return [
-        ...bounds.map((le, index) => ({
-          metricName: `${seconds}_bucket`,
-          labels: { le, ...labels },
-          value: (below += buckets[index] ?? 0),
-        })),
-        { metricName: `${seconds}_bucket`, labels: { le: '+Inf', ...labels }, value: count },
-        { metricName: `${seconds}_sum`, labels, value: sum },
-        { metricName: `${seconds}_count`, labels, value: count },
-      ];
-    });
+    this.#register(seconds, 'Time from a request to the end of its response.', 'histogram', () =>
+      this.#requests().flatMap(({ labels, series }) => histogram(seconds, labels, series)),
+    );
+    this.#register('backscroll_http_requests_in_flight', 'Requests in flight.', 'gauge', () => [
+      { labels: {}, value: inFlight() },
+    ]);
   }
 
-  #register(name: string, help: string, type: string, valuesOf: (series: Series) => object[]): void {
-    const get = async () => ({ name, help, type, values: [...this.#series.values()].flatMap(valuesOf) });
+  /** Those named `nodejs_` are of one thread, the others of the process. */
+  #addDefaultMetrics(): void {
+    collectDefaultMetrics({ register: this.#registry });
+    for (const metric of this.#registry.getMetricsAsArray()) {
+      const { name, help } = metric;
+      if (name.startsWith('nodejs_')) this.#threadMetrics.registerMetric(metric as unknown as Metric);
+      // The library counts from the start of a thread, which would make the counter decrease when a worker is replaced.
+      const isProcessorTime = name.startsWith('process_cpu_');
+      if (name.startsWith('nodejs_') || isProcessorTime) this.#registry.removeSingleMetric(name);
+      if (isProcessorTime) this.#register(name, help, 'counter', () => [{ labels: {}, value: processorSeconds(name) }]);
+    }
+  }
+
+  #register(name: string, help: string, type: string, samples: () => Sample[]): void {
+    const get = async () => ({ name, help, type, values: samples() });
     this.#registry.registerMetric({ name, get } as unknown as Metric);
   }
 
-  /** `inFlight` returns the number of requests in flight. */
-  watchInFlight(inFlight: () => number): void {
-    const name = 'backscroll_http_requests_in_flight';
-    const help = 'Requests in flight.';
-    const get = async () => ({ name, help, type: 'gauge', values: [{ labels: {}, value: inFlight() }] });
-    this.#registry.registerMetric({ name, get } as unknown as Metric);
+  #requests(): { labels: Labels; series: Series }[] {
+    return [...this.#series.total()]
+      .filter(([label]) => label.startsWith(prefixes.requests))
+      .map(([label, series]) => {
+        const [status = '', method = '', route = ''] = label.slice(prefixes.requests.length).split(' ');
+        return { labels: { method, route, status }, series };
+      });
   }
 
-  /** Registers an object of counts, with one series for each of its names, even if it is zero. */
-  #countBy(name: string, help: string, label: string, counts: Readonly<Record<string, number>>): void {
-    const values = () => Object.entries(counts).map(([one, value]) => ({ labels: { [label]: one }, value }));
-    const get = async () => ({ name, help, type: 'counter', values: values() });
-    this.#registry.registerMetric({ name, get } as unknown as Metric);
+  /** One sample for each name, even if its count is 0. */
+  #countBy(prefix: string, label: string, names: readonly string[]): Sample[] {
+    const total = this.#series.total();
+    return names.map((name) => ({ labels: { [label]: name }, value: total.get(prefix + name)?.count ?? 0 }));
   }
 
   /** Counts a request whose response has ended. */
   count(method: string, route: string, status: number, seconds: number): void {
-    const key = `${status} ${method} ${route}`;
-    let series = this.#series.get(key);
-    if (series === undefined) {
+    const label = `${status} ${method} ${route}`;
+    let entry = this.#requestCounters.get(label);
+    if (entry === undefined) {
       const isTraffic = route.startsWith('/v1/') || route === '/admin/records' || route === rejectedRoute;
-      series = { labels: { method, route, status }, sum: 0, count: 0, buckets: bounds.map(() => 0), isTraffic };
-      this.#series.set(key, series);
+      entry = { counter: this.#series.counter(prefixes.requests + label), isTraffic };
+      this.#requestCounters.set(label, entry);
     }
-    series.count += 1;
-    series.sum += seconds;
-    let index = 0;
-    while (index < bounds.length && seconds > (bounds[index] as number)) index += 1;
-    if (index < bounds.length) series.buckets[index] = (series.buckets[index] as number) + 1;
-    if (series.isTraffic) this.traffic.add(status, route === rejectedRoute ? undefined : seconds);
+    entry.counter.add(seconds);
+    if (entry.isTraffic) this.traffic.add(status, route === rejectedRoute ? undefined : seconds);
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  countFailedKey(reason: FailedKeyReason): void {
+    this.#series.counter(prefixes.failedKeys + reason).add();
   }
+
+  countThrottled(limit: ThrottlingLimit): void {
+    this.#series.counter(prefixes.throttled + limit).add();
+  }
+
+  async text(): Promise<string> {
+    const others = (await this.#peers.collect()) as object[];
+    const ofAllThreads = AggregatorRegistry.aggregate([await this.#threadMetrics.getMetricsAsJSON(), ...others]);
+    return `${await this.#registry.metrics()}\n${await ofAllThreads.metrics()}`;
+  }
+}
+
+/** The processor time of the process, for a metric of this name. */
+function processorSeconds(name: string): number {
+  const { user, system } = process.cpuUsage();
+  const micros = name.includes('_user_') ? user : name.includes('_system_') ? system : user + system;
+  return micros / 1e6;
+}
+
+function histogram(name: string, labels: Labels, { sum, count, buckets }: Series): Sample[] {
+  let below = 0;
+  return [
+    ...bounds.map((le, index) => ({
+      metricName: `${name}_bucket`,
+      labels: { le, ...labels },
+      value: (below += buckets[index] ?? 0),
+    })),
+    { metricName: `${name}_bucket`, labels: { le: '+Inf', ...labels }, value: count },
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
 }

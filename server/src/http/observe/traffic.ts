@@ -1,4 +1,5 @@
 import type { Traffic as TrafficReport } from '../../contract/admin.ts';
+import type { WorkerContext } from '../workers/context.ts';
 
 const slotMillis = 10_000;
 /** The intervals of an hour, and the current one. */
@@ -9,34 +10,49 @@ const secondsMin = 50e-6;
 const secondsMax = 60;
 const bucketsMax = Math.ceil(perOctave * Math.log2(secondsMax / secondsMin)) + 1;
 
-/** `index` counts intervals since the epoch. */
-type Slot = { index: number; requests: number; client_errors: number; server_errors: number; buckets: Uint32Array };
+/** The numbers of a slot: its interval, counted since the epoch, requests, client errors, server errors, then the buckets. */
+const bucketsAt = 4;
+const slotNumbers = bucketsAt + bucketsMax;
+const workerNumbers = slotsMax * slotNumbers;
 
-/** The requests of the last hour in short intervals: a ring buffer, which needs no timer and never grows. */
+type Interval = { requests: number; client_errors: number; server_errors: number; buckets: Uint32Array };
+
+/**
+ * The requests of the last hour in short intervals: ring buffers, which need no timer and never grow. They are in memory that
+ * all workers share. Each worker writes its own.
+ */
 export class Traffic {
   readonly #clock: () => number;
-  readonly #slots: Slot[] = Array.from({ length: slotsMax }, () => emptySlot(-1));
+  readonly #workers: number;
+  readonly #numbers: Uint32Array<SharedArrayBuffer>;
+  readonly #start: number;
+
+  static bytes = (workers: number): number => workers * workerNumbers * Uint32Array.BYTES_PER_ELEMENT;
 
   /** `clock` returns milliseconds since the epoch. */
-  constructor(clock: () => number) {
+  constructor(clock: () => number, { shared, worker }: WorkerContext) {
     this.#clock = clock;
+    this.#workers = shared.workers;
+    this.#numbers = new Uint32Array(shared.traffic);
+    this.#start = worker * workerNumbers;
   }
 
   /** `seconds` is undefined for a request that the gate rejected. */
   add(status: number, seconds: number | undefined): void {
     const index = Math.floor(this.#clock() / slotMillis);
-    const position = index % slotsMax;
-    let slot = this.#slots[position] as Slot;
-    if (slot.index !== index) {
-      slot = emptySlot(index);
-      this.#slots[position] = slot;
+    const slot = this.#start + (index % slotsMax) * slotNumbers;
+    if (this.#numbers[slot] !== index) {
+      this.#numbers.fill(0, slot, slot + slotNumbers);
+      this.#numbers[slot] = index;
     }
-    slot.requests += 1;
-    if (status >= 500) slot.server_errors += 1;
-    else if (status >= 400) slot.client_errors += 1;
-    if (seconds === undefined) return;
-    const bucket = bucketOf(seconds);
-    slot.buckets[bucket] = (slot.buckets[bucket] as number) + 1;
+    this.#increment(slot + 1);
+    if (status >= 500) this.#increment(slot + 3);
+    else if (status >= 400) this.#increment(slot + 2);
+    if (seconds !== undefined) this.#increment(slot + bucketsAt + bucketOf(seconds));
+  }
+
+  #increment(at: number): void {
+    this.#numbers[at] = (this.#numbers[at] as number) + 1;
   }
 
   /** The complete intervals of the last hour, oldest first. */
@@ -44,18 +60,27 @@ export class Traffic {
     const now = Math.floor(this.#clock() / slotMillis);
     const data: TrafficReport['data'] = [];
     for (let index = now - slotsMax + 1; index < now; index += 1) {
-      const slot = this.#slots[index % slotsMax] as Slot;
-      const { requests, client_errors, server_errors, buckets } = slot.index === index ? slot : emptySlot(index);
+      const { requests, client_errors, server_errors, buckets } = this.#interval(index);
       const at = (index * slotMillis) / 1000;
       const [p50, p90, p99] = [0.5, 0.9, 0.99].map((share) => percentile(buckets, share)) as (number | null)[];
       data.push({ at, requests, client_errors, server_errors, p50: p50 ?? null, p90: p90 ?? null, p99: p99 ?? null });
     }
     return { interval_seconds: slotMillis / 1000, data };
   }
-}
 
-function emptySlot(index: number): Slot {
-  return { index, requests: 0, client_errors: 0, server_errors: 0, buckets: new Uint32Array(bucketsMax) };
+  /** One interval of all workers together. */
+  #interval(index: number): Interval {
+    const total = new Uint32Array(slotNumbers);
+    for (let worker = 0; worker < this.#workers; worker += 1) {
+      const slot = worker * workerNumbers + (index % slotsMax) * slotNumbers;
+      if (this.#numbers[slot] !== index) continue;
+      for (let at = 1; at < slotNumbers; at += 1) {
+        total[at] = (total[at] as number) + (this.#numbers[slot + at] as number);
+      }
+    }
+    const [, requests = 0, client_errors = 0, server_errors = 0] = total;
+    return { requests, client_errors, server_errors, buckets: total.subarray(bucketsAt) };
+  }
 }
 
 function bucketOf(seconds: number): number {

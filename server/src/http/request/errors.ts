@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../../contract/error.ts';
 import { overloaded, ServiceError } from '../../domain/errors.ts';
-import { Outages } from '../observe/outages.ts';
+import type { Outages } from '../observe/outages.ts';
 
 /** The HTTP status of each error code. It is defined only here. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
@@ -35,23 +35,46 @@ export function errorHeaders({ code, retryAfterSeconds }: ServiceError): Record<
   };
 }
 
-/** Fastify's error handler, for errors that a route or Fastify itself throws. */
-export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
-  const shownError = publicError(error);
-  logError(shownError, error, request.id, request.log);
-  reply
-    .code(statusOf[shownError.code])
-    .headers({ ...errorHeaders(shownError), 'x-request-id': request.id })
-    .send(errorBody(shownError));
-}
+/** Sends error responses, and logs errors of the service. */
+export class ErrorSender {
+  readonly #log: FastifyBaseLogger;
+  readonly #outages: Outages;
 
-/** Sends the same response as `sendError`, without the framework. */
-export function writeErrorResponse(response: ServerResponse, error: Error, id: string, log: FastifyBaseLogger): void {
-  const shownError = publicError(error);
-  logError(shownError, error, id, log);
-  const body = errorBody(shownError);
-  const headers = { ...errorHeaders(shownError), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
-  response.writeHead(statusOf[shownError.code], headers).end(body);
+  constructor(log: FastifyBaseLogger, outages: Outages) {
+    this.#log = log;
+    this.#outages = outages;
+  }
+
+  /** Fastify's error handler, for errors that a route or Fastify itself throws. */
+  readonly send = (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void => {
+    const shownError = publicError(error);
+    this.#logError(shownError, error, request.id);
+    reply
+      .code(statusOf[shownError.code])
+      .headers({ ...errorHeaders(shownError), 'x-request-id': request.id })
+      .send(errorBody(shownError));
+  };
+
+  /** Writes the same response as `send`, without the framework. */
+  write(response: ServerResponse, error: Error, id: string): void {
+    const shownError = publicError(error);
+    this.#logError(shownError, error, id);
+    const body = errorBody(shownError);
+    const headers = { ...errorHeaders(shownError), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
+    response.writeHead(statusOf[shownError.code], headers).end(body);
+  }
+
+  /** Server errors are logged with more details than the client gets. An outage is not logged for every request. */
+  #logError(shownError: ServiceError, error: Error, req_id: string): void {
+    // A log line for each request would make an overload worse; the gate logs how many there were.
+    if (shownError === overloaded) return;
+    if (shownError.code === 'service_unavailable') {
+      const unlogged = this.#outages.count(`${error.message} ${error.cause}`, Date.now());
+      if (unlogged !== undefined) this.#log.error({ req_id, unlogged, ...loggable(error) }, shownError.message);
+    } else if (shownError.code === 'internal_server_error') {
+      this.#log.error({ req_id, ...loggable(error) }, shownError.message);
+    }
+  }
 }
 
 const overload = { body: errorBody(overloaded), headers: Object.entries(errorHeaders(overloaded)).flat() };
@@ -76,26 +99,6 @@ function publicError(error: FastifyError | Error): ServiceError {
     default:
       return new ServiceError('internal_server_error', 'something went wrong on our side');
   }
-}
-
-/** Server errors are logged with more details than the client gets. An outage is not logged for every request. */
-function logError(shownError: ServiceError, error: Error, req_id: string, log: FastifyBaseLogger): void {
-  // A log line for each request would make an overload worse; the gate logs how many there were.
-  if (shownError === overloaded) return;
-  if (shownError.code === 'service_unavailable') {
-    const unlogged = outagesIn(log).count(`${error.message} ${error.cause}`, performance.now());
-    if (unlogged !== undefined) log.error({ req_id, unlogged, ...loggable(error) }, shownError.message);
-  } else if (shownError.code === 'internal_server_error') {
-    log.error({ req_id, ...loggable(error) }, shownError.message);
-  }
-}
-
-const outagesByLog = new WeakMap<FastifyBaseLogger, Outages>();
-
-function outagesIn(log: FastifyBaseLogger): Outages {
-  const outages = outagesByLog.get(log) ?? new Outages();
-  outagesByLog.set(log, outages);
-  return outages;
 }
 
 /** Enough to find the cause. Not the whole error: a database error contains values of rows. */

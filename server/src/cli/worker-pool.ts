@@ -1,0 +1,70 @@
+import { Worker } from 'node:worker_threads';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Writer } from '../store/sqlite/writer.ts';
+import type { MessageFromWorker, MessageToWorker, WorkerThreadData } from './worker-thread.ts';
+
+const restartMillis = 500;
+
+type Options = {
+  /** Their numbers: all but 0, which is the main thread. */
+  data: Omit<WorkerThreadData, 'worker'>;
+  /** Undefined on PostgreSQL. */
+  writer: Writer | undefined;
+  logger: FastifyBaseLogger;
+  /** Writes the log lines of a worker. */
+  log: (text: string) => void;
+};
+
+/** The workers in separate threads. One that dies is replaced. */
+export class WorkerPool {
+  readonly #options: Options;
+  readonly #running = new Map<Worker, Promise<void>>();
+  readonly #restarts = new Set<NodeJS.Timeout>();
+  #isClosing = false;
+
+  constructor(options: Options) {
+    this.#options = options;
+    for (let worker = 1; worker < options.data.shared.workers; worker += 1) this.#start(worker);
+  }
+
+  /** Finishes requests in flight. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const timer of this.#restarts) clearTimeout(timer);
+    for (const thread of this.#running.keys()) thread.postMessage('close' satisfies MessageToWorker);
+    await Promise.all(this.#running.values());
+  }
+
+  #start(worker: number): void {
+    const { data, writer, logger, log } = this.#options;
+    const file = import.meta.url.endsWith('.ts') ? './worker-thread.ts' : './worker-thread.js';
+    const thread = new Worker(new URL(file, import.meta.url), { workerData: { ...data, worker } });
+    const unsubscribe = writer?.subscribe((link) =>
+      thread.postMessage({ writer: link } satisfies MessageToWorker, [link.port]),
+    );
+    thread.on('message', (message: MessageFromWorker) => log(message.log));
+    let cause: object = {};
+    thread.on('error', ({ message, stack }: Error) => {
+      cause = { err: { message, stack } };
+    });
+    const exited = new Promise<void>((resolve) => {
+      thread.once('exit', (code) => {
+        unsubscribe?.();
+        this.#running.delete(thread);
+        resolve();
+        if (this.#isClosing) return;
+        logger.error({ worker, code, ...cause }, 'a worker has died');
+        this.#startAgain(worker);
+      });
+    });
+    this.#running.set(thread, exited);
+  }
+
+  #startAgain(worker: number): void {
+    const timer = setTimeout(() => {
+      this.#restarts.delete(timer);
+      this.#start(worker);
+    }, restartMillis);
+    this.#restarts.add(timer);
+  }
+}

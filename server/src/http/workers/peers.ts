@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { BroadcastChannel } from 'node:worker_threads';
+
+type PeerMessage = { shed: true } | { collect: string } | { collected: string; report: unknown };
+
+/** A worker that does not respond in this time, because it is busy or starting, is left out of a report. */
+const collectMillisMax = 500;
+
+/** Messages between the workers of a service. They are rare: what every request needs is in shared memory. */
+export class Peers {
+  readonly #others: number;
+  readonly #channel: BroadcastChannel | undefined;
+  readonly #collecting = new Map<string, (report: unknown) => void>();
+  #shed: () => void = () => undefined;
+  #report: () => Promise<unknown> = async () => undefined;
+
+  constructor(name: string, workers: number) {
+    this.#others = workers - 1;
+    if (workers === 1) return;
+    this.#channel = new BroadcastChannel(name);
+    this.#channel.onmessage = (event) => void this.#receive((event as { data: PeerMessage }).data);
+    this.#channel.unref();
+  }
+
+  /** `shed` is called when another worker wants slow readers to be disconnected. */
+  onShed(shed: () => void): void {
+    this.#shed = shed;
+  }
+
+  shed(): void {
+    this.#send({ shed: true });
+  }
+
+  /** `report` returns what `collect` of another worker gets. It can be sent to another thread. */
+  onCollect(report: () => Promise<unknown>): void {
+    this.#report = report;
+  }
+
+  /** The reports of the other workers. */
+  async collect(): Promise<unknown[]> {
+    if (this.#others === 0) return [];
+    const id = randomUUID();
+    const reports: unknown[] = [];
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, collectMillisMax);
+      this.#collecting.set(id, (report) => {
+        if (reports.push(report) < this.#others) return;
+        clearTimeout(timer);
+        resolve();
+      });
+      this.#send({ collect: id });
+    });
+    this.#collecting.delete(id);
+    return reports;
+  }
+
+  close(): void {
+    this.#channel?.close();
+  }
+
+  #send(message: PeerMessage): void {
+    this.#channel?.postMessage(message);
+  }
+
+  async #receive(message: PeerMessage): Promise<void> {
+    if ('shed' in message) this.#shed();
+    else if ('collected' in message) this.#collecting.get(message.collected)?.(message.report);
+    else this.#send({ collected: message.collect, report: await this.#report() });
+  }
+}

@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto';
+import { WindowCounter } from '../auth/window-counter.ts';
+import { SlowReaders } from '../front/slow-readers.ts';
+import { SeriesTable } from '../observe/series-table.ts';
+import { Traffic } from '../observe/traffic.ts';
+import type { SharedState } from './context.ts';
+import { SharedSum } from './shared-sum.ts';
+
+/** Most of this memory is never used: the operating system provides it page by page, when it is first written. */
+export function createSharedState(workers: number): SharedState {
+  return {
+    workers,
+    channel: `backscroll-${randomUUID()}`,
+    inFlight: new SharedArrayBuffer(SharedSum.bytes(workers)),
+    slowReaders: new SharedArrayBuffer(SlowReaders.bytes(workers)),
+    failedKeys: WindowCounter.create(),
+    requestLimit: WindowCounter.create(),
+    writeLimit: WindowCounter.create(),
+    outages: WindowCounter.create(),
+    series: new SharedArrayBuffer(SeriesTable.bytes(workers)),
+    traffic: new SharedArrayBuffer(Traffic.bytes(workers)),
+  };
+}
