@@ -36,7 +36,7 @@ export async function measureDepth({ folder, pairs, log }: Bench): Promise<Resul
       against: 'page at depth 100',
       unit: 'µs',
       target: { max: 1.2 },
-      series: { name: 'depth', points: pointsOf(depths, figures) },
+      series: { name: 'depth', lines: [{ points: pointsOf(depths, figures) }] },
     },
   ];
 }

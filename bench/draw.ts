@@ -11,27 +11,51 @@ type Run = { results: Result[]; machine: Machine; pairs: number };
 
 const docs = resolve(import.meta.dirname, '../docs');
 
-const titles = {
-  depth: { title: 'Cost of a page by its depth', across: 'newer messages in the conversation' },
-  size: { title: 'Cost of a page by the size of the database', across: 'messages in the database' },
+const cost = 'microseconds per request, one at a time; median and quartiles of the rounds';
+const plots = {
+  depth: {
+    file: 'cost-by-depth',
+    title: 'Cost of a page by its depth',
+    up: cost,
+    across: 'newer messages in the conversation',
+  },
+  size: {
+    file: 'cost-by-size',
+    title: 'Cost of a page by the size of the database',
+    up: cost,
+    across: 'messages in the database',
+  },
+  workers: {
+    file: 'throughput-by-workers',
+    title: 'Throughput by workers and clients',
+    up: 'thousand requests per second, working set of pages; median and quartiles of the rounds',
+    across: 'concurrent clients',
+  },
 };
 
 const [width, height] = [720, 360];
 const box = { left: 72, right: 24, top: 56, bottom: 64 };
 
 const style = `
-    svg { --ink: #1f2328; --soft: #656d76; --line: #d0d7de; --mark: #0969da; }
-    @media (prefers-color-scheme: dark) { svg { --ink: #e6edf3; --soft: #8d96a0; --line: #30363d; --mark: #58a6ff; } }
+    svg { --ink: #1f2328; --soft: #656d76; --line: #d0d7de; --first: #0969da; --second: #bc4c00; --third: #1a7f37; }
+    @media (prefers-color-scheme: dark) {
+      svg { --ink: #e6edf3; --soft: #8d96a0; --line: #30363d; --first: #58a6ff; --second: #f0883e; --third: #3fb950; }
+    }
     text { font: 13px system-ui, sans-serif; fill: var(--soft); }
     .title { font-size: 16px; fill: var(--ink); }
     .value { fill: var(--ink); }
     .grid { stroke: var(--line); }
-    .cost { stroke: var(--mark); stroke-width: 2; fill: none; }
+    .plot-0 { --mark: var(--first); }
+    .plot-1 { --mark: var(--second); }
+    .plot-2 { --mark: var(--third); }
+    .curve { stroke: var(--mark); stroke-width: 2; fill: none; }
     .half { stroke: var(--mark); stroke-width: 6; opacity: 0.35; }
-    .dot { fill: var(--mark); }`;
+    .dot { fill: var(--mark); }
+    .label { fill: var(--mark); }`;
 
-export function draw({ name, points }: Series): string {
-  const { title, across } = titles[name];
+export function draw({ name, lines: curves }: Series): string {
+  const { title, up, across } = plots[name];
+  const points = curves.flatMap((curve) => curve.points);
   const logs = points.map(([at]) => Math.log10(at));
   const [first, last] = [Math.min(...logs), Math.max(...logs)];
   const most = Math.max(...points.map(([, , , high]) => high));
@@ -39,20 +63,30 @@ export function draw({ name, points }: Series): string {
   const top = step * Math.ceil((most * 1.15) / step);
   const x = (at: number) =>
     round(box.left + 24 + ((Math.log10(at) - first) / (last - first)) * (width - box.left - box.right - 48));
-  const y = (micros: number) => round(height - box.bottom - (micros / top) * (height - box.top - box.bottom));
+  const y = (value: number) => round(height - box.bottom - (value / top) * (height - box.top - box.bottom));
 
   const lines: string[] = [];
-  for (let micros = 0; micros <= top; micros += step) {
-    lines.push(`<line class="grid" x1="${box.left}" x2="${width - box.right}" y1="${y(micros)}" y2="${y(micros)}"/>`);
-    lines.push(`<text x="${box.left - 8}" y="${y(micros) + 4}" text-anchor="end">${micros}</text>`);
+  for (let value = 0; value <= top; value += step) {
+    lines.push(`<line class="grid" x1="${box.left}" x2="${width - box.right}" y1="${y(value)}" y2="${y(value)}"/>`);
+    lines.push(`<text x="${box.left - 8}" y="${y(value) + 4}" text-anchor="end">${value}</text>`);
   }
-  lines.push(`<polyline class="cost" points="${points.map(([at, micros]) => `${x(at)},${y(micros)}`).join(' ')}"/>`);
-  for (const [at, micros, low, high] of points) {
-    lines.push(`<line class="half" x1="${x(at)}" x2="${x(at)}" y1="${y(low)}" y2="${y(high)}"/>`);
-    lines.push(`<circle class="dot" cx="${x(at)}" cy="${y(micros)}" r="4"/>`);
-    lines.push(
-      `<text class="value" x="${x(at)}" y="${y(high) - 10}" text-anchor="middle">${Math.round(micros)}</text>`,
-    );
+  for (const [index, { label, points }] of curves.entries()) {
+    lines.push(`<g class="plot-${index}">`);
+    lines.push(`<polyline class="curve" points="${points.map(([at, value]) => `${x(at)},${y(value)}`).join(' ')}"/>`);
+    for (const [at, value, low, high] of points) {
+      lines.push(`<line class="half" x1="${x(at)}" x2="${x(at)}" y1="${y(low)}" y2="${y(high)}"/>`);
+      lines.push(`<circle class="dot" cx="${x(at)}" cy="${y(value)}" r="4"/>`);
+      // The values of several curves would overlap.
+      if (label !== undefined) continue;
+      const above = `x="${x(at)}" y="${y(high) - 10}" text-anchor="middle"`;
+      lines.push(`<text class="value" ${above}>${Math.round(value)}</text>`);
+    }
+    if (label !== undefined) {
+      lines.push(`<text class="label" x="${box.left + 16}" y="${box.top + 20 * (index + 1)}">${label}</text>`);
+    }
+    lines.push('</g>');
+  }
+  for (const at of new Set(points.map(([at]) => at))) {
     lines.push(`<text x="${x(at)}" y="${height - box.bottom + 20}" text-anchor="middle">${short(at)}</text>`);
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
@@ -60,7 +94,7 @@ export function draw({ name, points }: Series): string {
   <style>${style}
   </style>
   <text class="title" x="${box.left}" y="24">${title}</text>
-  <text x="${box.left}" y="44">microseconds per request, one at a time; median and quartiles of the rounds</text>
+  <text x="${box.left}" y="44">${up}</text>
   ${lines.join('\n  ')}
   <text x="${(box.left + width - box.right) / 2}" y="${height - 16}" text-anchor="middle">${across}, logarithmic</text>
 </svg>
@@ -94,7 +128,7 @@ if (import.meta.main) {
     writeFileSync(path, text);
     console.log(relative('.', path));
   };
-  for (const { series } of run.results) if (series !== undefined) write(`cost-by-${series.name}.svg`, draw(series));
+  for (const { series } of run.results) if (series !== undefined) write(`${plots[series.name].file}.svg`, draw(series));
   const page = readFileSync(join(docs, 'performance.md'), 'utf8');
   write('performance.md', replaceTable(page, tableOf(run.results, run.machine, run.pairs), run.machine.date));
 }

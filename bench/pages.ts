@@ -53,8 +53,8 @@ export async function measurePages(bench: Bench): Promise<Result[]> {
       const requests = await conditionalRequests(ours, pages);
       const next = () => pick(requests);
       const figures = await compareRates(
-        () => rateOf(ours, next, 304),
-        () => rateOf(empty, next, 304),
+        () => rateOf(ours, next, { status: 304 }),
+        () => rateOf(empty, next, { status: 304 }),
         pairs,
       );
       add(3, 'If-None-Match with a 304 response', 'bare node:http returning an empty 304', 0.6, figures);

@@ -52,9 +52,12 @@ export const quartiles = (values: readonly number[]): [number, number] => [
   quantile(values, 0.75),
 ];
 
-/** The points of a plot: the figures measured at each x value. */
-export const pointsOf = (xValues: readonly number[], figures: readonly number[][]) =>
-  xValues.map((at, index): [number, number, number, number] => {
+/** Points of a plot: the value at each x value, as the median of the rounds and their quartiles. */
+export type Points = [at: number, value: number, low: number, high: number][];
+
+/** The points of the figures measured at each x value. */
+export const pointsOf = (xValues: readonly number[], figures: readonly number[][]): Points =>
+  xValues.map((at, index) => {
     const values = figures[index] ?? [];
     return [at, median(values), ...quartiles(values)];
   });

@@ -83,10 +83,16 @@ export function requestEach({ port }: Server, requests: readonly string[]): Prom
 
 export type Rate = { perSecond: number; processorMicros: number };
 
+type RateOptions = { status?: number; seconds?: number; clients?: number };
+
 /** Requests per second, and the CPU time of the server for each. */
-export async function rateOf(server: Server, next: () => string, status = 200, seconds = roundSeconds): Promise<Rate> {
+export async function rateOf(
+  server: Server,
+  next: () => string,
+  { status = 200, seconds = roundSeconds, clients = connections }: RateOptions = {},
+): Promise<Rate> {
   const before = processorSeconds(server);
-  const done = await load({ port: server.port, next, connections, seconds, status });
+  const done = await load({ port: server.port, next, connections: clients, seconds, status });
   const used = processorSeconds(server) - before;
   return { perSecond: done.requests / done.seconds, processorMicros: (used / done.requests) * 1e6 };
 }

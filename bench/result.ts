@@ -1,4 +1,4 @@
-import type { Comparison } from './pairs.ts';
+import type { Comparison, Points } from './pairs.ts';
 
 /** One row of the table. */
 export type Result = Comparison & {
@@ -12,14 +12,14 @@ export type Result = Comparison & {
   target: { min: number } | { max: number } | undefined;
   /** More figures, for information. */
   notes?: Record<string, number | string>;
-  /** Cost by a growing quantity, for a plot. */
+  /** Figures by a growing quantity, for a plot. */
   series?: Series;
   /** Why the goal itself was not measured, if these figures are only a substitute. */
   substitute?: string;
 };
 
-/** The growing quantity, and the microseconds for one page: the median of the rounds and their quartiles. */
-export type Series = { name: 'depth' | 'size'; points: [at: number, micros: number, low: number, high: number][] };
+/** A plot with one line, or with one for each label. */
+export type Series = { name: 'depth' | 'size' | 'workers'; lines: { label?: string; points: Points }[] };
 
 /** The parameters of every measurement. */
 export type Bench = {

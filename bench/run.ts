@@ -17,13 +17,15 @@ import { endAll } from './servers.ts';
 import { measureSize } from './size.ts';
 import { measureStart } from './starts.ts';
 import { rowOf, tableOf } from './table.ts';
+import { measureWorkers } from './workers.ts';
 
 const measurements: readonly Measurement[] = [
   { goals: [1, 2, 3], measure: measurePages },
-  { goals: [9], measure: measureReadsDuringEdits },
+  { goals: [14, 15, 16, 17, 20, 21], measure: measureWorkers },
+  { goals: [9, 19], measure: measureReadsDuringEdits },
   { goals: [12], measure: measureMemory },
   { goals: [13], measure: measureFactor },
-  { goals: [8], measure: measureEdits },
+  { goals: [8, 18], measure: measureEdits },
   { goals: [4, 5], measure: measurePostgresPages },
   { goals: [6], measure: measureDepth },
   { goals: [7], measure: measureSize },

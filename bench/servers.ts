@@ -72,8 +72,18 @@ export function startBare(folder: string, response: { bytes: number } | 304): Pr
   return startServer(folder, [script('bare-http.ts'), response === 304 ? '304' : `${response.bytes}`]);
 }
 
-export function startOurs(folder: string, database: string, env: NodeJS.ProcessEnv = {}): Promise<Server> {
-  return startServer(folder, [command, 'serve'], { DATABASE_URL: database, ...env });
+/** With one worker, unless WORKERS is set. Resolves once all of them listen. */
+export async function startOurs(folder: string, database: string, env: NodeJS.ProcessEnv = {}): Promise<Server> {
+  const settings = { DATABASE_URL: database, WORKERS: '1', ...env };
+  const workers = Number(settings.WORKERS);
+  const server = await startServer(folder, [command, 'serve'], settings);
+  const listening = () => readFileSync(server.log, 'utf8').match(/listening at/g)?.length ?? 0;
+  const deadline = performance.now() + startMillisMax;
+  while (listening() < workers) {
+    if (performance.now() > deadline) throw new Error(`not all of the ${workers} workers listen`);
+    await sleep(5);
+  }
+  return server;
 }
 
 /** A child process that handles requests from the bench, one at a time. */

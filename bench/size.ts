@@ -37,7 +37,7 @@ export async function measureSize({ folder, pairs, large, log }: Bench): Promise
       against: 'any page of a database of 50,000',
       unit: 'µs',
       target: { max: 1.3 },
-      series: { name: 'size', points: pointsOf(sizes, figures) },
+      series: { name: 'size', lines: [{ points: pointsOf(sizes, figures) }] },
       ...(!large && { substitute: 'the goal is for 5,000,000 messages: use --large' }),
     },
   ];
