@@ -1,3 +1,4 @@
+import { parsePostgresUrl } from './contract/database-url.ts';
 import { pageOrders } from './contract/message.ts';
 
 /** One setting. In `help`, values and routes are in backticks, as Markdown has them. */
@@ -9,6 +10,8 @@ type Setting<T> = {
   help: string;
   /** Undefined for a value that is not allowed. */
   parse: (text: string) => T | undefined;
+  /** More than `allowed` about a value that is not allowed. */
+  problem?: (text: string) => string | undefined;
   /** For a value that can contain a secret: the part that an error message may show. */
   withoutSecret?: (text: string) => string;
 };
@@ -55,6 +58,7 @@ export const settings = {
     allowed: 'sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     help: 'the database: `sqlite:PATH` (embedded) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`',
     parse: (text) => (isDatabaseUrl(text) ? text : undefined),
+    problem: postgresProblem,
     withoutSecret: withoutPassword,
   } satisfies Setting<string>,
   database_pool: integer(10, 1, 1_000, 'PostgreSQL: maximum number of connections per instance'),
@@ -114,7 +118,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     const text = environment[name] || setting.fallback;
     const value = text === undefined ? undefined : setting.parse(text);
     if (text !== undefined && value === undefined) {
-      throw new BadSetting(`${name}=${setting.withoutSecret?.(text) ?? text}: must be ${setting.allowed}`);
+      const problem = setting.problem?.(text) ?? `must be ${setting.allowed}`;
+      throw new BadSetting(`${name}=${setting.withoutSecret?.(text) ?? text}: ${problem}`);
     }
     return [key, value];
   });
@@ -134,12 +139,20 @@ export function settingsHelp(): string {
 
 function isDatabaseUrl(text: string): boolean {
   if (text.startsWith('sqlite:')) return !/^sqlite:(\/\/)?(:memory:)?$/.test(text);
-  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
+  return postgresProblem(text) === undefined && typeof parsePostgresUrl(text) !== 'string';
+}
+
+/** Undefined also for a text that does not begin like the address of a PostgreSQL server. */
+function postgresProblem(text: string): string | undefined {
+  const address = /^postgres(ql)?:\/\//.test(text) ? parsePostgresUrl(text) : undefined;
+  return typeof address === 'string' ? address : undefined;
 }
 
 function withoutPassword(text: string): string {
-  const { protocol, host, pathname } = URL.canParse(text) ? new URL(text) : { protocol: '', host: '', pathname: '' };
-  return host === '' ? text.replace(/:.*/s, ':…') : `${protocol}//${host}${pathname}`;
+  const address = parsePostgresUrl(text);
+  if (typeof address !== 'string') return address.location;
+  const [, protocol = '', hosts = '', path = ''] = /^(\w+:)\/\/(?:[^/?#]*@)?([^/?#@]*)([^?#]*)/.exec(text) ?? [];
+  return protocol === '' ? text.replace(/:.*/s, ':…') : `${protocol}//${hosts}${path}`;
 }
 
 /** `a`, `b` or `c` */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parsePostgresUrl } from '../contract/database-url.ts';
 import { limits } from '../contract/limits.ts';
 import type { Store } from '../domain/store.ts';
 import { explainDiskError, sqliteCode } from './disk-errors.ts';
@@ -94,12 +95,13 @@ const onlyThread = (): StoreShare => ({
 
 /** The modules and the driver for PostgreSQL are loaded when used: the embedded engine starts faster without them. */
 function postgresAt(options: DatabaseOptions): Database {
-  const { protocol, host, pathname } = new URL(options.database_url);
-  const location = `${protocol}//${host}${pathname}`;
+  const address = parsePostgresUrl(options.database_url);
+  if (typeof address === 'string') throw new Error(`DATABASE_URL: ${address}`);
+  const { location } = address;
   const newPool = async (connections = options.database_pool) => {
     const { PostgresPool } = await import('./postgres/pool.ts');
     return new PostgresPool({
-      url: options.database_url,
+      address,
       connections,
       statementMillis: options.database_timeout,
       prepared: options.database_prepared,

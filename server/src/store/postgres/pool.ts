@@ -1,11 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import type { PostgresAddress } from '../../contract/database-url.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import type { Row, Value } from '../engine.ts';
+import { type HostClient, Hosts } from './hosts.ts';
 
 export type PoolOptions = {
-  url: string;
+  address: PostgresAddress;
   connections: number;
   /** The time limit of every statement, and of waiting for a connection. */
   statementMillis: number;
@@ -27,8 +29,10 @@ const waitersPerConnection = 50;
 
 /** Serialization failure, deadlock, unique violation: a retry sees what the other transaction wrote. */
 const conflicts = ['40001', '40P01', '23505'];
+/** The server has become a standby, in a failover. */
+const readOnly = '25006';
 /** Read-only during a failover, shutting down, starting up. */
-const transient = ['25006', '57P01', '57P02', '57P03'];
+const transient = [readOnly, '57P01', '57P02', '57P03'];
 /** The statement took too long or waited too long for a lock. */
 const timeouts = ['57014', '55P03'];
 const networkErrors = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'];
@@ -43,17 +47,23 @@ const types = {
 export class PostgresPool {
   readonly #pool: pg.Pool;
   readonly #options: PoolOptions;
+  readonly #hosts: Hosts;
   readonly #sockets = new Set<Socket>();
   readonly #translated = new Map<string, { text: string; name: string }>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#hosts = new Hosts(options.address);
+    const { channelBinding, keepAlive } = options.address;
     this.#pool = new pg.Pool({
-      connectionString: options.url,
+      Client: this.#hosts.clientClass(options.statementMillis),
+      onConnect: (client) => this.#hosts.check(client as HostClient),
       max: options.connections,
       connectionTimeoutMillis: options.statementMillis,
       idleTimeoutMillis: 60_000,
-      keepAlive: true,
+      keepAlive: keepAlive.isOn,
+      keepAliveInitialDelayMillis: keepAlive.idleSeconds * 1000,
+      enableChannelBinding: channelBinding !== 'disable',
       application_name: 'backscroll',
       types,
     });
@@ -134,6 +144,7 @@ export class PostgresPool {
         client.release();
         return result;
       } catch (error) {
+        if (codeOf(error) === readOnly) this.#hosts.leave(client);
         client.release(isLost(error));
         if (!isRetryable(error)) throw publicError(error);
         if (attempt >= attemptsMax || performance.now() >= deadline) throw publicError(error);
@@ -142,18 +153,29 @@ export class PostgresPool {
     }
   }
 
-  async #connect(deadline = performance.now() + this.#options.statementMillis): Promise<pg.PoolClient> {
+  async #connect(deadline = performance.now() + this.#options.statementMillis): Promise<HostClient> {
     if (this.#pool.waitingCount >= this.#options.connections * waitersPerConnection) {
       throw unavailable('all database connections are busy');
     }
     for (let attempt = 1; ; attempt += 1) {
+      const round = Math.ceil(attempt / this.#hosts.count);
       try {
-        return await this.#pool.connect();
+        return await this.#connectOnce();
       } catch (error) {
-        if (attempt >= attemptsMax || performance.now() >= deadline || !isRetryable(error))
-          throw publicError(error, true);
+        const isLast = attempt >= attemptsMax * this.#hosts.count || performance.now() >= deadline;
+        if (isLast || !this.#hosts.mayConnectElsewhere(error, isRetryable(error))) throw publicError(error, true);
       }
-      await sleep(pauseMillis * attempt * (0.5 + Math.random()));
+      // The next server is tried at once; a pause follows when all have failed.
+      if (attempt % this.#hosts.count === 0) await sleep(pauseMillis * round * (0.5 + Math.random()));
+    }
+  }
+
+  /** Connections from before a failover are closed. */
+  async #connectOnce(): Promise<HostClient> {
+    for (;;) {
+      const client = (await this.#pool.connect()) as HostClient;
+      if (!this.#hosts.isOutdated(client)) return client;
+      client.release(true);
     }
   }
 
@@ -203,11 +225,11 @@ function isLost(error: unknown): boolean {
   if (error instanceof ServiceError) return 'isLost' in error;
   const code = codeOf(error);
   const isGone = networkErrors.includes(code) || code.startsWith('08') || code.startsWith('57P') || code === '25P02';
-  return isGone || 'isLost' in (error as object) || isTerminated(error);
+  return isGone || code === readOnly || 'isLost' in (error as object) || isTerminated(error);
 }
 
 function isTerminated(error: unknown): boolean {
-  return /connection terminated|query read timeout|client has encountered a connection error|not queryable/i.test(
+  return /connection terminated|timeout expired|query read timeout|client has encountered a connection error|not queryable/i.test(
     messageOf(error),
   );
 }

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { type PostgresAddress, parsePostgresUrl } from '../../src/contract/database-url.ts';
+import { PostgresPool } from '../../src/store/postgres/pool.ts';
+import { freePort } from '../support/cli-helpers.ts';
+import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
+
+/** An address with several servers. Both servers here have the same database and the same user. */
+describe('an address with several servers', { concurrency: 1 }, () => {
+  const name = `hosts_${randomUUID().replaceAll('-', '')}`;
+  const password = randomUUID();
+  let servers: FaultyPostgres[];
+  let hosts: string[];
+
+  before(async () => {
+    servers = await Promise.all([FaultyPostgres.make(), FaultyPostgres.make()]);
+    for (const server of servers) {
+      await server.start();
+      await onDatabase(server.url('postgres'), async (client) => {
+        await client.query(`CREATE ROLE ${name} LOGIN SUPERUSER PASSWORD '${password}'`);
+        await client.query(`CREATE DATABASE ${name}`);
+      });
+      await onDatabase(server.url(name), (client) => client.query('CREATE TABLE notes (text text)'));
+    }
+    hosts = servers.map(({ port }) => `127.0.0.1:${port}`);
+  });
+  after(async () => {
+    for (const server of servers ?? []) await server.remove();
+  });
+
+  const urlOf = (list: readonly string[], options = '') =>
+    `postgres://${name}:${password}@${list.join(',')}/${name}${options}`;
+
+  function open(t: TestContext, list: readonly string[], options = '', connections = 4): PostgresPool {
+    const address = parsePostgresUrl(urlOf(list, options)) as PostgresAddress;
+    const pool = new PostgresPool({ address, connections, statementMillis: 5_000, prepared: true });
+    t.after(() => pool.close());
+    return pool;
+  }
+  const portOf = async (pool: PostgresPool) =>
+    (await pool.query(`SELECT current_setting('port')::int AS port`))[0]?.port;
+  /** As a standby, the server accepts connections but no writes. */
+  const setReadOnly = (server: FaultyPostgres | undefined, isReadOnly: boolean) =>
+    onDatabase(server?.url('postgres') ?? '', (client) =>
+      client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`),
+    );
+  const disconnectAll = (server: FaultyPostgres | undefined) =>
+    onDatabase(server?.url('postgres') ?? '', (client) =>
+      client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]),
+    );
+
+  it('is tried in order', async (t) => {
+    assert.equal(await portOf(open(t, hosts)), servers[0]?.port);
+    assert.equal(await portOf(open(t, hosts.toReversed())), servers[1]?.port);
+  });
+
+  it('is used from the first server that accepts a connection', async (t) => {
+    const closed = `127.0.0.1:${await freePort()}`;
+    assert.equal(await portOf(open(t, [closed, hosts[1] ?? ''])), servers[1]?.port);
+    assert.equal(await portOf(open(t, ['no-such-host.invalid', closed, hosts[0] ?? ''])), servers[0]?.port);
+  });
+
+  it('passes over a server that does not respond, within connect_timeout', async (t) => {
+    const silent = net.createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    t.after(() => silent.close());
+    const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    assert.equal(await portOf(open(t, [address, hosts[0] ?? ''], '?connect_timeout=1')), servers[0]?.port);
+    assert.equal(await portOf(open(t, [address, hosts[1] ?? ''])), servers[1]?.port);
+  });
+
+  it('with target_session_attrs=read-write passes over a read-only server', async (t) => {
+    await setReadOnly(servers[0], true);
+    t.after(() => setReadOnly(servers[0], false));
+    assert.equal(await portOf(open(t, hosts)), servers[0]?.port);
+    assert.equal(await portOf(open(t, hosts, '?target_session_attrs=read-only')), servers[0]?.port);
+    assert.equal(await portOf(open(t, hosts, '?target_session_attrs=read-write')), servers[1]?.port);
+    assert.equal(await portOf(open(t, hosts, '?target_session_attrs=primary')), servers[0]?.port);
+    const standby = open(t, hosts, '?target_session_attrs=standby');
+    await assert.rejects(portOf(standby), { code: 'service_unavailable' });
+  });
+
+  it('follows a promotion', async (t) => {
+    await setReadOnly(servers[1], true);
+    t.after(() => Promise.all(servers.map((server) => setReadOnly(server, false))));
+    const pool = open(t, hosts, '?target_session_attrs=read-write');
+    const write = () => pool.query('INSERT INTO notes VALUES (?) RETURNING 1', 'text');
+    await Promise.all(Array.from({ length: 8 }, write));
+    assert.equal(await portOf(pool), servers[0]?.port);
+    // The primary restarts as a standby, and the standby is promoted.
+    await setReadOnly(servers[0], true);
+    await setReadOnly(servers[1], false);
+    await disconnectAll(servers[0]);
+    await Promise.all(Array.from({ length: 8 }, write));
+    assert.equal(await portOf(pool), servers[1]?.port);
+    // And back, while the connections stay open.
+    await setReadOnly(servers[0], false);
+    await Promise.all(Array.from({ length: 8 }, () => pool.query('SET default_transaction_read_only = on')));
+    await Promise.all(Array.from({ length: 8 }, write));
+    assert.equal(await portOf(pool), servers[0]?.port);
+  });
+
+  it('is used again from the first server when the others fail', async (t) => {
+    const pool = open(t, hosts.toReversed());
+    assert.equal(await portOf(pool), servers[1]?.port);
+    await servers[1]?.end('SIGKILL');
+    t.after(() => servers[1]?.start());
+    assert.equal(await portOf(pool), servers[0]?.port);
+  });
+
+  it('passes options of libpq to the server', async (t) => {
+    const options = '?application_name=reader&options=-c%20work_mem%3D5MB&connect_timeout=3&sslmode=disable';
+    const pool = open(t, hosts, options);
+    const [row] = await pool.query(
+      `SELECT current_setting('application_name') AS name, current_setting('work_mem') AS memory`,
+    );
+    assert.deepEqual(row, { name: 'reader', memory: '5MB' });
+  });
+
+  it('with sslmode=prefer is used without encryption if the server has none, with sslmode=require it is not', async (t) => {
+    for (const mode of ['prefer', 'allow'])
+      assert.equal(await portOf(open(t, hosts, `?sslmode=${mode}`)), servers[0]?.port);
+    await assert.rejects(portOf(open(t, hosts, '?sslmode=require')), { code: 'service_unavailable' });
+  });
+
+  it('with channel_binding=require rejects a server without it', async (t) => {
+    assert.equal(await portOf(open(t, hosts, '?channel_binding=prefer')), servers[0]?.port);
+    const bound = portOf(open(t, hosts.slice(0, 1), '?channel_binding=require'));
+    await assert.rejects(bound, (error: Error) => /channel binding/.test(String((error.cause as Error).message)));
+  });
+});
