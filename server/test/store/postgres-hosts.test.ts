@@ -7,6 +7,7 @@ import { type PostgresAddress, parsePostgresUrl } from '../../src/contract/datab
 import { PostgresPool } from '../../src/store/postgres/pool.ts';
 import { freePort } from '../support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
+import { newDatabaseUrl } from '../support/harness.ts';
 
 /** An address with several servers. Both servers here have the same database and the same user. */
 describe('an address with several servers', { concurrency: 1 }, () => {
@@ -130,5 +131,60 @@ describe('an address with several servers', { concurrency: 1 }, () => {
     assert.equal(await portOf(open(t, hosts, '?channel_binding=prefer')), servers[0]?.port);
     const bound = portOf(open(t, hosts.slice(0, 1), '?channel_binding=require'));
     await assert.rejects(bound, (error: Error) => /channel binding/.test(String((error.cause as Error).message)));
+  });
+});
+
+describe('a failed node of a distributed database', () => {
+  let url: string;
+  let remove: () => Promise<void>;
+  before(async () => {
+    ({ url, remove } = await newDatabaseUrl('postgres'));
+    await onDatabase(url, async (client) => {
+      await client.query('CREATE SEQUENCE calls');
+      await client.query(`CREATE FUNCTION fail(times int, code text, message text) RETURNS int LANGUAGE plpgsql AS
+        $$ BEGIN IF nextval('calls') <= times THEN RAISE EXCEPTION USING ERRCODE = code, MESSAGE = message; END IF; RETURN 1; END $$`);
+    });
+  });
+  after(() => remove?.());
+
+  const failures: [code: string, message: string][] = [
+    ['XX000', 'SSL SYSCALL error: EOF detected'],
+    ['XX000', 'failure on connection marked as essential: 127.0.0.1:9701'],
+    ['XX000', 'server closed the connection unexpectedly'],
+    ['XX000', 'the postmaster was shut down'],
+    ['58030', 'failed to COPY to shard 102008'],
+    ['08006', 'connection to the remote node postgres@127.0.0.1:9701 failed'],
+    ['57P01', 'terminating connection due to administrator command'],
+  ];
+  const open = (t: TestContext) => {
+    const address = parsePostgresUrl(url) as PostgresAddress;
+    const pool = new PostgresPool({ address, connections: 1, statementMillis: 5_000, prepared: true });
+    t.after(() => pool.close());
+    const backend = async () => (await pool.query('SELECT pg_backend_pid() AS pid'))[0]?.pid;
+    const fail = async (times: number, code: string, message: string) => {
+      await pool.query(`SELECT setval('calls', 1, false)`);
+      return pool.query('SELECT fail(?, ?, ?)', times, code, message);
+    };
+    return { pool, backend, fail };
+  };
+
+  for (const [code, message] of failures)
+    it(`is retried on the same connection, then 503: ${code} ${message}`, async (t) => {
+      const { pool, backend, fail } = open(t);
+      const pid = await backend();
+      assert.deepEqual(await fail(2, code, message), [{ fail: 1 }]);
+      await assert.rejects(fail(99, code, message), { code: 'service_unavailable', retryAfterSeconds: 1 });
+      await assert.rejects(
+        pool.transaction(async (transaction) => {
+          await transaction.query('SELECT 1');
+          await transaction.query('SELECT fail(99, ?, ?)', code, message);
+        }),
+        { code: 'service_unavailable' },
+      );
+      assert.equal(await backend(), pid);
+    });
+
+  it('is not any internal error', async (t) => {
+    await assert.rejects(open(t).fail(99, 'XX000', 'cache lookup failed for type 5'), { code: 'XX000' });
   });
 });

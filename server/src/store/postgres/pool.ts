@@ -223,9 +223,21 @@ const messageOf = (error: unknown): string => (error as Error).message ?? '';
 /** The connection is closed or in an unknown state: it must not be used again. */
 function isLost(error: unknown): boolean {
   if (error instanceof ServiceError) return 'isLost' in error;
+  if (isNodeFailure(error)) return 'isLost' in (error as object);
   const code = codeOf(error);
   const isGone = networkErrors.includes(code) || code.startsWith('08') || code.startsWith('57P') || code === '25P02';
   return isGone || code === readOnly || 'isLost' in (error as object) || isTerminated(error);
+}
+
+/**
+ * A distributed database has lost the connection to one of its nodes: the statement failed, but this connection is intact.
+ * Citus reports most of these as internal errors, with the messages of its own client library.
+ */
+function isNodeFailure(error: unknown): boolean {
+  if ((error as { severity?: string }).severity !== 'ERROR') return false;
+  const code = codeOf(error);
+  if (code.startsWith('08') || code.startsWith('57P') || code === '58030') return true;
+  return code === 'XX000' && lostNode.test(messageOf(error));
 }
 
 function isTerminated(error: unknown): boolean {
@@ -234,13 +246,15 @@ function isTerminated(error: unknown): boolean {
   );
 }
 
+const lostNode =
+  /SSL SYSCALL|SSL connection has been closed|marked as essential|closed the connection|postmaster was shut down|could not (?:receive data from|send data to|connect to) server|connection (?:to the remote node|not open|is lost)|no connection to the server/i;
 const timedOut = /query read timeout|timeout exceeded when trying to connect/i;
 
 /** Whether a retry may succeed. False after a statement that timed out, and for a server without free resources. */
 function isRetryable(error: unknown): boolean {
   if (error instanceof ServiceError || timedOut.test(messageOf(error))) return false;
   const code = codeOf(error);
-  return conflicts.includes(code) || transient.includes(code) || isLost(error);
+  return conflicts.includes(code) || transient.includes(code) || isLost(error) || isNodeFailure(error);
 }
 
 /** The client only gets a 503; the cause is for the log. */
