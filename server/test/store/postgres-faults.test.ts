@@ -533,6 +533,23 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
         return rows.length;
       });
 
+    it('ends an edit that other edits overtake again and again', async (t) => {
+      const { url, one } = world;
+      // Skips every update of a chunk, slowly, as if another edit had come first.
+      await onDatabase(url, async (client) => {
+        await client.query('CREATE SEQUENCE skipped');
+        await client.query(`CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN PERFORM nextval('skipped'), pg_sleep(0.3); RETURN NULL; END $$`);
+        await client.query('CREATE TRIGGER skip BEFORE UPDATE ON child_chunks FOR EACH ROW EXECUTE FUNCTION skip()');
+      });
+      t.after(() => onDatabase(url, (client) => client.query('DROP FUNCTION skip CASCADE; DROP SEQUENCE skipped')));
+      const reply = await patch(world, one.chunkPath, 'overtaken');
+      assert.equal(reply.status, 503);
+      assert.equal(faultOf('PATCH', reply), undefined);
+      const { rows } = await onDatabase(url, (client) => client.query('SELECT last_value::int AS tries FROM skipped'));
+      assert.ok(rows[0].tries > 1 && rows[0].tries <= timeout / 300 + 1, `${rows[0].tries} tries`);
+    });
+
     it('rejects excess edits at once, ends the others in time, and applies none of them later', async (t) => {
       const { serving, one } = world;
       const release = await lock(t, 'SELECT id FROM child_chunks WHERE id = $1 FOR UPDATE', one.ids.chunk);

@@ -39,8 +39,6 @@ const fetchUnits = 4_194_304;
 const firstFetchRows = 50;
 /** For imports and purges, whose statements take longer than those of other requests. */
 const longStatementMillis = 600_000;
-/** An edit fails with 503 if another edit of the chunk came first this many times. */
-const editTriesMax = 100;
 
 export class PostgresEngine implements Engine {
   readonly dialect = postgres.dialect;
@@ -148,7 +146,8 @@ export class PostgresEngine implements Engine {
     const { content, now, version, key_id } = edit;
     const word_count = countWords(content);
     const entry = audit.editEntry(edit);
-    for (let tries = 0; tries < editTriesMax; tries += 1) {
+    const deadline = performance.now() + this.#pool.statementMillis;
+    do {
       const values = [...path, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
       const rows = await this.#pool.query(postgres.updateChildChunk, ...values);
       const foundPath = sql.childChunkOf(rows);
@@ -159,7 +158,8 @@ export class PostgresEngine implements Engine {
       }
       const outcome = decideEdit(foundPath, edit);
       if (outcome !== undefined) return outcome;
-    }
+      // Another edit came first.
+    } while (performance.now() < deadline);
     throw unavailable('too many concurrent edits of the child chunk');
   }
 
