@@ -21,8 +21,9 @@ Options:
       print(`there is no database at ${database.location} yet`);
       return 0;
     }
-    const { current, latest, pending } = await database.status();
+    const { current, latest, pending, undistributed } = await database.status();
     print(`schema ${current} of ${latest}: ${pending.length === 0 ? 'up to date' : `${pending.length} to apply`}`);
+    if (undistributed.length > 0) print(`to distribute: ${undistributed.join(', ')}`);
     return 0;
   },
 };

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { MessagePort } from 'node:worker_threads';
 import pg from 'pg';
+import { lockWaits } from '../citus/cluster.ts';
 import { run } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -135,9 +136,7 @@ onEveryEngine('fixed bugs', (engine) => {
       await client.query(`INSERT INTO messages VALUES ($1, 1, 1, 'm', '{}')`, [tenant.ids.conversation]);
       const purgeResult = service.store.purge({ conversation_id: tenant.ids.conversation }, 5);
       await until(async () => {
-        const { rows } = await client.query(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        );
+        const { rows } = await client.query(lockWaits);
         return rows.length > 0;
       });
       await client.query('COMMIT');

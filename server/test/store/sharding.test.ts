@@ -5,7 +5,7 @@ import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { databaseOf } from '../../src/store/open.ts';
-import { citusStatements } from '../../src/store/postgres/migrate.ts';
+import { distributionSteps } from '../../src/store/postgres/distribute.ts';
 import { distribution } from '../../src/store/schema/schema.ts';
 import { newFolder, oneLine, run } from '../support/cli-helpers.ts';
 import {
@@ -25,8 +25,8 @@ import { openPostgres } from '../support/plans.ts';
 
 const distributed: Readonly<Record<string, string>> = distribution.distributed;
 const reference: readonly string[] = distribution.reference;
-/** Tables on the coordinator only, which serialize migrations and imports. */
-const local = ['schema_migrations', 'leases'];
+/** Tables that serialize migrations and imports. */
+const control: readonly string[] = distribution.control;
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client(url);
@@ -46,9 +46,9 @@ describe('the schema', () => {
   // biome-ignore lint/suspicious/noExplicitAny: rows of the catalog
   const select = async (text: string): Promise<any[]> => (await client.query(text)).rows;
 
-  it('has exactly the listed tables, each either distributed, a reference table or local', async () => {
+  it('has exactly the listed tables, each either distributed or a reference table', async () => {
     const rows = await select(`SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND ${ours} ORDER BY relname`);
-    const listed = [...reference, ...Object.keys(distributed), ...local];
+    const listed = [...reference, ...Object.keys(distributed), ...control];
     assert.equal(new Set(listed).size, listed.length);
     assert.deepEqual(
       rows.map(({ relname }) => relname),
@@ -87,7 +87,7 @@ describe('the schema', () => {
 
   it('has a primary key on every table', async () => {
     const primary = (await keys()).filter(({ is_primary }) => is_primary).map(({ table }) => table);
-    assert.deepEqual(primary.sort(), [...reference, ...Object.keys(distributed), ...local].sort());
+    assert.deepEqual(primary.sort(), [...reference, ...Object.keys(distributed), ...control].sort());
   });
 
   it('declares the distribution columns with the same type, NOT NULL', async () => {
@@ -463,8 +463,8 @@ describe('the statements', () => {
     }
   });
 
-  it('of the operations use no local table', () => {
-    for (const { text } of distinct(operations)) for (const table of local) assert.ok(!text.includes(table), text);
+  it('of the operations use no table of migrations and imports', () => {
+    for (const { text } of distinct(operations)) for (const table of control) assert.ok(!text.includes(table), text);
   });
 
   it('of the operations run outside of multi-statement transactions', () => {
@@ -490,6 +490,8 @@ const stepsOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(ste
 
 describe('the Citus calls', () => {
   const calls = [
+    `SELECT create_reference_table('leases')`,
+    `SELECT create_reference_table('schema_migrations')`,
     `SELECT create_reference_table('workspaces')`,
     `SELECT create_reference_table('apps')`,
     `SELECT create_reference_table('api_keys')`,
@@ -500,28 +502,37 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('conversations', 'conversation_id', colocate_with => 'none')`,
     `SELECT create_distributed_table('messages', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('conversation_days', 'conversation_id', colocate_with => 'conversations')`,
-    `SELECT create_distributed_table('documents', 'dataset_id', colocate_with => 'none')`,
+    `SELECT create_distributed_table('documents', 'dataset_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('segments', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('child_chunks', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('child_chunk_revisions', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('audit_entries', 'dataset_id', colocate_with => 'documents')`,
   ];
 
-  it('are ordered: reference tables first, then each group after the table it is colocated with', () => {
-    assert.deepEqual(citusStatements(), calls);
+  const truncate = (call: string) =>
+    `SELECT truncate_local_data_after_distributing_table('${/table\('(\w+)'/.exec(call)?.[1]}')`;
+  const steps = calls.map((call) => [call, truncate(call)]);
+  const stateOf = (tables: readonly string[], hasLocalRows = false) =>
+    new Map(tables.map((table) => [table, { hasLocalRows }]));
+
+  it('are ordered: reference tables first, then each table after the one it is colocated with', () => {
+    assert.deepEqual(distributionSteps(new Map()), steps);
+    assert.deepEqual(distributionSteps(new Map(), 'control'), steps.slice(0, 2));
+  });
+
+  it('remove the rows from the coordinator with the call that has copied them', () => {
+    assert.deepEqual(
+      distributionSteps(stateOf(['messages'], true)).filter((step) => step.length === 1),
+      [[`SELECT truncate_local_data_after_distributing_table('messages')`]],
+    );
   });
 
   it('skip tables that are already distributed, and colocate the others with them', () => {
-    const distributedTables = ['workspaces', 'conversations', 'documents', 'segments'];
-    const remaining = calls.filter((call) => !distributedTables.some((table) => call.includes(`table('${table}'`)));
-    assert.deepEqual(
-      citusStatements((table) => distributedTables.includes(table)),
-      remaining,
-    );
-    assert.deepEqual(
-      citusStatements(() => true),
-      [],
-    );
+    const done = ['workspaces', 'conversations', 'documents', 'segments'];
+    const remaining = steps.filter(([call]) => !done.some((table) => call?.includes(`table('${table}'`)));
+    assert.deepEqual(distributionSteps(stateOf(done)), remaining);
+    const all = [...control, ...reference, ...Object.keys(distributed)];
+    assert.deepEqual(distributionSteps(stateOf(all)), []);
   });
 });
 
@@ -535,6 +546,11 @@ const fakeCitus = [
   `CREATE TABLE pg_dist_partition (
      logicalrelid regclass PRIMARY KEY, partmethod text, partkey text, colocationid int, at int GENERATED ALWAYS AS IDENTITY
    )`,
+  `CREATE TABLE pg_dist_local_group AS SELECT 0 AS groupid`,
+  `CREATE FUNCTION truncate_local_data_after_distributing_table(table_name regclass) RETURNS void LANGUAGE plpgsql AS
+   $$ BEGIN
+     IF NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = table_name) THEN RAISE 'is not distributed'; END IF;
+   END $$`,
   `CREATE FUNCTION create_reference_table(table_name regclass) RETURNS void LANGUAGE sql AS
    $$ INSERT INTO pg_dist_partition VALUES (table_name, 'n', NULL, 0) $$`,
   `CREATE FUNCTION create_distributed_table(table_name regclass, distribution_column text,
@@ -585,11 +601,11 @@ describe('backscroll migrate --citus', () => {
     const readLayout = async () => (await client.query(layout)).rows;
     return { client, install, migrate, distribute, readLayout };
   }
-  const group = (table: string) => (distributed[table] === 'conversation_id' ? 1 : 2);
   const fullLayout = [
-    ...reference.map((table) => ({ table, method: 'n', column: null, group: 0 })),
-    ...Object.entries(distributed).map(([table, column]) => ({ table, method: 'h', column, group: group(table) })),
+    ...[...control, ...reference].map((table) => ({ table, method: 'n', column: null, group: 0 })),
+    ...Object.entries(distributed).map(([table, column]) => ({ table, method: 'h', column, group: 1 })),
   ];
+  const byTable = (one: { table: string }, another: { table: string }) => (one.table < another.table ? -1 : 1);
 
   it('prints one clear line and exits with 1 without the extension, and does not block the next migration', async (t) => {
     const { migrate } = await newDatabase(t, false);
@@ -620,8 +636,8 @@ describe('backscroll migrate --citus', () => {
     assert.deepEqual(await readLayout(), fullLayout);
     await client.query(`DELETE FROM pg_dist_partition
       WHERE logicalrelid IN ('apps'::regclass, 'messages'::regclass, 'child_chunk_revisions'::regclass)`);
-    await distribute(true);
-    const byTable = (one: { table: string }, another: { table: string }) => (one.table < another.table ? -1 : 1);
+    // Without the option, as `serve` does it.
+    await distribute(false);
     assert.deepEqual((await readLayout()).sort(byTable), fullLayout.toSorted(byTable));
   });
 
@@ -629,8 +645,31 @@ describe('backscroll migrate --citus', () => {
     const { install, distribute, readLayout } = await newDatabase(t, false);
     await distribute(false);
     await install();
+    await distribute(false);
+    assert.deepEqual(await readLayout(), []);
     await distribute(true);
     assert.deepEqual(await readLayout(), fullLayout);
+  });
+
+  it('reports which tables are left to distribute', async (t) => {
+    const { client, migrate } = await newDatabase(t, true);
+    await migrate();
+    await client.query(`DELETE FROM pg_dist_partition WHERE logicalrelid = 'messages'::regclass`);
+    assert.match((await migrate('--status')).stdout, /up to date\nto distribute: .*messages/);
+  });
+
+  it('prints one clear line on a worker node, and creates nothing there', async (t) => {
+    const { client, migrate } = await newDatabase(t, true);
+    await client.query('UPDATE pg_dist_local_group SET groupid = 1');
+    for (const args of [[], ['--citus']]) {
+      const { code, stderr } = await migrate(...args);
+      assert.equal(code, 1);
+      assert.match(stderr, oneLine);
+      assert.match(stderr, /worker node of a Citus cluster.*coordinator/);
+    }
+    const { rows } = await client.query(`SELECT relname FROM pg_class WHERE relkind = 'r' AND relname !~ '^pg_'
+      AND relnamespace = 'public'::regnamespace`);
+    assert.deepEqual(rows, []);
   });
 
   it('prints one clear line on SQLite', async (t) => {

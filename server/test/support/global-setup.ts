@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BrowserServer } from 'playwright-core';
+import { citusUrl, createTemplate } from '../citus/cluster.ts';
 import { startBrowser } from './browser.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
 
@@ -21,6 +22,7 @@ export async function globalSetup(): Promise<void> {
   process.env.TMPDIR = folder;
   // Compiled code, shared by all processes: without it, each start takes about twice as long.
   process.env.NODE_COMPILE_CACHE = join(folder, 'compile-cache');
+  if (citusUrl !== undefined) return createTemplate();
   if (process.env.TEST_DATABASE_URL) return;
   postgres = await startPostgres();
   process.env.TEST_DATABASE_URL = postgres.url;

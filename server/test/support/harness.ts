@@ -19,14 +19,15 @@ import type { Store } from '../../src/domain/store.ts';
 import { buildApp } from '../../src/http/app.ts';
 import { createSharedState } from '../../src/http/workers/shared-state.ts';
 import { databaseOf } from '../../src/store/open.ts';
+import { citusUrl, createDatabase, dropDatabase, urlOf } from '../citus/cluster.ts';
 import { checkResponse } from './openapi-check.ts';
 
 /** A size of an experiment, or a number of runs: `npm test` takes the short one, `npm run test:all` the long one. */
 export const shortOrLong = (short: number, long: number): number => (process.env.TEST_LONG ? long : short);
 
-/** Every engine the suite runs on. */
-export const engines = ['sqlite', 'postgres'] as const;
-export type Engine = (typeof engines)[number];
+export type Engine = 'sqlite' | 'postgres';
+/** Every engine the suite runs on. `npm run test:citus` runs it on PostgreSQL only, with databases on a Citus cluster. */
+export const engines: readonly Engine[] = citusUrl === undefined ? ['sqlite', 'postgres'] : ['postgres'];
 
 /** Runs the same tests on every engine. */
 export function onEveryEngine(name: string, tests: (engine: Engine) => void): void {
@@ -75,9 +76,13 @@ export async function newDatabaseUrl(engine: Engine): Promise<{ url: string; rem
     const folder = await mkdtemp(join(tmpdir(), 'backscroll-test-'));
     return { url: `sqlite:${join(folder, 'test.db')}`, remove: () => rm(folder, { recursive: true, force: true }) };
   }
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  if (citusUrl !== undefined) {
+    await createDatabase(name);
+    return { url: urlOf(name), remove: () => dropDatabase(name) };
+  }
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('no PostgreSQL: run the tests with npm test, or set TEST_DATABASE_URL');
-  const name = `test_${randomUUID().replaceAll('-', '')}`;
   await runOnServer(server, `CREATE DATABASE ${name}`);
   const remove = () => runOnServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   return { url: `${server}/${name}`, remove };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { distribution, type Migration, postgresMigrations, type SchemaStatus, statusAt } from '../schema/schema.ts';
+import { type Migration, postgresMigrations, type SchemaStatus, statusAt } from '../schema/schema.ts';
+import { distribute, findCluster, remainingTables } from './distribute.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 import { leaseTable, takeLease } from './statements.ts';
 
@@ -24,7 +25,7 @@ const versionsTable = `
 export async function postgresSchemaStatus(pool: PostgresPool): Promise<SchemaStatus> {
   const [table] = await pool.query(`SELECT to_regclass('schema_migrations') AS found`);
   const current = table?.found === null ? 0 : await currentVersion(pool);
-  return statusAt(current, postgresMigrations);
+  return { ...statusAt(current, postgresMigrations), undistributed: remainingTables(await findCluster(pool)) };
 }
 
 async function currentVersion(database: Transaction): Promise<number> {
@@ -34,14 +35,21 @@ async function currentVersion(database: Transaction): Promise<number> {
 
 /** One process at a time migrates, under a lease that expires soon after the process ends; the others wait until it is done. */
 export async function migratePostgres(pool: PostgresPool, citus: boolean): Promise<readonly Migration[]> {
-  const isCurrent = async () => (await postgresSchemaStatus(pool)).pending.length === 0;
-  if ((await isCurrent()) && !citus) return [];
+  const isCurrent = async () => {
+    const { pending, undistributed } = await postgresSchemaStatus(pool);
+    return !citus && pending.length === 0 && undistributed.length === 0;
+  };
+  if (await isCurrent()) return [];
+  const cluster = await findCluster(pool);
+  if (cluster?.isCoordinator === false)
+    throw new Error('this is a worker node of a Citus cluster: run backscroll migrate on its coordinator first');
+  if (citus && cluster === undefined) throw new Error('the database does not have the extension citus');
   await createTable(pool, leaseTable);
   await createTable(pool, versionsTable);
   const holder = randomUUID();
   const deadline = performance.now() + waitMillis;
   while (!(await takeMigrationLease(pool, holder, leaseSeconds))) {
-    if ((await isCurrent()) && !citus) return [];
+    if (await isCurrent()) return [];
     if (performance.now() > deadline) throw new Error('another process has been migrating the database for too long');
     await sleep(pollMillis);
   }
@@ -50,9 +58,12 @@ export async function migratePostgres(pool: PostgresPool, citus: boolean): Promi
     renewMillis,
   );
   try {
-    const { pending } = await postgresSchemaStatus(pool);
+    const { pending, current, undistributed } = await postgresSchemaStatus(pool);
+    // A database that was in use before the extension was installed is distributed only on request.
+    const isCluster = citus || undistributed.length > 0 || (cluster !== undefined && current === 0);
+    if (isCluster) await distribute(pool, 'control');
     for (const migration of pending) await pool.transaction((tx) => apply(tx, migration), statementMillis);
-    if (citus || (await hasCitus(pool))) await distribute(pool);
+    if (isCluster) await distribute(pool, 'all');
     return pending;
   } finally {
     clearInterval(renewal);
@@ -89,36 +100,4 @@ async function apply(transaction: Transaction, { version, name, statements }: Mi
     now,
   );
   for (const statement of statements) await transaction.query(statement);
-}
-
-async function hasCitus(pool: PostgresPool): Promise<boolean> {
-  return (await pool.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length > 0;
-}
-
-/** Distributes the tables over the nodes. Tables that are already distributed are unchanged. */
-async function distribute(pool: PostgresPool): Promise<void> {
-  if (!(await hasCitus(pool))) throw new Error('the database does not have the extension citus');
-  const done = await pool.query('SELECT logicalrelid::text AS name FROM pg_dist_partition');
-  const isDone = (table: string) => done.some(({ name }) => name === table);
-  for (const statement of citusStatements(isDone)) {
-    await pool.transaction((tx) => tx.query(statement), statementMillis);
-  }
-}
-
-/** Tables with the same distribution column are colocated, so that a conversation or a dataset is on one node. */
-export function citusStatements(isDone: (table: string) => boolean = () => false): string[] {
-  const first = new Map<string, string>();
-  const statements: string[] = [];
-  for (const table of distribution.reference) {
-    if (!isDone(table)) statements.push(`SELECT create_reference_table('${table}')`);
-  }
-  for (const [table, column] of Object.entries(distribution.distributed)) {
-    const colocated = first.get(column);
-    if (!isDone(table))
-      statements.push(
-        `SELECT create_distributed_table('${table}', '${column}', colocate_with => '${colocated ?? 'none'}')`,
-      );
-    if (colocated === undefined) first.set(column, table);
-  }
-  return statements;
 }

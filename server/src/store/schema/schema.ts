@@ -172,6 +172,8 @@ export const latestVersion = Math.max(...sqliteMigrations.map(({ version }) => v
 
 /** How a distributed PostgreSQL stores the tables: small ones on every node, large ones by one column. */
 export const distribution = {
+  /** Needed to migrate. They are on every node, so that a service can use any node. */
+  control: ['leases', 'schema_migrations'],
   reference: ['workspaces', 'apps', 'api_keys', 'datasets', 'model_providers', 'model_entries', 'console_sessions'],
   distributed: {
     conversations: 'conversation_id',
@@ -185,7 +187,13 @@ export const distribution = {
   },
 } as const;
 
-export type SchemaStatus = { current: number; latest: number; pending: readonly Migration[] };
+export type SchemaStatus = {
+  current: number;
+  latest: number;
+  pending: readonly Migration[];
+  /** Tables that a started distribution over nodes has left to do. */
+  undistributed: readonly string[];
+};
 
 export function statusAt(current: number, migrations: readonly Migration[]): SchemaStatus {
   if (current > latestVersion) {
@@ -193,5 +201,6 @@ export function statusAt(current: number, migrations: readonly Migration[]): Sch
       `the database has schema ${current}, newer than this program's ${latestVersion}: run a newer backscroll`,
     );
   }
-  return { current, latest: latestVersion, pending: migrations.filter(({ version }) => version > current) };
+  const pending = migrations.filter(({ version }) => version > current);
+  return { current, latest: latestVersion, pending, undistributed: [] };
 }
