@@ -25,6 +25,17 @@ export type SessionChange = { open: Session } | { end: string } | { trim: number
 export type Row = Record<string, unknown>;
 export type Value = string | number | null | Uint8Array | readonly string[];
 
+/** One kind of record of an export: its rows in the order of their keys, each written as one line. */
+export type ExportStep = {
+  kind: RecordKind;
+  table: string;
+  columns: readonly string[];
+  key: readonly string[];
+  /** Selects the columns of the whole table in the order of the key. */
+  sql: string;
+  line: (row: Row) => string;
+};
+
 /** All writes, by name. An engine decides on which thread or connection a write runs. */
 export type Writes = {
   updateChildChunk: { input: ChildChunkEdit; result: ChildChunkOutcome };
@@ -77,8 +88,8 @@ export interface Engine {
   /** Throws if the database does not respond. */
   ping(): Promise<void>;
   write<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>>;
-  /** The rows of several statements in batches, from one consistent snapshot. */
-  snapshot(statements: readonly string[]): AsyncIterable<{ statement: number; rows: Row[] }>;
+  /** The rows of all steps in batches, from one consistent snapshot; on a distributed database see `exportPages`. */
+  readAll(steps: readonly ExportStep[]): AsyncIterable<{ step: number; rows: Row[] }>;
   /** The folder for records of an import that do not fit into memory. */
   readonly spoolFolder: string;
   close(): Promise<void>;

@@ -135,9 +135,10 @@ function postgresAt(options: DatabaseOptions): Database {
     startWriter: () => undefined,
     open: async ({ thread, threads, keyChanges } = onlyThread()) => {
       const { PostgresEngine } = await import('./postgres/engine.ts');
+      const { isDistributed } = await import('./postgres/distribute.ts');
       // The parts of all threads add up to the configured number.
       const pool = await newPool(Math.floor((options.database_pool + thread) / threads));
-      return new SqlStore(new PostgresEngine(pool, threads), keyChanges);
+      return new SqlStore(new PostgresEngine(pool, await isDistributed(pool), threads), keyChanges);
     },
   };
 }

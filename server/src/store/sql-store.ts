@@ -126,8 +126,8 @@ export class SqlStore implements Store {
   }
 
   async *exportRecords(): AsyncGenerator<Uint8Array> {
-    for await (const { statement, rows } of this.#engine.snapshot(exportSteps.map((step) => step.sql))) {
-      const line = exportSteps[statement]?.line;
+    for await (const { step, rows } of this.#engine.readAll(exportSteps)) {
+      const line = exportSteps[step]?.line;
       if (line !== undefined) yield Buffer.from(rows.map((row) => `${line(row)}\n`).join(''));
     }
   }

@@ -14,29 +14,16 @@ import type {
 import { decideEdit } from '../../domain/update-child-chunk.ts';
 import * as audit from '../accounting/audit.ts';
 import { changeSession } from '../console/session-statements.ts';
-import {
-  type Engine,
-  type Row,
-  unitsOf,
-  type Value,
-  type WriteInput,
-  type WriteName,
-  type WriteOptions,
-  type WriteResult,
-} from '../engine.ts';
+import type { Engine, ExportStep, Row, Value, WriteInput, WriteName, WriteOptions, WriteResult } from '../engine.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { addAuditEntries, applyRecords, isAppend } from './apply-records.ts';
+import { exportPages, exportSnapshot } from './export.ts';
 import { openPage, readPage } from './page.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 import * as postgres from './statements.ts';
 import { type ConversationVersion, VersionChecks } from './version-checks.ts';
 
-/** Maximum number of rows of an export, and of characters in them, that one statement fetches. */
-const fetchRows = 1_000;
-const fetchUnits = 4_194_304;
-/** The first fetch from each table, before the size of its rows is known. */
-const firstFetchRows = 50;
 /** For imports and purges, whose statements take longer than those of other requests. */
 const longStatementMillis = 600_000;
 
@@ -45,12 +32,14 @@ export class PostgresEngine implements Engine {
   readonly spoolFolder = tmpdir();
   readonly openPagesMax: number;
   readonly #pool: PostgresPool;
+  readonly #isDistributed: boolean;
   readonly #checks: VersionChecks;
   #lastImport: Promise<unknown> = Promise.resolve();
 
-  /** The schema must be up to date. */
-  constructor(pool: PostgresPool, threads: number) {
+  /** The schema must be up to date. `isDistributed`: the tables are distributed over the nodes of a Citus cluster. */
+  constructor(pool: PostgresPool, isDistributed: boolean, threads: number) {
     this.#pool = pool;
+    this.#isDistributed = isDistributed;
     // If there is more than one connection, one is reserved for other requests.
     this.openPagesMax = Math.max(1, Math.min(Math.ceil(limits.largePagesMax / threads), pool.connections - 1));
     this.#checks = new VersionChecks({
@@ -179,20 +168,8 @@ export class PostgresEngine implements Engine {
     return done;
   }
 
-  snapshot(statements: readonly string[]): AsyncIterable<{ statement: number; rows: Row[] }> {
-    return this.#pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {
-      for (const [statement, text] of statements.entries()) {
-        await transaction.query(`DECLARE export NO SCROLL CURSOR FOR ${text}`);
-        for (let count = firstFetchRows; ; ) {
-          const rows = await transaction.query(`FETCH ${count} FROM export`);
-          if (rows.length === 0) break;
-          yield { statement, rows };
-          const units = rows.reduce((sum, row) => sum + unitsOf(row), 0);
-          count = Math.max(1, Math.min(fetchRows, Math.floor((fetchUnits * rows.length) / units)));
-        }
-        await transaction.query('CLOSE export');
-      }
-    });
+  readAll(steps: readonly ExportStep[]): AsyncIterable<{ step: number; rows: Row[] }> {
+    return this.#isDistributed ? exportPages(this.#pool, steps) : exportSnapshot(this.#pool, steps);
   }
 
   close(): Promise<void> {

@@ -88,8 +88,12 @@ export class PostgresPool {
 
   /** One statement, in its own transaction. */
   query(sql: string, ...values: Value[]): Promise<Row[]> {
-    const { statementMillis } = this.#options;
-    return this.#withRetries(statementMillis, (client) => this.#run(client, sql, values, statementMillis));
+    return this.queryWithin(this.#options.statementMillis, sql, ...values);
+  }
+
+  /** One statement with its own time limit. */
+  queryWithin(millis: number, sql: string, ...values: Value[]): Promise<Row[]> {
+    return this.#withRetries(millis, (client) => this.#run(client, sql, values, millis));
   }
 
   /** All or nothing. Retried from the start after transient errors. `statementMillis` is for long statements. */

@@ -1,28 +1,34 @@
 import type { RecordKind } from '../../contract/record.ts';
-import type { Row } from '../engine.ts';
+import type { ExportStep, Row } from '../engine.ts';
 import { columnsOf, type RowKind, tables } from './tables.ts';
-
-/** One kind of record of an export: its rows in the order of their keys, each written as one line. */
-export type ExportStep = { sql: string; line: (row: Row) => string };
 
 export const exportSteps: readonly ExportStep[] = Object.keys(tables).map((kind) => stepOf(kind as RecordKind));
 
 function stepOf(kind: RecordKind): ExportStep {
   const table = tables[kind];
   if ('order' in table) {
-    const sql = `SELECT doc FROM ${table.name} ORDER BY ${table.order.join(', ')}`;
-    return { sql, line: ({ doc }) => `{"record":"${kind}",${(doc as string).slice(1)}` };
+    const line = ({ doc }: Row) => `{"record":"${kind}",${(doc as string).slice(1)}`;
+    return { ...readingOf(kind, ['doc'], table.name, table.order), line };
   }
   const columns = columnsOf(kind as RowKind).flatMap(({ name, field, read }) =>
     field === undefined ? [] : [{ name, field, read }],
   );
   const selected = columns.map(({ name, field }) => (name === table.idColumn ? `${name} AS ${field}` : name));
   return {
-    sql: `SELECT ${selected.join(', ')} FROM ${table.name} ORDER BY ${table.key.join(', ')}`,
+    ...readingOf(kind, selected, table.name, table.key),
     line: (row) => {
       const record: Row = { record: kind };
       for (const { field, read } of columns) record[field] = read(row[field]);
       return JSON.stringify(record);
     },
   };
+}
+
+function readingOf(
+  kind: RecordKind,
+  columns: readonly string[],
+  table: string,
+  key: readonly string[],
+): Omit<ExportStep, 'line'> {
+  return { kind, table, columns, key, sql: `SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key.join(', ')}` };
 }

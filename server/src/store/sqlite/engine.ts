@@ -13,6 +13,7 @@ import { isClosed, sqliteCode, transientSqliteCodes } from '../disk-errors.ts';
 import {
   type Dialect,
   type Engine,
+  type ExportStep,
   type Row,
   unitsOf,
   type Value,
@@ -124,22 +125,22 @@ export class SqliteEngine implements Engine {
   }
 
   /** Uses a separate connection, so that one transaction spans all statements. */
-  async *snapshot(statements: readonly string[]): AsyncGenerator<{ statement: number; rows: Row[] }> {
+  async *readAll(steps: readonly ExportStep[]): AsyncGenerator<{ step: number; rows: Row[] }> {
     const db = new Connection(this.#path, readerBusyMillis);
     try {
       db.db.exec('PRAGMA query_only = ON; BEGIN');
-      for (const [statement, text] of statements.entries()) {
+      for (const [step, { sql: text }] of steps.entries()) {
         let rows: Row[] = [];
         let units = 0;
         for (const row of db.iterate(text)) {
           rows.push(row);
           units += unitsOf(row);
           if (units < batchUnits) continue;
-          yield { statement, rows };
+          yield { step, rows };
           rows = [];
           units = 0;
         }
-        if (rows.length > 0) yield { statement, rows };
+        if (rows.length > 0) yield { step, rows };
       }
     } finally {
       db.close();
