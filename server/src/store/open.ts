@@ -135,10 +135,15 @@ function postgresAt(options: DatabaseOptions): Database {
     startWriter: () => undefined,
     open: async ({ thread, threads, keyChanges } = onlyThread()) => {
       const { PostgresEngine } = await import('./postgres/engine.ts');
-      const { isDistributed } = await import('./postgres/distribute.ts');
+      const { layoutOf } = await import('./postgres/layouts.ts');
       // The parts of all threads add up to the configured number.
       const pool = await newPool(Math.floor((options.database_pool + thread) / threads));
-      return new SqlStore(new PostgresEngine(pool, await isDistributed(pool), threads), keyChanges);
+      try {
+        return new SqlStore(new PostgresEngine(pool, await layoutOf(pool), threads), keyChanges);
+      } catch (error) {
+        await pool.close();
+        throw error;
+      }
     },
   };
 }

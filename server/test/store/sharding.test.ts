@@ -5,7 +5,7 @@ import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { databaseOf } from '../../src/store/open.ts';
-import { distributionSteps } from '../../src/store/postgres/distribute.ts';
+import { distributionSteps } from '../../src/store/postgres/citus/distribute.ts';
 import { distribution } from '../../src/store/schema/schema.ts';
 import { newFolder, oneLine, run } from '../support/cli-helpers.ts';
 import {

@@ -1,11 +1,11 @@
 import type { AuditEntry, Author } from '../../domain/audit.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
-import { type SpoolHandle, unitsOf, type Value, type WriteOptions } from '../engine.ts';
+import { type SpoolHandle, unitsOf, type WriteOptions } from '../engine.ts';
 import { readSpool, type SpooledRecord } from '../records/spool.ts';
 import type { Transaction } from './pool.ts';
 import { BulkRecordWriter } from './record-writer.ts';
-import * as postgres from './statements.ts';
+import type { Rows } from './rows.ts';
 
 /** Maximum number of records, and of characters in them, that one statement sends to the server. */
 const batchRows = 1_000;
@@ -19,12 +19,13 @@ export function isAppend(spool: SpoolHandle): boolean {
 /** Writes an import inside a transaction. Returns the number of records. */
 export async function applyRecords(
   transaction: Transaction,
+  rows: Rows,
   spool: SpoolHandle,
   author: Author,
   progress: WriteOptions['progress'],
 ): Promise<number> {
   const tally = new AuditTally();
-  const writer = new BulkRecordWriter(transaction);
+  const writer = new BulkRecordWriter(transaction, rows);
   const records = 'parts' in spool ? [...readSpool(spool)] : readSpool(spool);
   // If the import is not in memory, its conversations are not known in advance.
   if (Array.isArray(records)) await writer.lockConversations(records.flat());
@@ -36,14 +37,21 @@ export async function applyRecords(
     progress?.(applied);
   }
   await writer.finish();
-  await addAuditEntries(transaction, tally.entries(author));
+  await addAuditEntries(transaction, rows, tally.entries(author), tally.conversation_id);
   return applied;
 }
 
-export async function addAuditEntries(transaction: Transaction, entries: readonly AuditEntry[]): Promise<void> {
-  const rows = entries.map((entry) => audit.entryValues(entry));
-  const lists = audit.columns.map((_, index) => rows.map((row) => row[index] ?? null));
-  if (rows.length > 0) await transaction.query(postgres.writeAudit, ...(lists as unknown as Value[]));
+/** `shard`: the distribution value of the rows that the entries are about, so that entries and rows are on one node. */
+export async function addAuditEntries(
+  transaction: Transaction,
+  rows: Rows,
+  entries: readonly AuditEntry[],
+  shard?: string,
+): Promise<void> {
+  if (entries.length > 0) {
+    const values = entries.map((entry) => audit.entryValues(entry, shard));
+    await rows.addAuditEntries(transaction, values);
+  }
 }
 
 /** Batches that are bounded in number and size. */

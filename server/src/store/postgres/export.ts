@@ -1,28 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { RecordKind } from '../../contract/record.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { type KindRules, kindRules } from '../../domain/record-kinds.ts';
-import type { LookupKind } from '../../domain/store.ts';
-import { type ExportStep, type Row, unitsOf, type Value } from '../engine.ts';
-import { SeenIds } from '../records/seen-ids.ts';
-import { distribution } from '../schema/schema.ts';
-import type { PostgresPool, Transaction } from './pool.ts';
+import { type ExportStep, type Row, unitsOf } from '../engine.ts';
+import type { PostgresPool } from './pool.ts';
 
-type StepRows = { step: number; rows: Row[] };
+/** The rows of one step of an export, in the order of their keys. */
+export type StepRows = { step: number; rows: Row[] };
 
 /** Maximum number of rows of an export, and of characters in them, that one statement reads. */
-const pageRows = 1_000;
+export const pageRows = 1_000;
 const pageUnits = 4_194_304;
 /** The first page of each table, before the size of its rows is known. */
-const firstPageRows = 50;
-/** A page of a large table on many shards takes longer than other statements. */
-const pageMillis = 60_000;
-/** An export that has begun waits this long for a node that is down. */
-const outageMillis = 60_000;
-const retryMillis = 500;
+export const firstPageRows = 50;
 
 /** The number of rows for the next page, given the last one. */
-function nextCount(rows: readonly Row[]): number {
+export function nextCount(rows: readonly Row[]): number {
   const units = rows.reduce((sum, row) => sum + unitsOf(row), 0);
   return Math.max(1, Math.min(pageRows, Math.floor((pageUnits * rows.length) / Math.max(1, units))));
 }
@@ -41,147 +30,4 @@ export function exportSnapshot(pool: PostgresPool, steps: readonly ExportStep[])
       await transaction.query('CLOSE export');
     }
   });
-}
-
-/**
- * The rows of a distributed database. Its nodes have no common snapshot, and a cursor would collect the whole table first.
- * So every table is read in pages, by key, after the tables that it refers to, and a row is left out if the export does not
- * have what it refers to: it was added after the export began. The result can always be imported, and has every record that
- * was stored before the export began and was not erased since. Each row is as it was when its page was read.
- *
- * The rows of a dataset are read dataset by dataset, on one shard. Conversations are read from all shards at once, and their
- * messages by ranges of conversations that have about one page of messages.
- */
-export async function* exportPages(pool: PostgresPool, steps: readonly ExportStep[]): AsyncGenerator<StepRows> {
-  const reader = new PageReader(pool);
-  try {
-    const all = [...steps.entries()];
-    const isSmall = ({ table }: ExportStep) => (distribution.reference as readonly string[]).includes(table);
-    const small = all.filter(([, step]) => isSmall(step));
-    // These are on every node. In one snapshot of one node they fit together.
-    yield* pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {
-      for (const [at, step] of small) yield* stepRows(at, reader.readTable(step, transaction));
-    });
-    for (const [at, step] of all) if (!isSmall(step)) yield* stepRows(at, reader.readDistributed(step));
-  } finally {
-    reader.close();
-  }
-}
-
-async function* stepRows(step: number, pages: AsyncIterable<Row[]>): AsyncGenerator<StepRows> {
-  for await (const rows of pages) if (rows.length > 0) yield { step, rows };
-}
-
-/** A part of a table: a condition with its parameters, and the columns of the key that it leaves open. */
-type Part = { condition?: string; values: readonly Value[]; key: readonly string[] };
-
-class PageReader {
-  readonly #pool: PostgresPool;
-  readonly #exported = new SeenIds();
-  /** Rows of the next page of each kind. */
-  readonly #counts = new Map<RecordKind, number>();
-  readonly #datasets: string[] = [];
-  /** Ranges of conversations, by the last id of each; `single`: the range has one conversation. */
-  readonly #ranges: { last: string; single: boolean }[] = [];
-
-  constructor(pool: PostgresPool) {
-    this.#pool = pool;
-  }
-
-  close(): void {
-    this.#exported.close();
-  }
-
-  readTable(step: ExportStep, transaction?: Transaction): AsyncGenerator<Row[]> {
-    return this.#readPart(step, { values: [], key: step.key }, transaction);
-  }
-
-  readDistributed(step: ExportStep): AsyncGenerator<Row[]> {
-    if (step.kind === 'conversation') return this.#readConversations(step);
-    return step.kind === 'message' ? this.#readMessages(step) : this.#readByDataset(step);
-  }
-
-  async *#readByDataset(step: ExportStep): AsyncGenerator<Row[]> {
-    const key = step.key.slice(1);
-    for (const id of this.#datasets) yield* this.#readPart(step, { condition: 'dataset_id = ?', values: [id], key });
-  }
-
-  async *#readConversations(step: ExportStep): AsyncGenerator<Row[]> {
-    let [messages, conversations] = [0, 0];
-    const withSequence = { ...step, columns: [...step.columns, 'next_sequence'] };
-    for await (const rows of this.readTable(withSequence)) {
-      for (const { id, next_sequence } of rows) {
-        messages += next_sequence as number;
-        conversations += 1;
-        if (messages < pageRows) continue;
-        this.#ranges.push({ last: id as string, single: conversations === 1 });
-        [messages, conversations] = [0, 0];
-      }
-      yield rows;
-    }
-    // No id is greater than this.
-    this.#ranges.push({ last: '\u{10ffff}', single: false });
-  }
-
-  async *#readMessages(step: ExportStep): AsyncGenerator<Row[]> {
-    let first = '';
-    for (const { last, single } of this.#ranges) {
-      const part: Part = single
-        ? { condition: 'conversation_id = ?', values: [last], key: step.key.slice(1) }
-        : { condition: 'conversation_id > ? AND conversation_id <= ?', values: [first, last], key: step.key };
-      yield* this.#readPart(step, part);
-      first = last;
-    }
-  }
-
-  async *#readPart(step: ExportStep, part: Part, transaction?: Transaction): AsyncGenerator<Row[]> {
-    const { condition, values, key } = part;
-    const columns = [...new Set([...step.columns, ...step.key])].join(', ');
-    let after: Value[] | undefined;
-    for (;;) {
-      const count = this.#counts.get(step.kind) ?? firstPageRows;
-      const beyond = `(${key.join(', ')}) > (${key.map(() => '?').join(', ')})`;
-      const conditions = [condition, after && beyond].filter((one) => one !== undefined);
-      const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-      const text = `SELECT ${columns} FROM ${step.table} ${where} ORDER BY ${key.join(', ')} LIMIT ?`;
-      const rows = await this.#query(transaction, text, [...values, ...(after ?? []), count]);
-      if (rows.length > 0) this.#counts.set(step.kind, nextCount(rows));
-      yield rows.filter((row) => this.#add(step.kind, row));
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < count) return;
-      after = key.map((column) => last[column] as Value);
-    }
-  }
-
-  /** Whether the export has what the row refers to. */
-  #add(kind: RecordKind, row: Row): boolean {
-    const { parent, identity }: KindRules = kindRules[kind];
-    const references: [LookupKind, unknown][] = parent === null ? [] : [[parent.kind as LookupKind, row[parent.field]]];
-    if (kind === 'api_key') {
-      references.push(['app', row.app_id]);
-      for (const id of JSON.parse((row.dataset_ids as string | null) ?? '[]')) references.push(['dataset', id]);
-    }
-    const isComplete = references.every(
-      ([of, id]) => id === null || this.#exported.get(of, id as string) !== undefined,
-    );
-    if (!isComplete) return false;
-    if (identity.length === 1)
-      this.#exported.set(kind as LookupKind, { id: row.id as string, parent: null, scope: null });
-    if (kind === 'dataset') this.#datasets.push(row.id as string);
-    return true;
-  }
-
-  /** Inside the transaction nothing is retried. */
-  async #query(transaction: Transaction | undefined, text: string, values: readonly Value[]): Promise<Row[]> {
-    if (transaction !== undefined) return transaction.query(text, ...values);
-    const deadline = performance.now() + outageMillis;
-    for (;;) {
-      try {
-        return await this.#pool.queryWithin(pageMillis, text, ...values);
-      } catch (error) {
-        if (!(error instanceof ServiceError) || performance.now() > deadline) throw error;
-      }
-      await sleep(retryMillis);
-    }
-  }
 }

@@ -2,19 +2,15 @@ import { type FindTarget, recheckReferences } from '../../domain/check-reference
 import { withCreatedAt } from '../../domain/prepared-record.ts';
 import { identityOf } from '../../domain/record-kinds.ts';
 import type { ReferenceTarget } from '../../domain/store.ts';
-import { type UsageFields, usageOf } from '../../domain/usage.ts';
-import { newVersion } from '../../domain/version.ts';
-import { addDays, dayColumns } from '../accounting/usage-statements.ts';
+import { usageOf } from '../../domain/usage.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
-import type { Value } from '../engine.ts';
 import type { SpooledOf } from '../records/spool.ts';
 import type { Transaction } from './pool.ts';
-import * as postgres from './statements.ts';
+import type { Rows, StoredMessage } from './rows.ts';
 
 type Message = SpooledOf<'message'>;
 type OpenConversation = ReferenceTarget & { app_id: string; first_sequence: number };
 type OpenConversations = ReadonlyMap<string, OpenConversation>;
-type StoredMessage = UsageFields & { created_at: number };
 
 /** Maximum number of sums by day that are in memory before they are written. */
 const openDaysMax = 5_000;
@@ -25,18 +21,20 @@ const openDaysMax = 5_000;
  */
 export class MessageWriter {
   readonly #tx: Transaction;
+  readonly #rows: Rows;
   readonly #usage = new UsageTally();
   /** Conversations with a message whose time has changed. */
   readonly #moved = new Set<string>();
 
-  constructor(transaction: Transaction) {
+  constructor(transaction: Transaction, rows: Rows) {
     this.#tx = transaction;
+    this.#rows = rows;
   }
 
   /** `messages` has each message at most once. */
   async write(messages: readonly Message[]): Promise<void> {
-    const open = await openConversations(this.#tx, messages);
-    const stored = await findStored(this.#tx, messages, open);
+    const open = await this.#openConversations(messages);
+    const stored = await this.#findStored(messages, open);
     const find: FindTarget = (_, id) => open.get(id);
     for (const record of messages) {
       recheckReferences(record, find);
@@ -49,50 +47,50 @@ export class MessageWriter {
       }
       this.#usage.add(conversation, record.created_at, record.usage, 1);
     }
-    await insert(this.#tx, messages, open);
+    await this.#insert(messages, open);
     if (this.#usage.size + this.#moved.size >= openDaysMax) await this.finish();
   }
 
   /** Writes the sums of usage, and the last activity of conversations whose messages have moved. */
   async finish(): Promise<void> {
     const changed = this.#usage.take();
-    const columns = dayColumns.map((column) => changed.map((row) => row[column]));
-    if (changed.length > 0) await this.#tx.query(addDays, ...(columns as unknown as Value[]));
-    if (this.#moved.size > 0) await this.#tx.query(postgres.updateActivity, [...this.#moved].sort());
+    if (changed.length > 0) await this.#rows.addDays(this.#tx, changed);
+    if (this.#moved.size > 0) await this.#rows.updateActivity(this.#tx, [...this.#moved].sort());
     this.#moved.clear();
   }
-}
 
-async function openConversations(transaction: Transaction, messages: readonly Message[]): Promise<OpenConversations> {
-  const newest = new Map<string, number>();
-  for (const { conversation_id, created_at } of messages) {
-    newest.set(conversation_id, Math.max(newest.get(conversation_id) ?? created_at, created_at));
+  async #openConversations(messages: readonly Message[]): Promise<OpenConversations> {
+    const newest = new Map<string, number>();
+    for (const { conversation_id, created_at } of messages) {
+      newest.set(conversation_id, Math.max(newest.get(conversation_id) ?? created_at, created_at));
+    }
+    const sorted = new Map([...newest].sort(([one], [other]) => (one < other ? -1 : 1)));
+    const opened = await this.#rows.openConversations(this.#tx, sorted, messages.length);
+    return new Map(
+      opened.map(({ conversation_id: id, app_id, first_sequence }) => {
+        return [id, { id, parent: app_id, scope: null, app_id, first_sequence }];
+      }),
+    );
   }
-  const ids = [...newest.keys()].sort();
-  const times = JSON.stringify(Object.fromEntries(newest));
-  const rows = await transaction.query(postgres.openConversations, ids, messages.length, newVersion(), times);
-  return new Map(
-    rows.map((row) => {
-      const { conversation_id: id, app_id, first_sequence } = row as Message & Omit<OpenConversation, 'id'>;
-      return [id, { id, parent: app_id, scope: null, app_id, first_sequence }];
-    }),
-  );
-}
 
-/** The stored versions of these messages. A conversation whose first sequence is 1 has no messages yet. */
-async function findStored(
-  transaction: Transaction,
-  messages: readonly Message[],
-  open: OpenConversations,
-): Promise<ReadonlyMap<string, StoredMessage>> {
-  const candidates = messages.filter(({ conversation_id }) => (open.get(conversation_id)?.first_sequence ?? 1) > 1);
-  if (candidates.length === 0) return new Map();
-  const [conversations, ids] = [
-    candidates.map(({ conversation_id }) => conversation_id),
-    candidates.map(({ id }) => id),
-  ];
-  const rows = await transaction.query(postgres.findMessages, conversations, ids);
-  return new Map(rows.map((row) => [identityOf({ record: 'message', ...row } as Message), row as StoredMessage]));
+  /** The stored versions of these messages. A conversation whose first sequence is 1 has no messages yet. */
+  async #findStored(
+    messages: readonly Message[],
+    open: OpenConversations,
+  ): Promise<ReadonlyMap<string, StoredMessage>> {
+    const candidates = messages.filter(({ conversation_id }) => (open.get(conversation_id)?.first_sequence ?? 1) > 1);
+    if (candidates.length === 0) return new Map();
+    const stored = await this.#rows.findMessages(this.#tx, candidates);
+    return new Map(stored.map((row) => [identityOf({ record: 'message', ...row } as unknown as Message), row]));
+  }
+
+  #insert(messages: readonly Message[], open: OpenConversations): Promise<void> {
+    const rows = messages.map(({ conversation_id, created_at, id, doc }, index) => {
+      const sequence = (open.get(conversation_id)?.first_sequence ?? 0) + index;
+      return { conversation_id, created_at, sequence, id, doc: doc.toString() };
+    });
+    return this.#rows.insertMessages(this.#tx, rows);
+  }
 }
 
 /** A message written again without its time keeps the stored time. */
@@ -100,15 +98,4 @@ function keepTime(record: Message, created_at: number): void {
   if (record.created_at === created_at) return;
   record.doc = withCreatedAt(record.doc, created_at);
   record.created_at = created_at;
-}
-
-async function insert(transaction: Transaction, messages: readonly Message[], open: OpenConversations): Promise<void> {
-  const columns = [
-    messages.map(({ conversation_id }) => conversation_id),
-    messages.map(({ created_at }) => created_at),
-    messages.map(({ conversation_id }, index) => (open.get(conversation_id)?.first_sequence ?? 0) + index),
-    messages.map(({ id }) => id),
-    messages.map(({ doc }) => doc.toString()),
-  ];
-  await transaction.query(postgres.insertMessages, ...(columns as unknown as Value[]));
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Migration, postgresMigrations, type SchemaStatus, statusAt } from '../schema/schema.ts';
-import { distribute, findCluster, remainingTables } from './distribute.ts';
+import { distribute, findCluster, remainingTables } from './citus/distribute.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 import { leaseTable, takeLease } from './statements.ts';
 

@@ -6,7 +6,13 @@ import type { PostgresPool, Transaction } from './pool.ts';
 import * as postgres from './statements.ts';
 
 /** A row for each message, newest first, or one row without a message. */
-type PageRow = { version: string; first_message_exists: boolean; id: string | null; bytes: number; doc: string | null };
+export type PageRow = {
+  version: string;
+  first_message_exists: boolean;
+  id: string | null;
+  bytes: number;
+  doc: string | null;
+};
 
 /** Without and with a first message, each without and with a user. */
 const statementsOf = (columns: string): string[] =>
@@ -55,10 +61,10 @@ export async function readPage(
   return { version, first_message_exists, messages };
 }
 
-const bytesOf = (rows: readonly PageRow[], { limit }: PageShape): number =>
+export const bytesOf = (rows: readonly PageRow[], { limit }: PageShape): number =>
   rows.slice(0, limit).reduce((sum, { bytes }) => sum + bytes + 1, 0);
 
-function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape): Messages {
+export function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape): Messages {
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? (page.at(-1)?.id ?? undefined) : undefined;
   const texts = (page_order === 'newest_first' ? page : page.reverse()).flatMap(({ doc }) => doc ?? []);

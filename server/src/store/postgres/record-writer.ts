@@ -2,7 +2,6 @@ import type { RecordKind } from '../../contract/record.ts';
 import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
 import { changedParent, identityOf, missingParent, type ReferableKind } from '../../domain/record-kinds.ts';
 import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
-import type { Value } from '../engine.ts';
 import { lookupStatement } from '../records/lookups.ts';
 import type { SpooledOf, SpooledRecord } from '../records/spool.ts';
 import type { RowKind } from '../records/tables.ts';
@@ -10,6 +9,7 @@ import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { MessageWriter } from './message-writer.ts';
 import type { Transaction } from './pool.ts';
+import type { Rows } from './rows.ts';
 import * as postgres from './statements.ts';
 
 /** Records of one kind, each at most once, so that one statement can write them. */
@@ -18,14 +18,16 @@ type Batch<K extends RecordKind = RecordKind> = SpooledOf<K>[];
 /** Writes checked records in bulk, inside the caller's transaction. Throws BadRecord if a reference is no longer valid. */
 export class BulkRecordWriter {
   readonly #tx: Transaction;
+  readonly #rows: Rows;
   readonly #messages: MessageWriter;
   /** Records that `lockConversations` has written already. */
   readonly #written = new Set<SpooledRecord>();
   #hasAddedRevisions = false;
 
-  constructor(transaction: Transaction) {
+  constructor(transaction: Transaction, rows: Rows) {
     this.#tx = transaction;
-    this.#messages = new MessageWriter(transaction);
+    this.#rows = rows;
+    this.#messages = new MessageWriter(transaction, rows);
   }
 
   /**
@@ -44,7 +46,8 @@ export class BulkRecordWriter {
     // A single lock needs no order.
     if (firstRecords.size < 2) return;
     const ids = [...firstRecords.keys()].sort();
-    const written = await this.#writeRows(
+    const written = await this.#rows.upsert(
+      this.#tx,
       'conversation',
       ids.map((id) => {
         const record = firstRecords.get(id);
@@ -97,18 +100,10 @@ export class BulkRecordWriter {
 
   async #upsert(batch: Batch<RowKind>): Promise<void> {
     const kind = batch[0]?.record as RowKind;
-    const written = await this.#writeRows(kind, batch);
+    const written = await this.#rows.upsert(this.#tx, kind, batch);
     if (written.size === batch.length) return;
     const rejected = batch.find((record) => !written.has(upsertOf(kind).keyOfRecord(record)));
     if (rejected !== undefined) throw changedParent(rejected);
-  }
-
-  /** Returns the keys of the rows that were written. */
-  async #writeRows(kind: RowKind, records: readonly SpooledOf<RowKind>[]): Promise<ReadonlySet<string>> {
-    const { many, values, keyOfRow } = upsertOf(kind);
-    const rows = records.map(values);
-    const lists = rows[0]?.map((_, column) => rows.map((row) => row[column])) ?? [];
-    return new Set((await this.#tx.query(many, ...(lists as unknown as Value[]))).map(keyOfRow));
   }
 
   async #find(kind: LookupKind, ids: readonly string[]): Promise<FindTarget> {

@@ -6,6 +6,8 @@ import { type Column, columnsOf, type RowKind, tables } from './tables.ts';
 export type Upsert = {
   /** One row, one parameter per column. A stored row with another parent is not changed. */
   one: string;
+  /** Returns the key of the row, if `one` has written it. */
+  returning: string;
   /** Many rows, one list parameter per column (PostgreSQL). Returns the keys of the rows that were written. */
   many: string;
   /** The parameters of a record, in the order of the columns. */
@@ -31,10 +33,11 @@ function makeUpsert(kind: RowKind): Upsert {
   const into = `INSERT INTO ${name} (${names.join(', ')})`;
   const placeholders = columns.map(() => '?').join(', ');
   const lists = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
-  const returning = key.map((column) => `${name}.${column}`).join(', ');
+  const returning = `RETURNING ${key.map((column) => `${name}.${column}`).join(', ')}`;
   return {
     one: `${into} VALUES (${placeholders}) ${onConflict(kind, columns)}`,
-    many: `${into} SELECT * FROM unnest(${lists}) ${onConflict(kind, columns)} RETURNING ${returning}`,
+    many: `${into} SELECT * FROM unnest(${lists}) ${onConflict(kind, columns)} ${returning}`,
+    returning,
     values: (record) => columns.map(({ write }) => write(record as Row)),
     keyOfRow: (row) => keyColumns.map((column) => row[column.name]).join(' '),
     keyOfRecord: (record) => keyColumns.map(({ write }) => write(record as Row)).join(' '),

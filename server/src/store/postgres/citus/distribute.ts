@@ -1,5 +1,5 @@
-import { distribution } from '../schema/schema.ts';
-import type { PostgresPool } from './pool.ts';
+import { distribution } from '../../schema/schema.ts';
+import type { PostgresPool } from '../pool.ts';
 
 /**
  * Distributes the tables over the nodes of a Citus cluster. `leases` and `schema_migrations` come first, before the schema

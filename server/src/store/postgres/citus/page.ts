@@ -1,0 +1,63 @@
+import { limits } from '../../../contract/limits.ts';
+import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../../domain/store.ts';
+import type { Row } from '../../engine.ts';
+import { bytesOf, joinMessages, type PageRow, readPage as readPageAtOnce } from '../page.ts';
+import type { PostgresPool } from '../pool.ts';
+import * as citus from './statements.ts';
+
+const findConversation = { any: citus.findConversation(false), user: citus.findConversation(true) };
+const findMessages = {
+  newest: { smallTexts: citus.findMessages(false, 'smallTexts'), allTexts: citus.findMessages(false, 'allTexts') },
+  older: { smallTexts: citus.findMessages(true, 'smallTexts'), allTexts: citus.findMessages(true, 'allTexts') },
+};
+
+/**
+ * Reads a page on one shard: first the version of the conversation, then, unless that is the cached one, the messages. If
+ * the version has changed by then, the messages may be newer than the version: the page is read again by one statement.
+ */
+export async function readPage(
+  pool: PostgresPool,
+  position: PagePosition,
+  shape: PageShape,
+  cached: CachedVersion | undefined,
+): Promise<FoundPage | undefined> {
+  const { conversation_id, first_id } = position;
+  const version = await findVersion(pool, position);
+  if (version === undefined) return undefined;
+  const isCached = version === cached?.version;
+  if (isCached && cached.page_exists) return { version, first_message_exists: true, messages: undefined };
+  const first = first_id === undefined ? undefined : await pool.query(citus.findPosition, conversation_id, first_id);
+  const first_message_exists = first === undefined || first.length > 0;
+  if (isCached) return { version, first_message_exists, messages: undefined };
+  const rows = first_message_exists ? await readRows(pool, conversation_id, first?.[0], shape) : [];
+  if ((await findVersion(pool, position)) !== version) return readPageAtOnce(pool, position, shape, cached?.version);
+  const messages = bytesOf(rows, shape) > limits.pageBytesMax ? 'too_large' : joinMessages(rows, shape);
+  return { version, first_message_exists, messages };
+}
+
+async function findVersion(
+  pool: PostgresPool,
+  { conversation_id, app_id, user }: PagePosition,
+): Promise<string | undefined> {
+  const [row] =
+    user === undefined
+      ? await pool.query(findConversation.any, conversation_id, app_id)
+      : await pool.query(findConversation.user, conversation_id, app_id, user);
+  return row?.version as string | undefined;
+}
+
+/** Reads one message more than the page has, to detect whether there are older ones. */
+async function readRows(
+  pool: PostgresPool,
+  conversation_id: string,
+  first: Row | undefined,
+  shape: PageShape,
+): Promise<PageRow[]> {
+  const range = first === undefined ? [] : [first.created_at as number, first.sequence as number];
+  const statements = first === undefined ? findMessages.newest : findMessages.older;
+  const read = async (columns: keyof typeof statements) =>
+    (await pool.query(statements[columns], conversation_id, ...range, shape.limit + 1)) as PageRow[];
+  const rows = await read('smallTexts');
+  const isIncomplete = rows.some(({ doc }) => doc === null) && bytesOf(rows, shape) <= limits.pageBytesMax;
+  return isIncomplete ? read('allTexts') : rows;
+}

@@ -1,0 +1,71 @@
+import type {
+  CachedVersion,
+  ChildChunkEdit,
+  ChildChunkOutcome,
+  FoundPage,
+  PagePosition,
+  PageShape,
+} from '../../domain/store.ts';
+import type { ExportStep } from '../engine.ts';
+import { isDistributed } from './citus/distribute.ts';
+import * as citusEdit from './citus/edit.ts';
+import { exportPages } from './citus/export.ts';
+import * as citusPage from './citus/page.ts';
+import { citusRows } from './citus/rows.ts';
+import { updateChildChunk } from './edit.ts';
+import { exportSnapshot, type StepRows } from './export.ts';
+import { readPage } from './page.ts';
+import type { PostgresPool } from './pool.ts';
+import { bulkRows, type Rows } from './rows.ts';
+import * as postgres from './statements.ts';
+import { type ConversationVersion, VersionChecks } from './version-checks.ts';
+
+type ReadPage = (
+  position: PagePosition,
+  shape: PageShape,
+  cached: CachedVersion | undefined,
+) => Promise<FoundPage | undefined>;
+
+/**
+ * Everything in which tables on one server differ from tables on the nodes of a Citus cluster. One server does best with few
+ * statements that do much. Citus does best with small statements, each on one shard.
+ */
+export type Layout = {
+  readPage: ReadPage;
+  updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome>;
+  readAll(steps: readonly ExportStep[]): AsyncIterable<StepRows>;
+  rows: Rows;
+};
+
+/** The schema must be up to date. */
+export async function layoutOf(pool: PostgresPool): Promise<Layout> {
+  return (await isDistributed(pool)) ? distributed(pool) : oneServer(pool);
+}
+
+/** Checks of cached pages are batched: many need one round trip. */
+function oneServer(pool: PostgresPool): Layout {
+  const checks = new VersionChecks({
+    readPage: ({ position, shape, version }) => readPage(pool, position, shape, version),
+    findVersions: (ids) => pool.query(postgres.findVersions, ids) as Promise<ConversationVersion[]>,
+    millisMax: pool.statementMillis,
+  });
+  return {
+    readPage: (position, shape, cached) =>
+      cached?.page_exists
+        ? checks.check({ position, shape, version: cached.version })
+        : readPage(pool, position, shape, cached?.version),
+    updateChildChunk: (edit) => updateChildChunk(pool, edit),
+    readAll: (steps) => exportSnapshot(pool, steps),
+    rows: bulkRows,
+  };
+}
+
+/** Checks of cached pages are not batched: a node that is down would fail those of conversations on other nodes too. */
+function distributed(pool: PostgresPool): Layout {
+  return {
+    readPage: (position, shape, cached) => citusPage.readPage(pool, position, shape, cached),
+    updateChildChunk: (edit) => citusEdit.updateChildChunk(pool, edit),
+    readAll: (steps) => exportPages(pool, steps),
+    rows: citusRows,
+  };
+}

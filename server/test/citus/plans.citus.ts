@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
+import { makeTwoTenants, message, ndjson, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
+
+/**
+ * What the coordinator plans and sends to the workers for each operation, as it reports it itself: `citus.log_remote_commands`
+ * and debug messages arrive as notices.
+ */
+
+type Notice = { message: string; detail?: string };
+/** Enough for every prepared statement to get the plan that it keeps. */
+const warmUp = 8;
+
+describe('on a cluster', () => {
+  const { one, admin, records } = makeTwoTenants();
+  const conversation = one.ids.conversation;
+  let service: Service;
+  let remove: () => Promise<void>;
+  let notices: Notice[] = [];
+  const { emit } = pg.Client.prototype as unknown as { emit: (...args: unknown[]) => boolean };
+
+  before(async () => {
+    Object.assign(pg.Client.prototype, {
+      emit(this: pg.Client, ...args: unknown[]): boolean {
+        if (args[0] === 'notice') notices.push(args[1] as Notice);
+        return emit.apply(this, args);
+      },
+    });
+    const database = await newDatabaseUrl('postgres');
+    remove = database.remove;
+    const options = encodeURIComponent('-c citus.log_remote_commands=on -c client_min_messages=debug4');
+    const url = `${database.url}?options=${options}`;
+    service = await startService('postgres', { DATABASE_POOL: '1' }, url);
+    const messages = Array.from({ length: 30 }, (_, at) => message(conversation, at));
+    await service.load([...records, ...messages]);
+  });
+  after(async () => {
+    Object.assign(pg.Client.prototype, { emit });
+    await service?.close();
+    await remove?.();
+  });
+
+  /** What one more request does, when the statements are prepared. */
+  async function trace(request: () => Promise<{ status: number }>) {
+    for (let times = 0; times < warmUp; times += 1) assert.ok([200, 304].includes((await request()).status));
+    notices = [];
+    await request();
+    const sent = notices.filter((notice) => notice.message.startsWith('issuing '));
+    const commands = sent.map((notice) => notice.message.replace('issuing ', ''));
+    return {
+      commands,
+      nodes: new Set(sent.map((notice) => /on server \S*?@(\S+)/.exec(notice.detail ?? '')?.[1])),
+      /** Statements with a plan of their own, and those of them on the fast path. */
+      planned: notices.filter((notice) => /^Creating router plan/.test(notice.message)).length,
+      fast: notices.filter((notice) => /fast-path router query/.test(notice.message)).length,
+      subplans: notices.filter((notice) => /subplan/i.test(notice.message)).length,
+    };
+  }
+  type Trace = Awaited<ReturnType<typeof trace>>;
+
+  /** Tables in the order in which they are used. */
+  const tables = ({ commands }: Trace) =>
+    commands.flatMap((text) => /\b(?:FROM|INTO|UPDATE|JOIN) public\.([a-z_]+)_\d+/.exec(text)?.[1] ?? []);
+
+  function assertOneShard(traced: Trace): void {
+    assert.equal(traced.nodes.size, 1, [...traced.nodes].join());
+    assert.equal(traced.subplans, 0);
+    for (const command of traced.commands)
+      assert.doesNotMatch(command, /PREPARE TRANSACTION|intermediate_result|COPY/, traced.commands.join('\n'));
+    const shards = traced.commands.flatMap((text) =>
+      [...text.matchAll(/public\.([a-z_]+)_(\d+)/g)].map(([, table, shard]) => `${table} ${shard}`),
+    );
+    // One shard of each table; all tables are colocated.
+    assert.equal(new Set(shards).size, new Set(shards.map((shard) => shard.split(' ')[0])).size, shards.join());
+  }
+  const page = (more = '') => `/v1/messages?conversation_id=${conversation}&limit=10${more}`;
+
+  it('a page is read on one shard, by statements on the fast path', async () => {
+    let count = 0;
+    // A new message each time, so that the page is not cached.
+    const read = async () => {
+      count += 1;
+      await service.load([{ ...message(conversation, 100 + count) }]);
+      notices = [];
+      return service.request('GET', page(), { key: one.keys.app });
+    };
+    const traced = await trace(read);
+    assertOneShard(traced);
+    assert.deepEqual(tables(traced), ['conversations', 'messages', 'conversations']);
+    assert.equal(traced.planned, traced.fast);
+  });
+
+  it('an older page is read on one shard, by statements on the fast path', async () => {
+    const read = async () => {
+      await service.load([message(conversation, 1)]);
+      const newest = await service.request('GET', page(), { key: one.keys.app });
+      notices = [];
+      return service.request('GET', page(`&first_id=${newest.body.data.at(-1).id}`), { key: one.keys.app });
+    };
+    const traced = await trace(read);
+    assertOneShard(traced);
+    assert.deepEqual(tables(traced), ['conversations', 'messages', 'messages', 'conversations']);
+    assert.equal(traced.planned, traced.fast);
+  });
+
+  it('a page that has not changed is checked by one statement on the fast path', async () => {
+    const { headers } = await service.request('GET', page(), { key: one.keys.app });
+    const conditional = { key: one.keys.app, headers: { 'if-none-match': headers.etag } };
+    const traced = await trace(() => service.request('GET', page(), conditional));
+    assertOneShard(traced);
+    assert.deepEqual(tables(traced), ['conversations']);
+    assert.equal(traced.planned, traced.fast);
+  });
+
+  it('an edit uses one shard and no two-phase commit', async () => {
+    const edit = () =>
+      service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content: randomUUID() } });
+    const traced = await trace(edit);
+    assertOneShard(traced);
+    assert.deepEqual(tables(traced).slice(1), [
+      'child_chunks',
+      'child_chunk_revisions',
+      'child_chunk_revisions',
+      'audit_entries',
+    ]);
+    assert.equal(traced.commands.filter((command) => command === 'COMMIT').length, 1);
+    // Only the look-up of the path is a join.
+    assert.equal(traced.planned - traced.fast, 1);
+  });
+
+  it('an edit that changes nothing is one read', async () => {
+    const edit = () =>
+      service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content: 'the same' } });
+    const traced = await trace(edit);
+    assertOneShard(traced);
+    assert.equal(traced.commands.length, 1);
+  });
+
+  const append = (...lines: object[]) =>
+    service.request('POST', '/admin/records', {
+      key: one.keys.writer,
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: ndjson(lines),
+    });
+  const conversationRecord = { record: 'conversation', id: conversation, app_id: one.ids.app };
+
+  it('an append uses one shard and no two-phase commit', async () => {
+    const traced = await trace(() => append(conversationRecord, message(conversation, 500)));
+    assertOneShard(traced);
+    assert.deepEqual(tables(traced), [
+      'conversations',
+      'conversations',
+      'conversations',
+      'messages',
+      'messages',
+      'conversation_days',
+      'audit_entries',
+      'audit_entries',
+    ]);
+    assert.equal(traced.commands.filter((command) => command === 'COMMIT').length, 1);
+  });
+
+  it('a message that moves to another time updates the activity of its conversation on one shard', async () => {
+    const moved = message(conversation, 1_000);
+    let time = 1_000;
+    const traced = await trace(() => append({ ...moved, created_at: ++time }));
+    assertOneShard(traced);
+    assert.ok(traced.commands.some((command) => /max\(created_at\)/i.test(command)));
+  });
+
+  it('models and keys are read on the coordinator', async () => {
+    const traced = await trace(() =>
+      service.request('GET', '/v1/workspaces/current/models/model-types/llm', { key: one.keys.app }),
+    );
+    assert.deepEqual(
+      traced.commands.filter((command) => !/_\d+/.test(command)),
+      [],
+    );
+    assert.equal(traced.nodes.size, 0);
+    assert.equal((await service.request('GET', '/admin/keys', { key: admin })).status, 200);
+  });
+
+  it('24 editors of one chunk do not fail, and every text is stored', async () => {
+    const busy = await startService('postgres', {}, service.config.database_url.split('?')[0]);
+    try {
+      const texts = Array.from({ length: 24 }, () => randomUUID());
+      const replies = await Promise.all(
+        texts.map((content) => busy.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } })),
+      );
+      assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of busy.store.exportRecords()) chunks.push(chunk);
+      const exported = Buffer.concat(chunks).toString();
+      for (const text of texts) assert.ok(exported.includes(text));
+      const revisions = [...exported.matchAll(/"revision":(\d+)/g)].map(([, number]) => Number(number));
+      assert.equal(new Set(revisions).size, revisions.length);
+      assert.equal(Math.max(...revisions), revisions.length);
+    } finally {
+      await busy.close();
+    }
+  });
+});
