@@ -539,7 +539,8 @@ describe('statements executed on SQLite', () => {
     const { port1, port2 } = new MessageChannel();
     const group = new Int32Array(new SharedArrayBuffer(4)).fill(groupStates.sent);
     const longWrite = new Int32Array(new SharedArrayBuffer(4));
-    writer.postMessage({ port: port1, group, longWrite }, [port1]);
+    const commits = new Int32Array(new SharedArrayBuffer(4));
+    writer.postMessage({ port: port1, group, longWrite, commits }, [port1]);
     const responded = new Promise<unknown>((resolve, reject) => {
       writer.on('error', reject);
       writer.on('message', ({ sql }) => reported.push(sql));

@@ -14,7 +14,7 @@ export class SharedSum {
   constructor(memory: SharedArrayBuffer, worker: number) {
     this.#values = new Int32Array(memory);
     this.#part = (worker + 1) * stride;
-    this.add(-Atomics.load(this.#values, this.#part));
+    this.add(-(this.#values[this.#part] as number));
   }
 
   get total(): number {
@@ -22,17 +22,22 @@ export class SharedSum {
   }
 
   add(amount: number): void {
-    Atomics.add(this.#values, this.#part, amount);
     Atomics.add(this.#values, 0, amount);
+    this.#addToPart(amount);
   }
 
   /** Adds 1, unless the sum would exceed `max`. Returns whether it was added. */
   tryIncrement(max: number): boolean {
     if (Atomics.add(this.#values, 0, 1) < max) {
-      Atomics.add(this.#values, this.#part, 1);
+      this.#addToPart(1);
       return true;
     }
     Atomics.sub(this.#values, 0, 1);
     return false;
+  }
+
+  /** Only this worker writes its part. */
+  #addToPart(amount: number): void {
+    this.#values[this.#part] = (this.#values[this.#part] as number) + amount;
   }
 }

@@ -54,6 +54,9 @@ export class SqliteEngine implements Engine {
   readonly #writes: WriterQueue;
   /** Undefined if the writer belongs to several threads. */
   readonly #ownWriter: Writer | undefined;
+  /** The data version that was read in this tick, and the number of commits before that. */
+  #tickVersion: number | undefined;
+  #tickCommits: number | undefined;
 
   /** The schema must be up to date. */
   constructor(path: string, { writer, openPagesMax }: { writer: WriterLinks | undefined; openPagesMax: number }) {
@@ -80,10 +83,24 @@ export class SqliteEngine implements Engine {
     }
   }
 
-  /** Changed by commits of the writer thread and of other processes. */
+  /**
+   * Changed by commits of the writer thread and of other processes. Reading it takes locks, so one read is used for all
+   * requests that have arrived in the same tick of the event loop, unless the writer thread has committed in between. A
+   * request that was sent after another process had committed arrives in a later tick.
+   */
   dataVersion(): number | undefined {
-    return this.#orUnavailable(() => this.#reader.first('PRAGMA data_version')?.[0] as number);
+    const { commits } = this.#writes;
+    if (this.#tickVersion === undefined || commits === undefined || commits !== this.#tickCommits) {
+      if (this.#tickVersion === undefined) setImmediate(this.#endTick);
+      this.#tickVersion = this.#orUnavailable(() => this.#reader.first('PRAGMA data_version')?.[0] as number);
+      this.#tickCommits = commits;
+    }
+    return this.#tickVersion;
   }
+
+  readonly #endTick = (): void => {
+    this.#tickVersion = undefined;
+  };
 
   async findPage(
     position: PagePosition,

@@ -8,6 +8,8 @@ export type WriterLink = {
   group: Int32Array<SharedArrayBuffer>;
   /** 1 while a long write of any thread is running. */
   longWrite: Int32Array<SharedArrayBuffer>;
+  /** The number of commits. It changes before the writes of a commit are acknowledged. */
+  commits: Int32Array<SharedArrayBuffer>;
 };
 
 /**

@@ -60,6 +60,11 @@ export class WriterQueue {
     for (const waiting of this.#inFlight.splice(0)) settle(waiting, { failure });
   }
 
+  /** The number of commits by all threads of this process; undefined without a writer. */
+  get commits(): number | undefined {
+    return this.#link && Atomics.load(this.#link.commits, 0);
+  }
+
   /** Whether writes wait for long: for a long write, for another process's lock, or for a new writer after a crash. */
   get isBlocked(): boolean {
     const isLarge = ({ write }: WaitingWrite) => isLong(write);

@@ -110,6 +110,9 @@ function commit(sent: Group[]): void {
   try {
     const outcomes = groups.map(({ link, writes }) => writes.map((write) => attempt(write, link)));
     db.db.exec('COMMIT');
+    // All links have the same counter.
+    const [{ link: anyLink }] = groups as [Group];
+    Atomics.add(anyLink.commits, 0, 1);
     if (groups.some(({ writes }) => writes.some(({ name }) => name === 'purge'))) cleanFile();
     for (const [index, { link }] of groups.entries()) send(link, { outcomes: outcomes[index] as WriteOutcome[] });
   } catch (error) {

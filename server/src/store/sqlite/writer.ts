@@ -7,6 +7,7 @@ const restartMillis = 500;
 export class Writer implements WriterLinks {
   readonly #path: string;
   readonly #longWrite = new Int32Array(new SharedArrayBuffer(4));
+  readonly #commits = new Int32Array(new SharedArrayBuffer(4));
   readonly #subscribers = new Set<(link: WriterLink) => void>();
   #thread: Worker | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -51,7 +52,8 @@ export class Writer implements WriterLinks {
 
   #connect(thread: Worker): WriterLink {
     const { port1, port2 } = new MessageChannel();
-    const shared = { group: new Int32Array(new SharedArrayBuffer(4)), longWrite: this.#longWrite };
+    const group = new Int32Array(new SharedArrayBuffer(4));
+    const shared = { group, longWrite: this.#longWrite, commits: this.#commits };
     thread.postMessage({ port: port1, ...shared } satisfies WriterLink, [port1]);
     return { port: port2, ...shared };
   }
