@@ -36,7 +36,7 @@ const primitives: Record<string, string> = {
 };
 
 /** A type `Error` would hide the global `Error`. */
-const nameOf = (name: string): string => (name === 'Error' ? 'ErrorAnswer' : name);
+const nameOf = (name: string): string => (name === 'Error' ? 'ErrorResponse' : name);
 const refName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
 /** The paths of the SDK's operations, and of the console's, which uses these types too. */

@@ -18,6 +18,11 @@ export type ChildChunkPath = GetChildChunkPath;
 export type ChildChunkEdit = ChildChunkPath & { content: string };
 /** A child chunk and the ETag of its text. */
 export type TaggedChildChunk = ChildChunk & { etag: string };
+/** The conversation that messages are appended to. A field that is left out keeps its stored value. */
+export type AppendedConversation = { id: string; app_id: string } & Record<string, unknown>;
+/** A message to append. Without an `id` it gets a new one. See the fields of a message record. */
+export type AppendedMessage = { id?: string; query: string; answer: string } & Record<string, unknown>;
+export type Append = { conversation: AppendedConversation; messages: readonly AppendedMessage[] };
 export type ModelType = GetAvailableModelsPath['model_type'];
 export type UpdateOptions = CallOptions & {
   /** Replace the text only if it is the one with this `etag`; otherwise `PreconditionFailed`. */
@@ -91,6 +96,21 @@ export class Backscroll {
   async listModels(model_type: ModelType, options: CallOptions = {}): Promise<ModelProvider[]> {
     const path = `/workspaces/current/models/model-types/${segmentOf('model_type', model_type)}`;
     return (await this.#transport.send<{ data: ModelProvider[] }>({ method: 'GET', path }, options)).body.data;
+  }
+
+  /**
+   * Stores a conversation and messages of it; when it returns, they are on disk, and otherwise none of them is stored. Records
+   * are identified by their ids, so an append that is repeated because its response was lost stores nothing twice. Returns
+   * the ids of the messages. Requires a writer key.
+   */
+  async append({ conversation, messages }: Append, options: CallOptions = {}): Promise<string[]> {
+    const withIds = messages.map((message) => ({ ...message, id: message.id ?? globalThis.crypto.randomUUID() }));
+    const body = [
+      { ...conversation, record: 'conversation' },
+      ...withIds.map((message) => ({ ...message, record: 'message', conversation_id: conversation.id })),
+    ];
+    await this.#transport.send({ method: 'POST', path: '/admin/records', body }, options);
+    return withIds.map(({ id }) => id);
   }
 
   async #chunk(request: Parameters<Transport['send']>[0], options: CallOptions): Promise<TaggedChildChunk> {

@@ -1,4 +1,4 @@
-import type { ErrorAnswer } from './types.ts';
+import type { ErrorResponse } from './types.ts';
 
 /** The base class of all errors of a client. No error contains the key. */
 export class BackscrollError extends Error {
@@ -77,7 +77,7 @@ export class ServiceUnavailable extends ApiError {}
 /** A response that is not from the service: an error page of a proxy, a redirect, another server at `baseUrl`. */
 export class UnexpectedResponse extends ApiError {}
 
-const classes: Readonly<Record<ErrorAnswer['code'], typeof ApiError>> = {
+const classes: Readonly<Record<ErrorResponse['code'], typeof ApiError>> = {
   invalid_param: InvalidParam,
   bad_request: BadRequest,
   not_chat_app: NotChatApp,
@@ -97,5 +97,5 @@ const classes: Readonly<Record<ErrorAnswer['code'], typeof ApiError>> = {
 
 /** The class for a code; codes of later versions get the base class. */
 export function classOf(code: string): typeof ApiError {
-  return Object.hasOwn(classes, code) ? classes[code as ErrorAnswer['code']] : ApiError;
+  return Object.hasOwn(classes, code) ? classes[code as ErrorResponse['code']] : ApiError;
 }

@@ -19,14 +19,14 @@ export {
   Timeout,
   TooManyRequests,
   Unauthorized,
-  UnexpectedResponse as UnexpectedAnswer,
+  UnexpectedResponse,
   UnsupportedMediaType,
 } from './errors.ts';
 export type { CallOptions, Fetch } from './transport.ts';
 export type {
   AgentThought,
   ChildChunk,
-  ErrorAnswer,
+  ErrorResponse,
   Feedback,
   FormDefinition,
   FormInput,

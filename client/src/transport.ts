@@ -14,7 +14,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export type TransportOptions = {
   /** Where the API is, with its version: `https://backscroll.example.com/v1`. */
   baseUrl: string;
-  /** The secret of an app or knowledge key. It is sent to `baseUrl` and shown nowhere. */
+  /** The secret of a key. It is sent to `baseUrl` and shown nowhere. */
   key: string;
   /** A `fetch` to use instead of the runtime's own. */
   fetch?: Fetch | undefined;
@@ -35,14 +35,16 @@ export type CallOptions = {
 };
 
 /**
- * Every request of this API may be repeated: GET changes nothing, and a repeated PATCH of the same text has the result of
- * a single one. Decision 0021 gives the reasoning for `If-Match`.
+ * A request that may be repeated: GET changes nothing, a repeated PATCH of the same text has the result of a single one, and
+ * so has a repeated append of the same records. Decision 0021 gives the reasoning for `If-Match`.
  */
 export type ApiRequest = {
-  method: 'GET' | 'PATCH';
+  method: 'GET' | 'PATCH' | 'POST';
+  /** Below `baseUrl`, or an operation of `/admin`, which is beside it. */
   path: string;
   headers?: Record<string, string> | undefined;
-  body?: unknown;
+  /** Sent as JSON; a list as NDJSON. */
+  body?: object | readonly object[] | undefined;
 };
 
 export type ApiResponse<Body> = { body: Body; headers: Headers };
@@ -96,7 +98,7 @@ export class Transport {
     let response: Response;
     let text: string;
     try {
-      response = await this.#fetch(`${this.#baseUrl}${request.path}`, this.#init(request, attempt.signal));
+      response = await this.#fetch(this.#urlOf(request.path), this.#init(request, attempt.signal));
       text = await response.text();
     } catch (error) {
       if (signal?.aborted) throw abortedBy(signal);
@@ -111,7 +113,12 @@ export class Transport {
     throw this.#errorOf(response, body);
   }
 
+  #urlOf(path: string): string {
+    return (path.startsWith('/admin/') ? this.#baseUrl.replace(/\/v1$/, '') : this.#baseUrl) + path;
+  }
+
   #init({ method, headers, body }: ApiRequest, signal: AbortSignal): RequestInit {
+    const isList = Array.isArray(body);
     return {
       method,
       signal,
@@ -120,10 +127,10 @@ export class Transport {
       headers: {
         accept: 'application/json',
         authorization: `Bearer ${this.#key}`,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && { 'content-type': isList ? 'application/x-ndjson' : 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: isList ? linesOf(body) : JSON.stringify(body) }),
     };
   }
 
@@ -166,6 +173,8 @@ function checkNumber(name: string, value: number, min: number): number {
   if (Number.isInteger(value) && value >= min && value <= limits.timerMillisMax) return value;
   throw new TypeError(`${name} must be an integer from ${min} to ${limits.timerMillisMax}, not ${value}`);
 }
+
+const linesOf = (records: readonly object[]): string => records.map((one) => `${JSON.stringify(one)}\n`).join('');
 
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {

@@ -168,7 +168,7 @@ export type Document = {
 };
 
 /** Every error response has this shape. */
-export type ErrorAnswer = {
+export type ErrorResponse = {
   /** The HTTP status. */
   status: number;
   /** Error code, for programs. */

@@ -47,6 +47,36 @@ describe('against a running service', () => {
   });
   after(() => service.close());
 
+  it('append stores a conversation with its messages, and a repeated one stores nothing twice', async () => {
+    let lost = 0;
+    const losingOnce = async (url: string, init: RequestInit) => {
+      const response = await fetch(url, init);
+      if ((lost += 1) === 1) throw new TypeError('the response was lost');
+      return response;
+    };
+    const conversation = { id: randomUUID(), app_id: one.ids.app, user: 'bea' };
+    const id = randomUUID();
+    const ids = await withKey(one.keys.writer, { fetch: losingOnce }).append({
+      conversation,
+      messages: [
+        { query: 'first', answer: 'a' },
+        { query: 'second', answer: 'b', id },
+      ],
+    });
+    assert.equal(lost, 2);
+    assert.deepEqual([ids.length, ids[1]], [2, id]);
+    const { data } = await withKey(one.keys.app).listMessages({ conversation_id: conversation.id, user: 'bea' });
+    assert.deepEqual(
+      data.map((message) => [message.id, message.query]),
+      [
+        [id, 'second'],
+        [ids[0], 'first'],
+      ],
+    );
+    const bad = withKey(one.keys.writer).append({ conversation, messages: [{ query: 'third' } as never] });
+    await assert.rejects(bad, /line 2: message: answer/);
+  });
+
   it('listMessages returns a page', async () => {
     const page = await withKey(one.keys.app).listMessages({ conversation_id, user: 'ann', limit: 2 });
     assert.deepEqual([page.limit, page.has_more], [2, true]);

@@ -60,7 +60,8 @@ describe('the package', () => {
       .join('\n')
       .replaceAll('http://127.0.0.1:5001', service.base)
       .replaceAll('app-…', secrets.app)
-      .replaceAll('dataset-…', secrets.knowledge);
+      .replaceAll('dataset-…', secrets.knowledge)
+      .replaceAll('writer-…', secrets.writer);
     writeFileSync(join(folder, 'readme.js'), program);
   });
   after(async () => {
