@@ -4,6 +4,7 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/support/postgres-server.ts';
 import { backup } from './backup.ts';
+import { cluster } from './cluster.ts';
 import { crash } from './crash.ts';
 import { crashPostgres } from './crash-postgres.ts';
 import { disk } from './disk.ts';
@@ -22,6 +23,8 @@ import { upgrade } from './upgrade.ts';
 const experiments: readonly Experiment[] = [
   ...[crash, crashPostgres, disk, hostile, timing, overload, largePages],
   ...[keys, shutdown, upgrade, erasure, backup],
+  // Needs a cluster that someone has set up: see docs/citus.md.
+  ...(process.env.CITUS_URL ? [cluster] : []),
 ];
 
 const reportFile = new URL('../../docs/reliability.md', import.meta.url);

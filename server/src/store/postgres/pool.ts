@@ -250,8 +250,17 @@ function isTerminated(error: unknown): boolean {
   );
 }
 
-const lostNode =
-  /SSL SYSCALL|SSL connection has been closed|marked as essential|closed the connection|postmaster was shut down|could not (?:receive data from|send data to|connect to) server|connection (?:to the remote node|not open|is lost)|no connection to the server/i;
+/** Messages of Citus, and of the client library by which its nodes connect to each other. */
+const lostNode = new RegExp(
+  [
+    'SSL SYSCALL|SSL connection has been closed|closed the connection|connection not open|no connection to the server',
+    'could not (?:receive data from|send data to|connect to) server|postmaster was shut down',
+    'connection to the remote node|marked as essential|connection establishment for|wait event for node',
+    'could not connect to any active placements|could not establish (?:any )?connection|could not find an available connection',
+    'could not (?:commit transaction for shard|start copy)|failed to (?:commit|prepare) transaction|failed to complete COPY',
+  ].join('|'),
+  'i',
+);
 const timedOut = /query read timeout|timeout exceeded when trying to connect/i;
 
 /** Whether a retry may succeed. False after a statement that timed out, and for a server without free resources. */
