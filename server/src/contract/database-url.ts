@@ -92,10 +92,10 @@ export function parsePostgresUrl(text: string): PostgresAddress | string {
 const expected = 'must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE';
 
 function problemOf(name: string, value: string, times: number): string | undefined {
-  const known = { ...driverOptions, ...ownOptions };
-  if (!Object.hasOwn(known, name)) return `the option ${name} is not supported`;
+  const allOptions = { ...driverOptions, ...ownOptions };
+  if (!Object.hasOwn(allOptions, name)) return `the option ${name} is not supported`;
   if (times > 1) return `the option ${name} is given more than once`;
-  const allowed = known[name];
+  const allowed = allOptions[name];
   if (allowed === undefined) return undefined;
   if (allowed instanceof RegExp)
     return allowed.test(value) ? undefined : `the value of the option ${name} is not allowed`;

@@ -143,23 +143,23 @@ describe('distributing a database with data', () => {
     t.after(() => dropDatabase(database));
     const cwd = await newFolder(t);
     const { one, records } = makeTwoTenants();
-    const [erased, kept] = [`erased-${randomUUID()}`, `kept-${randomUUID()}`];
+    const [erasedText, otherText] = [`erased-${randomUUID()}`, `kept-${randomUUID()}`];
     const service = await startService('postgres', {}, url);
     await service.load([
       ...records,
-      ...Array.from({ length: 50 }, (_, at) => message(one.ids.conversation, at, { answer: erased })),
-      { record: 'child_chunk', id: one.ids.chunk, segment_id: one.ids.segment, position: 1, content: kept },
+      ...Array.from({ length: 50 }, (_, at) => message(one.ids.conversation, at, { answer: erasedText })),
+      { record: 'child_chunk', id: one.ids.chunk, segment_id: one.ids.segment, position: 1, content: otherText },
     ]);
     await service.close();
-    assert.ok((await filesWith(database, erased)).includes('coordinator messages'));
+    assert.ok((await filesWith(database, erasedText)).includes('coordinator messages'));
     await installCitus(database);
     const { code, stderr } = await run(['migrate', '--citus'], { cwd, env: { DATABASE_URL: url } });
     assert.deepEqual([code, stderr], [0, '']);
     const onCoordinator = async (text: string) =>
       (await filesWith(database, text)).filter((file) => file.startsWith('coordinator'));
-    assert.deepEqual(await onCoordinator(erased), []);
-    assert.deepEqual(await onCoordinator(kept), []);
-    assert.equal((await filesWith(database, kept)).length, 1);
+    assert.deepEqual(await onCoordinator(erasedText), []);
+    assert.deepEqual(await onCoordinator(otherText), []);
+    assert.equal((await filesWith(database, otherText)).length, 1);
 
     const purge = ['purge', '--conversation', one.ids.conversation, '--yes'];
     assert.equal(
@@ -169,8 +169,8 @@ describe('distributing a database with data', () => {
     // VACUUM keeps rows that a transaction which is still open may read, such as one of the extension's daemon.
     await until(async () => {
       await onNode(url, (client) => client.query('VACUUM FULL messages'));
-      return (await filesWith(database, erased)).length === 0;
+      return (await filesWith(database, erasedText)).length === 0;
     });
-    assert.equal((await filesWith(database, kept)).length, 1);
+    assert.equal((await filesWith(database, otherText)).length, 1);
   });
 });

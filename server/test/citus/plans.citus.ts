@@ -47,15 +47,15 @@ describe('on a cluster', () => {
     for (let times = 0; times < warmUp; times += 1) assert.ok([200, 304].includes((await request()).status));
     notices = [];
     await request();
-    const sent = notices.filter((notice) => notice.message.startsWith('issuing '));
-    const commands = sent.map((notice) => notice.message.replace('issuing ', ''));
+    const remoteNotices = notices.filter((notice) => notice.message.startsWith('issuing '));
+    const commands = remoteNotices.map((notice) => notice.message.replace('issuing ', ''));
     return {
       commands,
-      nodes: new Set(sent.map((notice) => /on server \S*?@(\S+)/.exec(notice.detail ?? '')?.[1])),
+      nodes: new Set(remoteNotices.map((notice) => /on server \S*?@(\S+)/.exec(notice.detail ?? '')?.[1])),
       /** Statements with a plan of their own, and those of them on the fast path. */
-      planned: notices.filter((notice) => /^Creating router plan/.test(notice.message)).length,
-      fast: notices.filter((notice) => /fast-path router query/.test(notice.message)).length,
-      subplans: notices.filter((notice) => /subplan/i.test(notice.message)).length,
+      planCount: notices.filter((notice) => /^Creating router plan/.test(notice.message)).length,
+      fastCount: notices.filter((notice) => /fast-path router query/.test(notice.message)).length,
+      subplanCount: notices.filter((notice) => /subplan/i.test(notice.message)).length,
     };
   }
   type Trace = Awaited<ReturnType<typeof trace>>;
@@ -64,12 +64,12 @@ describe('on a cluster', () => {
   const tables = ({ commands }: Trace) =>
     commands.flatMap((text) => /\b(?:FROM|INTO|UPDATE|JOIN) public\.([a-z_]+)_\d+/.exec(text)?.[1] ?? []);
 
-  function assertOneShard(traced: Trace): void {
-    assert.equal(traced.nodes.size, 1, [...traced.nodes].join());
-    assert.equal(traced.subplans, 0);
-    for (const command of traced.commands)
-      assert.doesNotMatch(command, /PREPARE TRANSACTION|intermediate_result|COPY/, traced.commands.join('\n'));
-    const shards = traced.commands.flatMap((text) =>
+  function assertOneShard(result: Trace): void {
+    assert.equal(result.nodes.size, 1, [...result.nodes].join());
+    assert.equal(result.subplanCount, 0);
+    for (const command of result.commands)
+      assert.doesNotMatch(command, /PREPARE TRANSACTION|intermediate_result|COPY/, result.commands.join('\n'));
+    const shards = result.commands.flatMap((text) =>
       [...text.matchAll(/public\.([a-z_]+)_(\d+)/g)].map(([, table, shard]) => `${table} ${shard}`),
     );
     // One shard of each table; all tables are colocated.
@@ -86,10 +86,10 @@ describe('on a cluster', () => {
       notices = [];
       return service.request('GET', page(), { key: one.keys.app });
     };
-    const traced = await trace(read);
-    assertOneShard(traced);
-    assert.deepEqual(tables(traced), ['conversations', 'messages', 'conversations']);
-    assert.equal(traced.planned, traced.fast);
+    const result = await trace(read);
+    assertOneShard(result);
+    assert.deepEqual(tables(result), ['conversations', 'messages', 'conversations']);
+    assert.equal(result.planCount, result.fastCount);
   });
 
   it('an older page is read on one shard, by statements on the fast path', async () => {
@@ -99,43 +99,43 @@ describe('on a cluster', () => {
       notices = [];
       return service.request('GET', page(`&first_id=${newest.body.data.at(-1).id}`), { key: one.keys.app });
     };
-    const traced = await trace(read);
-    assertOneShard(traced);
-    assert.deepEqual(tables(traced), ['conversations', 'messages', 'messages', 'conversations']);
-    assert.equal(traced.planned, traced.fast);
+    const result = await trace(read);
+    assertOneShard(result);
+    assert.deepEqual(tables(result), ['conversations', 'messages', 'messages', 'conversations']);
+    assert.equal(result.planCount, result.fastCount);
   });
 
   it('a page that has not changed is checked by one statement on the fast path', async () => {
     const { headers } = await service.request('GET', page(), { key: one.keys.app });
     const conditional = { key: one.keys.app, headers: { 'if-none-match': headers.etag } };
-    const traced = await trace(() => service.request('GET', page(), conditional));
-    assertOneShard(traced);
-    assert.deepEqual(tables(traced), ['conversations']);
-    assert.equal(traced.planned, traced.fast);
+    const result = await trace(() => service.request('GET', page(), conditional));
+    assertOneShard(result);
+    assert.deepEqual(tables(result), ['conversations']);
+    assert.equal(result.planCount, result.fastCount);
   });
 
   it('an edit uses one shard and no two-phase commit', async () => {
     const edit = () =>
       service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content: randomUUID() } });
-    const traced = await trace(edit);
-    assertOneShard(traced);
-    assert.deepEqual(tables(traced).slice(1), [
+    const result = await trace(edit);
+    assertOneShard(result);
+    assert.deepEqual(tables(result).slice(1), [
       'child_chunks',
       'child_chunk_revisions',
       'child_chunk_revisions',
       'audit_entries',
     ]);
-    assert.equal(traced.commands.filter((command) => command === 'COMMIT').length, 1);
+    assert.equal(result.commands.filter((command) => command === 'COMMIT').length, 1);
     // Only the look-up of the path is a join.
-    assert.equal(traced.planned - traced.fast, 1);
+    assert.equal(result.planCount - result.fastCount, 1);
   });
 
   it('an edit that changes nothing is one read', async () => {
     const edit = () =>
       service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content: 'the same' } });
-    const traced = await trace(edit);
-    assertOneShard(traced);
-    assert.equal(traced.commands.length, 1);
+    const result = await trace(edit);
+    assertOneShard(result);
+    assert.equal(result.commands.length, 1);
   });
 
   const append = (...lines: object[]) =>
@@ -147,9 +147,9 @@ describe('on a cluster', () => {
   const conversationRecord = { record: 'conversation', id: conversation, app_id: one.ids.app };
 
   it('an append uses one shard and no two-phase commit', async () => {
-    const traced = await trace(() => append(conversationRecord, message(conversation, 500)));
-    assertOneShard(traced);
-    assert.deepEqual(tables(traced), [
+    const result = await trace(() => append(conversationRecord, message(conversation, 500)));
+    assertOneShard(result);
+    assert.deepEqual(tables(result), [
       'conversations',
       'conversations',
       'conversations',
@@ -159,26 +159,26 @@ describe('on a cluster', () => {
       'audit_entries',
       'audit_entries',
     ]);
-    assert.equal(traced.commands.filter((command) => command === 'COMMIT').length, 1);
+    assert.equal(result.commands.filter((command) => command === 'COMMIT').length, 1);
   });
 
   it('a message that moves to another time updates the activity of its conversation on one shard', async () => {
     const moved = message(conversation, 1_000);
     let time = 1_000;
-    const traced = await trace(() => append({ ...moved, created_at: ++time }));
-    assertOneShard(traced);
-    assert.ok(traced.commands.some((command) => /max\(created_at\)/i.test(command)));
+    const result = await trace(() => append({ ...moved, created_at: ++time }));
+    assertOneShard(result);
+    assert.ok(result.commands.some((command) => /max\(created_at\)/i.test(command)));
   });
 
   it('models and keys are read on the coordinator', async () => {
-    const traced = await trace(() =>
+    const result = await trace(() =>
       service.request('GET', '/v1/workspaces/current/models/model-types/llm', { key: one.keys.app }),
     );
     assert.deepEqual(
-      traced.commands.filter((command) => !/_\d+/.test(command)),
+      result.commands.filter((command) => !/_\d+/.test(command)),
       [],
     );
-    assert.equal(traced.nodes.size, 0);
+    assert.equal(result.nodes.size, 0);
     assert.equal((await service.request('GET', '/admin/keys', { key: admin })).status, 200);
   });
 

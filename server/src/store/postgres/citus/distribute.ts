@@ -61,11 +61,11 @@ export async function distribute(pool: PostgresPool, which: 'control' | 'all'): 
  * One step for each table, in one transaction. All tables are colocated: the messages of a conversation, the chunks of a
  * dataset, and the audit entries of either are on one node.
  */
-export function distributionSteps(done: Cluster['tables'], which: 'control' | 'all' = 'all'): string[][] {
+export function distributionSteps(tables: Cluster['tables'], which: 'control' | 'all' = 'all'): string[][] {
   const firstTables = new Map<string, string>();
   const steps: string[][] = [];
   const add = (table: string, call: string) => {
-    const state = done.get(table);
+    const state = tables.get(table);
     // Otherwise the rows from before stay on the coordinator's disk, also those that are erased later.
     const truncate = `SELECT truncate_local_data_after_distributing_table('${table}')`;
     if (state === undefined) steps.push([call, truncate]);

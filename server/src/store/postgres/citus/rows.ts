@@ -21,24 +21,24 @@ const singleRows: Rows = {
   },
 
   openConversations: async (transaction, newest, count) => {
-    const opened: Row[] = [];
+    const openedRows: Row[] = [];
     const unique = newVersion();
     for (const [id, time] of newest) {
       const values = [count, `${unique}.${id}`, time, time, id, count];
-      opened.push(...(await transaction.query(citus.openConversation, ...values)));
+      openedRows.push(...(await transaction.query(citus.openConversation, ...values)));
     }
-    return opened as OpenedConversation[];
+    return openedRows as OpenedConversation[];
   },
 
   findMessages: async (transaction, messages) => {
-    const stored: StoredMessage[] = [];
+    const storedMessages: StoredMessage[] = [];
     for (const [conversation_id, group] of Map.groupBy(messages, (message) => message.conversation_id)) {
       const ids = group.map(({ id }) => id);
       for (const row of await transaction.query(citus.findStoredMessages, conversation_id, ids)) {
-        stored.push({ ...row, total_tokens: Number(row.total_tokens ?? 0) } as StoredMessage);
+        storedMessages.push({ ...row, total_tokens: Number(row.total_tokens ?? 0) } as StoredMessage);
       }
     }
-    return stored;
+    return storedMessages;
   },
 
   insertMessages: async (transaction, messages) => {
