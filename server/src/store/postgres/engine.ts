@@ -121,9 +121,23 @@ export class PostgresEngine implements Engine {
       await transaction.query(postgres.lockImports);
       return apply(transaction);
     };
-    const done = this.#lastImport.then(() => this.#pool.transaction(applyLocked, longStatementMillis));
+    const done = this.#lastImport.then(async () => {
+      const applied = await this.#pool.transaction(applyLocked, longStatementMillis);
+      if ('fd' in spool) await this.#updateStatistics();
+      return applied;
+    });
     this.#lastImport = done.catch(() => undefined);
     return done;
+  }
+
+  /**
+   * After a large import the planner's statistics are wrong until autovacuum updates them. By the old ones a conversation
+   * that was small seems cheap to read and sort as a whole, which made a page a hundred times slower.
+   */
+  async #updateStatistics(): Promise<void> {
+    const analyze = (transaction: Transaction) => transaction.query(postgres.updateStatistics);
+    // The import is complete. Without new statistics it is only slower to read for a while.
+    await this.#pool.transaction(analyze, longStatementMillis).catch(() => undefined);
   }
 
   readAll(steps: readonly ExportStep[]): AsyncIterable<{ step: number; rows: Row[] }> {

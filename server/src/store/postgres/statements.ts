@@ -173,3 +173,6 @@ export const takeLease = `
 export const lockImports = `
   INSERT INTO leases (name, holder, expires_at) VALUES ('import', '', 0)
   ON CONFLICT (name) DO UPDATE SET expires_at = leases.expires_at + 1`;
+
+/** Of the tables that grow with imports. */
+export const updateStatistics = 'ANALYZE conversations, messages, documents, segments, child_chunks';
