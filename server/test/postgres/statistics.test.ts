@@ -7,10 +7,12 @@ import { makeTwoTenants, message, startService } from '../support/harness.ts';
 it('after a large import the planner of PostgreSQL knows how many messages there are', async (t) => {
   const { one, records } = makeTwoTenants();
   const service = await startService('postgres');
-  t.after(() => service.close());
   const client = new pg.Client(service.config.database_url);
   await client.connect();
-  t.after(() => client.end());
+  t.after(async () => {
+    await client.end();
+    await service.close();
+  });
   const storedMessages = async () =>
     Number((await client.query(`SELECT reltuples FROM pg_class WHERE relname = 'messages'`)).rows[0].reltuples);
   await service.load([...records, message(one.ids.conversation, 1)]);
