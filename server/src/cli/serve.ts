@@ -30,7 +30,13 @@ Options:
     for (const { version, name } of await database.migrate(epochSeconds())) logger.info({ version, name }, 'migrated');
     const writer = database.startWriter();
     const keyChanges = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const store = await database.open({ thread: 0, threads: workers, keyChanges, writer });
+    const store = await database
+      .open({ thread: 0, threads: workers, keyChanges, writer })
+      .catch(async (error: Error) => {
+        // The thread would keep the process running.
+        await writer?.close();
+        throw error;
+      });
     logger.info({ database: database.location }, 'opened');
     try {
       const isNew = values.starter && database.engine === 'sqlite' && (await store.isEmpty());
