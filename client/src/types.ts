@@ -14,6 +14,68 @@ export type GetConversationHistoryQuery = {
   page_order?: 'newest_first' | 'oldest_first' | undefined;
 };
 
+/** List Conversations: query. */
+export type GetConversationsQuery = {
+  /** End-user identifier. Only conversations of this user exist then. */
+  user?: string | undefined;
+  /** Cursor: returns only conversations after the conversation with this ID. */
+  last_id?: string | undefined;
+  /** Another name of `last_id`, if that is absent. */
+  first_id?: string | undefined;
+  /** Number of conversations returned per request. */
+  limit?: number | undefined;
+  /** Order, then by id. With `-`: descending. */
+  sort_by?: 'created_at' | '-created_at' | 'updated_at' | '-updated_at' | undefined;
+};
+
+/** Rename Conversation: path. */
+export type RenameConversationPath = {
+  /** Conversation ID. */
+  conversation_id: string;
+};
+
+/** Delete Conversation: path. */
+export type DeleteConversationPath = {
+  /** Conversation ID. */
+  conversation_id: string;
+};
+
+/** Submit Message Feedback: path. */
+export type RateMessagePath = {
+  /** Message ID. */
+  message_id: string;
+};
+
+/** Get Suggested Questions: path. */
+export type GetSuggestedQuestionsPath = {
+  /** Message ID. */
+  message_id: string;
+};
+
+/** Get App Info: query. */
+export type GetAppInfoQuery = {
+  /** End-user identifier. It has no effect here. */
+  user?: string | undefined;
+};
+
+/** Get App Parameters: query. */
+export type GetAppParametersQuery = {
+  /** End-user identifier. It has no effect here. */
+  user?: string | undefined;
+};
+
+/** Get App Meta: query. */
+export type GetAppMetaQuery = {
+  /** End-user identifier. It has no effect here. */
+  user?: string | undefined;
+};
+
+/** Get App Site: query. */
+export type GetAppSiteQuery = {
+  /** End-user identifier. It has no effect here. */
+  user?: string | undefined;
+};
+
 /** Update Child Chunk: path. */
 export type UpdateChildChunkPath = {
   /** Knowledge base ID. */
@@ -83,6 +145,88 @@ export type App = {
   mode: string;
 };
 
+/** The app of the key. */
+export type AppInfo = {
+  /** Name of the app. */
+  name: string;
+  /** Description of the app. */
+  description: string | null;
+  /** Always empty. */
+  tags: string[];
+  /** App mode, for example `chat`. */
+  mode: string;
+  /** Always null. */
+  author_name: string | null;
+};
+
+/** Icons of tools. */
+export type AppMeta = {
+  /** Always empty. */
+  tool_icons: Record<string, unknown>;
+};
+
+/** Settings of the app for front ends. */
+export type AppParameters = {
+  /** Default: `null`. */
+  opening_statement: unknown;
+  /** Default: `[]`. */
+  suggested_questions: unknown;
+  /** Default: `{"enabled":false}`. */
+  suggested_questions_after_answer: unknown;
+  /** Default: `{"enabled":false}`. */
+  speech_to_text: unknown;
+  /** Default: `{"enabled":false}`. */
+  text_to_speech: unknown;
+  /** Default: `{"enabled":false}`. */
+  annotation_reply: unknown;
+  /** Default: `{"enabled":false}`. */
+  more_like_this: unknown;
+  /** Default: `{"enabled":true}`. */
+  retriever_resource: unknown;
+  /** Default: `[]`. */
+  user_input_form: unknown;
+  /** Default: `{"enabled":false,"type":"","configs":[]}`. */
+  sensitive_word_avoidance: unknown;
+  /** Default: `{"image":{"enabled":false,"number_limits":3,"detail":"high","transfer_methods":["remote_url","local_file"]}}`. */
+  file_upload: unknown;
+  /** Default: `{"image_file_size_limit":10,"video_file_size_limit":100,"audio_file_size_limit":50,"file_size_limit":15,"workflow_file_upload_limit":10}`. */
+  system_parameters: unknown;
+};
+
+/** How front ends show the app. The app record can add more. */
+export type AppSite = {
+  /** Default: the name of the app. */
+  title: unknown;
+  /** Default: `null`. */
+  chat_color_theme: unknown;
+  /** Default: `false`. */
+  chat_color_theme_inverted: unknown;
+  /** Default: `null`. */
+  icon_type: unknown;
+  /** Default: `null`. */
+  icon: unknown;
+  /** Default: `null`. */
+  icon_background: unknown;
+  /** Default: the description of the app. */
+  description: unknown;
+  /** Default: `null`. */
+  copyright: unknown;
+  /** Default: `null`. */
+  privacy_policy: unknown;
+  /** Default: `null`. */
+  input_placeholder: unknown;
+  /** Default: `null`. */
+  custom_disclaimer: unknown;
+  /** Default: `"en-US"`. */
+  default_language: unknown;
+  /** Default: `false`. */
+  show_workflow_steps: unknown;
+  /** Default: `false`. */
+  use_icon_as_answer_icon: unknown;
+  /** Default: `null`. */
+  icon_url: unknown;
+};
+
 export type ChildChunk = {
   /** Child chunk ID. */
   id: string;
@@ -139,6 +283,16 @@ export type Conversation = {
   last_message_at: number | null;
 };
 
+/** A page of conversations. */
+export type ConversationPage = {
+  /** Number of items per page. */
+  limit: number;
+  /** Whether more conversations follow. */
+  has_more: boolean;
+  /** The conversations. */
+  data: ListedConversation[];
+};
+
 /** A new key, with its secret. */
 export type CreatedKey = {
   /** Key ID. */
@@ -159,6 +313,12 @@ export type Dataset = {
   name: string;
 };
 
+/** Whose conversation it is. */
+export type Deletion = {
+  /** End-user identifier. Only conversations of this user exist then. */
+  user?: string | null | undefined;
+};
+
 /** A document of a knowledge base. */
 export type Document = {
   /** Document ID. */
@@ -177,6 +337,7 @@ export type ErrorResponse = {
     | 'bad_request'
     | 'not_chat_app'
     | 'unauthorized'
+    | 'forbidden'
     | 'not_found'
     | 'method_not_allowed'
     | 'request_timeout'
@@ -286,6 +447,32 @@ export type Key = {
   revoked_at: number | null;
   /** Time of last use, stored every 30 seconds. Unix epoch seconds. */
   last_used_at: number | null;
+  /** Whether the key allows only reads. */
+  read_only: boolean;
+};
+
+/** A change of a key. */
+export type KeyChange = {
+  /** Whether the key allows only reads. Only for kind app or knowledge. */
+  read_only: boolean;
+};
+
+/** A conversation of the app. */
+export type ListedConversation = {
+  /** Conversation ID. */
+  id: string;
+  /** Name. Without a name of its own, the beginning of its first query. */
+  name: string;
+  /** Input variables. Without its own, those of its first message. */
+  inputs: Record<string, unknown>;
+  /** Always `normal`. */
+  status: 'normal';
+  /** Introduction. */
+  introduction: string | null;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** The latest of its creation, its newest message and its last rename. Unix epoch seconds. */
+  updated_at: number;
 };
 
 export type Message = {
@@ -416,6 +603,34 @@ export type NewKey = {
   dataset_ids?: string[] | null | undefined;
   /** Time of expiry, in the future; null if the key does not expire. Unix epoch seconds. */
   expires_at?: number | null | undefined;
+  /** Whether the key allows only reads. Only for kind app or knowledge. */
+  read_only?: boolean | undefined;
+};
+
+/** Feedback of a user. */
+export type Rating = {
+  /** `like`, `dislike`, or null to remove the feedback. */
+  rating: 'like' | 'dislike' | null;
+  /** Text, at most 10000 characters. */
+  content?: string | null | undefined;
+  /** End-user identifier. The conversation must be of this user, or of none. */
+  user: string;
+};
+
+/** A new name. */
+export type Rename = {
+  /** New name, at most 255 characters. Required without auto_generate. */
+  name?: string | null | undefined;
+  /** Whether to derive the name from the first query again. */
+  auto_generate?: boolean | undefined;
+  /** End-user identifier. Only conversations of this user exist then. */
+  user?: string | null | undefined;
+};
+
+/** Done. */
+export type Result = {
+  /** Always `success`. */
+  result: string;
 };
 
 export type RetrieverResource = {

@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts';
 import type { ListedKey, NewKey } from '../contract/admin.ts';
-import { findReachProblem, type KeyKind, keyKinds, keyKindTable } from '../contract/key-kinds.ts';
+import { findReachProblem, type KeyKind, keyKinds, keyKindTable, readOnlyKinds } from '../contract/key-kinds.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
-import { createKey } from '../domain/create-key.ts';
+import { createKey, updateKey } from '../domain/create-key.ts';
 import {
   type Command,
   epochSeconds,
@@ -21,6 +21,7 @@ const options = { workspace_id: '--workspace', app_id: '--app', dataset_ids: '--
 
 export const keysCommand: Command = {
   help: `Usage: backscroll keys create --kind KIND [--app ID] [--workspace ID] [--dataset ID...] [OPTIONS]
+       backscroll keys update ID --read-only | --read-write
        backscroll keys list [--json]
        backscroll keys revoke ID
 
@@ -30,6 +31,7 @@ ${keyKinds.map(describeKind).join('\n')}
 Options of create:
   --name NAME      a name for the key
   --expires TIME   lifetime: a number and s, m, h, d or w, such as 90d (default: no expiry)
+  --read-only      the key allows no writes (kinds app and knowledge)
   --json           print one JSON object with id and secret
 
 The secret is shown once, when the key is created; only its digest is stored.
@@ -40,13 +42,15 @@ A revocation takes effect immediately in a running service, on PostgreSQL within
     switch (action) {
       case 'create':
         return create(argv, config);
+      case 'update':
+        return update(argv, config);
       case 'list':
         return list(argv, config);
       case 'revoke':
         return revoke(argv, config);
       default:
         throw new Usage(
-          action === undefined ? 'keys needs create, list or revoke' : `unknown command 'keys ${action}'`,
+          action === undefined ? 'keys needs create, update, list or revoke' : `unknown command 'keys ${action}'`,
         );
     }
   },
@@ -70,6 +74,7 @@ async function create(argv: string[], config: Config): Promise<number> {
       dataset: { type: 'string', multiple: true },
       name: { type: 'string' },
       expires: { type: 'string' },
+      'read-only': { type: 'boolean' },
       json: { type: 'boolean' },
     },
     { max: Number.POSITIVE_INFINITY },
@@ -95,6 +100,7 @@ type CreateOptions = {
   dataset?: string[];
   name?: string;
   expires?: string;
+  'read-only'?: boolean;
 };
 
 function newKeyOf(given: CreateOptions, now: number): NewKey {
@@ -106,14 +112,32 @@ function newKeyOf(given: CreateOptions, now: number): NewKey {
   if (reachProblem?.problem === 'missing') throw new Usage(`--kind ${kind} needs ${options[reachProblem.field]}`);
   if (reachProblem !== undefined) throw new Usage(`${options[reachProblem.field]} is not allowed for --kind ${kind}`);
   const expires_at = given.expires === undefined ? null : now + secondsOf('--expires', given.expires);
-  return { kind, name, expires_at, ...reach };
+  const read_only = given['read-only'] === true;
+  if (read_only && !readOnlyKinds.includes(kind)) throw new Usage(`--read-only is not allowed for --kind ${kind}`);
+  return { kind, name, expires_at, ...reach, read_only };
+}
+
+async function update(argv: string[], config: Config): Promise<number> {
+  const options = { 'read-only': { type: 'boolean' }, 'read-write': { type: 'boolean' } } as const;
+  const { values, positionals } = parse(argv, options, { max: 1 });
+  const [id] = positionals;
+  if (id === undefined) throw new Usage('keys update needs the ID of a key, as shown by keys list');
+  const read_only = values['read-only'] === true;
+  if (read_only === (values['read-write'] === true)) throw new Usage('keys update needs --read-only or --read-write');
+  await withStore(config, 'existing', (store) => updateKey(store, id, { read_only }, null, epochSeconds()));
+  print(`${id} is now ${read_only ? 'read-only' : 'read-write'}`);
+  return 0;
 }
 
 async function list(argv: string[], config: Config): Promise<number> {
   const { values } = parse(argv, { json: { type: 'boolean' } }, { max: 0 });
   const keys = await withStore(config, 'existing', (store) => store.listKeys());
   if (values.json) for (const key of keys) print(JSON.stringify(key));
-  else printTable([['id', 'kind', 'name', 'reach', 'created', 'expires', 'revoked', 'last used'], ...keys.map(keyRow)]);
+  else
+    printTable([
+      ['id', 'kind', 'name', 'reach', 'access', 'created', 'expires', 'revoked', 'last used'],
+      ...keys.map(keyRow),
+    ]);
   return 0;
 }
 
@@ -122,11 +146,15 @@ const keyRow = (key: ListedKey): string[] => [
   key.kind,
   visible(key.name) || '-',
   reachOf(key),
+  accessOf(key),
   timeOf(key.created_at),
   timeOf(key.expires_at),
   timeOf(key.revoked_at),
   timeOf(key.last_used_at),
 ];
+
+const accessOf = ({ kind, read_only }: ListedKey): string =>
+  !readOnlyKinds.includes(kind) ? '-' : read_only ? 'read-only' : 'read-write';
 
 function reachOf({ app_id, workspace_id, dataset_ids }: ListedKey): string {
   if (dataset_ids !== null) return `datasets ${dataset_ids.join(' ')}`;

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { type KeyKind, keyKinds, keyKindTable, kindsWith, reachSchemas } from './key-kinds.ts';
+import { type KeyKind, keyKinds, keyKindTable, kindsWith, reachSchemas, readOnlyKinds } from './key-kinds.ts';
 import { limits } from './limits.ts';
 import { ModelProvider } from './model.ts';
 import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
@@ -134,10 +134,19 @@ export const ListedKey = shape(
     last_used_at: nullable(
       epochSeconds(`Time of last use, stored every ${limits.lastUsedIntervalMillis / 1000} seconds.`),
     ),
+    read_only: flag('Whether the key allows only reads.'),
   },
   { title: 'Key', description: 'A key, without its secret.' },
 );
 export type ListedKey = Static<typeof ListedKey>;
+
+const readOnly = flag(`Whether the key allows only reads. Only for kind ${readOnlyKinds.join(' or ')}.`);
+
+export const KeyChange = Type.Object(
+  { read_only: readOnly },
+  { title: 'KeyChange', description: 'A change of a key.' },
+);
+export type KeyChange = Static<typeof KeyChange>;
 
 export const NewKey = Type.Object(
   {
@@ -169,6 +178,7 @@ export const NewKey = Type.Object(
         }),
       ),
     ),
+    read_only: Type.Optional(readOnly),
   },
   { title: 'NewKey', description: 'A key to create.' },
 );

@@ -6,6 +6,7 @@ export const errorCodes = [
   'bad_request',
   'not_chat_app',
   'unauthorized',
+  'forbidden',
   'not_found',
   'method_not_allowed',
   'request_timeout',

@@ -12,7 +12,8 @@ export const keyKindTable = {
     prefix: 'app-',
     requires: ['app_id'],
     accepts: [],
-    allows: 'reads the messages of one app and lists the models of its workspace',
+    allows:
+      'reads the conversations and messages of one app, renames, deletes and rates them, and lists the models of its workspace',
   },
   knowledge: {
     prefix: 'dataset-',
@@ -44,6 +45,8 @@ type KeyKindRules = {
 
 export type KeyKind = keyof typeof keyKindTable;
 export const keyKinds = Object.keys(keyKindTable) as KeyKind[];
+/** Kinds that allow reads and writes. A key of such a kind can be read-only. */
+export const readOnlyKinds: readonly KeyKind[] = ['app', 'knowledge'];
 const rulesOf = (kind: KeyKind): KeyKindRules => keyKindTable[kind];
 
 /** The fields that a stored key of a kind must have, including the workspace of its app. */

@@ -29,6 +29,8 @@ export const limits = {
   searchUnitsMax: 200,
 
   childChunkUnitsMax: 100_000,
+  conversationNameUnitsMax: 255,
+  feedbackUnitsMax: 10_000,
   bodyBytesMax: 1_048_576,
   /** The sign-in route reads a body before the caller is authenticated, so the limit is that of the headers. */
   signInBodyBytesMax: 16_384,

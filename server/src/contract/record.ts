@@ -1,10 +1,22 @@
 import type { TObject, TProperties, TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
-import { keyKinds, kindsWith } from './key-kinds.ts';
+import { keyKinds, kindsWith, readOnlyKinds } from './key-kinds.ts';
 import { limits } from './limits.ts';
 import { Message } from './message.ts';
 import { ModelProvider } from './model.ts';
-import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
+import {
+  choice,
+  epochSeconds,
+  flag,
+  id,
+  integer,
+  list,
+  nullable,
+  openObject,
+  shape,
+  text,
+  uuid,
+} from './primitives.ts';
 import { Type } from './type.ts';
 
 type Node = TSchema & {
@@ -66,6 +78,9 @@ export const records = {
     workspace_id: id('Workspace of the app.'),
     name: text('Name.'),
     mode: text('App mode, for example `chat`.'),
+    description: nullable(text('Description.')),
+    parameters: nullable(openObject('Values that replace the defaults of `GET /v1/parameters`, by their names there.')),
+    site: nullable(openObject('Values that replace the defaults of `GET /v1/site`.')),
   }),
   api_key: record('api_key', {
     id: withDefault(id('Key ID. Default: a new one.'), null),
@@ -84,6 +99,10 @@ export const records = {
     created_at: withDefault(epochSeconds('Creation time.'), now),
     expires_at: nullable(epochSeconds('Time of expiry; null if the key does not expire.')),
     revoked_at: nullable(epochSeconds('Time of revocation; null if the key is not revoked.')),
+    read_only: withDefault(
+      flag(`Whether the key allows only reads. Only for kind ${readOnlyKinds.join(' or ')}.`),
+      false,
+    ),
   }),
   conversation: record('conversation', {
     id: uuid('Conversation ID.'),
@@ -91,6 +110,10 @@ export const records = {
     user: nullable(text('End user of the conversation.')),
     created_at: withDefault(epochSeconds('Creation time.'), now),
     deleted: withDefault(flag('Whether it is deleted. Readers cannot see a deleted conversation.'), false),
+    name: nullable(text('Name; null if it is derived from the query of the first message.')),
+    inputs: nullable(openObject('Input variables; null if they are those of the first message.')),
+    introduction: nullable(text('Introduction.')),
+    renamed_at: nullable(epochSeconds('Time of the last change of the name; null if there was none.')),
   }),
   message: lenient(
     shape({
@@ -100,6 +123,7 @@ export const records = {
         description: 'Ignored: always the sum of message_tokens and answer_tokens.',
         default: 0,
       }),
+      feedback_content: nullable(text('Text of the feedback. Readers cannot see it.')),
     }) as Node,
     true,
     ['record', 'id', 'conversation_id', 'query', 'answer'],

@@ -8,7 +8,7 @@ export type AuditEntry = {
   at: number;
   /** Null for the command line. */
   key_id: string | null;
-  action: 'update' | 'import' | 'create' | 'revoke' | 'purge';
+  action: 'update' | 'delete' | 'import' | 'create' | 'revoke' | 'purge';
   record: RecordKind;
   count: number;
   /** The ids of the first `limits.auditIdsMax` records. */

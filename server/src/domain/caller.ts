@@ -4,7 +4,10 @@ export type App = { id: string; mode: string };
 
 /** An authenticated caller: a key, with the app, workspace or datasets that its kind is limited to. */
 export type Caller = { [K in KeyKind]: CallerOf<K> }[KeyKind];
-export type CallerOf<K extends KeyKind> = { kind: K; key_id: string } & ReachOf<(typeof keyKindTable)[K]['requires']>;
+/** `read_only`: it allows no writes. */
+export type CallerOf<K extends KeyKind> = { kind: K; key_id: string; read_only: boolean } & ReachOf<
+  (typeof keyKindTable)[K]['requires']
+>;
 
 type ReachOf<Required> = Required extends readonly []
   ? unknown

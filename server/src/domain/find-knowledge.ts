@@ -51,10 +51,10 @@ export async function requireSegment(
 /** For child chunks, an admin key allows the same as a knowledge key of the dataset's workspace. */
 export async function asKnowledgeCaller(
   { admin }: Store,
-  { key_id }: CallerOf<'admin'>,
+  { key_id, read_only }: CallerOf<'admin'>,
   dataset_id: string,
 ): Promise<CallerOf<'knowledge'>> {
   const dataset = await admin.findKnowledge({ dataset_id: canonicalId(dataset_id) });
   // No workspace has an empty id: if the dataset does not exist, the look-up of the path fails with `dataset not found`.
-  return { kind: 'knowledge', key_id, workspace_id: dataset?.workspace_id ?? '', dataset_ids: null };
+  return { kind: 'knowledge', key_id, read_only, workspace_id: dataset?.workspace_id ?? '', dataset_ids: null };
 }

@@ -1,8 +1,10 @@
+import { knownParameters } from '../contract/app.ts';
 import {
   describeReachProblem,
   findReachProblem,
   type KeyKind,
   keyKindTable,
+  readOnlyKinds,
   storedReachFields,
 } from '../contract/key-kinds.ts';
 import { modelTypes } from '../contract/model.ts';
@@ -10,9 +12,11 @@ import { canonicalId } from '../contract/primitives.ts';
 import { describeProblem, findBadValue } from '../contract/problem.ts';
 import { now as nowDefault, type RecordKind, recordKinds, records } from '../contract/record.ts';
 import { compile, type Validator } from '../contract/validator.ts';
+import { deriveName } from './conversation-name.ts';
 import { countWords } from './count-words.ts';
 import { BadRecord } from './errors.ts';
 import type { Line, Prepared, PreparedRecord } from './prepared-record.ts';
+import { keptFields } from './record-kinds.ts';
 import { digestOf } from './secret.ts';
 import { usageOf } from './usage.ts';
 
@@ -60,6 +64,7 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
     const kind: KeyKind = fields.kind;
     const problem = findReachProblem(kind, fields, storedReachFields(kind));
     if (problem !== undefined) reject(describeReachProblem(kind, problem));
+    if (fields.read_only && !readOnlyKinds.includes(kind)) reject(`read_only is not allowed for kind ${kind}`);
     return {
       ...fields,
       is_unnamed: fields.id === null,
@@ -68,17 +73,26 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
     };
   },
 
+  app: (fields) => ({ ...fields, parameters: knownParameters(fields.parameters) }),
+
+  conversation: (fields, { input }) => ({ ...fields, omitted: omittedFields('conversation', input) }),
+
   message: (fields, { input, texts, reject }) => {
     fields.total_tokens = fields.message_tokens + fields.answer_tokens;
     if (!Number.isSafeInteger(fields.total_tokens)) reject('message_tokens and answer_tokens add up to too much');
-    const { id, conversation_id, created_at } = fields;
+    const { id, conversation_id, created_at, feedback_content } = fields;
+    // Not part of the text that readers get.
+    fields.feedback_content = undefined;
     const doc = JSON.stringify(fields);
     texts.push(doc);
     return {
       id,
       conversation_id,
       created_at,
-      keeps_created_at: input.created_at === undefined,
+      omitted: omittedFields('message', input),
+      feedback_content,
+      derived_name: deriveName(fields.query),
+      derived_inputs: JSON.stringify(fields.inputs),
       usage: usageOf(fields),
       doc_bytes: Buffer.byteLength(doc),
     };
@@ -104,6 +118,10 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
     return { workspace_id, provider: fields.provider, doc: JSON.stringify(fields), entries };
   },
 };
+
+function omittedFields(kind: RecordKind, input: Fields): string[] {
+  return (keptFields[kind] ?? []).filter((field) => input[field] === undefined);
+}
 
 function requireDigest(kind: KeyKind, secret: string | null, digest: string | null, reject: Reject): string {
   if (secret === null) return digest ?? reject('secret or digest is required');

@@ -11,6 +11,9 @@ type Fields<K extends RecordKind> = Static<(typeof records)[K]>;
 /** The dataset is not a field of the record: it is filled in from the parent when references are checked. */
 type InDataset = { dataset_id: string };
 
+/** The fields in `keptFields` that the input does not have: a stored record keeps its values of these fields. */
+type Omitted = { omitted: readonly string[] };
+
 /** Kinds whose prepared form differs from the fields of their schema. */
 type Special = {
   api_key: Omit<Fields<'api_key'>, 'id' | 'secret'> & {
@@ -18,12 +21,18 @@ type Special = {
     /** The input has no id: if a key with this digest exists when the record is written, that key is updated. */
     is_unnamed: boolean;
   };
-  /** The JSON text is in `Batch.texts`. `keeps_created_at`: a stored message with this id keeps its time. */
-  message: {
+  conversation: Fields<'conversation'> & Omitted;
+  /**
+   * The JSON text is in `Batch.texts`. `derived_name` and `derived_inputs` (as JSON) are those of its conversation, if this
+   * is the first message.
+   */
+  message: Omitted & {
     id: string;
     conversation_id: string;
     created_at: number;
-    keeps_created_at: boolean;
+    feedback_content: string | null;
+    derived_name: string;
+    derived_inputs: string;
     usage: Usage;
     doc_bytes: number;
   };
@@ -51,7 +60,25 @@ export function badRecord({ record, line }: { record: RecordKind; line: Line }, 
   return new BadRecord(line.number, record, problem, line.source);
 }
 
-/** Replaces the time in a message's text. Rare, so it may be slow. */
-export function withCreatedAt(doc: Buffer, created_at: number): Buffer {
-  return Buffer.from(JSON.stringify({ ...JSON.parse(doc.toString()), created_at }));
+/** Fields of a stored message that a record may omit. `feedback` and `inputs` are JSON texts; feedback may be null. */
+export type KeptMessage = {
+  created_at: number;
+  feedback: string | null;
+  inputs: string;
+  feedback_content: string | null;
+};
+
+/** Fills in the stored values of fields that the record omits. */
+export function keepStored(record: Prepared<'message'> & { doc: Buffer }, stored: KeptMessage): void {
+  const { omitted } = record;
+  const kept: Record<string, unknown> = {};
+  if (omitted.includes('created_at') && stored.created_at !== record.created_at) {
+    kept.created_at = record.created_at = stored.created_at;
+  }
+  if (omitted.includes('feedback_content')) record.feedback_content = stored.feedback_content;
+  // The text has the defaults of omitted fields, which are often the stored values too.
+  if (omitted.includes('feedback') && stored.feedback !== null) kept.feedback = JSON.parse(stored.feedback);
+  if (omitted.includes('inputs') && stored.inputs !== '{}') kept.inputs = JSON.parse(stored.inputs);
+  if (Object.keys(kept).length === 0) return;
+  record.doc = Buffer.from(JSON.stringify({ ...JSON.parse(record.doc.toString()), ...kept }));
 }

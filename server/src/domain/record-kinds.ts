@@ -42,6 +42,15 @@ export const kindRules = {
   model_provider: { identity: ['workspace_id', 'provider'], parent: ofWorkspace, scope: null },
 } as const satisfies Record<RecordKind, KindRules>;
 
+/**
+ * Fields that keep their stored values if a record is written again without them. A chat back end sends its conversation
+ * again with every message. Other fields get their defaults.
+ */
+export const keptFields: { readonly [K in RecordKind]?: readonly string[] } = {
+  conversation: ['user', 'created_at', 'deleted', 'name', 'inputs', 'introduction', 'renamed_at'],
+  message: ['inputs', 'feedback', 'created_at', 'feedback_content'],
+};
+
 type Rules = typeof kindRules;
 
 /** Kinds of record that others refer to by id. */

@@ -1,10 +1,11 @@
-import type { ListedKey } from '../contract/admin.ts';
+import type { KeyChange, ListedKey } from '../contract/admin.ts';
 import type { ChildChunk } from '../contract/child-chunk.ts';
 import type { KeyKind, Reach } from '../contract/key-kinds.ts';
 import type { PageOrder } from '../contract/message.ts';
 import type { ModelType } from '../contract/model.ts';
 import type { ActivityReads } from './activity-reads.ts';
 import type { AdminReads } from './admin-reads.ts';
+import type { AppStore } from './app-store.ts';
 import type { AuditEntry, AuditQuery, Author } from './audit.ts';
 import type { App } from './caller.ts';
 import type { Batch } from './prepare-lines.ts';
@@ -19,6 +20,7 @@ export type StoredKey = {
   app: App | null;
   dataset_ids: readonly string[] | null;
   expires_at: number | null;
+  read_only: boolean;
 };
 
 export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
@@ -31,6 +33,7 @@ export type NewStoredKey = Reach & {
   digest: string;
   created_at: number;
   expires_at: number | null;
+  read_only: boolean;
 };
 
 /** A position in a conversation of an app. Without `user`: of any user. Without `first_id`: from the newest message. */
@@ -170,6 +173,9 @@ export interface Store {
   /** Lines of records, parents before children, from one consistent snapshot. */
   exportRecords(): AsyncIterable<Uint8Array>;
 
+  /** What app keys allow, besides messages. */
+  readonly apps: AppStore;
+
   /** Reads for the console. */
   readonly admin: AdminReads;
   readonly activity: ActivityReads;
@@ -184,6 +190,8 @@ export interface Store {
   listKeys(): Promise<ListedKey[]>;
   /** False if no such key exists. A key that is already revoked is unchanged. `by` is the id of a key, or null. */
   revokeKey(id: string, by: string | null, now: number): Promise<boolean>;
+  /** False if no such key exists. `by` is the id of a key, or null. */
+  updateKey(id: string, change: KeyChange, by: string | null, now: number): Promise<boolean>;
   countConversations(selection: PurgeSelection): Promise<{ conversations: number; messages: number }>;
   purge(selection: PurgeSelection, now: number): Promise<{ conversations: number; messages: number }>;
 

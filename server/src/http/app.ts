@@ -26,7 +26,9 @@ import { Metrics } from './observe/metrics.ts';
 import { type Lines, Observer, requestIdOf } from './observe/observe.ts';
 import { Outages } from './observe/outages.ts';
 import { documentRoutes } from './openapi/openapi.ts';
+import { appInfoRoutes } from './operations/app-info.ts';
 import { childChunkRoutes } from './operations/child-chunks.ts';
+import { conversationRoutes } from './operations/conversations.ts';
 import { healthRoutes } from './operations/health.ts';
 import { messageRoutes } from './operations/messages.ts';
 import { modelRoutes } from './operations/models.ts';
@@ -68,6 +70,8 @@ export type AppOptions = {
 const routes: readonly Routes[] = [
   documentRoutes,
   messageRoutes,
+  conversationRoutes,
+  appInfoRoutes,
   childChunkRoutes,
   modelRoutes,
   recordRoutes,
@@ -122,7 +126,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.setErrorHandler(errors.send);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', jsonReader(options.in_flight_max / workers));
-  // The body of a DELETE is ignored, like that of a GET.
+  // The body of a DELETE is ignored, like that of a GET, unless a route reads it with `optionalBody`.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   app.decorateRequest('caller', null);
 

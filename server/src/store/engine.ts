@@ -1,4 +1,6 @@
+import type { KeyChange } from '../contract/admin.ts';
 import type { RecordKind } from '../contract/record.ts';
+import type { ConversationChange, ConversationRow, MessageRating } from '../domain/app-store.ts';
 import type { Author } from '../domain/audit.ts';
 import type { Session } from '../domain/session.ts';
 import type {
@@ -44,6 +46,11 @@ export type Writes = {
   createKey: { input: { key: NewStoredKey; createdBy: string | null }; result: undefined };
   /** The result is false if no such key exists. */
   revokeKey: { input: { id: string; by: string | null; now: number }; result: boolean };
+  /** The result is undefined if the conversation does not exist. */
+  changeConversation: { input: ConversationChange; result: ConversationRow | undefined };
+  rateMessage: { input: MessageRating; result: 'rated' | 'unrated' | 'missing' };
+  /** The result is false if no such key exists. */
+  updateKey: { input: { id: string; change: KeyChange; by: string | null; now: number }; result: boolean };
   changeSession: { input: SessionChange; result: undefined };
   purge: {
     input: { selection: PurgeSelection; now: number };
@@ -83,7 +90,8 @@ export interface Engine {
   findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
   /** A page of any size. It has a separate connection until it is closed. */
   openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined>;
-  /** How many such pages may be open at the same time. */
+  openSnapshot(): Promise<Snapshot>;
+  /** How many pages and snapshots may be open at the same time. */
   readonly openPagesMax: number;
   /** Throws if the database does not respond. */
   ping(): Promise<void>;
@@ -94,6 +102,9 @@ export interface Engine {
   readonly spoolFolder: string;
   close(): Promise<void>;
 }
+
+/** Reads of one consistent state of the database, on their own connection, which is held until `close`. */
+export type Snapshot = { read(sql: string, ...values: Value[]): Promise<Row[]>; close(): void };
 
 /** The parts of shared statements in which the engines differ. */
 export type Dialect = {

@@ -1,6 +1,5 @@
 import { limits } from '../contract/limits.ts';
 import { unavailable } from '../domain/errors.ts';
-import type { PageStream } from '../domain/store.ts';
 
 const clientDisconnected = () => unavailable('the client has disconnected');
 
@@ -16,7 +15,10 @@ export class LargePages {
     this.#free = slots;
   }
 
-  async open(openPage: () => Promise<PageStream | undefined>, signal: AbortSignal): Promise<PageStream | undefined> {
+  async open<P extends { close(): void }>(
+    openPage: () => Promise<P | undefined>,
+    signal: AbortSignal,
+  ): Promise<P | undefined> {
     await this.#acquire(signal);
     const page = await openPage().catch((error: Error) => {
       this.#release();

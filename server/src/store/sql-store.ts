@@ -1,4 +1,4 @@
-import type { ListedKey } from '../contract/admin.ts';
+import type { KeyChange, ListedKey } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
 import type { ModelType } from '../contract/model.ts';
 import { type AuditEntry, type AuditQuery, type Author, firstEntryId } from '../domain/audit.ts';
@@ -23,6 +23,7 @@ import type {
   StoredKey,
 } from '../domain/store.ts';
 import * as audit from './accounting/audit.ts';
+import { SqlAppStore } from './apps/app-store.ts';
 import { SqlActivityReads } from './console/activity-reads.ts';
 import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
 import { SqlSessions } from './console/sessions.ts';
@@ -40,6 +41,7 @@ export class SqlStore implements Store {
   readonly admin: SqlAdminReads;
   readonly activity: SqlActivityReads;
   readonly sessions: SqlSessions;
+  readonly apps: SqlAppStore;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
   readonly #largePages: LargePages;
@@ -51,6 +53,7 @@ export class SqlStore implements Store {
     this.activity = new SqlActivityReads(engine);
     this.sessions = new SqlSessions(engine);
     this.#largePages = new LargePages(engine.openPagesMax);
+    this.apps = new SqlAppStore(engine, this.#largePages);
   }
 
   findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup {
@@ -147,6 +150,12 @@ export class SqlStore implements Store {
 
   async revokeKey(id: string, by: string | null, now: number): Promise<boolean> {
     const exists = await this.#engine.write('revokeKey', { id, by, now }, { waitForever: true });
+    this.#keys.invalidate();
+    return exists;
+  }
+
+  async updateKey(id: string, change: KeyChange, by: string | null, now: number): Promise<boolean> {
+    const exists = await this.#engine.write('updateKey', { id, change, by, now }, { waitForever: true });
     this.#keys.invalidate();
     return exists;
   }

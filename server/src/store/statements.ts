@@ -11,7 +11,7 @@ import type { Row } from './engine.ts';
  * and a client could measure the difference. Parameters: digest, now.
  */
 export const findKey = `
-  SELECT k.id, k.kind, k.workspace_id, k.app_id, k.dataset_ids, k.expires_at, a.mode
+  SELECT k.id, k.kind, k.workspace_id, k.app_id, k.dataset_ids, k.expires_at, k.read_only, a.mode
   FROM api_keys k LEFT JOIN apps a ON a.id = k.app_id
   WHERE k.digest = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
 
@@ -64,6 +64,8 @@ export const findLastPosition = 'SELECT MAX(position) AS position FROM model_pro
 export const clearModelEntries = 'DELETE FROM model_entries WHERE workspace_id = ? AND position = ?';
 
 export const findChunkText = 'SELECT content FROM child_chunks WHERE dataset_id = ? AND id = ?';
+/** Parameters: read_only, id. */
+export const updateKey = 'UPDATE api_keys SET read_only = ? WHERE id = ?';
 export const revokeKey = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?';
 
 /** Renumbers a revision that this import has added. Parameters: see `moveRevisionValues`. */

@@ -149,7 +149,7 @@ onEveryEngine('conversations of an app', (engine) => {
   it('200: a restored conversation keeps its counts', async () => {
     await service.load([conversation(6, 'bob', { deleted: true })]);
     assert.equal((await get(`${path}/${idAt(6)}`)).status, 404);
-    await service.load([conversation(6, 'bob')]);
+    await service.load([conversation(6, 'bob', { deleted: false })]);
     const { body } = await get(`${path}/${idAt(6)}`);
     assert.deepEqual([body.message_count, body.last_message_at], [2, 71]);
   });
@@ -336,6 +336,22 @@ onEveryEngine('usage', (engine) => {
 
 /** Statements that restore the previous schema. */
 const revertStatements = [
+  ...['update', 'creation', 'user_update', 'user_creation'].map((order) => `DROP INDEX conversations_by_${order}`),
+  'CREATE UNIQUE INDEX messages_by_id ON messages (conversation_id, id)',
+  'DROP INDEX messages_by_message',
+  'ALTER TABLE messages DROP COLUMN feedback_content',
+  'ALTER TABLE apps DROP COLUMN details',
+  'ALTER TABLE api_keys DROP COLUMN read_only',
+  ...[
+    'name',
+    'inputs',
+    'introduction',
+    'renamed_at',
+    'updated_at',
+    'first_message_at',
+    'derived_name',
+    'derived_inputs',
+  ].map((column) => `ALTER TABLE conversations DROP COLUMN ${column}`),
   'DROP TABLE conversation_days',
   'DROP INDEX conversations_by_activity',
   'DROP INDEX conversations_by_user',

@@ -108,6 +108,7 @@ describe('while a worker is down', () => {
       digest: randomUUID(),
       created_at: 1,
       expires_at: null,
+      read_only: false,
     } as const;
     const reach = { workspace_id: null, app_id: null, dataset_ids: null };
     await assert.rejects(service.store.createKey({ ...key, ...reach }, null), { code: 'service_unavailable' });

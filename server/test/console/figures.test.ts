@@ -221,6 +221,7 @@ describe('keys as text', () => {
     expires_at: 100,
     revoked_at: null,
     last_used_at: null,
+    read_only: false,
   };
 
   it('have a state: revoked before expired before active', () => {

@@ -177,6 +177,7 @@ const optional = fc.record(
     provider_response_latency: double,
     total_price: orNull(decimal),
     currency: orNull(text),
+    feedback_content: orNull(text),
   },
   { requiredKeys: [] },
 );
@@ -202,10 +203,19 @@ const messageWrite = fc.record({
 const installation = fc.record({
   names: fc.array(text, { minLength: 4, maxLength: 4 }),
   mode: fc.constantFrom('chat', 'agent', 'advanced-chat', 'agent-chat'),
-  conversations: fc.array(fc.record({ user: orNull(text), created_at: time, deleted: fc.boolean() }), {
-    minLength: 3,
-    maxLength: 3,
-  }),
+  app: fc.record({ description: orNull(text), site: orNull(openObject) }, { requiredKeys: [] }),
+  conversations: fc.array(
+    fc.record({
+      user: orNull(text),
+      created_at: time,
+      deleted: fc.boolean(),
+      name: orNull(text),
+      inputs: orNull(openObject),
+      introduction: orNull(text),
+      renamed_at: orNull(time),
+    }),
+    { minLength: 3, maxLength: 3 },
+  ),
   messageWrites: fc.array(messageWrite, { maxLength: 14 }),
   chunkTexts: fc.array(text, { minLength: 1, maxLength: 4 }),
   chunkType: text,
@@ -260,7 +270,7 @@ function build(drawn: Installation) {
   const records: object[] = [
     { record: 'workspace', id: workspace_id, name: one },
     { record: 'workspace', id: other, name: two },
-    { record: 'app', id: app_id, workspace_id, name: three, mode: drawn.mode },
+    { record: 'app', id: app_id, workspace_id, name: three, mode: drawn.mode, ...drawn.app },
     { record: 'app', id: randomUUID(), workspace_id: other, name: four, mode: two },
     { record: 'dataset', id: dataset_id, workspace_id, name: one },
     { record: 'dataset', id: randomUUID(), workspace_id, name: two },
@@ -311,21 +321,38 @@ function build(drawn: Installation) {
       ...optional,
     };
     records.push({ record: 'message', ...fields });
-    const value: Json = { ...defaults, ...(keepsTime && { created_at: stored.value.created_at }), ...fields };
+    const { inputs, feedback, created_at: storedTime } = stored?.value ?? { ...defaults, created_at };
+    const { feedback_content: _content, ...shown } = fields;
+    const value: Json = { ...defaults, inputs, feedback, created_at: storedTime, ...shown };
     value.total_tokens = (value.message_tokens as number) + (value.answer_tokens as number);
     expectedMessages.set(message_id, { value, sequence: stored?.sequence ?? expectedMessages.size, conversation });
   }
-  const expected = conversations.map(({ id, deleted }, at) => ({
-    id,
-    deleted,
-    messages: asRead(
+  const expected = conversations.map(({ id, deleted, created_at, renamed_at, ...conversation }, at) => {
+    const messages = asRead(
       [...expectedMessages.values()]
         .filter(({ conversation }) => conversation === at)
         .sort((a, b) => (b.value.created_at as number) - (a.value.created_at as number) || b.sequence - a.sequence)
         .map(({ value }) => value),
-    ),
-  }));
+    );
+    const { name, inputs, introduction } = conversation;
+    const listed = {
+      id,
+      name: name ?? derivedName(messages.at(-1)?.query as string | undefined),
+      inputs: inputs ?? messages.at(-1)?.inputs ?? {},
+      status: 'normal',
+      introduction,
+      created_at,
+      updated_at: Math.max(created_at, renamed_at ?? created_at, (messages[0]?.created_at ?? created_at) as number),
+    };
+    return { id, deleted, messages, listed: JSON.stringify(listed) };
+  });
   return { records, expected, appSecret };
+}
+
+function derivedName(query: string | undefined): string {
+  if (query === undefined) return 'New conversation';
+  const points = [...query];
+  return points.length > 20 ? `${points.slice(0, 20).join('')}…` : query;
 }
 
 /** Plain objects, as JSON.parse returns them. */
@@ -406,6 +433,15 @@ onEveryEngine('an arbitrary installation', (engine) => {
 });
 
 async function readBack(service: Service, key: string, expected: ReturnType<typeof build>['expected']): Promise<void> {
+  const list = await service.request('GET', '/v1/conversations?limit=100', { key });
+  assert.equal(list.status, 200, list.text);
+  assert.deepEqual(
+    list.body.data.map((item: Json) => JSON.stringify(item)).sort(),
+    expected
+      .filter(({ deleted }) => !deleted)
+      .map(({ listed }) => listed)
+      .sort(),
+  );
   for (const { id, deleted, messages } of expected) {
     const response = await service.request('GET', `/v1/messages?limit=100&conversation_id=${id}`, { key });
     if (deleted) {

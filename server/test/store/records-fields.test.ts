@@ -159,7 +159,15 @@ const nestedPaths: { name: string; kind: string; at: Path }[] = [
 
 const topLevel: Record<string, Shape> = {
   workspace: { id: string, name: string },
-  app: { id: string, workspace_id: string, name: string, mode: open },
+  app: {
+    id: string,
+    workspace_id: string,
+    name: string,
+    mode: open,
+    description: orNull(string),
+    parameters: orNull(object),
+    site: orNull(object),
+  },
   api_key: {
     id: { type: 'string', nullUntested: true },
     kind: oneOf('app', 'knowledge', 'writer', 'admin'),
@@ -170,6 +178,7 @@ const topLevel: Record<string, Shape> = {
     created_at: or(integer, now),
     expires_at: orNull(integer),
     revoked_at: orNull(integer),
+    read_only: or(boolean, false),
   },
   conversation: {
     id: uuid,
@@ -177,6 +186,10 @@ const topLevel: Record<string, Shape> = {
     user: orNull(string),
     created_at: or(integer, now),
     deleted: or(boolean, false),
+    name: orNull(string),
+    inputs: orNull(object),
+    introduction: orNull(string),
+    renamed_at: orNull(integer),
   },
   // total_tokens is tested separately: it is always the sum, whatever the record says.
   message: {
@@ -199,6 +212,7 @@ const topLevel: Record<string, Shape> = {
     provider_response_latency: or(number, 0),
     total_price: orNull({ type: 'decimal' }),
     currency: orNull(string),
+    feedback_content: orNull(string),
   },
   dataset: { id: string, workspace_id: string, name: string },
   document: { id: string, dataset_id: string, name: string },
@@ -239,7 +253,16 @@ function completeRecords() {
   const message_id = randomUUID();
   const complete: Record<string, Json> = {
     workspace: { record: 'workspace', id: randomUUID(), name: 'Workspace' },
-    app: { record: 'app', id: randomUUID(), workspace_id: ids.workspace, name: 'App', mode: 'advanced-chat' },
+    app: {
+      record: 'app',
+      id: randomUUID(),
+      workspace_id: ids.workspace,
+      name: 'App',
+      mode: 'advanced-chat',
+      description: 'Text',
+      parameters: { opening_statement: 'Hello' },
+      site: { title: 'Title' },
+    },
     api_key: {
       record: 'api_key',
       id: randomUUID(),
@@ -251,6 +274,7 @@ function completeRecords() {
       created_at: 1_600_000_001,
       expires_at: 4_000_000_000,
       revoked_at: 1_600_000_002,
+      read_only: true,
     },
     conversation: {
       record: 'conversation',
@@ -259,6 +283,10 @@ function completeRecords() {
       user: 'bob',
       created_at: 1_600_000_000,
       deleted: true,
+      name: 'Name',
+      inputs: { city: 'Oslo' },
+      introduction: 'Hello',
+      renamed_at: 1_600_000_003,
     },
     message: {
       record: 'message',
@@ -359,6 +387,7 @@ function completeRecords() {
       provider_response_latency: 1.25,
       total_price: '0.0001200',
       currency: 'USD',
+      feedback_content: 'Thanks',
     },
     dataset: { record: 'dataset', id: randomUUID(), workspace_id: ids.workspace, name: 'Dataset' },
     document: { record: 'document', id: randomUUID(), dataset_id: ids.dataset, name: 'Document' },
@@ -729,7 +758,7 @@ onEveryEngine('fields of records', (engine) => {
     const from = Math.floor(Date.now() / 1000);
     const { created_at, ...out } = await roundTrip(sent);
     assert.ok(from <= (created_at as number) && (created_at as number) <= Date.now() / 1000);
-    assert.deepEqual(out, { ...messageDefaults, ...sent });
+    assert.deepEqual(out, { ...messageDefaults, feedback_content: null, ...sent });
   });
 
   it('stores the sum as total_tokens, whatever the record says', async () => {

@@ -112,7 +112,16 @@ onEveryEngine('records', (engine) => {
       await assertAccepted(post(provider, revision));
       const again: Json[] = [
         { record: 'workspace', id: ids.workspace, name: 'new' },
-        { record: 'app', id: ids.app, workspace_id: ids.workspace, name: 'new', mode: 'agent' },
+        {
+          record: 'app',
+          id: ids.app,
+          workspace_id: ids.workspace,
+          name: 'new',
+          mode: 'agent',
+          description: 'd',
+          parameters: {},
+          site: {},
+        },
         { record: 'dataset', id: ids.dataset, workspace_id: ids.workspace, name: 'new' },
         { record: 'document', id: ids.document, dataset_id: ids.dataset, name: 'new' },
         { record: 'segment', id: ids.segment, document_id: ids.document, position: 9, content: 'new' },
@@ -129,7 +138,18 @@ onEveryEngine('records', (engine) => {
         },
         { ...revision, content: 'b', replaced_at: 2, key_id: keyIds.knowledge },
         { ...provider, label: { en_US: 'two' }, status: 'off' },
-        { record: 'conversation', id: ids.conversation, app_id: ids.app, user: 'eve', created_at: 5, deleted: true },
+        {
+          record: 'conversation',
+          id: ids.conversation,
+          app_id: ids.app,
+          user: 'eve',
+          created_at: 5,
+          deleted: true,
+          name: 'new',
+          inputs: {},
+          introduction: 'new',
+          renamed_at: 6,
+        },
         {
           record: 'api_key',
           id: keyIds.knowledge,
@@ -141,6 +161,7 @@ onEveryEngine('records', (engine) => {
           created_at: 6,
           expires_at: 4_000_000_000,
           revoked_at: 8,
+          read_only: true,
         },
       ];
       await assertAccepted(post(...again), again.length);
@@ -155,7 +176,7 @@ onEveryEngine('records', (engine) => {
       }
     });
 
-    it('resets missing fields of a conversation to their defaults', async () => {
+    it('keeps missing fields of a conversation', async () => {
       const { ids } = await importTenant();
       await assertAccepted(
         post({
@@ -169,11 +190,10 @@ onEveryEngine('records', (engine) => {
       );
       await assertAccepted(post({ record: 'conversation', id: ids.conversation, app_id: ids.app }));
       const out = await findRecord('conversation', ids.conversation);
-      assert.equal(out?.user, null);
-      assert.equal(out?.deleted, false);
+      assert.deepEqual([out?.user, out?.created_at, out?.deleted], ['u', 5, true]);
     });
 
-    it('keeps the time of a message without created_at, and resets other missing fields to their defaults', async () => {
+    it('keeps time, inputs and feedback of a message without them, and resets other missing fields to their defaults', async () => {
       const t = await importTenant();
       const full = {
         ...message(t.ids.conversation, 500),
@@ -194,7 +214,7 @@ onEveryEngine('records', (engine) => {
       assert.deepEqual(more, []);
       assert.deepEqual(
         [out?.created_at, out?.query, out?.inputs, out?.status, out?.error, out?.feedback, out?.total_price],
-        [500, 'again', {}, 'normal', null, null, null],
+        [500, 'again', { a: 1 }, 'normal', null, { rating: 'like' }, null],
       );
       assert.deepEqual([out?.message_tokens, out?.total_tokens, out?.provider_response_latency], [0, 0, 0]);
     });

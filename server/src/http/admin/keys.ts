@@ -1,7 +1,7 @@
-import { CreatedKey, DescribedNewKey, ListedKey, NewKey } from '../../contract/admin.ts';
+import { CreatedKey, DescribedNewKey, KeyChange, ListedKey, NewKey } from '../../contract/admin.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
-import { createKey } from '../../domain/create-key.ts';
+import { createKey, updateKey } from '../../domain/create-key.ts';
 import { notFound } from '../../domain/errors.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
@@ -44,6 +44,25 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
     handler: async (request, reply) => {
       const { key_id } = requireCaller(request, 'admin');
       return reply.code(201).send(await createKey(store, request.body, key_id, seconds()));
+    },
+  });
+
+  app.route({
+    method: 'PATCH',
+    url: `${url}/:key_id`,
+    schema: {
+      ...aboutAdmin,
+      operationId: 'updateKey',
+      summary: 'Change a key',
+      description: 'Makes a key of kind app or knowledge read-only, or allows it to write again.',
+      params: Type.Object({ key_id: Type.String({ description: 'Key ID.' }) }),
+      body: KeyChange,
+      response: responses({ 200: ListedKey }, [400, 401, 404, 408, 413, 415]),
+    },
+    onRequest: [requireAdmin, requireContentType('application/json')],
+    handler: async (request) => {
+      const { key_id } = requireCaller(request, 'admin');
+      return updateKey(store, request.params.key_id, request.body, key_id, seconds());
     },
   });
 

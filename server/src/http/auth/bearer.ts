@@ -73,6 +73,7 @@ export class Bearer {
       if (!kinds.includes(caller.kind)) return this.reject(request.ip, 'wrong_kind');
       request.caller = caller;
       this.countRequest(caller, request.method, reply.raw);
+      if (caller.read_only && isWrite(request.method)) throw new ServiceError('forbidden', 'this key is read-only');
     };
     return (request, reply, done) => {
       try {
@@ -113,7 +114,7 @@ export class Bearer {
     if (digest === undefined) return this.reject(request.ip, 'missing');
     const session = await this.#store.sessions.find(digest, this.#seconds());
     if (session === undefined) return this.reject(request.ip, 'unknown');
-    const caller: Caller = { kind: 'admin', key_id: session.key_id };
+    const caller: Caller = { kind: 'admin', key_id: session.key_id, read_only: false };
     request.caller = caller;
     this.countRequest(caller, request.method, reply.raw);
     return session;
@@ -141,7 +142,7 @@ export class Bearer {
   /** Counts a request of this caller and sets the rate limit headers of its response. Throws if the limit is exceeded. */
   countRequest({ key_id }: Caller, method: string, response: ServerResponse): void {
     this.#uses.add(key_id, this.#seconds());
-    this.#limits.count(key_id, method !== 'GET' && method !== 'HEAD', this.#clock(), response);
+    this.#limits.count(key_id, isWrite(method), this.#clock(), response);
   }
 
   #seconds(): number {
@@ -161,6 +162,8 @@ export class Bearer {
     throw new ServiceError('unauthorized', 'the API key is missing or invalid');
   }
 }
+
+const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 /** The digest of the secret in an Authorization header; undefined if there is none. */
 export function bearerDigest(header: string | undefined): string | undefined {

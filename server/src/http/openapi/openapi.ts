@@ -13,6 +13,7 @@ import { commonHeaders, referToHeaders } from './headers.ts';
 const meanings: Record<number, string> = {
   400: 'A parameter, the body or the app mode is invalid.',
   401: 'The API key is missing or invalid.',
+  403: 'The API key is read-only.',
   404: 'The resource does not exist, or the key does not allow access to it.',
   408: 'The client was too slow.',
   412: 'The child chunk no longer has the ETag in `If-Match`.',
@@ -105,9 +106,14 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   await app.register(swagger, { openapi: about });
-  for (const { method, url, schema = {} } of routes) app.route({ method, url, schema, handler: async () => '' });
+  for (const { method, url, schema: { optionalBody: body, ...schema } = {} } of routes) {
+    app.route({ method, url, schema: body === undefined ? schema : { ...schema, body }, handler: async () => '' });
+  }
   await app.ready();
   const document = app.swagger();
+  for (const { delete: operation } of Object.values(document.paths ?? {})) {
+    if (operation?.requestBody !== undefined) Object.assign(operation.requestBody, { required: false });
+  }
   referToHeaders(document as never);
   const named = nameSchemas(document as never);
   addExamples(named as never, await readExamples());

@@ -17,6 +17,8 @@ const path = 'datasets/:dataset_id/documents/:document_id/segments/:segment_id/c
 type ChunkApi = {
   url: string;
   about: { tags: string[]; security: Record<string, string[]>[] };
+  /** The errors of a read-only key. */
+  readOnlyErrors: readonly number[];
   /** The suffix of the operation ids. */
   suffix: string;
   /** The noun for a child chunk in the summaries. */
@@ -32,6 +34,7 @@ export const childChunkRoutes: Routes = (app, dependencies) => {
   chunkRoutes(app, dependencies, edits, {
     url: `/v1/${path}`,
     about: { tags: ['Knowledge'], security: [{ knowledgeKey: [] }] },
+    readOnlyErrors: [403],
     suffix: '',
     noun: 'Child Chunk',
     requireKey: bearer.requireKey(['knowledge']),
@@ -40,6 +43,7 @@ export const childChunkRoutes: Routes = (app, dependencies) => {
   chunkRoutes(app, dependencies, edits, {
     url: `/admin/${path}`,
     about: aboutAdmin,
+    readOnlyErrors: [],
     suffix: 'AsAdmin',
     noun: 'any child chunk',
     requireKey: bearer.requireAdmin(),
@@ -51,7 +55,7 @@ function chunkRoutes(
   app: App,
   { store, clock }: Dependencies,
   edits: TurnQueue,
-  { url, about, suffix, noun, requireKey, knowledgeCaller }: ChunkApi,
+  { url, about, readOnlyErrors, suffix, noun, requireKey, knowledgeCaller }: ChunkApi,
 ): void {
   app.route({
     method: 'PATCH',
@@ -66,7 +70,7 @@ function chunkRoutes(
         'response in `If-Match` to avoid overwriting a newer edit. 200 means that the text is on disk.',
       headers: header('if-match', 'ETags of texts that may be replaced, or `*`.'),
       body: ChildChunkEdit,
-      response: responses({ 200: ChildChunkResponse }, [400, 401, 404, 408, 412, 413, 415]),
+      response: responses({ 200: ChildChunkResponse }, [400, 401, ...readOnlyErrors, 404, 408, 412, 413, 415]),
     },
     onRequest: [requireKey, (_request, _reply, done) => edits.add(done), requireContentType('application/json')],
     handler: async (request, reply) => {

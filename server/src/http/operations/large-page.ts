@@ -1,12 +1,23 @@
 import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
 import { limits } from '../../contract/limits.ts';
-import type { LargePage } from '../../domain/list-messages.ts';
+
+/** A response that is too large for memory: its length, and its text in chunks. It must always be closed. */
+export type LargeText = { bytes: number; text: AsyncIterable<Uint8Array>; close(): void };
+
+export function sendLargePage(reply: FastifyReply, page: LargeText): FastifyReply {
+  reply.header('content-length', page.bytes);
+  if (reply.request.method !== 'HEAD') return reply.send(readLargePage(page));
+  page.close();
+  // For HEAD, Fastify reads a stream to its end, and without a stream it replaces the length.
+  return reply.send(Readable.from([]));
+}
 
 /**
  * Streams the text of a large page at the speed of its reader. The page holds a snapshot of the database, so a reader that
  * is slow for a while is disconnected. The page is closed when the response ends, for whatever reason.
  */
-export function readLargePage(page: LargePage): Readable {
+export function readLargePage(page: LargeText): Readable {
   const { slowReaderMillis, slowReaderBytesPerSecond, largePageWriteBytes } = limits;
   let taken = 0;
   let takenBefore = 0;

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import { limits } from '../../contract/limits.ts';
@@ -7,7 +6,7 @@ import type { MessageQuery, PageOrder } from '../../contract/message.ts';
 import type { LargePage, Page, PageQuery } from '../../domain/list-messages.ts';
 import type { PageTag } from '../../domain/page-cache.ts';
 import { revalidate } from '../request/etag.ts';
-import { readLargePage } from './large-page.ts';
+import { sendLargePage } from './large-page.ts';
 
 export const messagesPath = '/v1/messages';
 
@@ -36,13 +35,7 @@ export function sendPage(reply: FastifyReply, page: Page, path: string): Fastify
   const headers = pageHeaders(page, path, reply.request.url);
   for (let index = 0; index < headers.length; index += 2) reply.header(headers[index] as string, headers[index + 1]);
   if (isTag(page)) return reply.code(304).send();
-  if (isLarge(page)) {
-    reply.header('content-length', page.bytes);
-    if (reply.request.method !== 'HEAD') return reply.send(readLargePage(page));
-    page.close();
-    // For HEAD, Fastify reads a stream to its end, and without a stream it replaces the length.
-    return reply.send(Readable.from([]));
-  }
+  if (isLarge(page)) return sendLargePage(reply, page);
   return reply.send(Buffer.concat([Buffer.from(page.head), page.docs, Buffer.from(page.tail)]));
 }
 

@@ -1,10 +1,12 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify';
+import type { Static, TSchema } from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { checkFirst } from '../auth/bearer.ts';
+import { requireValid } from './query.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -17,18 +19,26 @@ declare module 'fastify' {
 
 /** Rejects a body of another type before any of it is read. */
 export function requireContentType(type: string): onRequestHookHandler {
-  return checkFirst(({ headers }) => {
-    const [mediaType, ...parameters] = headers['content-type']?.toLowerCase().split(';') ?? [];
-    const encoding = headers['content-encoding'] ?? 'identity';
-    if (mediaType?.trim() !== type)
-      throw new ServiceError('unsupported_media_type', `the content type must be ${type}`);
-    if (parameters.some((one) => one.includes('charset') && !/^\s*charset\s*=\s*"?utf-?8"?\s*$/.test(one))) {
-      throw new ServiceError('unsupported_media_type', 'the body must be UTF-8');
-    }
-    if (encoding !== 'identity') {
-      throw new ServiceError('unsupported_media_type', 'the body must not have a content encoding');
-    }
-  });
+  return checkFirst(({ headers }) => checkContentType(headers, type));
+}
+
+function checkContentType(headers: IncomingHttpHeaders, type: string): void {
+  const [mediaType, ...parameters] = headers['content-type']?.toLowerCase().split(';') ?? [];
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (mediaType?.trim() !== type) throw new ServiceError('unsupported_media_type', `the content type must be ${type}`);
+  if (parameters.some((one) => one.includes('charset') && !/^\s*charset\s*=\s*"?utf-?8"?\s*$/.test(one))) {
+    throw new ServiceError('unsupported_media_type', 'the body must be UTF-8');
+  }
+  if (encoding !== 'identity') {
+    throw new ServiceError('unsupported_media_type', 'the body must not have a content encoding');
+  }
+}
+
+declare module 'fastify' {
+  interface FastifySchema {
+    /** The body of a DELETE, for the OpenAPI document. The route reads it with `optionalBody`. */
+    optionalBody?: unknown;
+  }
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -39,12 +49,28 @@ export function jsonReader(in_flight_max: number) {
   return async ({ routeOptions }: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
     const isPublic = routeOptions.config.isPublic === true;
     const bytes = await (isPublic ? publicBodies.read(payload) : readAll(payload, limits.bodyBytesMax));
-    try {
-      return JSON.parse(decoder.decode(bytes));
-    } catch {
-      throw new ServiceError('bad_request', 'the body is not JSON');
-    }
+    return parseJson(bytes);
   };
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch {
+    throw new ServiceError('bad_request', 'the body is not JSON');
+  }
+}
+
+/** The body of a request whose method may have none. Undefined if it is empty. */
+export async function optionalBody<S extends TSchema>(
+  request: FastifyRequest,
+  schema: S,
+): Promise<Static<S> | undefined> {
+  if (!hasBody(request.raw)) return undefined;
+  checkContentType(request.headers, 'application/json');
+  const bytes = await readAll(request.raw, limits.bodyBytesMax);
+  if (bytes.length === 0) return undefined;
+  return requireValid(schema, parseJson(bytes));
 }
 
 /**

@@ -10,15 +10,28 @@ type ObjectSchema = TSchema & { properties: Record<string, { type?: string }>; r
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   let validator: Validator | undefined;
   const read = httpPart === 'querystring' ? queryReader(schema as ObjectSchema) : (value: unknown) => value;
-  // For the error message if the body is not an object.
-  const whole = `the body (fields: ${Object.keys((schema as ObjectSchema).properties ?? {}).join(', ')})`;
   return (raw: unknown) => {
     const value = read(raw);
     validator ??= compile(schema);
-    if (!validator.Check(value)) return { error: invalidParam(describeProblem(validator.Errors(value), whole)) };
+    if (!validator.Check(value))
+      return { error: invalidParam(describeProblem(validator.Errors(value), wholeOf(schema))) };
     return { value: value as Static<TSchema> };
   };
 };
+
+const validators = new WeakMap<TSchema, Validator>();
+
+/** The value of a body that the route reads by itself. */
+export function requireValid<S extends TSchema>(schema: S, value: unknown): Static<S> {
+  const validator = validators.get(schema) ?? compile(schema);
+  validators.set(schema, validator);
+  if (!validator.Check(value)) throw invalidParam(describeProblem(validator.Errors(value), wholeOf(schema)));
+  return value as Static<S>;
+}
+
+/** The subject of an error message if the body is not an object. */
+const wholeOf = (schema: TSchema): string =>
+  `the body (fields: ${Object.keys((schema as ObjectSchema).properties ?? {}).join(', ')})`;
 
 /**
  * Query parameters are text: digits become integers if the schema requires an integer. An empty parameter counts as absent,

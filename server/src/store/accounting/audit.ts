@@ -1,4 +1,5 @@
 import { limits } from '../../contract/limits.ts';
+import type { ConversationChange, MessageRating } from '../../domain/app-store.ts';
 import { type AuditEntry, type AuditQuery, firstEntryId, newEntryId } from '../../domain/audit.ts';
 import type { ChildChunkEdit } from '../../domain/store.ts';
 
@@ -17,7 +18,23 @@ export function editEntry({ now, key_id, child_chunk_id }: ChildChunkEdit): Audi
   return { id: newEntryId(), at: now, key_id, action: 'update', record: 'child_chunk', count: 1, ids };
 }
 
-export function keyEntry(action: 'create' | 'revoke', id: string, key_id: string | null, now: number): AuditEntry {
+export function conversationEntry(change: ConversationChange): AuditEntry {
+  const { now: at, key_id, conversation_id } = change;
+  const action = 'deleted' in change ? 'delete' : 'update';
+  return { id: newEntryId(), at, key_id, action, record: 'conversation', count: 1, ids: [conversation_id] };
+}
+
+export function ratingEntry({ now: at, key_id, message_id }: MessageRating, conversation_id: string): AuditEntry {
+  const ids = [`${conversation_id}/${message_id}`];
+  return { id: newEntryId(), at, key_id, action: 'update', record: 'message', count: 1, ids };
+}
+
+export function keyEntry(
+  action: 'create' | 'update' | 'revoke',
+  id: string,
+  key_id: string | null,
+  now: number,
+): AuditEntry {
   return { id: newEntryId(), at: now, key_id, action, record: 'api_key', count: 1, ids: [id] };
 }
 

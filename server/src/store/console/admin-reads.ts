@@ -101,7 +101,8 @@ export class SqlAdminReads implements AdminReads {
   }
 }
 
-/** Parses `dataset_ids`, which is stored as JSON. */
+/** Parses `dataset_ids`, which is stored as JSON, and `read_only`, which is 0 or 1. */
 export function parseKey(row: Row): Row {
-  return { ...row, dataset_ids: row.dataset_ids === null ? null : JSON.parse(row.dataset_ids as string) };
+  const dataset_ids = row.dataset_ids === null ? null : JSON.parse(row.dataset_ids as string);
+  return { ...row, dataset_ids, read_only: row.read_only === 1 };
 }

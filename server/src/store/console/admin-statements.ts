@@ -31,7 +31,8 @@ export function listPage(
 }
 
 export const keys = `
-  SELECT id, kind, name, workspace_id, app_id, dataset_ids, created_at, expires_at, revoked_at, last_used_at
+  SELECT id, kind, name, workspace_id, app_id, dataset_ids, created_at, expires_at, revoked_at, read_only,
+    last_used_at
   FROM api_keys`;
 const apps = `
   SELECT a.id, a.workspace_id, w.name AS workspace_name, a.name, a.mode

@@ -1,9 +1,23 @@
 import { tmpdir } from 'node:os';
 import { limits } from '../../contract/limits.ts';
+import type { ConversationRow } from '../../domain/app-store.ts';
 import type { CachedVersion, FoundPage, PagePosition, PageShape, PageStream } from '../../domain/store.ts';
+import { newVersion } from '../../domain/version.ts';
 import * as audit from '../accounting/audit.ts';
+import { contentOf, rate } from '../apps/rating.ts';
+import * as apps from '../apps/statements.ts';
 import { changeSession } from '../console/session-statements.ts';
-import type { Engine, ExportStep, Row, Value, WriteInput, WriteName, WriteOptions, WriteResult } from '../engine.ts';
+import type {
+  Engine,
+  ExportStep,
+  Row,
+  Snapshot,
+  Value,
+  WriteInput,
+  WriteName,
+  WriteOptions,
+  WriteResult,
+} from '../engine.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { addAuditEntries, applyRecords, isAppend } from './apply-records.ts';
@@ -51,6 +65,14 @@ export class PostgresEngine implements Engine {
     return openPage(this.#pool, position, shape);
   }
 
+  async openSnapshot(): Promise<Snapshot> {
+    const steps = this.#pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {
+      yield transaction;
+    });
+    const { query } = (await steps.next()).value as Transaction;
+    return { read: query, close: () => void steps.return(undefined) };
+  }
+
   async ping(): Promise<void> {
     await this.read(sql.ping);
   }
@@ -78,6 +100,44 @@ export class PostgresEngine implements Engine {
       this.#pool.transaction(async (transaction) => {
         const exists = (await transaction.query(`${sql.revokeKey} RETURNING id`, now, id)).length > 0;
         if (exists) await addAuditEntries(transaction, this.#layout.rows, [audit.keyEntry('revoke', id, by, now)]);
+        return exists;
+      }),
+
+    changeConversation: (change) =>
+      this.#pool.transaction(async (transaction) => {
+        const [row] = await transaction.query(...apps.changeConversation(change, newVersion()));
+        const entries = row === undefined ? [] : [audit.conversationEntry(change)];
+        await addAuditEntries(transaction, this.#layout.rows, entries, change.conversation_id);
+        return row as ConversationRow | undefined;
+      }),
+
+    rateMessage: (rating) =>
+      this.#pool.transaction(async (transaction) => {
+        const { message_id, app_id, user } = rating;
+        const [found, another] = await transaction.query(apps.findMessageById, message_id, app_id, user);
+        if (found === undefined || another !== undefined) return 'missing';
+        const conversation_id = found.conversation_id as string;
+        const locked = await transaction.query(
+          `${apps.touchConversation} RETURNING version`,
+          newVersion(),
+          conversation_id,
+        );
+        const [message] = await transaction.query(apps.findDoc, conversation_id, message_id);
+        if (locked.length === 0 || message === undefined) return 'missing';
+        const rated = rate(message.doc as string, rating);
+        if (rated === 'unrated') return rated;
+        const values = [rated.doc, contentOf(rating), conversation_id, message_id];
+        await transaction.query(apps.rateMessage, ...values);
+        const entry = audit.ratingEntry(rating, conversation_id);
+        await addAuditEntries(transaction, this.#layout.rows, [entry], conversation_id);
+        return 'rated';
+      }),
+
+    updateKey: ({ id, change, by, now }) =>
+      this.#pool.transaction(async (transaction) => {
+        const values = [change.read_only ? 1 : 0, id];
+        const exists = (await transaction.query(`${sql.updateKey} RETURNING id`, ...values)).length > 0;
+        if (exists) await addAuditEntries(transaction, this.#layout.rows, [audit.keyEntry('update', id, by, now)]);
         return exists;
       }),
 

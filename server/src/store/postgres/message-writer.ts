@@ -1,15 +1,15 @@
 import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
-import { withCreatedAt } from '../../domain/prepared-record.ts';
+import { keepStored } from '../../domain/prepared-record.ts';
 import { identityOf } from '../../domain/record-kinds.ts';
 import type { ReferenceTarget } from '../../domain/store.ts';
 import { usageOf } from '../../domain/usage.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import type { SpooledOf } from '../records/spool.ts';
 import type { Transaction } from './pool.ts';
-import type { Rows, StoredMessage } from './rows.ts';
+import type { NewMessages, Rows, StoredMessage } from './rows.ts';
 
 type Message = SpooledOf<'message'>;
-type OpenConversation = ReferenceTarget & { app_id: string; first_sequence: number };
+type OpenConversation = ReferenceTarget & { app_id: string; first_sequence: number; first_message_at: number };
 type OpenConversations = ReadonlyMap<string, OpenConversation>;
 
 /** Maximum number of sums by day that are in memory before they are written. */
@@ -23,8 +23,8 @@ export class MessageWriter {
   readonly #tx: Transaction;
   readonly #rows: Rows;
   readonly #usage = new UsageTally();
-  /** Conversations with a message whose time has changed. */
-  readonly #moved = new Set<string>();
+  /** Conversations with a replaced message that may have been, or may be, the first or the newest one. */
+  readonly #reordered = new Set<string>();
 
   constructor(transaction: Transaction, rows: Rows) {
     this.#tx = transaction;
@@ -42,33 +42,40 @@ export class MessageWriter {
       const oldMessage = stored.size === 0 ? undefined : stored.get(identityOf(record));
       if (oldMessage !== undefined) {
         this.#usage.add(conversation, oldMessage.created_at, usageOf(oldMessage), -1);
-        if (oldMessage.created_at !== record.created_at) this.#moved.add(conversation.id);
-        if (record.keeps_created_at) keepTime(record, oldMessage.created_at);
+        // Opening the conversation has counted the record's time, even if the message keeps the stored one.
+        const hasMoved = oldMessage.created_at !== record.created_at;
+        if (hasMoved || oldMessage.created_at <= conversation.first_message_at) this.#reordered.add(conversation.id);
+        keepStored(record, oldMessage);
       }
       this.#usage.add(conversation, record.created_at, record.usage, 1);
     }
     await this.#insert(messages, open);
-    if (this.#usage.size + this.#moved.size >= openDaysMax) await this.finish();
+    if (this.#usage.size + this.#reordered.size >= openDaysMax) await this.finish();
   }
 
-  /** Writes the sums of usage, and the last activity of conversations whose messages have moved. */
+  /** Writes the sums of usage, and corrects conversations with replaced messages. */
   async finish(): Promise<void> {
     const changed = this.#usage.take();
     if (changed.length > 0) await this.#rows.addDays(this.#tx, changed);
-    if (this.#moved.size > 0) await this.#rows.updateActivity(this.#tx, [...this.#moved].sort());
-    this.#moved.clear();
+    if (this.#reordered.size > 0) await this.#rows.updateActivity(this.#tx, [...this.#reordered].sort());
+    this.#reordered.clear();
   }
 
   async #openConversations(messages: readonly Message[]): Promise<OpenConversations> {
-    const newest = new Map<string, number>();
-    for (const { conversation_id, created_at } of messages) {
-      newest.set(conversation_id, Math.max(newest.get(conversation_id) ?? created_at, created_at));
+    const added = new Map<string, NewMessages>();
+    for (const message of messages) {
+      const { conversation_id, created_at } = message;
+      const { newest, oldest } = added.get(conversation_id) ?? { newest: created_at, oldest: message };
+      added.set(conversation_id, {
+        newest: Math.max(newest, created_at),
+        oldest: created_at < oldest.created_at ? message : oldest,
+      });
     }
-    const sorted = new Map([...newest].sort(([one], [other]) => (one < other ? -1 : 1)));
+    const sorted = new Map([...added].sort(([one], [other]) => (one < other ? -1 : 1)));
     const opened = await this.#rows.openConversations(this.#tx, sorted, messages.length);
     return new Map(
-      opened.map(({ conversation_id: id, app_id, first_sequence }) => {
-        return [id, { id, parent: app_id, scope: null, app_id, first_sequence }];
+      opened.map(({ conversation_id: id, app_id, ...rest }) => {
+        return [id, { id, parent: app_id, scope: null, app_id, ...rest }];
       }),
     );
   }
@@ -85,17 +92,10 @@ export class MessageWriter {
   }
 
   #insert(messages: readonly Message[], open: OpenConversations): Promise<void> {
-    const rows = messages.map(({ conversation_id, created_at, id, doc }, index) => {
+    const rows = messages.map(({ conversation_id, created_at, id, doc, feedback_content }, index) => {
       const sequence = (open.get(conversation_id)?.first_sequence ?? 0) + index;
-      return { conversation_id, created_at, sequence, id, doc: doc.toString() };
+      return { conversation_id, created_at, sequence, id, doc: doc.toString(), feedback_content };
     });
     return this.#rows.insertMessages(this.#tx, rows);
   }
-}
-
-/** A message written again without its time keeps the stored time. */
-function keepTime(record: Message, created_at: number): void {
-  if (record.created_at === created_at) return;
-  record.doc = withCreatedAt(record.doc, created_at);
-  record.created_at = created_at;
 }

@@ -46,12 +46,13 @@ export class BulkRecordWriter {
     // A single lock needs no order.
     if (firstRecords.size < 2) return;
     const ids = [...firstRecords.keys()].sort();
+    const omitted = [...firstRecords.values()].find(({ record }) => record === 'conversation')?.omitted ?? [];
     const written = await this.#rows.upsert(
       this.#tx,
       'conversation',
       ids.map((id) => {
         const record = firstRecords.get(id);
-        return record?.record === 'conversation' ? record : withEmptyApp(id);
+        return record?.record === 'conversation' ? record : withEmptyApp(id, omitted);
       }),
     );
     for (const [id, record] of firstRecords) {
@@ -159,8 +160,17 @@ export class BulkRecordWriter {
 }
 
 /** No conversation has an empty app, so the upsert leaves an existing row unchanged. */
-function withEmptyApp(id: string): SpooledOf<'conversation'> {
-  return { record: 'conversation', line: { number: 0 }, id, app_id: '', user: null, created_at: 0, deleted: false };
+function withEmptyApp(id: string, omitted: readonly string[]): SpooledOf<'conversation'> {
+  const fields = {
+    user: null,
+    created_at: 0,
+    deleted: false,
+    name: null,
+    inputs: null,
+    introduction: null,
+    renamed_at: null,
+  };
+  return { record: 'conversation', line: { number: 0 }, id, app_id: '', ...fields, omitted };
 }
 
 /** Starts a new batch when the kind changes or a record is repeated, so that one statement never writes a row twice. */

@@ -1,3 +1,4 @@
+import type { KeptMessage } from '../../domain/prepared-record.ts';
 import type { UsageFields } from '../../domain/usage.ts';
 import { newVersion } from '../../domain/version.ts';
 import { addDays, dayColumns } from '../accounting/usage-statements.ts';
@@ -5,29 +6,44 @@ import type { UsageOfDay } from '../accounting/usage-tally.ts';
 import type { Value } from '../engine.ts';
 import type { SpooledOf } from '../records/spool.ts';
 import type { RowKind } from '../records/tables.ts';
-import { upsertOf } from '../records/upserts.ts';
+import { omittedIn, upsertOf } from '../records/upserts.ts';
 import type { Transaction } from './pool.ts';
 import * as postgres from './statements.ts';
 
-export type OpenedConversation = { conversation_id: string; app_id: string; first_sequence: number };
-export type StoredMessage = UsageFields & { conversation_id: string; id: string; created_at: number };
-export type MessageRow = { conversation_id: string; created_at: number; sequence: number; id: string; doc: string };
+/** `first_message_at` is the time of its first message, new or stored. */
+export type OpenedConversation = {
+  conversation_id: string;
+  app_id: string;
+  first_sequence: number;
+  first_message_at: number;
+};
+/** New messages of one conversation: the time of the newest, and the oldest. */
+export type NewMessages = { newest: number; oldest: SpooledOf<'message'> };
+export type StoredMessage = UsageFields & KeptMessage & { conversation_id: string; id: string };
+export type MessageRow = {
+  conversation_id: string;
+  created_at: number;
+  sequence: number;
+  id: string;
+  doc: string;
+  feedback_content: string | null;
+};
 export type MessageId = Pick<MessageRow, 'conversation_id' | 'id'>;
 
 /** Reads and writes rows of several records inside a transaction. */
 export interface Rows {
   /** Returns the keys of the rows that were written. Rows are locked in the order of the records. */
   upsert(transaction: Transaction, kind: RowKind, records: readonly SpooledOf<RowKind>[]): Promise<ReadonlySet<string>>;
-  /** Locks conversations and reserves `count` sequences in each. `newest`: the time of the newest message by id, sorted. */
+  /** Locks conversations and reserves `count` sequences in each. `added`: their new messages, sorted by conversation. */
   openConversations(
     transaction: Transaction,
-    newest: ReadonlyMap<string, number>,
+    added: ReadonlyMap<string, NewMessages>,
     count: number,
   ): Promise<OpenedConversation[]>;
   findMessages(transaction: Transaction, messages: readonly MessageId[]): Promise<StoredMessage[]>;
   insertMessages(transaction: Transaction, messages: readonly MessageRow[]): Promise<void>;
   addDays(transaction: Transaction, days: readonly UsageOfDay[]): Promise<void>;
-  /** Recomputes the time of the newest message of conversations. */
+  /** Recomputes what conversations store about their first and newest messages. */
   updateActivity(transaction: Transaction, conversation_ids: readonly string[]): Promise<void>;
   /** Values in the order of the columns of the audit log. */
   addAuditEntries(transaction: Transaction, entries: readonly Value[][]): Promise<void>;
@@ -37,18 +53,46 @@ export interface Rows {
 const columnsOf = <T extends object>(rows: readonly T[], names: readonly (keyof T)[]): Value[] =>
   names.map((name) => rows.map((row) => row[name])) as unknown as Value[];
 
+type RowRecord = SpooledOf<RowKind>;
+
+/** Records that omit the same fields, together. Usually all do. */
+export function groupByOmitted(records: readonly RowRecord[]): [omitted: readonly string[], group: RowRecord[]][] {
+  const groups = Map.groupBy(records, (record) => omittedIn(record).join());
+  return [...groups.values()].map((group) => [omittedIn(group[0] as RowRecord), group]);
+}
+
+async function upsertMany(
+  transaction: Transaction,
+  kind: RowKind,
+  records: readonly RowRecord[],
+  omitted: readonly string[],
+): Promise<Set<string>> {
+  const { many, values, keyOfRow } = upsertOf(kind, omitted);
+  const rows = records.map(values);
+  const lists = columnsOf(rows, [...(rows[0]?.keys() ?? [])]);
+  return new Set((await transaction.query(many, ...lists)).map(keyOfRow));
+}
+
 /** One statement for many rows. */
 export const bulkRows: Rows = {
   upsert: async (transaction, kind, records) => {
-    const { many, values, keyOfRow } = upsertOf(kind);
-    const rows = records.map(values);
-    const lists = columnsOf(rows, [...(rows[0]?.keys() ?? [])]);
-    return new Set((await transaction.query(many, ...lists)).map(keyOfRow));
+    const groups = groupByOmitted(records);
+    const omittedInAll = [...new Set(groups.flatMap(([omitted]) => omitted))];
+    // Records that omit different fields need a statement each. The first one locks all rows in the order of the records.
+    const written = groups.length < 2 ? undefined : await upsertMany(transaction, kind, records, omittedInAll);
+    const keys = written ?? new Set<string>();
+    for (const [omitted, group] of groups) {
+      for (const key of await upsertMany(transaction, kind, group, omitted)) keys.add(key);
+    }
+    return keys;
   },
 
-  openConversations: async (transaction, newest, count) => {
-    const times = JSON.stringify(Object.fromEntries(newest));
-    const values = [[...newest.keys()], count, newVersion(), times] as const;
+  openConversations: async (transaction, added, count) => {
+    const derived = [...added].map(([id, { newest, oldest }]) => {
+      const { created_at, derived_name, derived_inputs } = oldest;
+      return [id, { newest, created_at, derived_name, derived_inputs }];
+    });
+    const values = [[...added.keys()], count, newVersion(), JSON.stringify(Object.fromEntries(derived))] as const;
     return (await transaction.query(postgres.openConversations, ...values)) as OpenedConversation[];
   },
 
@@ -59,7 +103,7 @@ export const bulkRows: Rows = {
     )) as unknown as StoredMessage[],
 
   insertMessages: async (transaction, messages) => {
-    const columns = columnsOf(messages, ['conversation_id', 'created_at', 'sequence', 'id', 'doc']);
+    const columns = columnsOf(messages, ['conversation_id', 'created_at', 'sequence', 'id', 'doc', 'feedback_content']);
     await transaction.query(postgres.insertMessages, ...columns);
   },
 

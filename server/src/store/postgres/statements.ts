@@ -1,5 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { Dialect } from '../engine.ts';
+import { derivedColumns, updatedAt } from '../schema/conversation-step.ts';
 
 /** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
 
@@ -107,33 +108,58 @@ export const writeAudit = `
   SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])`;
 
 /**
- * Sets a new version and the time of the newest message of each conversation, and reserves sequences for this many messages.
- * If the time of a stored message changes, `updateActivity` corrects the time. Parameters: ids, count, unique part of the
- * version, newest times by id.
+ * What a conversation stores about its first and newest messages after new ones were added. `newest`, `created_at` (of the
+ * oldest new one), `derived_name` and `derived_inputs` are expressions. If a stored message is replaced, `updateActivity`
+ * corrects this.
+ */
+export function addedMessages(value: (name: string) => string): string {
+  const isFirst = `(next_sequence = 1 OR ${value('created_at')} < first_message_at)`;
+  const ofFirst = (column: string, name: string) =>
+    `${column} = CASE WHEN ${isFirst} THEN ${value(name)} ELSE ${column} END`;
+  return `
+    last_message_at = CASE WHEN next_sequence = 1 THEN ${value('newest')}
+      ELSE GREATEST(last_message_at, ${value('newest')}) END,
+    updated_at = GREATEST(updated_at, ${value('newest')}),
+    ${ofFirst('first_message_at', 'created_at')}, ${ofFirst('derived_name', 'derived_name')},
+    ${ofFirst('derived_inputs', 'derived_inputs')}`;
+}
+
+const isTime = (name: string) => name === 'newest' || name === 'created_at';
+/**
+ * Sets a new version of each conversation and what it stores about its messages, and reserves sequences for this many
+ * messages. Parameters: ids, count, unique part of the version, values of `addedMessages` by id.
  */
 export const openConversations = `
   UPDATE conversations SET next_sequence = next_sequence + $2, version = $3 || '.' || conversation_id,
-    last_message_at = CASE WHEN next_sequence = 1 THEN ($4::jsonb ->> conversation_id)::bigint
-      ELSE GREATEST(last_message_at, ($4::jsonb ->> conversation_id)::bigint) END
-  WHERE conversation_id = ANY($1) RETURNING conversation_id, app_id, next_sequence - $2 AS first_sequence`;
+    ${addedMessages((name) => `($4::jsonb -> conversation_id ->> '${name}')${isTime(name) ? '::bigint' : ''}`)}
+  WHERE conversation_id = ANY($1)
+  RETURNING conversation_id, app_id, next_sequence - $2 AS first_sequence, first_message_at`;
 
-/** Recomputes the time of the newest message. Parameters: ids. */
+const inConversation = 'FROM messages m WHERE m.conversation_id = conversations.conversation_id';
+const newestTime = `(SELECT MAX(m.created_at) ${inConversation})`;
+const ofFirst = (columns: string) => `(SELECT ${columns} ${inConversation} ORDER BY m.created_at, m.sequence LIMIT 1)`;
+const { derived_name, derived_inputs } = derivedColumns.postgres;
+/** Recomputes what conversations store about their messages. Parameters: ids. */
 export const updateActivity = `
-  UPDATE conversations SET last_message_at = (
-    SELECT MAX(m.created_at) FROM messages m WHERE m.conversation_id = conversations.conversation_id
-  ) WHERE conversation_id = ANY($1)`;
+  UPDATE conversations SET last_message_at = ${newestTime},
+    (first_message_at, derived_name, derived_inputs) = ${ofFirst(`m.created_at, ${derived_name}, ${derived_inputs}`)},
+    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at')}
+  WHERE conversation_id = ANY($1)`;
 
 export const insertMessages = `
-  INSERT INTO messages (conversation_id, created_at, sequence, id, doc)
-  SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[])
-  ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc`;
+  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content)
+  SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
+  ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc,
+    feedback_content = excluded.feedback_content`;
 
-/** Which of these messages exist, with the fields for their usage. Parameters: conversation ids, ids. */
+/** Which of these messages exist, with the fields for their usage and those that a record may omit. Parameters: conversation ids, ids. */
 export const findMessages = `
-  SELECT m.conversation_id, m.id, m.created_at, f.total_tokens, f.total_price, f.currency
+  SELECT m.conversation_id, m.id, m.created_at, f.total_tokens, f.total_price, f.currency, f.feedback, f.inputs,
+    m.feedback_content
   FROM unnest($1::text[], $2::text[]) AS given (conversation_id, id)
   JOIN messages m ON m.conversation_id = given.conversation_id AND m.id = given.id
-  CROSS JOIN LATERAL json_to_record(CAST(m.doc AS json)) AS f (total_tokens float8, total_price text, currency text)
+  CROSS JOIN LATERAL json_to_record(CAST(m.doc AS json)) 
+    AS f (total_tokens float8, total_price text, currency text, feedback text, inputs text)
   WHERE m.conversation_id = ANY($1)`;
 
 /** Parameters: conversation ids. */

@@ -7,8 +7,12 @@ export const exportSteps: readonly ExportStep[] = Object.keys(tables).map((kind)
 function stepOf(kind: RecordKind): ExportStep {
   const table = tables[kind];
   if ('order' in table) {
-    const line = ({ doc }: Row) => `{"record":"${kind}",${(doc as string).slice(1)}`;
-    return { ...readingOf(kind, ['doc'], table.name, table.order), line };
+    const { beside = [] } = table;
+    const line = (row: Row) => {
+      const others = beside.map((field) => `,"${field}":${JSON.stringify(row[field])}`).join('');
+      return `{"record":"${kind}",${(row.doc as string).slice(1, -1)}${others}}`;
+    };
+    return { ...readingOf(kind, ['doc', ...beside], table.name, table.order), line };
   }
   const columns = columnsOf(kind as RowKind).flatMap(({ name, field, read }) =>
     field === undefined ? [] : [{ name, field, read }],
@@ -18,7 +22,10 @@ function stepOf(kind: RecordKind): ExportStep {
     ...readingOf(kind, selected, table.name, table.key),
     line: (row) => {
       const record: Row = { record: kind };
-      for (const { field, read } of columns) record[field] = read(row[field]);
+      for (const { name, field, read } of columns) {
+        if (name === 'details') Object.assign(record, read(row.details));
+        else record[field] = read(row[field]);
+      }
       return JSON.stringify(record);
     },
   };

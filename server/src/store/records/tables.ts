@@ -1,6 +1,7 @@
 import { type RecordKind, records } from '../../contract/record.ts';
 import { newVersion } from '../../domain/version.ts';
 import type { Row, Value } from '../engine.ts';
+import { updatedAt } from '../schema/conversation-step.ts';
 
 /** A table with a row for each record and a column for each field. */
 type RowTable = {
@@ -12,10 +13,18 @@ type RowTable = {
   added?: readonly Column[];
   /** Columns that do not change when a record is written again. */
   unchanged?: readonly string[];
+  /** Fields that are only shown. They are stored together, as JSON in the column `details`, without default values. */
+  shown?: readonly string[];
+  /** Columns that depend on others, when a record is written again. `value` returns the new value of a column. */
+  computed?: Readonly<Record<string, (value: (column: string) => string) => string>>;
 };
 
 /** A table whose column `doc` holds the JSON text of the record, without its kind. */
-type DocumentTable = { name: string; order: readonly string[] };
+type DocumentTable = {
+  name: string;
+  order: readonly string[] /** Columns of fields that are not in `doc`. */;
+  beside?: readonly string[];
+};
 
 type DocumentKind = 'message' | 'model_provider';
 export type RowKind = Exclude<RecordKind, DocumentKind>;
@@ -37,11 +46,15 @@ const internal = (name: string, type: Column['type'], write: Column['write']): C
 };
 const version = internal('version', 'text', newVersion);
 const inDataset = ['dataset_id', 'id'];
+/** As `updatedAt` in store/schema/conversation-step.ts, for a conversation without messages. */
+const newUpdatedAt = internal('updated_at', 'bigint', ({ created_at, renamed_at }) =>
+  Math.max(created_at as number, (renamed_at ?? created_at) as number),
+);
 
 /** The table of each kind of record, in the order of an export: parents before children. */
 export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, DocumentTable>> = {
   workspace: { name: 'workspaces', key: ['id'] },
-  app: { name: 'apps', key: ['id'] },
+  app: { name: 'apps', key: ['id'], shown: ['description', 'parameters', 'site'] },
   dataset: { name: 'datasets', key: ['id'] },
   api_key: { name: 'api_keys', key: ['id'] },
   model_provider: { name: 'model_providers', order: ['workspace_id', 'position'] },
@@ -53,24 +66,53 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
     name: 'conversations',
     key: ['conversation_id'],
     idColumn: 'conversation_id',
-    added: [version, internal('next_sequence', 'bigint', () => 1)],
+    added: [version, internal('next_sequence', 'bigint', () => 1), newUpdatedAt],
     unchanged: ['next_sequence'],
+    computed: {
+      updated_at: (value) => {
+        const stored = (column: string) => `conversations.${column}`;
+        const newest = `CASE WHEN ${stored('next_sequence')} > 1 THEN ${stored('last_message_at')} END`;
+        return updatedAt(value('created_at'), newest, value('renamed_at'));
+      },
+    },
   },
-  message: { name: 'messages', order: ['conversation_id', 'created_at', 'sequence'] },
+  message: {
+    name: 'messages',
+    order: ['conversation_id', 'created_at', 'sequence'],
+    beside: ['feedback_content'],
+  },
 };
 
 /** The columns of a kind: one for each field of its schema, key columns that are not fields, and the added ones. */
 export function columnsOf(kind: RowKind): readonly Column[] {
-  const { key, idColumn = 'id', added = [] } = tables[kind];
+  const { key, idColumn = 'id', added = [], shown = [] } = tables[kind];
   const fields = Object.entries(records[kind].properties)
     // The table is the kind. A secret is never stored.
-    .filter(([field]) => field !== 'record' && field !== 'secret')
+    .filter(([field]) => field !== 'record' && field !== 'secret' && !shown.includes(field))
     .map(([field, schema]) => fieldColumn(field, field === 'id' ? idColumn : field, schema));
   const names = fields.map(({ name }) => name);
   const others = key
     .filter((name) => !names.includes(name))
     .map((name) => internal(name, 'text', (record) => record[name] as string));
-  return [...fields, ...others, ...added];
+  return [...fields, ...others, ...(shown.length > 0 ? [detailsColumn(kind, shown)] : []), ...added];
+}
+
+/** Fields that have their default values are left out; if all have, the column is null. */
+function detailsColumn(kind: RowKind, shown: readonly string[]): Column {
+  const schemas = records[kind].properties as Record<string, { default?: unknown }>;
+  const defaults = Object.fromEntries(shown.map((field) => [field, schemas[field]?.default]));
+  return {
+    name: 'details',
+    type: 'text',
+    field: 'details',
+    write: (record) => {
+      const given = shown.filter((field) => JSON.stringify(record[field]) !== JSON.stringify(defaults[field]));
+      return given.length === 0
+        ? null
+        : JSON.stringify(Object.fromEntries(given.map((field) => [field, record[field]])));
+    },
+    read: (value) => ({ ...defaults, ...(value === null ? {} : JSON.parse(value as string)) }),
+  };
 }
 
 /** Booleans are stored as 0 and 1, lists and objects as JSON texts, everything else unchanged. */

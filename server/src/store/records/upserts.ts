@@ -17,15 +17,21 @@ export type Upsert = {
   keyOfRecord: (record: object) => string;
 };
 
-const upserts = new Map<RowKind, Upsert>();
+const upserts = new Map<string, Upsert>();
 
-export function upsertOf(kind: RowKind): Upsert {
-  let upsert = upserts.get(kind);
-  if (upsert === undefined) upserts.set(kind, (upsert = makeUpsert(kind)));
+/** The values of `omitted` fields are only for new rows. */
+export function upsertOf(kind: RowKind, omitted: readonly string[] = []): Upsert {
+  const key = omitted.length === 0 ? kind : `${kind} ${omitted}`;
+  let upsert = upserts.get(key);
+  if (upsert === undefined) upserts.set(key, (upsert = makeUpsert(kind, omitted)));
   return upsert;
 }
 
-function makeUpsert(kind: RowKind): Upsert {
+/** The fields that a record omits and that keep their stored values. */
+export const omittedIn = (record: object): readonly string[] =>
+  'omitted' in record ? (record.omitted as string[]) : [];
+
+function makeUpsert(kind: RowKind, omitted: readonly string[]): Upsert {
   const { name, key } = tables[kind];
   const columns = columnsOf(kind);
   const names = columns.map((column) => column.name);
@@ -35,8 +41,8 @@ function makeUpsert(kind: RowKind): Upsert {
   const lists = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
   const returning = `RETURNING ${key.map((column) => `${name}.${column}`).join(', ')}`;
   return {
-    one: `${into} VALUES (${placeholders}) ${onConflict(kind, columns)}`,
-    many: `${into} SELECT * FROM unnest(${lists}) ${onConflict(kind, columns)} ${returning}`,
+    one: `${into} VALUES (${placeholders}) ${onConflict(kind, columns, omitted)}`,
+    many: `${into} SELECT * FROM unnest(${lists}) ${onConflict(kind, columns, omitted)} ${returning}`,
     returning,
     values: (record) => columns.map(({ write }) => write(record as Row)),
     keyOfRow: (row) => keyColumns.map((column) => row[column.name]).join(' '),
@@ -45,12 +51,14 @@ function makeUpsert(kind: RowKind): Upsert {
 }
 
 /** A stored row with another parent is not changed; then the caller rejects the record. */
-function onConflict(kind: RowKind, columns: readonly Column[]): string {
-  const { name: table, key, unchanged = [] } = tables[kind];
+function onConflict(kind: RowKind, columns: readonly Column[], omitted: readonly string[]): string {
+  const { name: table, key, unchanged = [], computed = {} } = tables[kind];
+  const kept = columns.filter(({ field }) => field !== undefined && omitted.includes(field)).map(({ name }) => name);
+  const value = (name: string) => `${kept.includes(name) ? table : 'excluded'}.${name}`;
   const sets = columns
     .map(({ name }) => name)
-    .filter((name) => !key.includes(name) && !unchanged.includes(name))
-    .map((name) => `${name} = excluded.${name}`);
+    .filter((name) => !key.includes(name) && !unchanged.includes(name) && !kept.includes(name))
+    .map((name) => `${name} = ${computed[name]?.(value) ?? value(name)}`);
   const { parent } = kindRules[kind];
   // An admin key has no parent.
   const parentIn = (row: string) => `COALESCE(${row}.${parent?.field}, '')`;

@@ -1,3 +1,4 @@
+import { conversationSteps } from './conversation-step.ts';
 import { usageSteps } from './usage-step.ts';
 
 /** A migration step from one schema version to the next. Steps are only added, never changed. */
@@ -150,6 +151,7 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 2, name: 'audit and last use of keys', statements: audit },
   { version: 3, name: 'sessions and lists of the console', statements: console },
   { version: 4, name: 'activity and usage by day', statements: usageSteps[engine] },
+  { version: 5, name: 'lists of conversations', statements: conversationSteps[engine] },
 ];
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */

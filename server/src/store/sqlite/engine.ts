@@ -15,6 +15,7 @@ import {
   type Engine,
   type ExportStep,
   type Row,
+  type Snapshot,
   unitsOf,
   type Value,
   type WriteInput,
@@ -123,6 +124,19 @@ export class SqliteEngine implements Engine {
         if (page === undefined) db.close();
       }
     });
+  }
+
+  async openSnapshot(): Promise<Snapshot> {
+    const db = this.#orUnavailable(() => new Connection(this.#path, readerBusyMillis));
+    db.db.exec('PRAGMA query_only = ON; BEGIN');
+    let isOpen = true;
+    return {
+      read: async (statement, ...values) => this.#orUnavailable(() => db.all(statement, ...values)),
+      close: () => {
+        if (isOpen) db.close();
+        isOpen = false;
+      },
+    };
   }
 
   async ping(): Promise<void> {

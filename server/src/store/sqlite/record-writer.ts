@@ -1,14 +1,15 @@
 import { recheckReferences } from '../../domain/check-references.ts';
-import { type Prepared, withCreatedAt } from '../../domain/prepared-record.ts';
+import { type KeptMessage, keepStored, type Prepared } from '../../domain/prepared-record.ts';
 import { changedParent } from '../../domain/record-kinds.ts';
 import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
 import { type UsageFields, usageOf } from '../../domain/usage.ts';
 import { newVersion } from '../../domain/version.ts';
 import { addAppDay, addDay, dayColumns } from '../accounting/usage-statements.ts';
 import { byApp, UsageTally } from '../accounting/usage-tally.ts';
+import type { Value } from '../engine.ts';
 import { lookupStatement } from '../records/lookups.ts';
 import type { SpooledOf, SpooledRecord } from '../records/spool.ts';
-import { upsertOf } from '../records/upserts.ts';
+import { omittedIn, upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import type { Connection } from './connection.ts';
 import * as embedded from './statements.ts';
@@ -17,8 +18,19 @@ import * as embedded from './statements.ts';
 const openConversationsMax = 10_000;
 const openDaysMax = 20_000;
 
-type OpenConversation = ReferenceTarget & { app_id: string; next_sequence: number };
-type StoredMessage = UsageFields & { created_at: number; sequence: number };
+type OpenConversation = ReferenceTarget & {
+  app_id: string;
+  next_sequence: number;
+  /** Null if it has no message. */
+  first_message_at: number | null;
+  /** The first message, if it is a new one. */
+  first?: Prepared<'message'>;
+  /** The time of the newest new message. */
+  newest: number;
+  /** A stored message was replaced that may have been the first or the newest one. */
+  isReordered: boolean;
+};
+type StoredMessage = UsageFields & KeptMessage & { sequence: number };
 
 /** Writes checked records inside the caller's transaction. Throws BadRecord if a reference is no longer valid. */
 export class RecordWriter {
@@ -40,21 +52,29 @@ export class RecordWriter {
     if (record.record === 'child_chunk_revision' && this.#hasAddedRevisions) {
       this.#db.run(sql.moveRevision, ...sql.moveRevisionValues(record));
     }
-    const { one, values } = upsertOf(record.record);
+    const { one, values } = upsertOf(record.record, omittedIn(record));
     if (this.#db.run(one, ...values(record)) === 0) throw changedParent(record);
   }
 
   /** Writes the next sequence and a new version of every changed conversation, and the sums of usage. */
   finish(): void {
-    for (const { id, next_sequence } of this.#open.values()) {
-      this.#db.run(embedded.advanceConversation, next_sequence, newVersion(), id, id);
-    }
+    for (const conversation of this.#open.values()) this.#advance(conversation);
     this.#open.clear();
     const changed = this.#usage.take();
     for (const row of changed) this.#db.run(addDay, ...dayColumns.map((column) => row[column]));
     for (const { day, app_id, currency, messages, tokens, price_nanos } of byApp(changed)) {
       this.#db.run(addAppDay, day, app_id, currency, messages, tokens, price_nanos);
     }
+  }
+
+  /** Texts of messages are read again only if one of them was replaced. */
+  #advance({ id, next_sequence, newest, first, isReordered }: OpenConversation): void {
+    const values: Value[] = [next_sequence, newVersion()];
+    if (isReordered) return void this.#db.run(embedded.recountConversation, ...values, id);
+    values.push(newest, newest, newest);
+    if (first === undefined) return void this.#db.run(embedded.advanceConversation, ...values, id);
+    const { created_at, derived_name, derived_inputs } = first;
+    this.#db.run(embedded.beginConversation, ...values, created_at, derived_name, derived_inputs, id);
   }
 
   readonly #find = (kind: LookupKind, id: string): ReferenceTarget | undefined =>
@@ -67,40 +87,45 @@ export class RecordWriter {
     const open = this.#open.get(id);
     if (open !== undefined) return open;
     const row = this.#db.get(embedded.findSequence, id) as
-      | Pick<OpenConversation, 'app_id' | 'next_sequence'>
+      | Pick<OpenConversation, 'app_id' | 'next_sequence' | 'first_message_at'>
       | undefined;
     if (row === undefined) return undefined;
-    const { app_id, next_sequence } = row;
-    const conversation = { id, parent: app_id, scope: null, app_id, next_sequence };
+    const { app_id } = row;
+    const newest = Number.MIN_SAFE_INTEGER;
+    const conversation = { id, parent: app_id, scope: null, ...row, newest, isReordered: false };
     this.#open.set(id, conversation);
     return conversation;
   }
 
   #writeMessage(record: SpooledOf<'message'>): void {
-    const { conversation_id, id, created_at, usage, doc } = record;
+    const { conversation_id, id, created_at, usage, doc, feedback_content } = record;
     const conversation = this.#open.get(conversation_id) as OpenConversation;
     const { next_sequence } = conversation;
-    if (this.#db.run(embedded.insertMessage, conversation_id, created_at, next_sequence, id, doc) > 0) {
+    const values = [conversation_id, created_at, next_sequence, id, doc, feedback_content];
+    if (this.#db.run(embedded.insertMessage, ...values) > 0) {
       conversation.next_sequence += 1;
       this.#usage.add(conversation, created_at, usage, 1);
+      conversation.newest = Math.max(conversation.newest, created_at);
+      // A message with the time of the first one has a later sequence.
+      if (conversation.first_message_at === null || created_at < conversation.first_message_at) {
+        conversation.first_message_at = created_at;
+        conversation.first = record;
+      }
     } else {
       this.#replaceMessage(record, conversation);
     }
   }
 
   #replaceMessage(record: SpooledOf<'message'>, conversation: OpenConversation): void {
-    const { conversation_id, id, doc } = record;
+    const { conversation_id, id } = record;
     const stored = this.#db.get(embedded.findMessage, conversation_id, id) as StoredMessage;
-    const keepsTime = record.keeps_created_at && stored.created_at !== record.created_at;
-    const created_at = keepsTime ? stored.created_at : record.created_at;
-    this.#db.run(
-      embedded.replaceMessage,
-      created_at,
-      keepsTime ? withCreatedAt(doc, created_at) : doc,
-      conversation_id,
-      stored.created_at,
-      stored.sequence,
-    );
+    keepStored(record, stored);
+    const { created_at, doc, feedback_content } = record;
+    const position = [conversation_id, stored.created_at, stored.sequence];
+    this.#db.run(embedded.replaceMessage, created_at, doc, feedback_content, ...position);
+    const hasMoved = created_at !== stored.created_at;
+    conversation.isReordered ||= hasMoved || created_at === conversation.first_message_at;
+    conversation.newest = Math.max(conversation.newest, created_at);
     this.#usage.add(conversation, stored.created_at, usageOf(stored), -1);
     this.#usage.add(conversation, created_at, record.usage, 1);
   }

@@ -1,5 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { PageOrder } from '../../contract/message.ts';
+import { derivedColumns, updatedAt } from '../schema/conversation-step.ts';
 
 /** SQL for the embedded engine only. Parameters are positional. */
 
@@ -87,20 +88,38 @@ export const replaceChildChunk = `
 
 /** Writes nothing if the message already exists. The text is bound as bytes. */
 export const insertMessage = `
-  INSERT INTO messages (conversation_id, created_at, sequence, id, doc) VALUES (?, ?, ?, ?, CAST(? AS TEXT))
+  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content)
+  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?)
   ON CONFLICT (conversation_id, id) DO NOTHING`;
-/** A message's position and the fields for its usage. */
+/** A message's position, the fields for its usage, and those that a record may omit. */
 export const findMessage = `
   SELECT created_at, sequence, doc ->> 'total_tokens' AS total_tokens, doc ->> 'total_price' AS total_price,
-    doc ->> 'currency' AS currency
+    doc ->> 'currency' AS currency, doc ->> 'feedback' AS feedback, doc ->> 'inputs' AS inputs, feedback_content
   FROM messages WHERE conversation_id = ? AND id = ?`;
-/** Parameters: created_at, doc as bytes, conversation_id, stored created_at, sequence. */
+/** Parameters: created_at, doc as bytes, feedback_content, conversation_id, stored created_at, sequence. */
 export const replaceMessage = `
-  UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT)
+  UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT), feedback_content = ?
   WHERE conversation_id = ? AND created_at = ? AND sequence = ?`;
-export const findSequence = 'SELECT next_sequence, app_id FROM conversations WHERE conversation_id = ?';
-/** Parameters: next_sequence, version, conversation_id twice. */
-export const advanceConversation = `
-  UPDATE conversations SET next_sequence = ?, version = ?, last_message_at = (
-    SELECT MAX(created_at) FROM messages WHERE conversation_id = ?
-  ) WHERE conversation_id = ?`;
+export const findSequence =
+  'SELECT next_sequence, app_id, first_message_at FROM conversations WHERE conversation_id = ?';
+
+const advance = (more: string): string => `
+  UPDATE conversations SET next_sequence = ?, version = ?,
+    last_message_at = CASE WHEN first_message_at IS NULL THEN ? ELSE MAX(last_message_at, ?) END,
+    updated_at = MAX(updated_at, ?) ${more}
+  WHERE conversation_id = ?`;
+/** After new messages, none of them the first. Parameters: next_sequence, version, newest time three times, conversation_id. */
+export const advanceConversation = advance('');
+/** If one of them is the first: its time, derived_name and derived_inputs are parameters before conversation_id. */
+export const beginConversation = advance(', first_message_at = ?, derived_name = ?, derived_inputs = ?');
+
+const inConversation = 'FROM messages m WHERE m.conversation_id = conversations.conversation_id';
+const newestTime = `(SELECT MAX(m.created_at) ${inConversation})`;
+const ofFirst = (columns: string) => `(SELECT ${columns} ${inConversation} ORDER BY m.created_at, m.sequence LIMIT 1)`;
+const { derived_name, derived_inputs } = derivedColumns.sqlite;
+/** After a change of stored messages. Parameters: next_sequence, version, conversation_id. */
+export const recountConversation = `
+  UPDATE conversations SET next_sequence = ?, version = ?, last_message_at = ${newestTime},
+    (first_message_at, derived_name, derived_inputs) = ${ofFirst(`m.created_at, ${derived_name}, ${derived_inputs}`)},
+    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at')}
+  WHERE conversation_id = ?`;

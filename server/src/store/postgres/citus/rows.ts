@@ -1,8 +1,8 @@
 import { newVersion } from '../../../domain/version.ts';
 import * as audit from '../../accounting/audit.ts';
 import { addDay, dayColumns } from '../../accounting/usage-statements.ts';
-import type { Row } from '../../engine.ts';
-import { upsertOf } from '../../records/upserts.ts';
+import type { Row, Value } from '../../engine.ts';
+import { omittedIn, upsertOf } from '../../records/upserts.ts';
 import { bulkRows, type OpenedConversation, type Rows, type StoredMessage } from '../rows.ts';
 import * as citus from './statements.ts';
 
@@ -12,20 +12,21 @@ const singleRowsMax = 10;
 /** One statement for each row, on the shard of the row. */
 const singleRows: Rows = {
   upsert: async (transaction, kind, records) => {
-    const { one, returning, values, keyOfRow } = upsertOf(kind);
     const keys = new Set<string>();
     for (const record of records) {
+      const { one, returning, values, keyOfRow } = upsertOf(kind, omittedIn(record));
       for (const row of await transaction.query(`${one} ${returning}`, ...values(record))) keys.add(keyOfRow(row));
     }
     return keys;
   },
 
-  openConversations: async (transaction, newest, count) => {
+  openConversations: async (transaction, added, count) => {
     const openedRows: Row[] = [];
     const unique = newVersion();
-    for (const [id, time] of newest) {
-      const values = [count, `${unique}.${id}`, time, time, id, count];
-      openedRows.push(...(await transaction.query(citus.openConversation, ...values)));
+    for (const [id, { newest, oldest }] of added) {
+      const { created_at, derived_name, derived_inputs } = oldest;
+      const values = [newest, created_at, derived_name, derived_inputs];
+      openedRows.push(...(await transaction.query(citus.openConversation, id, count, `${unique}.${id}`, ...values)));
     }
     return openedRows as OpenedConversation[];
   },
@@ -42,8 +43,8 @@ const singleRows: Rows = {
   },
 
   insertMessages: async (transaction, messages) => {
-    for (const { conversation_id, created_at, sequence, id, doc } of messages)
-      await transaction.query(citus.insertMessage, conversation_id, created_at, sequence, id, doc);
+    for (const { conversation_id, created_at, sequence, id, doc, feedback_content } of messages)
+      await transaction.query(citus.insertMessage, conversation_id, created_at, sequence, id, doc, feedback_content);
   },
 
   addDays: async (transaction, days) => {
@@ -53,7 +54,10 @@ const singleRows: Rows = {
   updateActivity: async (transaction, conversation_ids) => {
     for (const id of conversation_ids) {
       const [newest] = await transaction.query(citus.findNewestTime, id);
-      await transaction.query(citus.setActivity, newest?.created_at as number, id);
+      const [first] = await transaction.query(citus.findFirst, id);
+      const { created_at, derived_name, derived_inputs } = first as Record<string, Value>;
+      const values = [newest?.created_at, created_at, derived_name, derived_inputs] as Value[];
+      await transaction.query(citus.setActivity, id, ...values);
     }
   },
 
@@ -67,10 +71,11 @@ const rowsFor = (count: number): Rows => (count <= singleRowsMax ? singleRows : 
 /** Few rows one by one, many at once. */
 export const citusRows: Rows = {
   upsert: (transaction, kind, records) => rowsFor(records.length).upsert(transaction, kind, records),
-  openConversations: (transaction, newest, count) => rowsFor(newest.size).openConversations(transaction, newest, count),
+  openConversations: (transaction, added, count) => rowsFor(added.size).openConversations(transaction, added, count),
   findMessages: (transaction, messages) => rowsFor(messages.length).findMessages(transaction, messages),
   insertMessages: (transaction, messages) => rowsFor(messages.length).insertMessages(transaction, messages),
   addDays: (transaction, days) => rowsFor(days.length).addDays(transaction, days),
-  updateActivity: (transaction, ids) => rowsFor(ids.length).updateActivity(transaction, ids),
+  // Rare, and Citus does not support the statement for many.
+  updateActivity: singleRows.updateActivity,
   addAuditEntries: (transaction, entries) => rowsFor(entries.length).addAuditEntries(transaction, entries),
 };

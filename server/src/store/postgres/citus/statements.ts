@@ -1,4 +1,5 @@
-import { pageColumns } from '../statements.ts';
+import { derivedColumns, updatedAt } from '../../schema/conversation-step.ts';
+import { addedMessages, pageColumns } from '../statements.ts';
 
 /**
  * SQL for tables that are distributed over the nodes of a Citus cluster. Each statement reads or writes one table on one
@@ -40,25 +41,43 @@ export const addRevision = `
   INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
   VALUES (?, ?, ?, ?, ?, ?)`;
 
-/** See `openConversations` of PostgreSQL. Parameters: count, version, newest time twice, conversation_id, count. */
+const addedValues: Record<string, string> = {
+  newest: '$4::bigint',
+  created_at: '$5::bigint',
+  derived_name: '$6::text',
+  derived_inputs: '$7::text',
+};
+/** See `openConversations` of PostgreSQL. Parameters: conversation_id, count, version, then as in `addedValues`. */
 export const openConversation = `
-  UPDATE conversations SET next_sequence = next_sequence + CAST(? AS BIGINT), version = ?,
-    last_message_at = CASE WHEN next_sequence = 1 THEN CAST(? AS BIGINT) ELSE GREATEST(last_message_at, CAST(? AS BIGINT)) END
-  WHERE conversation_id = ? RETURNING conversation_id, app_id, next_sequence - CAST(? AS BIGINT) AS first_sequence`;
+  UPDATE conversations SET next_sequence = next_sequence + $2::bigint, version = $3,
+    ${addedMessages((name) => addedValues[name] as string)}
+  WHERE conversation_id = $1
+  RETURNING conversation_id, app_id, next_sequence - $2::bigint AS first_sequence, first_message_at`;
 
-/** Which of these messages exist, with the fields for their usage. Parameters: conversation_id, ids. */
+/** Which of these messages exist, with the fields for their usage and those that a record may omit. Parameters: conversation_id, ids. */
 export const findStoredMessages = `
   SELECT conversation_id, id, created_at, CAST(doc AS json) ->> 'total_tokens' AS total_tokens,
-    CAST(doc AS json) ->> 'total_price' AS total_price, CAST(doc AS json) ->> 'currency' AS currency
+    CAST(doc AS json) ->> 'total_price' AS total_price, CAST(doc AS json) ->> 'currency' AS currency,
+    CAST(doc AS json) ->> 'feedback' AS feedback, CAST(doc AS json) ->> 'inputs' AS inputs, feedback_content
   FROM messages WHERE conversation_id = ? AND id = ANY(?)`;
 
-/** Parameters: conversation_id, created_at, sequence, id, doc. */
+/** Parameters: conversation_id, created_at, sequence, id, doc, feedback_content. */
 export const insertMessage = `
-  INSERT INTO messages (conversation_id, created_at, sequence, id, doc) VALUES (?, ?, ?, ?, ?)
-  ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc`;
+  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc,
+    feedback_content = excluded.feedback_content`;
 
 /** Parameters: conversation_id. */
 export const findNewestTime = 'SELECT MAX(created_at) AS created_at FROM messages WHERE conversation_id = ?';
 
-/** Parameters: last_message_at, conversation_id. */
-export const setActivity = 'UPDATE conversations SET last_message_at = ? WHERE conversation_id = ?';
+const { derived_name, derived_inputs } = derivedColumns.postgres;
+/** Parameters: conversation_id. */
+export const findFirst = `
+  SELECT created_at, ${derived_name} AS derived_name, ${derived_inputs} AS derived_inputs
+  FROM messages WHERE conversation_id = ? ORDER BY created_at, sequence LIMIT 1`;
+
+/** Parameters: conversation_id, newest time; time, derived_name and derived_inputs of the first message. */
+export const setActivity = `
+  UPDATE conversations SET last_message_at = $2::bigint, first_message_at = $3::bigint, derived_name = $4,
+    derived_inputs = $5, updated_at = ${updatedAt('created_at', '$2::bigint', 'renamed_at')}
+  WHERE conversation_id = $1`;

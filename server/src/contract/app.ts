@@ -1,0 +1,128 @@
+import type { Static } from 'typebox';
+import { list, nullable, openObject, shape, text } from './primitives.ts';
+import { Type } from './type.ts';
+
+export const AppInfo = shape(
+  {
+    name: text('Name of the app.'),
+    description: nullable(text('Description of the app.')),
+    tags: list(Type.String(), 'Always empty.'),
+    mode: text('App mode, for example `chat`.'),
+    author_name: nullable(text('Always null.')),
+  },
+  { title: 'AppInfo', description: 'The app of the key.' },
+);
+
+const disabled = () => ({ enabled: false });
+
+/** Neutral values of the parameters of an app. The app record's `parameters` replace them, by name. */
+const parameterDefaults = {
+  opening_statement: null,
+  suggested_questions: [],
+  suggested_questions_after_answer: disabled(),
+  speech_to_text: disabled(),
+  text_to_speech: disabled(),
+  annotation_reply: disabled(),
+  more_like_this: disabled(),
+  retriever_resource: { enabled: true },
+  user_input_form: [],
+  sensitive_word_avoidance: { enabled: false, type: '', configs: [] },
+  file_upload: {
+    image: {
+      enabled: false,
+      number_limits: 3,
+      detail: 'high',
+      transfer_methods: ['remote_url', 'local_file'],
+    },
+  },
+  system_parameters: {
+    image_file_size_limit: 10,
+    video_file_size_limit: 100,
+    audio_file_size_limit: 50,
+    file_size_limit: 15,
+    workflow_file_upload_limit: 10,
+  },
+};
+
+/** Any JSON value, since the app record may replace it. */
+const shown = (value: unknown) => Type.Unsafe<unknown>({ description: `Default: \`${JSON.stringify(value)}\`.` });
+const schemasOf = (defaults: object) =>
+  Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, shown(value)]));
+
+export const AppParameters = shape(schemasOf(parameterDefaults), {
+  title: 'AppParameters',
+  description: 'Settings of the app for front ends.',
+});
+
+type OpenObject = Record<string, unknown>;
+
+/** Without unknown names: only the parameters that responses have are stored. */
+export function knownParameters(parameters: OpenObject | null): OpenObject | null {
+  if (parameters === null) return null;
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => Object.hasOwn(parameterDefaults, name)));
+}
+
+export const parametersOf = (parameters: OpenObject | null): OpenObject => ({ ...parameterDefaults, ...parameters });
+
+export const AppMeta = shape(
+  { tool_icons: openObject('Always empty.') },
+  { title: 'AppMeta', description: 'Icons of tools.' },
+);
+
+const siteDefaults = {
+  chat_color_theme: null,
+  chat_color_theme_inverted: false,
+  icon_type: null,
+  icon: null,
+  icon_background: null,
+};
+const moreSiteDefaults = {
+  copyright: null,
+  privacy_policy: null,
+  input_placeholder: null,
+  custom_disclaimer: null,
+  default_language: 'en-US',
+  show_workflow_steps: false,
+  use_icon_as_answer_icon: false,
+  icon_url: null,
+};
+
+export const AppSite = Type.Object(
+  {
+    title: Type.Unsafe<unknown>({ description: 'Default: the name of the app.' }),
+    ...schemasOf(siteDefaults),
+    description: Type.Unsafe<unknown>({ description: 'Default: the description of the app.' }),
+    ...schemasOf(moreSiteDefaults),
+  },
+  { title: 'AppSite', description: 'How front ends show the app. The app record can add more.' },
+);
+
+/** The fields of an app that front ends read. */
+export type AppDetails = {
+  name: string;
+  mode: string;
+  description: string | null;
+  parameters: OpenObject | null;
+  site: OpenObject | null;
+};
+
+export const infoOf = ({ name, description, mode }: AppDetails): Static<typeof AppInfo> => ({
+  name,
+  description,
+  tags: [],
+  mode,
+  author_name: null,
+});
+
+export const siteOf = ({ name, description, site }: AppDetails): OpenObject => ({
+  title: name,
+  ...siteDefaults,
+  description,
+  ...moreSiteDefaults,
+  ...site,
+});
+
+export const Result = shape({ result: text('Always `success`.') }, { title: 'Result', description: 'Done.' });
+export const AppQuery = Type.Object({
+  user: Type.Optional(Type.String({ description: 'End-user identifier. It has no effect here.' })),
+});

@@ -1,0 +1,17 @@
+/** A conversation without a name is shown with the beginning of its first query. */
+export const derivedName = {
+  /** In code points, as SQL counts characters. */
+  charsMax: 20,
+  ellipsis: '…',
+  /** For a conversation without messages. */
+  withoutMessages: 'New conversation',
+} as const;
+
+/** The store has the same rule in SQL: `derivedNameOf` in store/schema/conversation-step.ts. */
+export function deriveName(query: string): string {
+  // No text has more code points than UTF-16 units.
+  if (query.length <= derivedName.charsMax) return query;
+  const start = [...query.slice(0, 2 * derivedName.charsMax + 1)];
+  if (start.length <= derivedName.charsMax) return query;
+  return start.slice(0, derivedName.charsMax).join('') + derivedName.ellipsis;
+}

@@ -1,0 +1,84 @@
+import type { TObject } from 'typebox';
+import type { AppDetails } from '../../contract/app.ts';
+import {
+  AppInfo,
+  AppMeta,
+  AppParameters,
+  AppQuery,
+  AppSite,
+  infoOf,
+  parametersOf,
+  siteOf,
+} from '../../contract/app.ts';
+import { requireCaller } from '../auth/bearer.ts';
+import { responses } from '../openapi/openapi.ts';
+import type { Routes } from '../route-types.ts';
+
+type Operation = {
+  path: string;
+  operationId: string;
+  summary: string;
+  description: string;
+  schema: TObject;
+  shown: (details: AppDetails) => object;
+};
+
+const operations: readonly Operation[] = [
+  {
+    path: 'info',
+    operationId: 'getAppInfo',
+    summary: 'Get App Info',
+    description: 'The name and mode of the app.',
+    schema: AppInfo,
+    shown: infoOf,
+  },
+  {
+    path: 'parameters',
+    operationId: 'getAppParameters',
+    summary: 'Get App Parameters',
+    description: "Settings for front ends: the app record's `parameters` over neutral defaults.",
+    schema: AppParameters,
+    shown: ({ parameters }) => parametersOf(parameters),
+  },
+  {
+    path: 'meta',
+    operationId: 'getAppMeta',
+    summary: 'Get App Meta',
+    description: 'Icons of tools: always none.',
+    schema: AppMeta,
+    shown: () => ({ tool_icons: {} }),
+  },
+  {
+    path: 'site',
+    operationId: 'getAppSite',
+    summary: 'Get App Site',
+    description: "How front ends show the app: the app record's `site` over neutral defaults.",
+    schema: AppSite,
+    shown: siteOf,
+  },
+];
+
+/** What front ends read about the app of their key, whatever its mode. */
+export const appInfoRoutes: Routes = (app, { store, bearer }) => {
+  for (const { path, operationId, summary, description, schema, shown } of operations) {
+    app.route({
+      method: 'GET',
+      url: `/v1/${path}`,
+      schema: {
+        operationId,
+        summary,
+        description,
+        tags: ['Apps'],
+        security: [{ appKey: [] }],
+        querystring: AppQuery,
+        response: responses({ 200: schema }, [400, 401]),
+      },
+      onRequest: bearer.requireKey(['app']),
+      handler: async (request) => {
+        const details = await store.apps.findDetails(requireCaller(request, 'app').app.id);
+        if (details === undefined) throw new Error('the app of a key exists');
+        return shown(details);
+      },
+    });
+  }
+};

@@ -1,0 +1,134 @@
+import { Result } from '../../contract/app.ts';
+import {
+  Conversation,
+  ConversationListQuery,
+  ConversationPage,
+  ConversationPath,
+  Deletion,
+  MessagePath,
+  Rating,
+  Rename,
+} from '../../contract/conversation.ts';
+import { limits } from '../../contract/limits.ts';
+import { deleteConversation, listConversations, rateMessage, renameConversation } from '../../domain/conversations.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { requireChatApp } from '../../domain/list-messages.ts';
+import { checkFirst, requireCaller } from '../auth/bearer.ts';
+import { responses } from '../openapi/openapi.ts';
+import { optionalBody, requireContentType } from '../request/body.ts';
+import type { Routes } from '../route-types.ts';
+import { sendLargePage } from './large-page.ts';
+import { onDisconnect } from './message-page.ts';
+
+const about = { tags: ['Conversations'], security: [{ appKey: [] }] };
+const json = 'application/json; charset=utf-8';
+const writeErrors = [400, 401, 403, 404, 408, 413, 415];
+
+export const conversationRoutes: Routes = (app, { store, bearer, clock }) => {
+  const requireApp = bearer.requireKey(['app']);
+  const requireChat = checkFirst((request) => requireChatApp(requireCaller(request, 'app').app));
+  const seconds = () => Math.floor(clock() / 1000);
+
+  app.route({
+    method: 'GET',
+    url: '/v1/conversations',
+    schema: {
+      ...about,
+      operationId: 'getConversations',
+      summary: 'List Conversations',
+      description:
+        'Conversations of the app, or of one of its users. `last_id` selects those after a conversation of an earlier page.',
+      querystring: ConversationListQuery,
+      response: responses({ 200: ConversationPage }, [400, 401, 404]),
+    },
+    onRequest: [requireApp, requireChat],
+    handler: async (request, reply) => {
+      const { user, first_id, last_id = first_id } = request.query;
+      const { limit = limits.listRowsDefault, sort_by: order = '-updated_at' } = request.query;
+      const { app } = requireCaller(request, 'app');
+      const disconnected = () => onDisconnect(reply.raw);
+      const list = await listConversations(store, app.id, { user, last_id, order, limit }, disconnected);
+      reply.header('content-type', json);
+      return typeof list === 'string' ? reply.send(list) : sendLargePage(reply, list);
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/v1/conversations/:conversation_id/name',
+    schema: {
+      ...about,
+      operationId: 'renameConversation',
+      summary: 'Rename Conversation',
+      description: 'Sets the name of a conversation, or derives it from the first query again.',
+      params: ConversationPath,
+      body: Rename,
+      response: responses({ 200: Conversation }, writeErrors),
+    },
+    onRequest: [requireApp, requireChat, requireContentType('application/json')],
+    handler: async (request, reply) => {
+      const { conversation_id } = request.params;
+      const caller = requireCaller(request, 'app');
+      const renamed = await renameConversation(store, caller, conversation_id, request.body, seconds());
+      return reply.header('content-type', json).send(renamed);
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/v1/conversations/:conversation_id',
+    schema: {
+      ...about,
+      operationId: 'deleteConversation',
+      summary: 'Delete Conversation',
+      description: 'Marks a conversation as deleted: it and its messages no longer exist for readers.',
+      params: ConversationPath,
+      optionalBody: Deletion,
+      response: responses({ 204: 'The conversation was deleted.' }, writeErrors),
+    },
+    onRequest: [requireApp, requireChat],
+    handler: async (request, reply) => {
+      const { user } = (await optionalBody(request, Deletion)) ?? {};
+      const { conversation_id } = request.params;
+      await deleteConversation(store, requireCaller(request, 'app'), conversation_id, user, seconds());
+      return reply.code(204).send();
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/v1/messages/:message_id/feedbacks',
+    schema: {
+      ...about,
+      operationId: 'rateMessage',
+      summary: 'Submit Message Feedback',
+      description: 'Rates a message of any app, or removes the rating. The message shows it at once.',
+      params: MessagePath,
+      body: Rating,
+      response: responses({ 200: Result }, writeErrors),
+    },
+    onRequest: [requireApp, requireContentType('application/json')],
+    handler: async (request) => {
+      const { message_id } = request.params;
+      await rateMessage(store, requireCaller(request, 'app'), message_id, request.body, seconds());
+      return { result: 'success' };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/v1/messages/:message_id/suggested',
+    schema: {
+      ...about,
+      operationId: 'getSuggestedQuestions',
+      summary: 'Get Suggested Questions',
+      description: 'Always fails with `bad_request`: the service runs no model.',
+      params: MessagePath,
+      response: responses({}, [400, 401]),
+    },
+    onRequest: [requireApp, requireChat],
+    handler: async () => {
+      throw new ServiceError('bad_request', 'Suggested Questions Is Disabled.');
+    },
+  });
+};

@@ -1,0 +1,107 @@
+import { limits } from '../../contract/limits.ts';
+import type { ConversationChange, ConversationQuery, ConversationScope } from '../../domain/app-store.ts';
+import { sorted } from '../console/admin-statements.ts';
+import type { Value } from '../engine.ts';
+import type { LargeList } from '../large-list.ts';
+import { updatedAt } from '../schema/conversation-step.ts';
+
+/** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
+
+export const findDetails = 'SELECT name, mode, details FROM apps WHERE id = ?';
+
+type Texts = Parameters<LargeList['page']>[0];
+
+const texts = {
+  name: 'COALESCE(c.name, c.derived_name)',
+  inputs: 'COALESCE(c.inputs, c.derived_inputs)',
+  introduction: 'c.introduction',
+};
+const bytes = Object.values(texts)
+  .map((text) => `COALESCE(octet_length(${text}), 0)`)
+  .join(' + ');
+const selectedText: Record<Texts, (text: string) => string> = {
+  small: (text) => `CASE WHEN ${bytes} <= ${limits.joinedDocBytesMax} THEN ${text} END`,
+  all: (text) => text,
+  none: () => 'NULL',
+};
+const columns = (which: Texts): string =>
+  [
+    'c.conversation_id AS id, c.created_at, c.updated_at',
+    ...Object.entries(texts).map(([name, text]) => `${selectedText[which](text)} AS ${name}`),
+    `${bytes} AS bytes`,
+  ].join(', ');
+
+/** A condition that both indexes and distributed databases support, and its parameters. */
+function inScope(table: string, { app_id, user }: ConversationScope): [string, ...string[]] {
+  const ofApp = `${table}.app_id = ? AND ${table}.deleted = 0`;
+  if (user === undefined) return [ofApp, app_id];
+  // Indexes have only the beginning of a user.
+  const ofUser = `${sorted(`${table}."user"`)} = ${sorted('CAST(? AS TEXT)')} AND ${table}."user" = ?`;
+  return [`${ofApp} AND ${ofUser}`, app_id, user, user];
+}
+
+/**
+ * A page of conversations: one range of an index, in either direction. If `last_id` does not exist, the page is empty. On a
+ * distributed database it is read from every shard, since conversations of an app are on all of them.
+ */
+export function conversations({ last_id, order, limit, ...scope }: ConversationQuery): LargeList {
+  const isDescending = order.startsWith('-');
+  const column = isDescending ? order.slice(1) : order;
+  const [condition, ...values] = inScope('c', scope);
+  const [lastCondition, ...lastValues] = inScope('l', scope);
+  const lastValue = `(SELECT l.${column} FROM conversations l WHERE l.conversation_id = ? AND ${lastCondition})`;
+  const after = `AND (c.${column}, c.conversation_id) ${isDescending ? '<' : '>'} (${lastValue}, ?)`;
+  const direction = isDescending ? ' DESC' : '';
+  const all: Value[] = last_id === undefined ? values : [...values, last_id, ...lastValues, last_id];
+  return {
+    limit,
+    page: (which) => [
+      `SELECT ${columns(which)} FROM conversations c WHERE ${condition} ${last_id === undefined ? '' : after}
+       ORDER BY c.${column}${direction}, c.conversation_id${direction} LIMIT ?`,
+      ...all,
+      limit + 1,
+    ],
+    row: ({ id }) => [`SELECT ${columns('all')} FROM conversations c WHERE c.conversation_id = ?`, id as string],
+  };
+}
+
+export function findInScope(scope: ConversationScope, conversation_id: string): [string, ...Value[]] {
+  const [condition, ...values] = inScope('c', scope);
+  return [`SELECT 1 FROM conversations c WHERE c.conversation_id = ? AND ${condition}`, conversation_id, ...values];
+}
+
+const newestMessage = 'CASE WHEN first_message_at IS NOT NULL THEN last_message_at END';
+const returned = columns('all').replaceAll('c.', 'conversations.');
+
+const renamed = `name = ?, renamed_at = ?, updated_at = ${updatedAt('created_at', newestMessage, 'CAST(? AS BIGINT)')}`;
+/** All parameters after the name are the time of the rename. */
+const renameTimes = renamed.split('?').length - 2;
+
+/** Returns the changed conversation, if it exists. */
+export function changeConversation(change: ConversationChange, version: string): [string, ...Value[]] {
+  const { app_id, user, conversation_id, now } = change;
+  const [sets, values] =
+    'deleted' in change ? ['deleted = 1', []] : [renamed, [change.name, ...Array<number>(renameTimes).fill(now)]];
+  const text = `
+    UPDATE conversations SET version = ?, ${sets}
+    WHERE conversation_id = ? AND app_id = ? AND deleted = 0 ${user === undefined ? '' : 'AND "user" = ?'}
+    RETURNING ${returned}`;
+  return [text, version, ...values, conversation_id, app_id, ...(user === undefined ? [] : [user])];
+}
+
+/**
+ * Live conversations of the app, of this user or of none, that have the message: at most two. Asks every shard of a
+ * distributed database. Parameters: message_id, app_id, user.
+ */
+export const findMessageById = `
+  SELECT m.conversation_id FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
+  WHERE m.id = ? AND c.app_id = ? AND c.deleted = 0 AND (c."user" IS NULL OR c."user" = ?) LIMIT 2`;
+
+/** Parameters: conversation_id, id. */
+export const findDoc = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
+
+/** Also locks the conversation. Parameters: version, conversation_id. */
+export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND deleted = 0';
+
+/** Parameters: doc, feedback_content, conversation_id, id. */
+export const rateMessage = 'UPDATE messages SET doc = ?, feedback_content = ? WHERE conversation_id = ? AND id = ?';

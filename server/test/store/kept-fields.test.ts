@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { limits } from '../../src/contract/limits.ts';
+import { makeTwoTenants, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+/** A chat back end sends its conversation again with every message: nothing that the record omits may be lost. */
+
+onEveryEngine('records written again', (engine) => {
+  const { one, admin, records } = makeTwoTenants();
+  const app_id = one.ids.app;
+  let service: Service;
+  before(async () => {
+    service = await startService(engine);
+    await service.load(records);
+  });
+  after(() => service.close());
+
+  type Line = Record<string, unknown>;
+  const post = async (lines: readonly object[], key = admin) => {
+    const response = await service.request('POST', '/admin/records', {
+      key,
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: ndjson(lines),
+    });
+    assert.equal(response.status, 200, response.text);
+  };
+  const exported = async (): Promise<Line[]> => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of service.store.exportRecords()) chunks.push(chunk);
+    const lines = Buffer.concat(chunks).toString().trim().split('\n');
+    return lines.map((line) => JSON.parse(line));
+  };
+  const storedRecord = async (kind: string, id: string) =>
+    (await exported()).find((line) => line.record === kind && line.id === id) ?? assert.fail(`${kind} ${id}`);
+
+  const wholeConversation = (): Line & { id: string } => ({
+    record: 'conversation',
+    id: randomUUID(),
+    app_id,
+    user: 'ann',
+    created_at: 1000,
+    deleted: true,
+    name: 'Named',
+    inputs: { b: 1, a: [null, { x: 1.5 }] },
+    introduction: 'Hello',
+    renamed_at: 2000,
+  });
+  const wholeMessage = (conversation_id: string) =>
+    message(conversation_id, 1500, {
+      inputs: { city: 'Bern', nested: { '': null } },
+      feedback: { rating: 'like' },
+      feedback_content: 'Good',
+      answer_tokens: 7,
+    });
+  /** Beyond the size that is spooled to disk. */
+  const filler = (conversation_id: string) =>
+    [1, 2, 3].map(() => message(conversation_id, 1, { answer: 'x'.repeat(limits.spoolBytesMin / 2) }));
+
+  const ways: Record<string, (lines: object[]) => Promise<unknown>> = {
+    'by import': (lines) => service.load(lines),
+    'by POST with an admin key': (lines) => post(lines),
+    'by POST with a writer key': (lines) => post(lines, one.keys.writer),
+    'with a spooled import': (lines) => service.load([...lines, ...filler(one.ids.conversation)]),
+    'with a spooled POST': (lines) => post([...lines, ...filler(one.ids.conversation)]),
+    'with another conversation, which has all fields': (lines) => service.load([wholeConversation(), ...lines]),
+  };
+
+  for (const [way, write] of Object.entries(ways)) {
+    it(`keeps omitted fields of conversations and messages, ${way}`, async () => {
+      const conversation = wholeConversation();
+      const rated = wholeMessage(conversation.id);
+      await service.load([conversation, rated]);
+      const { created_at: _, inputs: __, feedback: ___, feedback_content: ____, ...again } = rated as Line;
+      await write([
+        { record: 'conversation', id: conversation.id, app_id },
+        { ...again, answer: 'new', answer_tokens: undefined },
+      ]);
+      assert.deepEqual(await storedRecord('conversation', conversation.id), conversation);
+      const { answer, answer_tokens, ...rest } = await storedRecord('message', rated.id);
+      assert.deepEqual([answer, answer_tokens], ['new', 0]);
+      for (const field of ['created_at', 'inputs', 'feedback', 'feedback_content']) {
+        assert.deepEqual(rest[field], (rated as Line)[field], field);
+      }
+    });
+
+    it(`null and false are values, ${way}`, async () => {
+      const conversation = wholeConversation();
+      const rated = wholeMessage(conversation.id);
+      await service.load([conversation, rated]);
+      const nulls = { user: null, name: null, inputs: null, introduction: null, renamed_at: null, deleted: false };
+      await write([
+        { record: 'conversation', id: conversation.id, app_id, ...nulls },
+        { ...rated, feedback: null, feedback_content: null, inputs: {} },
+      ]);
+      assert.deepEqual(await storedRecord('conversation', conversation.id), { ...conversation, ...nulls });
+      const { feedback, feedback_content, inputs } = await storedRecord('message', rated.id);
+      assert.deepEqual([feedback, feedback_content, inputs], [null, null, {}]);
+    });
+
+    it(`keeps fields from earlier lines, ${way}`, async () => {
+      const conversation = wholeConversation();
+      const rated = wholeMessage(conversation.id);
+      const { feedback: _, ...again } = rated as Line;
+      const bare = { record: 'conversation', id: conversation.id, app_id };
+      await write([conversation, rated, bare, again, { ...bare, name: 'Other' }, bare, again]);
+      assert.deepEqual(await storedRecord('conversation', conversation.id), { ...conversation, name: 'Other' });
+      assert.deepEqual((await storedRecord('message', rated.id)).feedback, { rating: 'like' });
+    });
+  }
+
+  it('keeps different fields of many conversations in one input', async () => {
+    const all = Array.from({ length: 40 }, wholeConversation);
+    const fields = ['user', 'created_at', 'deleted', 'name', 'inputs', 'introduction', 'renamed_at'];
+    const changed = {
+      user: 'bob',
+      created_at: 7,
+      deleted: false,
+      name: 'x',
+      inputs: {},
+      introduction: 'y',
+      renamed_at: 9,
+    };
+    await service.load(all);
+    const given = all.map((_, index) => fields.filter((_field, bit) => ((index * 37) >> bit) & 1));
+    const pick = (names: string[]) =>
+      Object.fromEntries(Object.entries(changed).filter(([name]) => names.includes(name)));
+    await service.load(
+      all.map(({ id }, index) => ({ record: 'conversation', id, app_id, ...pick(given[index] ?? []) })),
+    );
+    const stored = new Map((await exported()).map((line) => [line.id, line]));
+    for (const [index, conversation] of all.entries()) {
+      assert.deepEqual(stored.get(conversation.id), { ...conversation, ...pick(given[index] ?? []) });
+    }
+  });
+
+  it('gives new records their defaults', async () => {
+    const id = randomUUID();
+    await service.load([{ record: 'conversation', id, app_id, created_at: 5 }, message(id, 6)]);
+    const defaults = { user: null, deleted: false, name: null, inputs: null, introduction: null, renamed_at: null };
+    assert.deepEqual(await storedRecord('conversation', id), {
+      record: 'conversation',
+      id,
+      app_id,
+      created_at: 5,
+      ...defaults,
+    });
+  });
+
+  it('never shows the text of feedback to readers', async () => {
+    const id = randomUUID();
+    await service.load([{ record: 'conversation', id, app_id }, message(id, 6, { feedback_content: 'secret words' })]);
+    const { text } = await service.request('GET', `/v1/messages?conversation_id=${id}`, { key: one.keys.app });
+    assert.ok(!text.includes('secret words') && !text.includes('feedback_content'));
+  });
+});
