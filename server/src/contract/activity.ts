@@ -9,9 +9,11 @@ export const ConversationListed = shape(
   {
     id: id('Conversation ID.'),
     user: nullable(text('End user of the conversation.')),
+    name: text('Name. Without a name of its own, the beginning of its first query.'),
     created_at: epochSeconds('Creation time.'),
     message_count: integer('Number of messages in it.'),
     last_message_at: nullable(epochSeconds('Time of its newest message; null if it has none.')),
+    updated_at: epochSeconds('The latest of its creation, its newest message and its last rename.'),
   },
   { title: 'Conversation', description: 'A conversation of an app.' },
 );

@@ -6,11 +6,11 @@ export type UsageSelection = { since: number; app_id: string | undefined };
 
 /** Conversations and usage of apps, for the console. Ids are canonical; callers check that the app exists. */
 export interface ActivityReads {
-  /** Latest message first, then by id, descending. The sort key is last_message_at (0 without messages) and id. */
+  /** Latest update first, then by id, descending. The sort key is updated_at and id. */
   listConversations(app_id: string, range: ListRange): Promise<ConversationListed[]>;
   /**
    * The conversation with that id, then conversations whose user begins with the text: by user, then in the order of
-   * `listConversations`. The sort key is 0 for the match by id or else 1, the beginning of the user, last_message_at and id.
+   * `listConversations`. The sort key is 0 for the match by id or else 1, the beginning of the user, updated_at and id.
    */
   searchConversations(app_id: string, search: string, range: ListRange): Promise<ConversationListed[]>;
   findConversation(app_id: string, id: string): Promise<ConversationListed | undefined>;

@@ -18,7 +18,7 @@ const app_id = Type.String({ description: 'App ID.' });
 const conversation_id = Type.String({ description: 'Conversation ID.' });
 
 type Row = ConversationListed;
-const activityOf = ({ last_message_at, id }: Row) => [last_message_at ?? 0, id];
+const activityOf = ({ updated_at, id }: Row) => [updated_at, id];
 const latestFirst = new Paging<Row>(['number', 'string'], activityOf);
 /** The conversation whose id is the search text comes first. */
 const matchesFirst = (search: string) =>
@@ -38,7 +38,7 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
     operationId: 'listConversations',
     summary: 'List conversations of an app',
     description:
-      'Latest message first, then by id, descending. With `search`: the conversation with that id, then those of users ' +
+      'Latest update first, then by id, descending. With `search`: the conversation with that id, then those of users ' +
       'whose names begin with the text, by user, then latest first. Deleted conversations are not listed.',
     params: Type.Object({ app_id }),
     querystring: ConversationQuery,

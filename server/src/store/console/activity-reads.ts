@@ -2,6 +2,7 @@ import type { ConversationListed, UsageListed } from '../../contract/activity.ts
 import { canonicalId } from '../../contract/primitives.ts';
 import type { ActivityReads, UsageSelection } from '../../domain/activity-reads.ts';
 import type { ListRange } from '../../domain/admin-reads.ts';
+import { derivedName } from '../../domain/conversation-name.ts';
 import { formatDay } from '../../domain/usage.ts';
 import type { Engine, Row, Value } from '../engine.ts';
 import * as sql from './activity-statements.ts';
@@ -75,8 +76,10 @@ function nextAfter(start: string): string | undefined {
 const lastPoint = 0x10ffff;
 
 function conversationOf(row: Row): ConversationListed {
-  const { id, user, created_at, message_count, last_message_at } = row as ConversationListed;
-  return { id, user, created_at, message_count, last_message_at: message_count === 0 ? null : last_message_at };
+  const { id, user, created_at, updated_at, message_count, last_message_at } = row as ConversationListed;
+  const name = (row.name as string | null) ?? derivedName.withoutMessages;
+  const times = { last_message_at: message_count === 0 ? null : last_message_at, updated_at };
+  return { id, user, name, created_at, message_count, ...times };
 }
 
 type UsageRow = Omit<UsageListed, 'day' | 'price'> & { day: number; price_nanos: number };

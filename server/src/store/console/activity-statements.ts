@@ -5,7 +5,8 @@ import { type List, sorted } from './admin-statements.ts';
 /** The SQL of conversations and usage of apps, in the subset that both engines understand. */
 
 const select = `
-  SELECT c.conversation_id AS id, c."user", c.created_at, c.last_message_at, COALESCE((
+  SELECT c.conversation_id AS id, c."user", COALESCE(c.name, c.derived_name) AS name, c.created_at, c.updated_at,
+    c.last_message_at, COALESCE((
       SELECT CAST(SUM(d.messages) AS BIGINT) FROM conversation_days d WHERE d.conversation_id = c.conversation_id
     ), 0) AS message_count
   FROM conversations c`;
@@ -15,7 +16,7 @@ const ofApp = ['c.app_id = ?', 'c.deleted = 0'];
 export const conversations: List = {
   select,
   where: ofApp,
-  by: ['c.last_message_at', 'c.conversation_id'],
+  by: ['c.updated_at', 'c.conversation_id'],
   descending: true,
 };
 
@@ -31,7 +32,7 @@ export const findConversation = `${select} WHERE ${ofApp.join(' AND ')} AND c.co
 export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string {
   const range = [`${user} ${from} ?`, ...(hasEnd ? [`${user} < ?`] : [])];
   return `${select} WHERE ${[...ofApp, ...range].join(' AND ')} AND c.conversation_id <> ?
-    ORDER BY ${user}, c.last_message_at DESC, c.conversation_id DESC LIMIT ?`;
+    ORDER BY ${user}, c.updated_at DESC, c.conversation_id DESC LIMIT ?`;
 }
 
 /**

@@ -6,6 +6,8 @@ import { type Column, columnsOf, type RowKind, tables } from './tables.ts';
 export type Upsert = {
   /** One row, one parameter per column. A stored row with another parent is not changed. */
   one: string;
+  /** As `one`, but a row that already has these values is not written either. */
+  changed: string;
   /** Returns the key of the row, if `one` has written it. */
   returning: string;
   /** Many rows, one list parameter per column (PostgreSQL). Returns the keys of the rows that were written. */
@@ -42,6 +44,7 @@ function makeUpsert(kind: RowKind, omitted: readonly string[]): Upsert {
   const returning = `RETURNING ${key.map((column) => `${name}.${column}`).join(', ')}`;
   return {
     one: `${into} VALUES (${placeholders}) ${onConflict(kind, columns, omitted)}`,
+    changed: `${into} VALUES (${placeholders}) ${onConflict(kind, columns, omitted, true)}`,
     many: `${into} SELECT * FROM unnest(${lists}) ${onConflict(kind, columns, omitted)} ${returning}`,
     returning,
     values: (record) => columns.map(({ write }) => write(record as Row)),
@@ -51,7 +54,12 @@ function makeUpsert(kind: RowKind, omitted: readonly string[]): Upsert {
 }
 
 /** A stored row with another parent is not changed; then the caller rejects the record. */
-function onConflict(kind: RowKind, columns: readonly Column[], omitted: readonly string[]): string {
+function onConflict(
+  kind: RowKind,
+  columns: readonly Column[],
+  omitted: readonly string[],
+  onlyChanged = false,
+): string {
   const { name: table, key, unchanged = [], computed = {} } = tables[kind];
   const kept = columns.filter(({ field }) => field !== undefined && omitted.includes(field)).map(({ name }) => name);
   const value = (name: string) => `${kept.includes(name) ? table : 'excluded'}.${name}`;
@@ -63,6 +71,14 @@ function onConflict(kind: RowKind, columns: readonly Column[], omitted: readonly
   // An admin key has no parent.
   const parentIn = (row: string) => `COALESCE(${row}.${parent?.field}, '')`;
   const isGuarded = parent !== null && !key.includes(parent.field);
-  const guard = isGuarded ? ` WHERE ${parentIn(table)} = ${parentIn('excluded')}` : '';
+  const guards = isGuarded ? [`${parentIn(table)} = ${parentIn('excluded')}`] : [];
+  if (onlyChanged) {
+    const compared = columns.filter(
+      ({ name, field }) => field !== undefined && !key.includes(name) && !kept.includes(name),
+    );
+    const list = (row: string) => compared.map(({ name }) => `${row}.${name}`).join(', ');
+    guards.push(`(${list(table)}) IS NOT (${list('excluded')})`);
+  }
+  const guard = guards.length === 0 ? '' : ` WHERE ${guards.join(' AND ')}`;
   return `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sets.join(', ')}${guard}`;
 }

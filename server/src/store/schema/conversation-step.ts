@@ -55,9 +55,13 @@ const stepFor = ({ derived_name, derived_inputs }: { derived_name: string; deriv
   `UPDATE conversations SET first_message_at = ${firstTime}`,
   `UPDATE conversations SET derived_name = ${ofFirst(derived_name)}, derived_inputs = ${ofFirst(derived_inputs)},
      updated_at = ${updatedAt('created_at', 'CASE WHEN first_message_at IS NOT NULL THEN last_message_at END', 'renamed_at')}`,
+  // These sorted by the newest message only. Each index that an append changes makes it slower.
+  'DROP INDEX conversations_by_activity',
+  'DROP INDEX conversations_by_user',
   'CREATE INDEX conversations_by_update ON conversations (app_id, deleted, updated_at, conversation_id)',
   'CREATE INDEX conversations_by_creation ON conversations (app_id, deleted, created_at, conversation_id)',
-  `CREATE INDEX conversations_by_user_update ON conversations (app_id, deleted, ${user}, updated_at, conversation_id)`,
+  `CREATE INDEX conversations_by_user_update
+     ON conversations (app_id, deleted, ${user}, updated_at DESC, conversation_id DESC)`,
   `CREATE INDEX conversations_by_user_creation ON conversations (app_id, deleted, ${user}, created_at, conversation_id)`,
 ];
 

@@ -27,6 +27,8 @@ type OpenConversation = ReferenceTarget & {
   first?: Prepared<'message'>;
   /** The time of the newest new message. */
   newest: number;
+  /** Whether a message of it was written. */
+  hasNewTexts: boolean;
   /** A stored message was replaced that may have been the first or the newest one. */
   isReordered: boolean;
 };
@@ -52,13 +54,19 @@ export class RecordWriter {
     if (record.record === 'child_chunk_revision' && this.#hasAddedRevisions) {
       this.#db.run(sql.moveRevision, ...sql.moveRevisionValues(record));
     }
-    const { one, values } = upsertOf(record.record, omittedIn(record));
-    if (this.#db.run(one, ...values(record)) === 0) throw changedParent(record);
+    const { one, changed, values } = upsertOf(record.record, omittedIn(record));
+    if (record.record !== 'conversation') {
+      if (this.#db.run(one, ...values(record)) === 0) throw changedParent(record);
+      return;
+    }
+    // Usually a conversation is sent again unchanged, with a new message. Its row is in several indexes.
+    if (this.#db.run(changed, ...values(record)) > 0) return;
+    if (this.#openConversation(record.id)?.app_id !== record.app_id) throw changedParent(record);
   }
 
   /** Writes the next sequence and a new version of every changed conversation, and the sums of usage. */
   finish(): void {
-    for (const conversation of this.#open.values()) this.#advance(conversation);
+    for (const conversation of this.#open.values()) if (conversation.hasNewTexts) this.#advance(conversation);
     this.#open.clear();
     const changed = this.#usage.take();
     for (const row of changed) this.#db.run(addDay, ...dayColumns.map((column) => row[column]));
@@ -92,7 +100,7 @@ export class RecordWriter {
     if (row === undefined) return undefined;
     const { app_id } = row;
     const newest = Number.MIN_SAFE_INTEGER;
-    const conversation = { id, parent: app_id, scope: null, ...row, newest, isReordered: false };
+    const conversation = { id, parent: app_id, scope: null, ...row, newest, hasNewTexts: false, isReordered: false };
     this.#open.set(id, conversation);
     return conversation;
   }
@@ -100,6 +108,7 @@ export class RecordWriter {
   #writeMessage(record: SpooledOf<'message'>): void {
     const { conversation_id, id, created_at, usage, doc, feedback_content } = record;
     const conversation = this.#open.get(conversation_id) as OpenConversation;
+    conversation.hasNewTexts = true;
     const { next_sequence } = conversation;
     const values = [conversation_id, created_at, next_sequence, id, doc, feedback_content];
     if (this.#db.run(embedded.insertMessage, ...values) > 0) {

@@ -43,7 +43,15 @@ const progressEvery = 10_000;
 /** How long a purge waits until no one else reads the file: longer than a slow reader of a large page stays connected. */
 const cleanMillisMax = 2 * limits.slowReaderMillis + 10_000;
 
-const open = () => new Connection(workerData.path, busyMillis);
+/** Messages are also indexed by their ids, in no order: a large import changes pages all over that index. */
+const cacheKibibytes = 65_536;
+
+function open(): Connection {
+  const connection = new Connection(workerData.path, busyMillis);
+  connection.db.exec(`PRAGMA cache_size = -${cacheKibibytes}`);
+  return connection;
+}
+
 let db = open();
 /** The error code of the last writes, if the connection must recover before the next ones. */
 let lastFailure: number | undefined;
