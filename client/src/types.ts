@@ -275,12 +275,16 @@ export type Conversation = {
   id: string;
   /** End user of the conversation. */
   user: string | null;
+  /** Name. Without a name of its own, the beginning of its first query. */
+  name: string;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
   /** Number of messages in it. */
   message_count: number;
   /** Time of its newest message; null if it has none. Unix epoch seconds. */
   last_message_at: number | null;
+  /** The latest of its creation, its newest message and its last rename. Unix epoch seconds. */
+  updated_at: number;
 };
 
 /** A page of conversations. */

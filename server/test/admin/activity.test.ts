@@ -63,27 +63,28 @@ onEveryEngine('conversations of an app', (engine) => {
   }
   const numbers = (rows: Row[]) => rows.map(({ id }) => (id === one.ids.conversation ? 0 : Number(id.slice(-12))));
 
-  it('200: sorted by latest message, then by id, descending; each once, whatever the limit', async () => {
+  it('200: sorted by latest update, then by id, descending; each once, whatever the limit', async () => {
     for (const limit of [1, 2, 3, 4, 5, 100]) {
       const order = numbers(await walk(`${path}?`, limit));
-      assert.deepEqual(order.slice(0, 7), [6, 4, 3, 2, 1, 5, 11], String(limit));
-      assert.deepEqual(order.slice(7).sort(), [0, 10, 8, 9]);
+      assert.deepEqual(order.slice(0, 7), [0, 6, 4, 3, 2, 1, 5], String(limit));
+      assert.deepEqual(order.slice(7), [11, 10, 9, 8]);
     }
   });
 
   it('200: has the user, the number of messages and the time of the last one', async () => {
+    const noMessages = { name: 'New conversation', message_count: 0, last_message_at: null };
     const { body } = await get(`${path}?limit=2`);
     assert.deepEqual(body.data, [
-      { id: idAt(6), user: 'bob', created_at: 6, message_count: 2, last_message_at: 71 },
-      { id: idAt(4), user: 'Ann', created_at: 4, message_count: 2, last_message_at: 60 },
+      { id: one.ids.conversation, user: 'ann', created_at: 1000, ...noMessages, updated_at: 1000 },
+      { id: idAt(6), user: 'bob', name: 'q', created_at: 6, message_count: 2, last_message_at: 71, updated_at: 71 },
     ]);
     assert.equal(body.has_more, true);
     const conversationResponse = await get(`${path}/${idAt(8).toUpperCase()}`);
-    const noMessages = { message_count: 0, last_message_at: null };
     assert.deepEqual(conversationResponse.body, {
       id: idAt(8),
       user: '\u{1f600}\u{10ffff}x',
       created_at: 8,
+      updated_at: 8,
       ...noMessages,
     });
     assert.equal(conversationResponse.headers['cache-control'], 'no-store');
@@ -353,8 +354,6 @@ const revertStatements = [
     'derived_inputs',
   ].map((column) => `ALTER TABLE conversations DROP COLUMN ${column}`),
   'DROP TABLE conversation_days',
-  'DROP INDEX conversations_by_activity',
-  'DROP INDEX conversations_by_user',
   'ALTER TABLE conversations DROP COLUMN last_message_at',
   'CREATE INDEX conversations_by_app ON conversations (app_id)',
   'DELETE FROM schema_migrations WHERE version >= 4',

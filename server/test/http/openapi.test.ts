@@ -186,6 +186,7 @@ const errorCodes = [
   'bad_request',
   'not_chat_app',
   'unauthorized',
+  'forbidden',
   'not_found',
   'method_not_allowed',
   'request_timeout',
@@ -543,6 +544,21 @@ describe('errors and keys of every operation', () => {
       [400, 401, 404, 408, 412, 413, 415, 429, 500, 501, 503],
     ],
     ['/admin/keys', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
+    ['/admin/keys/{key_id}', 'patch', ['admin', 'consoleSession'], [400, 401, 404, 408, 413, 415, 429, 500, 501, 503]],
+    ['/v1/conversations', 'get', ['app'], [400, 401, 404, 429, 500, 501, 503]],
+    ...(
+      [
+        ['/v1/conversations/{conversation_id}/name', 'post'],
+        ['/v1/conversations/{conversation_id}', 'delete'],
+        ['/v1/messages/{message_id}/feedbacks', 'post'],
+      ] as const
+    ).map(([path, method]): [string, string, string[], number[]] => [
+      ...([path, method, ['app']] as [string, string, string[]]),
+      [400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 503],
+    ]),
+    ...['messages/{message_id}/suggested', 'info', 'parameters', 'meta', 'site'].map(
+      (path): [string, string, string[], number[]] => [`/v1/${path}`, 'get', ['app'], [400, 401, 429, 500, 501, 503]],
+    ),
     ['/admin/keys/{key_id}', 'delete', ['admin', 'consoleSession'], [401, 404, 429, 500, 501, 503]],
     ['/console/session', 'get', ['consoleSession'], [401, 429, 500, 501, 503]],
     ['/console/session', 'post', [], [400, 401, 408, 413, 415, 429, 500, 501, 503]],

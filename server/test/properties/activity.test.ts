@@ -138,9 +138,11 @@ onEveryEngine('message counts and usage', (engine) => {
       .map(({ id, user, created_at }) => {
         const times = lines.messages.filter((one) => one.conversation_id === id).map((one) => one.created_at);
         const last_message_at = times.length === 0 ? null : Math.max(...times);
-        return { id, user, created_at, message_count: times.length, last_message_at };
+        const name = times.length === 0 ? 'New conversation' : 'q';
+        const updated_at = Math.max(created_at, last_message_at ?? created_at);
+        return { id, user, name, created_at, message_count: times.length, last_message_at, updated_at };
       })
-      .sort((a, b) => (b.last_message_at ?? 0) - (a.last_message_at ?? 0) || (a.id < b.id ? 1 : -1));
+      .sort((a, b) => b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1));
   }
 
   function expectedUsage(app_id: string, messages: Line[]): Line[] {

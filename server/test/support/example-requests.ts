@@ -9,6 +9,8 @@ export type ExampleRequest = {
   body?: unknown;
   /** Whether it comes from the console, with the cookie of its session. */
   isSignedIn?: boolean;
+  /** Whether the response is an error. */
+  fails?: boolean;
   /** Seconds by which the clock advances before it is sent. */
   after?: number;
   /** Replaces values that differ between runs by fixed ones, and shortens a long response. */
@@ -17,6 +19,7 @@ export type ExampleRequest = {
 };
 
 const conversation_id = 'abde975c-1f8d-4221-9ba1-35bb1bcee975';
+const message_id = 'c0130a53-bcce-426b-9daa-4ba5ce459454';
 const app_id = '3ccf2629-6bc4-4b26-9774-7084d2d1a2c9';
 const chunk = {
   dataset_id: '99c3347d-f3ad-4d0e-8b28-833bdfae48c2',
@@ -53,6 +56,13 @@ export const exampleKeys: Record<KeyKind, string> = {
  */
 export const exampleRequests: Record<string, ExampleRequest> = {
   getConversationHistory: { key: 'app', parameters: { conversation_id, limit: 1 } },
+  getConversations: { key: 'app', parameters: { limit: 1 } },
+  renameConversation: { key: 'app', parameters: { conversation_id }, body: { name: 'Grinder questions' } },
+  rateMessage: { key: 'app', parameters: { message_id }, body: { rating: 'like', user: 'visitor-204' } },
+  getAppInfo: { key: 'app' },
+  getAppParameters: { key: 'app' },
+  getAppMeta: { key: 'app' },
+  getAppSite: { key: 'app' },
   getChildChunk: { key: 'knowledge', parameters: chunk },
   updateChildChunk: { key: 'knowledge', parameters: chunk, body: edit },
   getAvailableModels: { key: 'app', parameters: { model_type: 'text-embedding' } },
@@ -85,12 +95,19 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   signIn: { body: { key: 'admin-…' } },
   getSession: { isSignedIn: true },
   importRecords: { key: 'writer', body: newRecords.map((record) => `${JSON.stringify(record)}\n`).join('') },
+  deleteConversation: {
+    key: 'app',
+    parameters: { conversation_id: '6f0c7a0e-54f0-4f4e-8a0f-0c1f6f6a2b61' },
+    body: { user: 'visitor-1' },
+  },
+  getSuggestedQuestions: { key: 'app', parameters: { message_id }, fails: true },
   listKeys: { key: 'admin', parameters: { limit: 2 } },
   createKey: {
     key: 'admin',
     body: { kind: 'app', name: 'website', app_id },
     normalize: () => ({ id: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e05', secret: 'app-…' }),
   },
+  updateKey: { key: 'admin', parameters: { key_id: exampleKeys.app }, body: { read_only: true } },
   revokeKey: { key: 'admin', parameters: { key_id: exampleKeys.writer } },
 };
 

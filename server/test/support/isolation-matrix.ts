@@ -86,6 +86,7 @@ export function makeRows(fixture: IsolationFixture): Rows {
       targets: pages(fixture),
       invalid: { 'GET /v1/messages without parameters': () => get('/v1/messages') },
     },
+    ...conversationRows(fixture),
     [`GET ${chunkRoute}`]: { targets: chunks(fixture, (ids) => get(chunkPath(ids))) },
     [`PATCH ${chunkRoute}`]: {
       targets: chunks(fixture, patch),
@@ -121,6 +122,70 @@ export function makeRows(fixture: IsolationFixture): Rows {
     'GET /health/ready': { targets: [unscoped('/health/ready', 'everyone')] },
   };
 }
+
+/** Writes are repeated, so each names a conversation or message that exists only for its caller, or changes nothing. */
+function conversationRows({ one, second, completion, other, ownConversations, messages }: IsolationFixture): Rows {
+  const everyApp = ['one app', 'second app', 'completion app', 'other app'];
+  const rename = (id: string, more = {}): TestRequest => ({
+    method: 'POST',
+    path: `/v1/conversations/${id}/name`,
+    body: { name: 'name', ...more },
+  });
+  const remove = (id: string): TestRequest => ({ method: 'DELETE', path: `/v1/conversations/${id}` });
+  const rate = (id: string, user = 'ann'): TestRequest => ({
+    method: 'POST',
+    path: `/v1/messages/${id}/feedbacks`,
+    body: { rating: 'like', user },
+  });
+  const target = (name: string, id: string, visibleTo: string[], make: (id: string) => TestRequest): Target => ({
+    name,
+    visibleTo,
+    request: () => make(id),
+    missing: () => make(randomUUID()),
+  });
+  const last = (id: string) => get(`/v1/conversations?last_id=${id}`);
+  return {
+    'GET /v1/conversations': {
+      targets: [
+        target('after a conversation of one', one.ids.conversation, ['one app'], last),
+        target('after a deleted conversation', ownConversations.deleted, [], last),
+        target('after a conversation of second', second.conversation, ['second app'], last),
+        target('after a conversation of other', other.ids.conversation, ['other app'], last),
+      ],
+      invalid: { 'GET /v1/conversations with a bad limit': () => get('/v1/conversations?limit=0') },
+    },
+    'POST /v1/conversations/{conversation_id}/name': {
+      targets: [
+        target('a conversation of one', one.ids.conversation, ['one app'], rename),
+        target('a conversation of one, for another user', one.ids.conversation, [], (id) => rename(id, { user: 'x' })),
+        target('a deleted conversation', ownConversations.deleted, [], rename),
+        target('a conversation of second', second.conversation, ['second app'], rename),
+        target('a conversation of other', other.ids.conversation, ['other app'], rename),
+      ],
+      invalid: { 'POST name without a content type': () => ({ ...rename(one.ids.conversation), body: '{' }) },
+    },
+    'DELETE /v1/conversations/{conversation_id}': {
+      targets: [target('a deleted conversation', ownConversations.deleted, [], remove)],
+    },
+    'POST /v1/messages/{message_id}/feedbacks': {
+      targets: [
+        target('a message of another user', messages.bob.id, [], rate),
+        target('a message of a deleted conversation', messages.deleted.id, [], rate),
+      ],
+    },
+    'GET /v1/messages/{message_id}/suggested': {
+      targets: [target('any message', completion.conversation, [], suggested)],
+    },
+    ...Object.fromEntries(
+      ['info', 'parameters', 'meta', 'site'].map((path) => [
+        `GET /v1/${path}`,
+        { targets: [unscoped(`/v1/${path}`, everyApp)] } satisfies Row,
+      ]),
+    ),
+  };
+}
+
+const suggested = (id: string) => get(`/v1/messages/${id}/suggested`);
 
 /** The operations that the console depends on: visible to an admin only. */
 function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
@@ -161,6 +226,11 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
       ...adminOnly(create),
       invalid: { 'POST /admin/keys without a kind': () => ({ ...create, body: {} }) },
     },
+    'PATCH /admin/keys/{key_id}': adminOnly({
+      method: 'PATCH',
+      path: `/admin/keys/${one.keyIds.app}`,
+      body: { read_only: false },
+    }),
     'DELETE /admin/keys/{key_id}': adminOnly({ method: 'DELETE', path: `/admin/keys/${revokedKeyId}` }),
     'GET /admin/apps/{app_id}/conversations': adminOnly(get(`/admin/apps/${app}/conversations`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}': adminOnly(get(ofApp)),

@@ -73,7 +73,15 @@ async function record(
   request: ExampleRequest,
   cookie: string | undefined,
 ): Promise<{ example: Example; setCookie: string | undefined }> {
-  const { key, parameters = {}, body, isSignedIn, after = 0, normalize = (response) => response } = request;
+  const {
+    key,
+    parameters = {},
+    body,
+    isSignedIn,
+    fails = false,
+    after = 0,
+    normalize = (response) => response,
+  } = request;
   service.advanceClock(after);
   const [type = ''] = Object.keys(operation.requestBody?.content ?? {});
   const payload = typeof body === 'string' ? body : JSON.stringify(body)?.replace('"admin-…"', `"${secrets.admin}"`);
@@ -89,8 +97,13 @@ async function record(
   });
   const { status } = response;
   const text = await response.text();
-  if (!response.ok) throw new Error(`the example of ${operation.operationId} fails with ${status}: ${text}`);
-  const example = { parameters, ...(body !== undefined && { body }), status, response: normalize(JSON.parse(text)) };
+  if (response.ok === fails) throw new Error(`the example of ${operation.operationId} fails with ${status}: ${text}`);
+  const example = {
+    parameters,
+    ...(body !== undefined && { body }),
+    status,
+    ...(text !== '' && { response: normalize(JSON.parse(text)) }),
+  };
   return { example, setCookie: response.headers.getSetCookie()[0]?.split(';', 1)[0] };
 }
 

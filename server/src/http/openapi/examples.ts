@@ -5,7 +5,8 @@ export type Example = {
   parameters: Record<string, string | number>;
   body?: unknown;
   status: number;
-  response: unknown;
+  /** Undefined if it has no body. */
+  response?: unknown;
 };
 /** By operation id. */
 export type Examples = Record<string, Example>;
