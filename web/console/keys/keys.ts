@@ -118,6 +118,7 @@ function KeyRow({ of: key, now, isOwn, revoke }: RowProps) {
       h('strong', { title: `key ${key.id}` }, title),
       h('span', { class: 'badge' }, key.kind),
       h('span', { class: `badge ${badges[state]}` }, state),
+      key.read_only && h('span', { class: 'badge' }, 'read-only'),
       isOwn && h('span', { class: 'soft' }, 'you are signed in with this key'),
       h(Reach, { of: key }),
     ),

@@ -90,12 +90,13 @@ export function changeConversation(change: ConversationChange, version: string):
 }
 
 /**
- * Live conversations of the app, of this user or of none, that have the message: at most two. Asks every shard of a
+ * Live conversations of the app, of this user or of none, that have the message: at most two. SQLite reads the
+ * tables of a CROSS JOIN in this order (https://sqlite.org/optoverview.html#crossjoin). Asks every shard of a
  * distributed database. Parameters: message_id, app_id, user.
  */
 export const findMessageById = `
-  SELECT m.conversation_id FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
-  WHERE m.id = ? AND c.app_id = ? AND c.deleted = 0 AND (c."user" IS NULL OR c."user" = ?) LIMIT 2`;
+  SELECT m.conversation_id FROM messages m CROSS JOIN conversations c
+  WHERE c.conversation_id = m.conversation_id AND m.id = ? AND c.app_id = ? AND c.deleted = 0 AND (c."user" IS NULL OR c."user" = ?) LIMIT 2`;
 
 /** Parameters: conversation_id, id. */
 export const findDoc = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';

@@ -1,22 +1,19 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { limits } from '../../contract/limits.ts';
-import type { ConversationRow } from '../../domain/app-store.ts';
 import type { AuditEntry } from '../../domain/audit.ts';
 import { countWords } from '../../domain/count-words.ts';
 import { BadRecord, ServiceError } from '../../domain/errors.ts';
 import { decideEdit } from '../../domain/update-child-chunk.ts';
-import { newVersion } from '../../domain/version.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import { subtractFromApps } from '../accounting/usage-statements.ts';
-import { contentOf, rate } from '../apps/rating.ts';
-import * as apps from '../apps/statements.ts';
 import { changeSession } from '../console/session-statements.ts';
 import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
 import type { WriteInput, WriteName, WriteResult } from '../engine.ts';
 import { readSpool } from '../records/spool.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
+import { changeConversation, rateMessage } from './app-writes.ts';
 import { Connection } from './connection.ts';
 import { RecordWriter } from './record-writer.ts';
 import * as embedded from './statements.ts';
@@ -251,24 +248,9 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
     return true;
   },
 
-  changeConversation: (change) => {
-    const [row] = db.all(...apps.changeConversation(change, newVersion()));
-    if (row !== undefined) addAuditEntry(audit.conversationEntry(change), change.conversation_id);
-    return row as ConversationRow | undefined;
-  },
+  changeConversation: (change) => changeConversation(db, change),
 
-  rateMessage: (rating) => {
-    const { message_id, app_id, user } = rating;
-    const [found, another] = db.all(apps.findMessageById, message_id, app_id, user);
-    if (found === undefined || another !== undefined) return 'missing';
-    const conversation_id = found.conversation_id as string;
-    const rated = rate(db.get(apps.findDoc, conversation_id, message_id)?.doc as string, rating);
-    if (rated === 'unrated') return rated;
-    db.run(apps.rateMessage, rated.doc, contentOf(rating), conversation_id, message_id);
-    db.run(apps.touchConversation, newVersion(), conversation_id);
-    addAuditEntry(audit.ratingEntry(rating, conversation_id), conversation_id);
-    return 'rated';
-  },
+  rateMessage: (rating) => rateMessage(db, rating),
 
   updateKey: ({ id, change, by, now }) => {
     if (db.run(sql.updateKey, change.read_only ? 1 : 0, id) === 0) return false;

@@ -1,0 +1,28 @@
+import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/app-store.ts';
+import { newVersion } from '../../domain/version.ts';
+import * as audit from '../accounting/audit.ts';
+import { contentOf, rate } from '../apps/rating.ts';
+import * as apps from '../apps/statements.ts';
+import type { Connection } from './connection.ts';
+
+/** What app keys write, inside the caller's transaction. */
+
+export function changeConversation(db: Connection, change: ConversationChange): ConversationRow | undefined {
+  const [row] = db.all(...apps.changeConversation(change, newVersion()));
+  const entry = audit.conversationEntry(change);
+  if (row !== undefined) db.run(audit.writeEntry, ...audit.entryValues(entry, change.conversation_id));
+  return row as ConversationRow | undefined;
+}
+
+export function rateMessage(db: Connection, rating: MessageRating): 'rated' | 'unrated' | 'missing' {
+  const { message_id, app_id, user } = rating;
+  const [found, another] = db.all(apps.findMessageById, message_id, app_id, user);
+  if (found === undefined || another !== undefined) return 'missing';
+  const conversation_id = found.conversation_id as string;
+  const rated = rate(db.get(apps.findDoc, conversation_id, message_id)?.doc as string, rating);
+  if (rated === 'unrated') return rated;
+  db.run(apps.rateMessage, rated.doc, contentOf(rating), conversation_id, message_id);
+  db.run(apps.touchConversation, newVersion(), conversation_id);
+  db.run(audit.writeEntry, ...audit.entryValues(audit.ratingEntry(rating, conversation_id), conversation_id));
+  return 'rated';
+}
