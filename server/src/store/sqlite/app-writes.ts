@@ -3,9 +3,11 @@ import { newVersion } from '../../domain/version.ts';
 import * as audit from '../accounting/audit.ts';
 import { contentOf, rate } from '../apps/rating.ts';
 import * as apps from '../apps/statements.ts';
+import type { WriteInput } from '../engine.ts';
+import * as sql from '../statements.ts';
 import type { Connection } from './connection.ts';
 
-/** What app keys write, inside the caller's transaction. */
+/** Changes by app keys, and of keys, inside the caller's transaction. */
 
 export function changeConversation(db: Connection, change: ConversationChange): ConversationRow | undefined {
   const [row] = db.all(...apps.changeConversation(change, newVersion()));
@@ -25,4 +27,10 @@ export function rateMessage(db: Connection, rating: MessageRating): 'rated' | 'u
   db.run(apps.touchConversation, newVersion(), conversation_id);
   db.run(audit.writeEntry, ...audit.entryValues(audit.ratingEntry(rating, conversation_id), conversation_id));
   return 'rated';
+}
+
+export function updateKey(db: Connection, { id, change, by, now }: WriteInput<'updateKey'>): boolean {
+  if (db.run(sql.updateKey, change.read_only ? 1 : 0, id) === 0) return false;
+  db.run(audit.writeEntry, ...audit.entryValues(audit.keyEntry('update', id, by, now)));
+  return true;
 }

@@ -13,7 +13,7 @@ import type { WriteInput, WriteName, WriteResult } from '../engine.ts';
 import { readSpool } from '../records/spool.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
-import { changeConversation, rateMessage } from './app-writes.ts';
+import { changeConversation, rateMessage, updateKey } from './app-writes.ts';
 import { Connection } from './connection.ts';
 import { RecordWriter } from './record-writer.ts';
 import * as embedded from './statements.ts';
@@ -252,11 +252,7 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
 
   rateMessage: (rating) => rateMessage(db, rating),
 
-  updateKey: ({ id, change, by, now }) => {
-    if (db.run(sql.updateKey, change.read_only ? 1 : 0, id) === 0) return false;
-    addAuditEntry(audit.keyEntry('update', id, by, now));
-    return true;
-  },
+  updateKey: (change) => updateKey(db, change),
 
   changeSession: (change) => void db.run(...changeSession(change)),
 
