@@ -49,7 +49,7 @@ onEveryEngine('keys in the console API', (engine) => {
       assert.deepEqual(more, {});
       if (path !== '') assert.equal((await service.request('GET', path, { key: secret })).status, 200, kind);
       const { created_at, last_used_at, ...key } = (await listKeys()).find((key: { id: string }) => key.id === id);
-      assert.deepEqual(key, { ...noScope, id, kind, name, ...scope, expires_at, revoked_at: null });
+      assert.deepEqual(key, { ...noScope, id, kind, name, ...scope, expires_at, revoked_at: null, read_only: false });
       assert.ok(Math.abs(created_at - Date.now() / 1000) < 60);
       assert.ok(!JSON.stringify(await listKeys()).includes(secret));
       const entry = { key_id: adminId, action: 'create', record: 'api_key', count: 1, ids: [id] };

@@ -104,8 +104,8 @@ describe('query plans of activity on SQLite', () => {
     const plan = planOf(db, subtractFromApps(conversationsOfUser)).join('\n');
     assert.match(plan, /SEARCH conversation_days USING PRIMARY KEY/);
     assert.match(plan, /SEARCH usage_days USING PRIMARY KEY/);
-    const newest = planOf(db, embedded.advanceConversation).join('\n');
-    assert.match(newest, /SEARCH messages USING PRIMARY KEY \(conversation_id=\?\)/);
+    const newest = planOf(db, embedded.recountConversation).join('\n');
+    assert.match(newest, /SEARCH m USING PRIMARY KEY \(conversation_id=\?\)/);
   });
 });
 

@@ -735,10 +735,13 @@ describe('query plans on SQLite', () => {
   before(async () => {
     ({ db, close } = await openSqlite());
     db.exec(`
-      INSERT INTO conversations VALUES ('c1', 'a1', 'u', 1, 0, 'v', 1, 1), ('c2', 'a2', 'u', 1, 0, 'v', 1, 1);
-      INSERT INTO messages WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${length})
+      INSERT INTO conversations (conversation_id, app_id, "user", created_at, deleted, version, next_sequence, last_message_at)
+        VALUES ('c1', 'a1', 'u', 1, 0, 'v', 1, 1), ('c2', 'a2', 'u', 1, 0, 'v', 1, 1);
+      INSERT INTO messages (conversation_id, created_at, sequence, id, doc)
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${length})
         SELECT 'c1', i, i, 'm' || i, '{"answer":"short"}' FROM n;
-      INSERT INTO messages WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ties})
+      INSERT INTO messages (conversation_id, created_at, sequence, id, doc)
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ties})
         SELECT 'c2', ${tiedSecond}, i, 'm' || i, '{"answer":"short"}' FROM n;`);
   });
   after(() => close?.());
