@@ -52,6 +52,8 @@ export class BadRequest extends ApiError {}
 export class NotChatApp extends ApiError {}
 /** 401 `unauthorized`: the key is unknown, expired, revoked or of another kind. */
 export class Unauthorized extends ApiError {}
+/** The key is read-only. */
+export class Forbidden extends ApiError {}
 /** 404 `not_found`: it does not exist, or the key has no access to it. */
 export class NotFound extends ApiError {}
 /** 405 `method_not_allowed`: usually a wrong `baseUrl`. */
@@ -82,6 +84,7 @@ const classes: Readonly<Record<ErrorResponse['code'], typeof ApiError>> = {
   bad_request: BadRequest,
   not_chat_app: NotChatApp,
   unauthorized: Unauthorized,
+  forbidden: Forbidden,
   not_found: NotFound,
   method_not_allowed: MethodNotAllowed,
   request_timeout: RequestTimeout,

@@ -5,6 +5,7 @@ export {
   BackscrollError,
   BadRequest,
   Connection,
+  Forbidden,
   HeadersTooLarge,
   InternalServerError,
   InvalidParam,

@@ -763,7 +763,7 @@ describe('query plans on SQLite', () => {
   }
 
   const byConversation = /^SEARCH c USING PRIMARY KEY \(conversation_id=\?\)/;
-  const byId = /^SEARCH f USING (COVERING )?INDEX messages_by_id \(conversation_id=\? AND id=\?\)/;
+  const byId = /^SEARCH f USING (COVERING )?INDEX messages_by_message \(id=\? AND conversation_id=\?\)/;
 
   it('are rejected by the test if they have a scan, a sort or a wrong key', () => {
     assert.throws(() => assertSearch('SELECT * FROM messages WHERE sequence = ?'));
