@@ -3,6 +3,7 @@ import { choice, integer, shape, text } from './primitives.ts';
 /** All error codes of the API. */
 export const errorCodes = [
   'invalid_param',
+  'invalid_metadata',
   'bad_request',
   'not_chat_app',
   'unauthorized',

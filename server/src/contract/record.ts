@@ -1,6 +1,7 @@
 import type { TObject, TProperties, TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
 import { keyKinds, kindsWith, readOnlyKinds } from './key-kinds.ts';
+import { Tag } from './knowledge.ts';
 import { limits } from './limits.ts';
 import { Message } from './message.ts';
 import { ModelProvider } from './model.ts';
@@ -31,7 +32,7 @@ type Node = TSchema & {
 /** Doubles cannot distinguish larger integers from their neighbours. */
 const safeInteger = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 
-/** The default of `created_at`. It means the time of the import. */
+/** The default of times such as `created_at`. It means the time of the import. */
 export const now = 'now';
 
 /**
@@ -68,6 +69,9 @@ function record<const F extends TProperties>(kind: string, fields: F): TObject<F
 }
 
 const withDefault = <S extends TSchema>(schema: S, value: unknown): S => ({ ...schema, default: value });
+
+const createdNow = withDefault(epochSeconds('Creation time.'), now);
+const updatedNow = withDefault(epochSeconds('Time of the last change.'), now);
 
 const { tenant_id: _workspace, ...providerFields } = ModelProvider.properties;
 
@@ -132,17 +136,52 @@ export const records = {
     id: uuid('Knowledge base ID.'),
     workspace_id: id('Workspace of the knowledge base.'),
     name: text('Name.'),
+    description: nullable(text('Description.')),
+    indexing_technique: nullable(text('Indexing technique, for example `high_quality`.')),
+    embedding_model: nullable(text('Embedding model.')),
+    embedding_model_provider: nullable(text('Provider of the embedding model.')),
+    doc_form: nullable(text('How its documents are split, for example `hierarchical_model`.')),
+    data_source_type: nullable(text('Type of data source, for example `upload_file`.')),
+    tags: withDefault(list(Tag, 'Tags.'), []),
+    created_at: createdNow,
+    updated_at: updatedNow,
+    settings: nullable(openObject('Replaces constants of the knowledge base in responses, by name.')),
   }),
   document: record('document', {
     id: uuid('Document ID.'),
     dataset_id: uuid('Knowledge base of the document.'),
     name: text('Name.'),
+    position: withDefault(
+      integer('Position in the knowledge base. Default: that of the stored document, or the next.'),
+      null,
+    ),
+    created_at: createdNow,
+    updated_at: updatedNow,
+    enabled: withDefault(flag('Whether it is enabled.'), true),
+    archived: withDefault(flag('Whether it is archived.'), false),
+    indexing_status: withDefault(text('State of its indexing, for example `completed`.'), 'completed'),
+    doc_form: nullable(text('How it is split, for example `hierarchical_model`.')),
+    doc_language: nullable(text('Language.')),
+    data_source_type: nullable(text('Type of data source, for example `upload_file`.')),
+    data_source_info: nullable(openObject('Its data source.')),
+    tokens: nullable(integer('Number of tokens.')),
+    doc_metadata: withDefault(list(openObject('A metadata field with its value.'), 'Metadata.'), []),
   }),
   segment: record('segment', {
     id: uuid('Segment ID.'),
     document_id: uuid('Document of the segment.'),
     position: integer('Position in the document.'),
     content: text('Text.'),
+    answer: nullable(text('Answer, if the text is a question.')),
+    keywords: nullable(list(text('A keyword.'), 'Keywords.')),
+    enabled: withDefault(flag('Whether it is enabled.'), true),
+    status: withDefault(text('State of its indexing, for example `completed`.'), 'completed'),
+    tokens: withDefault(integer('Number of tokens.'), 0),
+    hit_count: withDefault(integer('Number of times it was retrieved.'), 0),
+    index_node_id: nullable(text('ID of its vector in a search index.')),
+    index_node_hash: nullable(text('Hash of its vector.')),
+    created_at: createdNow,
+    updated_at: updatedNow,
   }),
   child_chunk: record('child_chunk', {
     ...ChildChunk.properties,
@@ -152,6 +191,8 @@ export const records = {
     type: withDefault(text('Type of child chunk.'), 'automatic'),
     created_at: withDefault(epochSeconds('Creation time.'), now),
     updated_at: withDefault(epochSeconds('Time of the last change. Default: created_at.'), null),
+    deleted: withDefault(flag('Whether it is deleted. A deleted child chunk is not listed and cannot be read.'), false),
+    index_node_id: nullable(text('ID of its vector in a search index.')),
   }),
   child_chunk_revision: record('child_chunk_revision', {
     child_chunk_id: id('Child chunk.'),

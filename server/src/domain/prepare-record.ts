@@ -44,11 +44,13 @@ export function prepareRecord(line: Line, json: string, now: number, texts: stri
 
   const fields = fill(input);
   for (const name of idFields) fields[name] = idOrNull(fields[name]);
-  if (fields.created_at === nowDefault) fields.created_at = now;
+  for (const name of timeFields) if (fields[name] === nowDefault) fields[name] = now;
   const reject = (problem: string) => rejectAs(kind, problem);
   const prepared = converters[kind]?.(fields, { input, now, texts, reject }) ?? fields;
   return { record: kind, line, ...prepared };
 }
+
+const timeFields = ['created_at', 'updated_at'];
 
 // biome-ignore lint/suspicious/noExplicitAny: validated against the kind's schema
 type Fields = any;
@@ -97,6 +99,8 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
       doc_bytes: Buffer.byteLength(doc),
     };
   },
+
+  segment: (fields) => ({ ...fields, word_count: countWords(fields.content) }),
 
   child_chunk: (fields, { now }) => ({
     ...fields,
@@ -160,6 +164,9 @@ function filler(schema: Fields): Fill {
   };
 }
 
+/** `index_node_id` is an id of another system, and is returned unchanged. */
+const isIdField = (name: string): boolean => /^id$|_id$/.test(name) && name !== 'index_node_id';
+
 type Codec = { validator: Validator; fill: Fill; idFields: readonly string[] };
 const codecs = new Map<RecordKind, Codec>();
 
@@ -168,7 +175,7 @@ function codecOf(kind: RecordKind): Codec {
   let codec = codecs.get(kind);
   if (codec === undefined) {
     const schema: Fields = records[kind];
-    const idFields = Object.keys(schema.properties).filter((name) => name === 'id' || name.endsWith('_id'));
+    const idFields = Object.keys(schema.properties).filter(isIdField);
     codec = { validator: compile(schema), fill: filler(schema), idFields };
     codecs.set(kind, codec);
   }

@@ -36,7 +36,9 @@ type Special = {
     usage: Usage;
     doc_bytes: number;
   };
-  segment: Fields<'segment'> & InDataset;
+  /** Without a position, the stored document keeps its own, and a new one gets the next. */
+  document: Omit<Fields<'document'>, 'position'> & { position: number | null };
+  segment: Fields<'segment'> & InDataset & { word_count: number };
   /** `replaced_at` is the time of this import, for the revision of a text that it replaces. */
   child_chunk: Fields<'child_chunk'> & InDataset & { replaced_at: number };
   /** `imported_at` is the time of this import. */

@@ -30,7 +30,7 @@ export const findChildChunk = `
   FROM datasets d
   LEFT JOIN documents o ON o.dataset_id = ? AND o.id = ?
   LEFT JOIN segments s ON s.dataset_id = ? AND s.id = ? AND s.document_id = ?
-  LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ?
+  LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ? AND c.deleted = 0
   WHERE d.id = ? AND d.workspace_id = ?`;
 
 export function childChunkValues(location: ChunkLocation): string[] {

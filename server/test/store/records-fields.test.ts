@@ -34,6 +34,9 @@ type Field = {
 };
 type Shape = Record<string, Field>;
 
+/** The default of a position: after all others. */
+const next = Symbol('next');
+
 const string: Field = { type: 'string' };
 const uuid: Field = { type: 'uuid' };
 const integer: Field = { type: 'integer' };
@@ -128,6 +131,7 @@ const nested: Record<string, Shape> = {
     action_id: string,
     action_text: string,
   },
+  tags: { id: { type: 'string' }, name: string, type: or(open, 'knowledge') },
   models: {
     model: string,
     label: { type: 'texts' },
@@ -154,6 +158,7 @@ const nestedPaths: { name: string; kind: string; at: Path }[] = [
   { name: 'default', kind: 'message', at: ['extra_contents', 0, 'form_definition', 'inputs', 0, 'default'] },
   { name: 'actions', kind: 'message', at: ['extra_contents', 0, 'form_definition', 'actions', 0] },
   { name: 'form_submission_data', kind: 'message', at: ['extra_contents', 0, 'form_submission_data'] },
+  { name: 'tags', kind: 'dataset', at: ['tags', 0] },
   { name: 'models', kind: 'model_provider', at: ['models', 0] },
 ];
 
@@ -214,9 +219,54 @@ const topLevel: Record<string, Shape> = {
     currency: orNull(string),
     feedback_content: orNull(string),
   },
-  dataset: { id: string, workspace_id: string, name: string },
-  document: { id: string, dataset_id: string, name: string },
-  segment: { id: string, document_id: string, position: integer, content: string },
+  dataset: {
+    id: string,
+    workspace_id: string,
+    name: string,
+    description: orNull(string),
+    indexing_technique: orNull(open),
+    embedding_model: orNull(string),
+    embedding_model_provider: orNull(string),
+    doc_form: orNull(open),
+    data_source_type: orNull(open),
+    tags: or(array, []),
+    created_at: or(integer, now),
+    updated_at: or(integer, now),
+    settings: orNull(object),
+  },
+  document: {
+    id: string,
+    dataset_id: string,
+    name: string,
+    position: { type: 'integer', default: next, nullUntested: true },
+    created_at: or(integer, now),
+    updated_at: or(integer, now),
+    enabled: or(boolean, true),
+    archived: or(boolean, false),
+    indexing_status: or(open, 'completed'),
+    doc_form: orNull(open),
+    doc_language: orNull(string),
+    data_source_type: orNull(open),
+    data_source_info: orNull(object),
+    tokens: orNull(integer),
+    doc_metadata: or(array, []),
+  },
+  segment: {
+    id: string,
+    document_id: string,
+    position: integer,
+    content: string,
+    answer: orNull(string),
+    keywords: orNull({ type: 'array', items: 'string' }),
+    enabled: or(boolean, true),
+    status: or(open, 'completed'),
+    tokens: or(integer, 0),
+    hit_count: or(integer, 0),
+    index_node_id: orNull(string),
+    index_node_hash: orNull(string),
+    created_at: or(integer, now),
+    updated_at: or(integer, now),
+  },
   child_chunk: {
     id: string,
     segment_id: string,
@@ -226,6 +276,8 @@ const topLevel: Record<string, Shape> = {
     type: or(open, 'automatic'),
     created_at: or(integer, now),
     updated_at: { type: 'integer', default: 1_600_000_000, nullUntested: true },
+    deleted: or(boolean, false),
+    index_node_id: orNull(string),
   },
   child_chunk_revision: {
     child_chunk_id: string,
@@ -389,9 +441,57 @@ function completeRecords() {
       currency: 'USD',
       feedback_content: 'Thanks',
     },
-    dataset: { record: 'dataset', id: randomUUID(), workspace_id: ids.workspace, name: 'Dataset' },
-    document: { record: 'document', id: randomUUID(), dataset_id: ids.dataset, name: 'Document' },
-    segment: { record: 'segment', id: randomUUID(), document_id: ids.document, position: 2, content: 'Segment' },
+    dataset: {
+      record: 'dataset',
+      id: randomUUID(),
+      workspace_id: ids.workspace,
+      name: 'Dataset',
+      description: 'About it',
+      indexing_technique: 'high_quality',
+      embedding_model: 'embed',
+      embedding_model_provider: 'acme/acme/one',
+      doc_form: 'hierarchical_model',
+      data_source_type: 'upload_file',
+      tags: [{ id: randomUUID(), name: 'Tag', type: 'knowledge' }],
+      created_at: 1_600_000_000,
+      updated_at: 1_600_000_001,
+      settings: { retrieval_model_dict: { top_k: 5 } },
+    },
+    document: {
+      record: 'document',
+      id: randomUUID(),
+      dataset_id: ids.dataset,
+      name: 'Document',
+      position: 5,
+      created_at: 1_600_000_000,
+      updated_at: 1_600_000_001,
+      enabled: false,
+      archived: true,
+      indexing_status: 'parsing',
+      doc_form: 'hierarchical_model',
+      doc_language: 'English',
+      data_source_type: 'upload_file',
+      data_source_info: { upload_file_id: 'f' },
+      tokens: 3,
+      doc_metadata: [{ id: 'm', name: 'author', type: 'string', value: 'A' }],
+    },
+    segment: {
+      record: 'segment',
+      id: randomUUID(),
+      document_id: ids.document,
+      position: 2,
+      content: 'Segment',
+      answer: 'Answer',
+      keywords: ['one'],
+      enabled: false,
+      status: 'indexing',
+      tokens: 3,
+      hit_count: 4,
+      index_node_id: 'Node',
+      index_node_hash: 'hash',
+      created_at: 1_600_000_000,
+      updated_at: 1_600_000_001,
+    },
     child_chunk: {
       record: 'child_chunk',
       id: randomUUID(),
@@ -402,6 +502,8 @@ function completeRecords() {
       type: 'customized',
       created_at: 1_600_000_000,
       updated_at: 1_600_000_009,
+      deleted: true,
+      index_node_id: 'Node',
     },
     child_chunk_revision: {
       record: 'child_chunk_revision',
@@ -583,6 +685,7 @@ onEveryEngine('fields of records', (engine) => {
             const earliest = Math.floor(Date.now() / 1000);
             const sent = withValue(newRecord(kind), [name], absent);
             const out = await roundTrip(sent);
+            if (field.default === next) return assert.ok((out[name] as number) >= 1, `${out[name]}`);
             if (field.default === now) {
               const latest = Math.floor(Date.now() / 1000);
               const time = out[name] as number;

@@ -7,6 +7,7 @@ import type { Outages } from '../observe/outages.ts';
 /** The HTTP status of each error code. It is defined only here. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
   invalid_param: 400,
+  invalid_metadata: 400,
   bad_request: 400,
   not_chat_app: 400,
   unauthorized: 401,

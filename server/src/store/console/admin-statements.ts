@@ -44,7 +44,7 @@ const datasets = `
 const documents = 'SELECT id, name FROM documents';
 const segments = `
   SELECT s.id, s.position, s.content, (
-    SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ? AND c.segment_id = s.id
+    SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ? AND c.segment_id = s.id AND c.deleted = 0
   ) AS child_chunk_count
   FROM segments s`;
 
@@ -59,7 +59,7 @@ export const lists = {
   childChunks: {
     select: `
       SELECT id, segment_id, content, position, word_count, type, created_at, updated_at FROM child_chunks`,
-    where: ['dataset_id = ?', 'segment_id = ?'],
+    where: ['dataset_id = ?', 'segment_id = ?', 'deleted = 0'],
     by: ['position', 'id'],
   },
   revisions: {
@@ -87,7 +87,7 @@ export const findKnowledge = `
   FROM datasets d
   LEFT JOIN documents o ON o.dataset_id = ? AND o.id = ?
   LEFT JOIN segments s ON s.dataset_id = ? AND s.id = ? AND s.document_id = ?
-  LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ?
+  LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ? AND c.deleted = 0
   WHERE d.id = ?`;
 
 export function knowledgeValues(path: KnowledgePath): string[] {

@@ -2,6 +2,8 @@ import type { RecordKind } from '../../contract/record.ts';
 import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
 import { changedParent, identityOf, missingParent, type ReferableKind } from '../../domain/record-kinds.ts';
 import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
+import type { Value } from '../engine.ts';
+import { type CountChange, DocumentCounts, DocumentPositions } from '../records/document-counts.ts';
 import { lookupStatement } from '../records/lookups.ts';
 import type { SpooledOf, SpooledRecord } from '../records/spool.ts';
 import type { RowKind } from '../records/tables.ts';
@@ -11,6 +13,9 @@ import { MessageWriter } from './message-writer.ts';
 import type { Transaction } from './pool.ts';
 import type { Rows } from './rows.ts';
 import * as postgres from './statements.ts';
+
+/** Maximum number of documents with changed counts in memory before they are written. */
+const openDocumentsMax = 10_000;
 
 /** Records of one kind, each at most once, so that one statement can write them. */
 type Batch<K extends RecordKind = RecordKind> = SpooledOf<K>[];
@@ -22,6 +27,8 @@ export class BulkRecordWriter {
   readonly #messages: MessageWriter;
   /** Records that `lockConversations` has written already. */
   readonly #written = new Set<SpooledRecord>();
+  readonly #counts = new DocumentCounts();
+  readonly #positions = new DocumentPositions();
   #hasAddedRevisions = false;
 
   constructor(transaction: Transaction, rows: Rows) {
@@ -71,8 +78,9 @@ export class BulkRecordWriter {
   }
 
   /** Writes sums that are still in memory. */
-  finish(): Promise<void> {
-    return this.#messages.finish();
+  async finish(): Promise<void> {
+    await this.#messages.finish();
+    await this.#writeCounts();
   }
 
   async #writeBatch(batch: Batch): Promise<void> {
@@ -83,8 +91,12 @@ export class BulkRecordWriter {
         for (const provider of batch as Batch<'model_provider'>) await this.#writeProvider(provider);
         return;
       case 'document':
+        await this.#recheck('document', batch as Batch<'document'>);
+        await this.#assignPositions(batch as Batch<'document'>);
+        break;
       case 'segment':
-        await this.#recheck(batch[0].record, batch as Batch<'document' | 'segment'>);
+        await this.#recheck('segment', batch as Batch<'segment'>);
+        await this.#count(batch as Batch<'segment'>);
         break;
       case 'child_chunk':
         await this.#recheck('child_chunk', batch as Batch<'child_chunk'>);
@@ -119,6 +131,38 @@ export class BulkRecordWriter {
       batch.map(({ id }) => id),
     );
     for (const record of batch) recheckReferences(record, find);
+  }
+
+  async #assignPositions(batch: Batch<'document'>): Promise<void> {
+    const unplaced = batch.filter(({ position }) => position === null);
+    const datasets = [...new Set(unplaced.map(({ dataset_id }) => dataset_id))];
+    const unread = datasets.filter((id) => !this.#positions.has(id));
+    if (unread.length > 0) {
+      for (const id of unread) this.#positions.set(id, 0);
+      const highest = await this.#tx.query(postgres.findHighestPositions, unread);
+      for (const { dataset_id, position } of highest) this.#positions.set(dataset_id as string, position as number);
+    }
+    const ids = unplaced.map(({ id }) => id);
+    const rows = ids.length > 0 ? await this.#tx.query(postgres.findDocumentPositions, datasets, ids) : [];
+    const stored = new Map(rows.map(({ id, position }) => [id, position as number]));
+    for (const record of batch) this.#positions.assign(record, stored.get(record.id));
+  }
+
+  async #count(batch: Batch<'segment'>): Promise<void> {
+    const datasets = [...new Set(batch.map(({ dataset_id }) => dataset_id))];
+    const ids = batch.map(({ id }) => id);
+    const rows = await this.#tx.query(postgres.findSegmentWords, datasets, ids);
+    const stored = new Map(rows.map(({ id, word_count }) => [id, word_count as number]));
+    for (const record of batch) this.#counts.add(record, stored.get(record.id));
+    if (this.#counts.size >= openDocumentsMax) await this.#writeCounts();
+  }
+
+  async #writeCounts(): Promise<void> {
+    const changes = this.#counts.take();
+    if (changes.length === 0) return;
+    const column = (name: keyof CountChange) => changes.map((change) => change[name]) as unknown as Value;
+    const values = (['dataset_id', 'id', 'segments', 'words'] as const).map(column);
+    await this.#tx.query(postgres.addDocumentCounts, ...values);
   }
 
   /** Stores the texts that these records replace as revisions. */

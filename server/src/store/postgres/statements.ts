@@ -73,7 +73,7 @@ export const updateChildChunk = `
     FROM datasets d
     LEFT JOIN documents o ON o.dataset_id = $1 AND o.id = $3
     LEFT JOIN segments s ON s.dataset_id = $1 AND s.id = $4 AND s.document_id = $3
-    LEFT JOIN child_chunks c ON c.dataset_id = $1 AND c.id = $5 AND c.segment_id = $4
+    LEFT JOIN child_chunks c ON c.dataset_id = $1 AND c.id = $5 AND c.segment_id = $4 AND c.deleted = 0
     WHERE d.id = $1 AND d.workspace_id = $2
   ), changed AS (
     UPDATE child_chunks SET content = $6, word_count = $7, type = 'customized',
@@ -179,6 +179,24 @@ export const addRevisions = `
       SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = $1 AND r.child_chunk_id = c.id
     ), 0), c.content, CAST($3 AS BIGINT), NULL
   FROM child_chunks c WHERE c.dataset_id = $1 AND c.id = ANY($2)`;
+
+/** Parameters: dataset ids, ids. */
+export const findDocumentPositions = `
+  SELECT id, position FROM documents WHERE dataset_id = ANY($1) AND id = ANY($2)`;
+export const findHighestPositions = `
+  SELECT dataset_id, MAX(position) AS position FROM documents WHERE dataset_id = ANY($1) GROUP BY dataset_id`;
+export const findSegmentWords = `
+  SELECT id, word_count FROM segments WHERE dataset_id = ANY($1) AND id = ANY($2)`;
+
+/**
+ * Adds to the counts of documents, all of which exist. It is an upsert, since a distributed engine rejects an UPDATE that
+ * joins a list. Parameters: dataset ids, ids, segments, words.
+ */
+export const addDocumentCounts = `
+  INSERT INTO documents (dataset_id, id, segment_count, word_count, name)
+  SELECT *, '' FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+  ON CONFLICT (dataset_id, id) DO UPDATE SET segment_count = documents.segment_count + excluded.segment_count,
+    word_count = documents.word_count + excluded.word_count`;
 
 /** Leases are rows of a table, since distributed engines have no advisory locks. */
 export const leaseTable = `

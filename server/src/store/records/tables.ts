@@ -1,4 +1,5 @@
-import { type RecordKind, records } from '../../contract/record.ts';
+import { now, type RecordKind, records } from '../../contract/record.ts';
+import { displayStatusOf } from '../../domain/display-status.ts';
 import { newVersion } from '../../domain/version.ts';
 import type { Row, Value } from '../engine.ts';
 import { updatedAt } from '../schema/conversation-step.ts';
@@ -45,6 +46,7 @@ const internal = (name: string, type: Column['type'], write: Column['write']): C
   return { name, type, field: undefined, write, read: identity };
 };
 const version = internal('version', 'text', newVersion);
+const displayStatus = internal('display_status', 'text', (record) => displayStatusOf(record as never));
 const inDataset = ['dataset_id', 'id'];
 /** As `updatedAt` in store/schema/conversation-step.ts, for a conversation without messages. */
 const newUpdatedAt = internal('updated_at', 'bigint', ({ created_at, renamed_at }) =>
@@ -55,12 +57,58 @@ const newUpdatedAt = internal('updated_at', 'bigint', ({ created_at, renamed_at 
 export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, DocumentTable>> = {
   workspace: { name: 'workspaces', key: ['id'] },
   app: { name: 'apps', key: ['id'], shown: ['description', 'parameters', 'site'] },
-  dataset: { name: 'datasets', key: ['id'] },
+  dataset: {
+    name: 'datasets',
+    key: ['id'],
+    shown: [
+      'description',
+      'indexing_technique',
+      'embedding_model',
+      'embedding_model_provider',
+      'doc_form',
+      'data_source_type',
+      'updated_at',
+      'settings',
+    ],
+  },
   api_key: { name: 'api_keys', key: ['id'] },
   model_provider: { name: 'model_providers', order: ['workspace_id', 'position'] },
-  document: { name: 'documents', key: inDataset },
-  segment: { name: 'segments', key: inDataset },
-  child_chunk: { name: 'child_chunks', key: inDataset, added: [version] },
+  document: {
+    name: 'documents',
+    key: inDataset,
+    // The counts of a document change with its segments.
+    added: [displayStatus, internal('segment_count', 'bigint', () => 0), internal('word_count', 'bigint', () => 0)],
+    unchanged: ['segment_count', 'word_count'],
+    shown: [
+      'updated_at',
+      'enabled',
+      'archived',
+      'indexing_status',
+      'doc_form',
+      'doc_language',
+      'data_source_type',
+      'data_source_info',
+      'tokens',
+      'doc_metadata',
+    ],
+  },
+  segment: {
+    name: 'segments',
+    key: inDataset,
+    added: [internal('word_count', 'bigint', (record) => record.word_count as number)],
+    shown: [
+      'answer',
+      'keywords',
+      'enabled',
+      'tokens',
+      'hit_count',
+      'index_node_id',
+      'index_node_hash',
+      'created_at',
+      'updated_at',
+    ],
+  },
+  child_chunk: { name: 'child_chunks', key: inDataset, added: [version], shown: ['index_node_id'] },
   child_chunk_revision: { name: 'child_chunk_revisions', key: ['dataset_id', 'child_chunk_id', 'revision'] },
   conversation: {
     name: 'conversations',
@@ -99,8 +147,7 @@ export function columnsOf(kind: RowKind): readonly Column[] {
 
 /** Fields that have their default values are left out; if all have, the column is null. */
 function detailsColumn(kind: RowKind, shown: readonly string[]): Column {
-  const schemas = records[kind].properties as Record<string, { default?: unknown }>;
-  const defaults = Object.fromEntries(shown.map((field) => [field, schemas[field]?.default]));
+  const defaults = shownDefaults(kind, shown);
   return {
     name: 'details',
     type: 'text',
@@ -113,6 +160,23 @@ function detailsColumn(kind: RowKind, shown: readonly string[]): Column {
     },
     read: (value) => ({ ...defaults, ...(value === null ? {} : JSON.parse(value as string)) }),
   };
+}
+
+/** The time of a record that was written before its kind had the field is unknown: 0. */
+function shownDefaults(kind: RowKind, shown: readonly string[]): Row {
+  const schemas = records[kind].properties as Record<string, { default?: unknown }>;
+  return Object.fromEntries(
+    shown.map((field) => {
+      const value = schemas[field]?.default;
+      return [field, value === now ? 0 : value];
+    }),
+  );
+}
+
+/** The fields in the column `details` of a row, with their defaults. */
+export function detailsOf(kind: RowKind, details: unknown): Row {
+  const column = columnsOf(kind).find(({ name }) => name === 'details');
+  return column?.read(details) as Row;
 }
 
 /** Booleans are stored as 0 and 1, lists and objects as JSON texts, everything else unchanged. */

@@ -1,8 +1,15 @@
 import { conversationSteps } from './conversation-step.ts';
+import { knowledgeStep, recount } from './knowledge-step.ts';
 import { usageSteps } from './usage-step.ts';
 
 /** A migration step from one schema version to the next. Steps are only added, never changed. */
-export type Migration = { version: number; name: string; statements: readonly string[] };
+export type Migration = {
+  version: number;
+  name: string;
+  statements: readonly string[];
+  /** Statements that run after `statements` and after the words of all segments were counted. */
+  afterCounting?: readonly string[];
+};
 
 /**
  * The tables, defined once for both engines. The key of every large table begins with its distribution column (see
@@ -152,6 +159,7 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 3, name: 'sessions and lists of the console', statements: console },
   { version: 4, name: 'activity and usage by day', statements: usageSteps[engine] },
   { version: 5, name: 'lists of conversations', statements: conversationSteps[engine] },
+  { version: 6, name: 'lists of knowledge bases', statements: knowledgeStep, afterCounting: recount },
 ];
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
@@ -166,7 +174,11 @@ function forPostgres(statement: string): string {
 }
 
 const inDialect = (engine: keyof typeof usageSteps, toDialect: (statement: string) => string): readonly Migration[] =>
-  steps(engine).map((step) => ({ ...step, statements: step.statements.map(toDialect) }));
+  steps(engine).map(({ statements, afterCounting, ...step }) => ({
+    ...step,
+    statements: statements.map(toDialect),
+    ...(afterCounting && { afterCounting: afterCounting.map(toDialect) }),
+  }));
 
 export const sqliteMigrations = inDialect('sqlite', forSqlite);
 export const postgresMigrations = inDialect('postgres', forPostgres);

@@ -7,6 +7,7 @@ import { newVersion } from '../../domain/version.ts';
 import { addAppDay, addDay, dayColumns } from '../accounting/usage-statements.ts';
 import { byApp, UsageTally } from '../accounting/usage-tally.ts';
 import type { Value } from '../engine.ts';
+import * as counts from '../records/document-counts.ts';
 import { lookupStatement } from '../records/lookups.ts';
 import type { SpooledOf, SpooledRecord } from '../records/spool.ts';
 import { omittedIn, upsertOf } from '../records/upserts.ts';
@@ -17,6 +18,8 @@ import * as embedded from './statements.ts';
 /** Maximum number of conversations with their next sequence, and of sums by day, in memory before they are written. */
 const openConversationsMax = 10_000;
 const openDaysMax = 20_000;
+/** Maximum number of documents with changed counts in memory before they are written. */
+const openDocumentsMax = 10_000;
 
 type OpenConversation = ReferenceTarget & {
   app_id: string;
@@ -40,6 +43,8 @@ export class RecordWriter {
   #hasAddedRevisions = false;
   readonly #open = new Map<string, OpenConversation>();
   readonly #usage = new UsageTally();
+  readonly #counts = new counts.DocumentCounts();
+  readonly #positions = new counts.DocumentPositions();
 
   constructor(db: Connection) {
     this.#db = db;
@@ -49,6 +54,8 @@ export class RecordWriter {
     recheckReferences(record, this.#find);
     if (record.record === 'message') return this.#writeMessage(record);
     if (record.record === 'model_provider') return this.#writeProvider(record);
+    if (record.record === 'document') this.#assignPosition(record);
+    if (record.record === 'segment') this.#count(record);
     if (record.record === 'child_chunk') this.#addRevision(record);
     // If this import has added a revision with this number, the added revision gets a new number.
     if (record.record === 'child_chunk_revision' && this.#hasAddedRevisions) {
@@ -64,10 +71,33 @@ export class RecordWriter {
     if (this.#openConversation(record.id)?.app_id !== record.app_id) throw changedParent(record);
   }
 
-  /** Writes the next sequence and a new version of every changed conversation, and the sums of usage. */
+  #assignPosition(record: Prepared<'document'>): void {
+    const { dataset_id, id, position } = record;
+    if (position !== null) return this.#positions.assign(record, undefined);
+    const stored = this.#db.get(counts.findPosition, dataset_id, id);
+    if (!this.#positions.has(dataset_id)) {
+      this.#positions.set(dataset_id, Number(this.#db.get(counts.findHighestPosition, dataset_id)?.position ?? 0));
+    }
+    this.#positions.assign(record, stored?.position as number | undefined);
+  }
+
+  #count(record: Prepared<'segment'>): void {
+    const stored = this.#db.get(counts.findSegmentWords, record.dataset_id, record.id);
+    this.#counts.add(record, stored?.word_count as number | undefined);
+    if (this.#counts.size >= openDocumentsMax) this.#writeCounts();
+  }
+
+  #writeCounts(): void {
+    for (const { segments, words, dataset_id, id } of this.#counts.take()) {
+      this.#db.run(counts.addCounts, segments, words, dataset_id, id);
+    }
+  }
+
+  /** Writes the next sequence and a new version of every changed conversation, the sums of usage, and changed counts. */
   finish(): void {
     for (const conversation of this.#open.values()) if (conversation.hasNewTexts) this.#advance(conversation);
     this.#open.clear();
+    this.#writeCounts();
     const changed = this.#usage.take();
     for (const row of changed) this.#db.run(addDay, ...dayColumns.map((column) => row[column]));
     for (const { day, app_id, currency, messages, tokens, price_nanos } of byApp(changed)) {

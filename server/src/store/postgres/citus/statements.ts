@@ -30,7 +30,7 @@ export const replaceChunk = `
 /** The chunk stays locked until the end of the transaction. Parameters: dataset_id, id, segment_id. */
 export const lockChunk = `
   SELECT id, segment_id, content, position, word_count, type, created_at, updated_at, version
-  FROM child_chunks WHERE dataset_id = ? AND id = ? AND segment_id = ? FOR UPDATE`;
+  FROM child_chunks WHERE dataset_id = ? AND id = ? AND segment_id = ? AND deleted = 0 FOR UPDATE`;
 
 /** Parameters: dataset_id, child_chunk_id. */
 export const findLastRevision = `
