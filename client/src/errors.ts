@@ -46,6 +46,8 @@ export class ApiError extends BackscrollError {
 
 /** 400 `invalid_param`: a parameter or body field is missing, malformed or out of range; the message names it. */
 export class InvalidParam extends ApiError {}
+/** 400 `invalid_metadata`: `metadata` of a document is not one of its three values. */
+export class InvalidMetadata extends ApiError {}
 /** 400 `bad_request`: the service could not read the request. */
 export class BadRequest extends ApiError {}
 /** 400 `not_chat_app`: the key's app has no conversations. */
@@ -81,6 +83,7 @@ export class UnexpectedResponse extends ApiError {}
 
 const classes: Readonly<Record<ErrorResponse['code'], typeof ApiError>> = {
   invalid_param: InvalidParam,
+  invalid_metadata: InvalidMetadata,
   bad_request: BadRequest,
   not_chat_app: NotChatApp,
   unauthorized: Unauthorized,

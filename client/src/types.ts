@@ -76,6 +76,118 @@ export type GetAppSiteQuery = {
   user?: string | undefined;
 };
 
+/** List Knowledge Bases: query. */
+export type ListKnowledgeBasesQuery = {
+  /** Number of the page. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Only items with this text in the name. A–Z match in any case. */
+  keyword?: string | undefined;
+  /** Only knowledge bases with all of these tags. */
+  tag_ids?: string[] | undefined;
+  /** Accepted and ignored. */
+  include_all?: string | undefined;
+};
+
+/** Get a Knowledge Base: path. */
+export type GetKnowledgeBasePath = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+};
+
+/** List Documents: path. */
+export type ListKnowledgeDocumentsPath = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+};
+
+/** List Documents: query. */
+export type ListKnowledgeDocumentsQuery = {
+  /** Number of the page. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Only items with this text in the name. A–Z match in any case. */
+  keyword?: string | undefined;
+  /** Only this `display_status`. */
+  status?: 'available' | 'disabled' | 'archived' | 'indexing' | 'queuing' | 'paused' | 'error' | undefined;
+};
+
+/** Get a Document: path. */
+export type GetKnowledgeDocumentPath = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+  /** Document ID. */
+  document_id: string;
+};
+
+/** Get a Document: query. */
+export type GetKnowledgeDocumentQuery = {
+  /** `all`, `only` or `without`: which fields are returned. */
+  metadata?: string | undefined;
+};
+
+/** List Segments: path. */
+export type ListKnowledgeSegmentsPath = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+  /** Document ID. */
+  document_id: string;
+};
+
+/** List Segments: query. */
+export type ListKnowledgeSegmentsQuery = {
+  /** Number of the page. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Only items with this text in the text. A–Z match in any case. */
+  keyword?: string | undefined;
+  /** Only segments with one of these statuses. */
+  status?: string[] | undefined;
+};
+
+/** Get a Segment: path. */
+export type GetKnowledgeSegmentPath = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+  /** Document ID. */
+  document_id: string;
+  /** Parent chunk ID. */
+  segment_id: string;
+};
+
+/** List Child Chunks: path. */
+export type ListKnowledgeChildChunksPath = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+  /** Document ID. */
+  document_id: string;
+  /** Parent chunk ID. */
+  segment_id: string;
+};
+
+/** List Child Chunks: query. */
+export type ListKnowledgeChildChunksQuery = {
+  /** Number of the page. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Only items with this text in the text. A–Z match in any case. */
+  keyword?: string | undefined;
+};
+
+/** Create Child Chunk: path. */
+export type CreateChildChunkPath = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+  /** Document ID. */
+  document_id: string;
+  /** Parent chunk ID. */
+  segment_id: string;
+};
+
 /** Update Child Chunk: path. */
 export type UpdateChildChunkPath = {
   /** Knowledge base ID. */
@@ -90,6 +202,18 @@ export type UpdateChildChunkPath = {
 
 /** Get Child Chunk: path. */
 export type GetChildChunkPath = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+  /** Document ID. */
+  document_id: string;
+  /** Parent chunk ID. */
+  segment_id: string;
+  /** Child chunk ID. */
+  child_chunk_id: string;
+};
+
+/** Delete Child Chunk: path. */
+export type DeleteChildChunkPath = {
   /** Knowledge base ID. */
   dataset_id: string;
   /** Document ID. */
@@ -338,6 +462,7 @@ export type ErrorResponse = {
   /** Error code, for programs. */
   code:
     | 'invalid_param'
+    | 'invalid_metadata'
     | 'bad_request'
     | 'not_chat_app'
     | 'unauthorized'
@@ -459,6 +584,243 @@ export type Key = {
 export type KeyChange = {
   /** Whether the key allows only reads. Only for kind app or knowledge. */
   read_only: boolean;
+};
+
+/** A knowledge base. */
+export type KnowledgeBase = {
+  /** Knowledge base ID. */
+  id: string;
+  /** Name. */
+  name: string;
+  /** Description. */
+  description: string | null;
+  /** Provider. */
+  provider: string;
+  /** Who may use it. */
+  permission: string;
+  /** Type of data source. */
+  data_source_type: string | null;
+  /** Indexing technique. */
+  indexing_technique: string | null;
+  /** Number of apps that use it. */
+  app_count: number;
+  /** Number of documents. */
+  document_count: number;
+  /** Number of words in its documents. */
+  word_count: number;
+  /** The workspace. */
+  created_by: string | null;
+  /** Author. */
+  author_name: string | null;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Who changed it last. */
+  updated_by: string | null;
+  /** Time of the last change. Unix epoch seconds. */
+  updated_at: number;
+  /** Embedding model. */
+  embedding_model: string | null;
+  /** Provider of the embedding model. */
+  embedding_model_provider: string | null;
+  /** Whether the embedding model is available. */
+  embedding_available: boolean;
+  retrieval_model_dict: {
+    /** Search method. */
+    search_method: string;
+    /** Whether results are reranked. */
+    reranking_enable: boolean;
+    /** Reranking mode. */
+    reranking_mode: string | null;
+    reranking_model: {
+      /** Provider of the reranking model. */
+      reranking_provider_name: string | null;
+      /** Reranking model. */
+      reranking_model_name: string | null;
+    };
+    /** Weights of a hybrid search. */
+    weights: Record<string, unknown> | null;
+    /** Number of results. */
+    top_k: number;
+    /** Whether results need a minimum score. */
+    score_threshold_enabled: boolean;
+    /** Minimum score. */
+    score_threshold: number | null;
+  };
+  summary_index_setting: {
+    /** Whether summaries are created. */
+    enable: boolean;
+    /** Model. */
+    model_name: string | null;
+    /** Provider of the model. */
+    model_provider_name: string | null;
+    /** Prompt. */
+    summary_prompt: string | null;
+  };
+  /** Tags. */
+  tags: Tag[];
+  /** How its documents are split. */
+  doc_form: string | null;
+  external_knowledge_info: {
+    /** ID. */
+    external_knowledge_id: string | null;
+    /** ID of the API. */
+    external_knowledge_api_id: string | null;
+    /** Name of the API. */
+    external_knowledge_api_name: string | null;
+    /** Address of the API. */
+    external_knowledge_api_endpoint: string | null;
+  };
+  /** Settings of external retrieval. */
+  external_retrieval_model: Record<string, unknown> | null;
+  /** Metadata fields. */
+  doc_metadata: {
+    /** Field ID. */
+    id: string;
+    /** Name. */
+    name: string;
+    /** Type. */
+    type: string;
+  }[];
+  /** Whether built-in metadata fields are used. */
+  built_in_field_enabled: boolean;
+  /** Pipeline. */
+  pipeline_id: string | null;
+  /** Runtime mode. */
+  runtime_mode: string | null;
+  /** Chunk structure. */
+  chunk_structure: string | null;
+  icon_info: {
+    /** Type of icon. */
+    icon_type: string | null;
+    /** Icon. */
+    icon: string | null;
+    /** Background. */
+    icon_background: string | null;
+    /** Address. */
+    icon_url: string | null;
+  };
+  /** Whether its pipeline is published. */
+  is_published: boolean;
+  /** Number of documents. */
+  total_documents: number;
+  /** Number of documents whose `display_status` is `available`. */
+  total_available_documents: number;
+  /** Whether the API may use it. */
+  enable_api: boolean;
+  /** Whether it has images. */
+  is_multimodal: boolean;
+  /** Maintainer. */
+  maintainer: string | null;
+};
+
+/** A document in a list. */
+export type KnowledgeDocument = {
+  /** Document ID. */
+  id: string;
+  /** Position in the knowledge base. */
+  position: number;
+  /** Type of data source. */
+  data_source_type: string | null;
+  /** Data source. */
+  data_source_info: Record<string, unknown>;
+  /** Details of the data source. */
+  data_source_detail_dict: Record<string, unknown> | null;
+  /** Processing rule. */
+  dataset_process_rule_id: string | null;
+  /** Name. */
+  name: string;
+  /** How it was created. */
+  created_from: string | null;
+  /** The workspace. */
+  created_by: string;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Number of tokens. */
+  tokens: number | null;
+  /** State of its indexing. */
+  indexing_status: string;
+  /** Error. */
+  error: string | null;
+  /** Whether it is enabled. */
+  enabled: boolean;
+  /** When it was disabled. Unix epoch seconds. */
+  disabled_at: number | null;
+  /** Who disabled it. */
+  disabled_by: string | null;
+  /** Whether it is archived. */
+  archived: boolean;
+  /** Status: `available`, `disabled`, `archived`, `indexing`, `queuing`, `paused`, `error`. */
+  display_status: string;
+  /** Number of words in its segments. */
+  word_count: number;
+  /** Number of times it was retrieved. */
+  hit_count: number | null;
+  /** How it is split. */
+  doc_form: string | null;
+  /** Metadata. */
+  doc_metadata: Record<string, unknown>[];
+  /** Status of its summary. */
+  summary_index_status: string | null;
+  /** Whether it needs a summary. */
+  need_summary: boolean;
+};
+
+/** A segment of a document, with its child chunks. */
+export type KnowledgeSegment = {
+  /** Segment ID. */
+  id: string;
+  /** Position in the document. */
+  position: number;
+  /** Document of the segment. */
+  document_id: string;
+  /** Text. */
+  content: string;
+  /** Text with signed addresses. */
+  sign_content: string | null;
+  /** Answer, if the text is a question. */
+  answer: string | null;
+  /** Number of words. */
+  word_count: number;
+  /** Number of tokens. */
+  tokens: number;
+  /** Keywords. */
+  keywords: string[] | null;
+  /** ID of its vector in a search index. */
+  index_node_id: string | null;
+  /** Hash of its vector. */
+  index_node_hash: string | null;
+  /** Number of times it was retrieved. */
+  hit_count: number;
+  /** Whether it is enabled. */
+  enabled: boolean;
+  /** When it was disabled. Unix epoch seconds. */
+  disabled_at: number | null;
+  /** Who disabled it. */
+  disabled_by: string | null;
+  /** State of its indexing. */
+  status: string;
+  /** The workspace. */
+  created_by: string;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Time of the last change. Unix epoch seconds. */
+  updated_at: number;
+  /** Who changed it last. */
+  updated_by: string | null;
+  /** When its indexing started. Unix epoch seconds. */
+  indexing_at: number | null;
+  /** When its indexing was completed. Unix epoch seconds. */
+  completed_at: number | null;
+  /** Error. */
+  error: string | null;
+  /** When its indexing was stopped. Unix epoch seconds. */
+  stopped_at: number | null;
+  /** Its child chunks, by position, then by ID. */
+  child_chunks: ChildChunk[];
+  /** Attachments. */
+  attachments: Record<string, unknown>[];
+  /** Summary. */
+  summary: string | null;
 };
 
 /** A conversation of the app. */
@@ -684,6 +1046,87 @@ export type Segment = {
   content: string;
   /** Number of its child chunks. */
   child_chunk_count: number;
+};
+
+/** A document. `metadata=only` selects `id`, `doc_type` and `doc_metadata`, `without` all but the last two. */
+export type SingleDocument = {
+  /** Document ID. */
+  id: string;
+  /** Position in the knowledge base. */
+  position?: number | undefined;
+  /** Type of data source. */
+  data_source_type?: string | null | undefined;
+  /** Data source. */
+  data_source_info?: Record<string, unknown> | undefined;
+  /** Processing rule. */
+  dataset_process_rule_id?: string | null | undefined;
+  dataset_process_rule?:
+    | {
+        /** Mode. */
+        mode: string | null;
+        /** Rules. */
+        rules: Record<string, unknown> | null;
+      }
+    | undefined;
+  /** Processing rule of the document. */
+  document_process_rule?: Record<string, unknown> | null | undefined;
+  /** Name. */
+  name?: string | undefined;
+  /** How it was created. */
+  created_from?: string | null | undefined;
+  /** The workspace. */
+  created_by?: string | undefined;
+  /** Creation time. Unix epoch seconds. */
+  created_at?: number | undefined;
+  /** Number of tokens. */
+  tokens?: number | null | undefined;
+  /** State of its indexing. */
+  indexing_status?: string | undefined;
+  /** When its indexing was completed. Unix epoch seconds. */
+  completed_at?: number | null | undefined;
+  /** Time of the last change. Unix epoch seconds. */
+  updated_at?: number | undefined;
+  /** Duration of its indexing. */
+  indexing_latency?: number | null | undefined;
+  /** Error. */
+  error?: string | null | undefined;
+  /** Whether it is enabled. */
+  enabled?: boolean | undefined;
+  /** When it was disabled. Unix epoch seconds. */
+  disabled_at?: number | null | undefined;
+  /** Who disabled it. */
+  disabled_by?: string | null | undefined;
+  /** Whether it is archived. */
+  archived?: boolean | undefined;
+  /** Type of document. */
+  doc_type?: string | null | undefined;
+  /** Metadata. */
+  doc_metadata?: Record<string, unknown>[] | undefined;
+  /** Number of segments. */
+  segment_count?: number | undefined;
+  /** Words per segment, rounded down. */
+  average_segment_length?: number | undefined;
+  /** Number of times it was retrieved. */
+  hit_count?: number | null | undefined;
+  /** Status: `available`, `disabled`, `archived`, `indexing`, `queuing`, `paused`, `error`. */
+  display_status?: string | undefined;
+  /** How it is split. */
+  doc_form?: string | null | undefined;
+  /** Language. */
+  doc_language?: string | null | undefined;
+  /** Status of its summary. */
+  summary_index_status?: string | null | undefined;
+  /** Whether it needs a summary. */
+  need_summary?: boolean | undefined;
+};
+
+export type Tag = {
+  /** Tag ID. */
+  id: string;
+  /** Name. */
+  name: string;
+  /** Type. */
+  type: string;
 };
 
 /** Requests to this instance in the last hour. */

@@ -29,6 +29,10 @@ export const ChildChunkPath = Type.Object({
   child_chunk_id: Type.String({ description: 'Child chunk ID.' }),
 });
 
+const { child_chunk_id: _, ...segmentPath } = ChildChunkPath.properties;
+export const SegmentPath = Type.Object(segmentPath);
+export type SegmentPath = Static<typeof SegmentPath>;
+
 export type ChildChunkPath = Static<typeof ChildChunkPath>;
 
 /** The domain also checks that the text is well-formed Unicode, which JSON Schema cannot express. */

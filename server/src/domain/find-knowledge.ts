@@ -8,6 +8,16 @@ import type { Store } from './store.ts';
 const canonicalPath = <P extends KnowledgePath>(path: P): P =>
   Object.fromEntries(Object.entries(path).map(([name, id]) => [name, canonicalId(id)])) as P;
 
+/** The path with canonical ids. A dataset that the key does not allow becomes the empty id, which matches nothing. */
+export function locationOf<P extends KnowledgePath>(
+  caller: CallerOf<'knowledge'>,
+  requestedPath: P,
+): P & { workspace_id: string } {
+  const path = canonicalPath(requestedPath);
+  const isAllowed = caller.dataset_ids === null || caller.dataset_ids.includes(path.dataset_id);
+  return { ...path, workspace_id: caller.workspace_id, dataset_id: isAllowed ? path.dataset_id : '' };
+}
+
 /** The first part of a path that does not exist in the part before it; undefined if the whole path exists. */
 async function findMissingPart({ admin }: Store, path: KnowledgePath): Promise<string | undefined> {
   const exists = await admin.findKnowledge(path);

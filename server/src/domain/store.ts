@@ -8,6 +8,7 @@ import type { AdminReads } from './admin-reads.ts';
 import type { AppStore } from './app-store.ts';
 import type { AuditEntry, AuditQuery, Author } from './audit.ts';
 import type { App } from './caller.ts';
+import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
 import type { Batch } from './prepare-lines.ts';
 import type { ReferableKind } from './record-kinds.ts';
 import type { Sessions } from './session.ts';
@@ -110,6 +111,17 @@ export type ChildChunkEdit = ChunkLocation & {
   precondition: Precondition;
 };
 
+/** A new child chunk, for the end of its segment. */
+export type NewChildChunk = ChunkLocation & { content: string; now: number; key_id: string; version: string };
+
+export type ChildChunkDeletion = ChunkLocation & {
+  now: number;
+  key_id: string;
+  /** The version that the deleted chunk gets. */
+  version: string;
+  precondition: Precondition;
+};
+
 export type ChildChunkOutcome = Versioned<ChildChunk> | { missing: string } | { stale: true };
 
 /** What can be looked up: referable records by id; `digest`: a key by its digest; `key_digest`: a digest by its key's id. */
@@ -164,6 +176,16 @@ export interface Store {
   findChildChunk(location: ChunkLocation): Promise<FoundChunkPath>;
   /** Checks the edit against the stored chunk and writes it, atomically. Resolves when the edit is on disk. */
   updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome>;
+
+  /** Adds the chunk at the next position, unless a chunk with its id exists. Resolves when it is on disk. */
+  createChildChunk(chunk: NewChildChunk): Promise<ChildChunkOutcome>;
+  /** Resolves with the deleted chunk when the deletion is on disk. */
+  deleteChildChunk(deletion: ChildChunkDeletion): Promise<ChildChunkOutcome>;
+
+  /** Reads for the lists of knowledge bases. */
+  readonly knowledge: KnowledgeReads;
+  /** The same reads from one snapshot, for a large response. Waits for a free slot as `openPage` does. */
+  openKnowledge(signal: AbortSignal): Promise<KnowledgeSnapshot>;
 
   /** JSON texts of provider entries, in the order in which the providers were recorded. */
   findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]>;

@@ -1,10 +1,19 @@
-import type { ChildChunk, ChildChunkPath } from '../contract/child-chunk.ts';
+import { randomUUID } from 'node:crypto';
+import type { ChildChunk, ChildChunkPath, SegmentPath } from '../contract/child-chunk.ts';
 import { limits } from '../contract/limits.ts';
-import { canonicalId } from '../contract/primitives.ts';
 import { notBlank } from '../contract/rules.ts';
 import type { CallerOf } from './caller.ts';
 import { invalidParam, notFound, ServiceError } from './errors.ts';
-import type { ChildChunkEdit, ChildChunkOutcome, FoundChunkPath, Precondition, Store, Versioned } from './store.ts';
+import { locationOf } from './find-knowledge.ts';
+import type {
+  ChildChunkDeletion,
+  ChildChunkEdit,
+  ChildChunkOutcome,
+  FoundChunkPath,
+  Precondition,
+  Store,
+  Versioned,
+} from './store.ts';
 import { newVersion } from './version.ts';
 
 export async function findChildChunk(
@@ -36,6 +45,52 @@ export async function updateChildChunk(
   return requireChunk(outcome);
 }
 
+/** Adds a child chunk at the end of its segment. Returns once it is on disk. */
+export async function createChildChunk(
+  store: Store,
+  caller: CallerOf<'knowledge'>,
+  path: SegmentPath,
+  content: string,
+  now: number,
+): Promise<Versioned<ChildChunk>> {
+  requireText(content);
+  const location = locationOf(caller, { ...path, child_chunk_id: randomUUID() });
+  const chunk = { ...location, content, now, key_id: caller.key_id, version: newVersion() };
+  return requireChunk(await store.createChildChunk(chunk));
+}
+
+/** Returns once the deletion is on disk. Its record stays, with `deleted: true`. */
+export async function deleteChildChunk(
+  store: Store,
+  caller: CallerOf<'knowledge'>,
+  path: ChildChunkPath,
+  precondition: Precondition,
+  now: number,
+): Promise<void> {
+  const location = locationOf(caller, path);
+  const deletion = { ...location, now, key_id: caller.key_id, version: newVersion(), precondition };
+  requireChunk(await store.deleteChildChunk(deletion));
+}
+
+/** The part of the path to a new chunk that does not exist, or the chunk, if a repeated write has already added it. */
+export function decideCreation(foundPath: FoundChunkPath): ChildChunkOutcome | undefined {
+  const stored = chunkOrMissing(foundPath);
+  return 'missing' in stored && foundPath.segment && foundPath.document && foundPath.dataset ? undefined : stored;
+}
+
+/** The outcome of a deletion, given the stored chunk; undefined if it must be written. */
+export function decideDeletion(
+  foundPath: FoundChunkPath,
+  { precondition }: ChildChunkDeletion,
+): ChildChunkOutcome | undefined {
+  const stored = chunkOrMissing(foundPath);
+  if ('missing' in stored) return stored;
+  return isAllowed(precondition, stored.version) ? undefined : { stale: true };
+}
+
+const isAllowed = (precondition: Precondition, version: string): boolean =>
+  precondition === undefined || precondition === 'any' || precondition.includes(version);
+
 /**
  * The outcome of an edit, given the stored chunk; undefined if the edit must be written. If the text is already stored, the
  * edit succeeds regardless of `If-Match`, so that a repeated request succeeds.
@@ -45,9 +100,7 @@ export function decideEdit(foundPath: FoundChunkPath, edit: ChildChunkEdit): Chi
   if ('missing' in stored) return stored;
   const { chunk, version } = stored;
   if (chunk.content === edit.content && chunk.type === 'customized') return stored;
-  const { precondition } = edit;
-  if (precondition === undefined || precondition === 'any' || precondition.includes(version)) return undefined;
-  return { stale: true };
+  return isAllowed(edit.precondition, version) ? undefined : { stale: true };
 }
 
 /** The chunk, or the first part of its path that does not exist. */
@@ -64,19 +117,6 @@ function requireChunk(outcome: ChildChunkOutcome): Versioned<ChildChunk> {
     throw new ServiceError('precondition_failed', 'the child chunk has changed since the tag in If-Match');
   }
   return outcome;
-}
-
-/** A dataset that the key does not allow becomes the empty id, which matches nothing. */
-function locationOf(caller: CallerOf<'knowledge'>, path: ChildChunkPath) {
-  const dataset_id = canonicalId(path.dataset_id);
-  const isAllowed = caller.dataset_ids === null || caller.dataset_ids.includes(dataset_id);
-  return {
-    workspace_id: caller.workspace_id,
-    dataset_id: isAllowed ? dataset_id : '',
-    document_id: canonicalId(path.document_id),
-    segment_id: canonicalId(path.segment_id),
-    child_chunk_id: canonicalId(path.child_chunk_id),
-  };
 }
 
 function requireText(content: string): void {

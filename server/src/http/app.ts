@@ -29,6 +29,7 @@ import { documentRoutes } from './openapi/openapi.ts';
 import { appInfoRoutes } from './operations/app-info.ts';
 import { childChunkRoutes } from './operations/child-chunks.ts';
 import { conversationRoutes } from './operations/conversations.ts';
+import { datasetRoutes } from './operations/datasets.ts';
 import { healthRoutes } from './operations/health.ts';
 import { messageRoutes } from './operations/messages.ts';
 import { modelRoutes } from './operations/models.ts';
@@ -72,6 +73,7 @@ const routes: readonly Routes[] = [
   messageRoutes,
   conversationRoutes,
   appInfoRoutes,
+  datasetRoutes,
   childChunkRoutes,
   modelRoutes,
   recordRoutes,

@@ -5,9 +5,11 @@ import type { Author } from '../domain/audit.ts';
 import type { Session } from '../domain/session.ts';
 import type {
   CachedVersion,
+  ChildChunkDeletion,
   ChildChunkEdit,
   ChildChunkOutcome,
   FoundPage,
+  NewChildChunk,
   NewStoredKey,
   PagePosition,
   PageShape,
@@ -27,6 +29,12 @@ export type SessionChange = { open: Session } | { end: string } | { trim: number
 export type Row = Record<string, unknown>;
 export type Value = string | number | null | Uint8Array | readonly string[];
 
+/** Runs one statement with `?` for its parameters. */
+export type Reader = (sql: string, ...values: Value[]) => Promise<Row[]>;
+
+/** Reads from one snapshot on a separate connection. It must be closed. */
+export type Snapshot = { read: Reader; close(): void };
+
 /** One kind of record of an export: its rows in the order of their keys, each written as one line. */
 export type ExportStep = {
   kind: RecordKind;
@@ -41,6 +49,8 @@ export type ExportStep = {
 /** All writes, by name. An engine decides on which thread or connection a write runs. */
 export type Writes = {
   updateChildChunk: { input: ChildChunkEdit; result: ChildChunkOutcome };
+  createChildChunk: { input: NewChildChunk; result: ChildChunkOutcome };
+  deleteChildChunk: { input: ChildChunkDeletion; result: ChildChunkOutcome };
   /** The result is the number of records. */
   applyRecords: { input: { spool: SpoolHandle; author: Author }; result: number };
   createKey: { input: { key: NewStoredKey; createdBy: string | null }; result: undefined };
@@ -90,6 +100,7 @@ export interface Engine {
   findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
   /** A page of any size. It has a separate connection until it is closed. */
   openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined>;
+  /** A snapshot for reading a large response. It has a separate connection until it is closed. */
   openSnapshot(): Promise<Snapshot>;
   /** How many pages and snapshots may be open at the same time. */
   readonly openPagesMax: number;
@@ -103,14 +114,13 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Reads of one consistent state of the database, on their own connection, which is held until `close`. */
-export type Snapshot = { read(sql: string, ...values: Value[]): Promise<Row[]>; close(): void };
-
 /** The parts of shared statements in which the engines differ. */
 export type Dialect = {
   /** A condition: the column is one of the values of a list parameter. */
   isIn(column: string): string;
   list(values: readonly string[]): Value;
+  /** A text in the JSON object of a column. */
+  jsonField(column: string, name: string): string;
   /** The table from which the usage of an app by day is summed. */
   usageDays: string;
 };

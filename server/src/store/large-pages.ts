@@ -15,10 +15,8 @@ export class LargePages {
     this.#free = slots;
   }
 
-  async open<P extends { close(): void }>(
-    openPage: () => Promise<P | undefined>,
-    signal: AbortSignal,
-  ): Promise<P | undefined> {
+  /** Opens a page, or anything else that holds a snapshot until it is closed. */
+  async open<P extends { close(): void } | undefined>(openPage: () => Promise<P>, signal: AbortSignal): Promise<P> {
     await this.#acquire(signal);
     const page = await openPage().catch((error: Error) => {
       this.#release();
@@ -26,7 +24,7 @@ export class LargePages {
     });
     if (page === undefined) {
       this.#release();
-      return undefined;
+      return page;
     }
     let isOpen = true;
     const close = () => {

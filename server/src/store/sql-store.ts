@@ -2,8 +2,10 @@ import type { KeyChange, ListedKey } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
 import type { ModelType } from '../contract/model.ts';
 import { type AuditEntry, type AuditQuery, type Author, firstEntryId } from '../domain/audit.ts';
+import type { KnowledgeSnapshot } from '../domain/knowledge-reads.ts';
 import type {
   CachedVersion,
+  ChildChunkDeletion,
   ChildChunkEdit,
   ChildChunkOutcome,
   ChunkLocation,
@@ -12,6 +14,7 @@ import type {
   ImportProgress,
   KeyLookup,
   LookupKind,
+  NewChildChunk,
   NewStoredKey,
   PagePosition,
   PageShape,
@@ -29,6 +32,7 @@ import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
 import { SqlSessions } from './console/sessions.ts';
 import type { Engine } from './engine.ts';
 import { KeyCache } from './key-cache.ts';
+import { SqlKnowledgeReads } from './knowledge/reads.ts';
 import { LargePages } from './large-pages.ts';
 import { exportSteps } from './records/export.ts';
 import { lookupStatement } from './records/lookups.ts';
@@ -42,6 +46,7 @@ export class SqlStore implements Store {
   readonly activity: SqlActivityReads;
   readonly sessions: SqlSessions;
   readonly apps: SqlAppStore;
+  readonly knowledge: SqlKnowledgeReads;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
   readonly #largePages: LargePages;
@@ -52,6 +57,7 @@ export class SqlStore implements Store {
     this.admin = new SqlAdminReads(engine);
     this.activity = new SqlActivityReads(engine);
     this.sessions = new SqlSessions(engine);
+    this.knowledge = new SqlKnowledgeReads((statement, ...values) => engine.read(statement, ...values), engine.dialect);
     this.#largePages = new LargePages(engine.openPagesMax);
     this.apps = new SqlAppStore(engine, this.#largePages);
   }
@@ -89,6 +95,19 @@ export class SqlStore implements Store {
 
   updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome> {
     return this.#engine.write('updateChildChunk', edit);
+  }
+
+  createChildChunk(chunk: NewChildChunk): Promise<ChildChunkOutcome> {
+    return this.#engine.write('createChildChunk', chunk);
+  }
+
+  deleteChildChunk(deletion: ChildChunkDeletion): Promise<ChildChunkOutcome> {
+    return this.#engine.write('deleteChildChunk', deletion);
+  }
+
+  async openKnowledge(signal: AbortSignal): Promise<KnowledgeSnapshot> {
+    const { read, close } = await this.#largePages.open(() => this.#engine.openSnapshot(), signal);
+    return { reads: new SqlKnowledgeReads(read, this.#engine.dialect), close };
   }
 
   async findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]> {

@@ -1,8 +1,9 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
+import { countWords } from '../domain/count-words.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
-import type { ChunkLocation, FoundChunkPath, PurgeSelection } from '../domain/store.ts';
+import type { ChunkLocation, FoundChunkPath, NewChildChunk, PurgeSelection } from '../domain/store.ts';
 import { keys, sorted } from './console/admin-statements.ts';
-import type { Row } from './engine.ts';
+import type { Row, Value } from './engine.ts';
 
 /** The SQL of the service, in the subset that both engines understand. Parameters are positional. */
 
@@ -53,6 +54,35 @@ export function childChunkOf([row]: readonly Row[]): FoundChunkPath {
     child_chunk: id === null ? undefined : { chunk, version: row.version as string },
   };
 }
+
+/** Parameters: dataset_id, segment_id. */
+export const findLastChunk = `
+  SELECT MAX(position) AS position FROM child_chunks WHERE dataset_id = ? AND segment_id = ? AND deleted = 0`;
+
+/** Parameters: see `newChunkValues`. */
+export const addChildChunk = `
+  INSERT INTO child_chunks
+    (dataset_id, id, segment_id, content, position, word_count, type, created_at, updated_at, version)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** A new chunk after the last one of its segment. */
+export function chunkAfter(
+  last: Row | undefined,
+  { child_chunk_id: id, segment_id, content, now }: NewChildChunk,
+): ChildChunk {
+  const position = Math.min(Number(last?.position ?? 0) + 1, Number.MAX_SAFE_INTEGER);
+  const word_count = countWords(content);
+  return { id, segment_id, content, position, word_count, type: 'customized', created_at: now, updated_at: now };
+}
+
+export function newChunkValues(chunk: ChildChunk, { dataset_id, version }: NewChildChunk): Value[] {
+  const { id, segment_id, content, position, word_count, type, created_at, updated_at } = chunk;
+  return [dataset_id, id, segment_id, content, position, word_count, type, created_at, updated_at, version];
+}
+
+/** Parameters: new version, dataset_id, id, stored version. */
+export const deleteChildChunk = `
+  UPDATE child_chunks SET deleted = 1, version = ? WHERE dataset_id = ? AND id = ? AND version = ? AND deleted = 0`;
 
 export const writeProvider = `
   INSERT INTO model_providers (workspace_id, provider, position, doc) VALUES (?, ?, ?, ?)

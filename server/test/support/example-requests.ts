@@ -63,6 +63,13 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   getAppParameters: { key: 'app' },
   getAppMeta: { key: 'app' },
   getAppSite: { key: 'app' },
+  listKnowledgeBases: { key: 'knowledge' },
+  getKnowledgeBase: { key: 'knowledge', parameters: { dataset_id: chunk.dataset_id } },
+  listKnowledgeDocuments: { key: 'knowledge', parameters: { dataset_id: chunk.dataset_id, limit: 1 } },
+  getKnowledgeDocument: { key: 'knowledge', parameters: document },
+  listKnowledgeSegments: { key: 'knowledge', parameters: { ...document, limit: 1 } },
+  getKnowledgeSegment: { key: 'knowledge', parameters: segment },
+  listKnowledgeChildChunks: { key: 'knowledge', parameters: { ...segment, limit: 1 } },
   getChildChunk: { key: 'knowledge', parameters: chunk },
   updateChildChunk: { key: 'knowledge', parameters: chunk, body: edit },
   getAvailableModels: { key: 'app', parameters: { model_type: 'text-embedding' } },
@@ -109,6 +116,12 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   },
   updateKey: { key: 'admin', parameters: { key_id: exampleKeys.app }, body: { read_only: true } },
   revokeKey: { key: 'admin', parameters: { key_id: exampleKeys.writer } },
+  createChildChunk: {
+    key: 'knowledge',
+    parameters: segment,
+    body: { content: 'Clean the grinder once a week.' },
+    normalize: ({ data }) => ({ data: { ...data, id: '7f25d0b8-1c2b-46cc-bbaf-08268ca9c5d0' } }),
+  },
 };
 
 /** The last two of 360 intervals, with fixed request durations. */

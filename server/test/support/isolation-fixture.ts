@@ -58,6 +58,9 @@ export function makeIsolationFixture() {
   const ownConversations = { bob: randomUUID(), withoutUser: randomUUID(), deleted: randomUUID() };
   const outside = makeDataset(workspace_id);
   const sibling = makeDataset(workspace_id);
+  const spareChunks = [one, other].map(({ ids }) =>
+    Array.from({ length: 200 }, () => ({ ...ids, chunk: randomUUID() })),
+  );
   const restricted = makeSecret('knowledge');
   const admin = makeSecret('admin');
   const messages = {
@@ -87,6 +90,9 @@ export function makeIsolationFixture() {
     messages.second,
     messages.other,
     ...outside.records,
+    ...spareChunks.flat().map(({ chunk: id, segment: segment_id }) => {
+      return { record: 'child_chunk', id, segment_id, position: 2, content: 'spare' };
+    }),
     // A second branch inside the first dataset.
     ...sibling.records.slice(1).map((line) => ('dataset_id' in line ? { ...line, dataset_id: one.ids.dataset } : line)),
     { ...key, kind: 'knowledge', name: 'restricted', dataset_ids: [one.ids.dataset], secret: restricted },
@@ -114,6 +120,8 @@ export function makeIsolationFixture() {
     ownConversations,
     outside,
     sibling,
+    /** Chunks to delete: of `one`, and of `other`. */
+    spareChunks,
     restricted,
     admin,
     messages,

@@ -100,6 +100,7 @@ export function makeRows(fixture: IsolationFixture): Rows {
         }),
       },
     },
+    ...knowledgeRows(fixture),
     [`GET ${models}/{model_type}`]: {
       targets: [
         unscoped(`${models}/llm`, [
@@ -186,6 +187,64 @@ function conversationRows({ one, second, completion, other, ownConversations, me
 }
 
 const suggested = (id: string) => get(`/v1/messages/${id}/suggested`);
+
+/** Lists of knowledge bases, single objects, and the writes that add and delete child chunks. */
+function knowledgeRows(fixture: IsolationFixture): Rows {
+  const inRoute = (part: string) => chunkRoute.slice(0, chunkRoute.indexOf(part) + part.length);
+  const inPath = (ids: ChunkIds, part: keyof ChunkIds, more = '') => {
+    const path = chunkPath(ids);
+    return `${path.slice(0, path.indexOf(ids[part]) + ids[part].length)}${more}`;
+  };
+  /** Targets whose path ends at a part: those with a foreign id below it do not apply. */
+  const upTo = (part: 'dataset' | 'document' | 'segment', makeRequest: (ids: ChunkIds) => TestRequest): Row => {
+    const below = { dataset: ['document', 'segment', 'chunk'], document: ['segment', 'chunk'], segment: ['chunk'] }[
+      part
+    ];
+    const isAbove = ({ name }: Target) => !below.some((other) => name.startsWith(`own path with a ${other} of`));
+    return { targets: chunks(fixture, makeRequest).filter(isAbove) as unknown as Row['targets'] };
+  };
+  const list = (part: 'dataset' | 'document' | 'segment', more = '') =>
+    upTo(part, (ids) => get(inPath(ids, part, more)));
+  const create = (ids: ChunkIds): TestRequest => ({
+    method: 'POST',
+    path: inPath(ids, 'segment', '/child_chunks'),
+    body: { content: 'new chunk' },
+  });
+  return {
+    'GET /v1/datasets': {
+      targets: [unscoped('/v1/datasets', ['one knowledge', 'restricted knowledge', 'other knowledge'])],
+      invalid: { 'GET /v1/datasets with a bad page': () => get('/v1/datasets?page=0') },
+    },
+    [`GET ${inRoute('{dataset_id}')}`]: list('dataset'),
+    [`GET ${inRoute('/documents')}`]: list('dataset', '/documents'),
+    [`GET ${inRoute('{document_id}')}`]: list('document'),
+    [`GET ${inRoute('/segments')}`]: list('document', '/segments'),
+    [`GET ${inRoute('{segment_id}')}`]: list('segment'),
+    [`GET ${inRoute('/child_chunks')}`]: list('segment', '/child_chunks'),
+    [`POST ${inRoute('/child_chunks')}`]: {
+      ...upTo('segment', create),
+      invalid: { 'POST chunk without a content type': () => ({ ...create(fixture.one.ids), body: '{' }) },
+    },
+    [`DELETE ${chunkRoute}`]: { targets: deletions(fixture) },
+  };
+}
+
+/** Each request deletes another chunk, so that there is one left for the next caller. */
+function deletions(fixture: IsolationFixture): Row['targets'] {
+  const [ofOne = [], ofOther = []] = fixture.spareChunks.map((ids) => ids.values());
+  const remove = (ids: ChunkIds): TestRequest => ({ method: 'DELETE', path: chunkPath(ids) });
+  const spare = (name: string, ids: IterableIterator<ChunkIds> | ChunkIds[], visibleTo: string[]): Target => ({
+    name,
+    visibleTo,
+    request: () => remove(ids[Symbol.iterator]().next().value ?? assert.fail('no spare chunk is left')),
+    missing: () => remove(makeDataset('').ids),
+  });
+  return [
+    spare('a chunk of one', ofOne, ['one knowledge', 'restricted knowledge']),
+    spare('a chunk of other', ofOther, ['other knowledge']),
+    ...chunks(fixture, remove).filter(({ visibleTo }) => visibleTo.length === 0),
+  ];
+}
 
 /** The operations that the console depends on: visible to an admin only. */
 function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {

@@ -101,7 +101,7 @@ class RequestGenerator {
     const operation = this.#random.pick(writes);
     const parts = this.#requests.make(operation, 'none', marker);
     const headers = parts.headers.filter(([name]) => name !== 'if-match');
-    if (!parts.target.includes(busy.ids.chunk) && operation.path !== '/admin/records')
+    if (!parts.target.includes(busy.ids.segment) && operation.path !== '/admin/records')
       throw new Error('a write to another tenant');
     return this.#request('valid write', { ...parts, headers }, { faultOf, marker, isStored: true });
   }

@@ -123,7 +123,10 @@ export class OperationRequests {
     const mutated = mutation === 'path' && inPath.length > 0 ? random.pick(inPath) : undefined;
     let target = operation.path;
     for (const parameter of inPath) {
-      const value = parameter === mutated ? random.pick(oddParts) : this.value(parameter, owner);
+      // The chunk of the tenant is never deleted: valid writes edit it.
+      const isDeleted = operation.method === 'DELETE' && parameter.name === 'child_chunk_id';
+      const ownValue = isDeleted ? randomUUID() : this.value(parameter, owner);
+      const value = parameter === mutated ? random.pick(oddParts) : ownValue;
       target = target.replace(`{${parameter.name}}`, () => value);
     }
     target += this.#query(operation, mutation === 'query', owner);

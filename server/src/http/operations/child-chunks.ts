@@ -1,17 +1,29 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
-import { type ChildChunk, ChildChunkEdit, ChildChunkPath, ChildChunkResponse } from '../../contract/child-chunk.ts';
+import {
+  type ChildChunk,
+  ChildChunkEdit,
+  ChildChunkPath,
+  ChildChunkResponse,
+  SegmentPath,
+} from '../../contract/child-chunk.ts';
 import type { CallerOf } from '../../domain/caller.ts';
 import { asKnowledgeCaller } from '../../domain/find-knowledge.ts';
 import type { Versioned } from '../../domain/store.ts';
 import { TurnQueue } from '../../domain/turn-queue.ts';
-import { findChildChunk, updateChildChunk } from '../../domain/update-child-chunk.ts';
+import {
+  createChildChunk,
+  deleteChildChunk,
+  findChildChunk,
+  updateChildChunk,
+} from '../../domain/update-child-chunk.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
 import { parseIfMatch, parseIfNoneMatch, revalidate } from '../request/etag.ts';
 import type { App, Dependencies, Routes } from '../route-types.ts';
 
-const path = 'datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
+const listPath = 'datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks';
+const path = `${listPath}/:child_chunk_id`;
 
 /** One of the two APIs of child chunks: for knowledge keys and for admins. They differ only in their paths and keys. */
 type ChunkApi = {
@@ -27,17 +39,20 @@ type ChunkApi = {
   knowledgeCaller: (request: FastifyRequest, dataset_id: string) => Promise<CallerOf<'knowledge'>>;
 };
 
+const aboutKnowledge = { tags: ['Knowledge'], security: [{ knowledgeKey: [] }] };
+
 export const childChunkRoutes: Routes = (app, dependencies) => {
   const { store, bearer } = dependencies;
+  const requireKey = bearer.requireKey(['knowledge']);
   // One commit completes many edits, and their clients send the next ones together. The queue lets reads run in between.
   const edits = new TurnQueue();
   chunkRoutes(app, dependencies, edits, {
     url: `/v1/${path}`,
-    about: { tags: ['Knowledge'], security: [{ knowledgeKey: [] }] },
+    about: aboutKnowledge,
     readOnlyErrors: [403],
     suffix: '',
     noun: 'Child Chunk',
-    requireKey: bearer.requireKey(['knowledge']),
+    requireKey,
     knowledgeCaller: async (request) => requireCaller(request, 'knowledge'),
   });
   chunkRoutes(app, dependencies, edits, {
@@ -49,6 +64,7 @@ export const childChunkRoutes: Routes = (app, dependencies) => {
     requireKey: bearer.requireAdmin(),
     knowledgeCaller: (request, dataset_id) => asKnowledgeCaller(store, requireCaller(request, 'admin'), dataset_id),
   });
+  addAndDeleteRoutes(app, dependencies, edits, requireKey);
 };
 
 function chunkRoutes(
@@ -103,6 +119,58 @@ function chunkRoutes(
       const clientTags = parseIfNoneMatch(request.headers['if-none-match']);
       if (!clientTags?.matchesTag(storedChunk.version)) return sendChunk(reply, storedChunk);
       return reply.code(304).header('etag', `"${storedChunk.version}"`).header('cache-control', revalidate).send();
+    },
+  });
+}
+
+function addAndDeleteRoutes(
+  app: App,
+  { store, clock }: Dependencies,
+  edits: TurnQueue,
+  requireKey: onRequestHookHandler,
+): void {
+  app.route({
+    method: 'POST',
+    url: `/v1/${listPath}`,
+    schema: {
+      ...aboutKnowledge,
+      params: SegmentPath,
+      operationId: 'createChildChunk',
+      summary: 'Create Child Chunk',
+      description:
+        'Adds a child chunk at the end of a segment. 200 means that it is on disk. Sending the request again adds ' +
+        'another one.',
+      body: ChildChunkEdit,
+      response: responses({ 200: ChildChunkResponse }, [400, 401, 403, 404, 408, 413, 415]),
+    },
+    onRequest: [requireKey, (_request, _reply, done) => edits.add(done), requireContentType('application/json')],
+    handler: async (request, reply) => {
+      const caller = requireCaller(request, 'knowledge');
+      const now = Math.floor(clock() / 1000);
+      return sendChunk(reply, await createChildChunk(store, caller, request.params, request.body.content, now));
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: `/v1/${path}`,
+    schema: {
+      ...aboutKnowledge,
+      params: ChildChunkPath,
+      operationId: 'deleteChildChunk',
+      summary: 'Delete Child Chunk',
+      description:
+        'Deletes a child chunk. Its record stays, with `deleted: true`: importing it with `deleted: false` restores it. ' +
+        '204 means that the deletion is on disk.',
+      headers: header('if-match', 'ETags of texts that may be deleted, or `*`.'),
+      response: responses({ 204: 'Deleted.' }, [401, 403, 404, 412]),
+    },
+    onRequest: [requireKey, (_request, _reply, done) => edits.add(done)],
+    handler: async (request, reply) => {
+      const precondition = parseIfMatch(request.headers['if-match']);
+      const now = Math.floor(clock() / 1000);
+      await deleteChildChunk(store, requireCaller(request, 'knowledge'), request.params, precondition, now);
+      return reply.code(204).send();
     },
   });
 }

@@ -5,6 +5,7 @@ import { limits } from '../../contract/limits.ts';
 /** A response that is too large for memory: its length, and its text in chunks. It must always be closed. */
 export type LargeText = { bytes: number; text: AsyncIterable<Uint8Array>; close(): void };
 
+/** Sends a large page with its length. For HEAD only the length is sent. */
 export function sendLargePage(reply: FastifyReply, page: LargeText): FastifyReply {
   reply.header('content-length', page.bytes);
   if (reply.request.method !== 'HEAD') return reply.send(readLargePage(page));

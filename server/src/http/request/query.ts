@@ -35,16 +35,25 @@ const wholeOf = (schema: TSchema): string =>
 
 /**
  * Query parameters are text: digits become integers if the schema requires an integer. An empty parameter counts as absent,
- * a repeated one is rejected, and an unknown one is ignored.
+ * a repeated one is rejected unless the schema requires a list, and an unknown one is ignored.
  */
 function queryReader({ properties }: ObjectSchema) {
-  const parameters = Object.entries(properties).map(([name, { type }]) => ({ name, isInteger: type === 'integer' }));
+  const parameters = Object.entries(properties).map(([name, { type }]) => ({
+    name,
+    isInteger: type === 'integer',
+    isList: type === 'array',
+  }));
   return (raw: unknown): Record<string, unknown> => {
     const rawQuery = raw as Record<string, string | string[]>;
     const value: Record<string, unknown> = {};
-    for (const { name, isInteger } of parameters) {
+    for (const { name, isInteger, isList } of parameters) {
       const text = rawQuery[name];
       if (text === undefined || text === '') continue;
+      if (isList) {
+        const items = [text].flat().filter((item) => item !== '');
+        if (items.length > 0) value[name] = items;
+        continue;
+      }
       if (Array.isArray(text)) throw invalidParam(`${name} must not be repeated`);
       value[name] = isInteger && /^\d{1,15}$/.test(text) ? Number(text) : text;
     }

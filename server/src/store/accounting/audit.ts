@@ -1,7 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { ConversationChange, MessageRating } from '../../domain/app-store.ts';
 import { type AuditEntry, type AuditQuery, firstEntryId, newEntryId } from '../../domain/audit.ts';
-import type { ChildChunkEdit } from '../../domain/store.ts';
 
 /** The audit log: its entries, and its SQL, which both engines share. */
 
@@ -13,9 +12,13 @@ export function entryValues(entry: AuditEntry, dataset_id = entry.id): (string |
   return [id, dataset_id, at, key_id, action, record, count, JSON.stringify(ids)];
 }
 
-export function editEntry({ now, key_id, child_chunk_id }: ChildChunkEdit): AuditEntry {
-  const ids = [child_chunk_id];
-  return { id: newEntryId(), at: now, key_id, action: 'update', record: 'child_chunk', count: 1, ids };
+export const editEntry = (edit: ChunkWrite): AuditEntry => chunkEntry('update', edit);
+
+type ChunkWrite = { now: number; key_id: string; child_chunk_id: string };
+
+export function chunkEntry(action: 'create' | 'update' | 'delete', write: ChunkWrite): AuditEntry {
+  const { now, key_id, child_chunk_id } = write;
+  return { id: newEntryId(), at: now, key_id, action, record: 'child_chunk', count: 1, ids: [child_chunk_id] };
 }
 
 export function conversationEntry(change: ConversationChange): AuditEntry {

@@ -21,6 +21,7 @@ import type {
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { addAuditEntries, applyRecords, isAppend } from './apply-records.ts';
+import { createChildChunk, deleteChildChunk } from './child-chunks.ts';
 import type { Layout } from './layouts.ts';
 import { openPage } from './page.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
@@ -69,8 +70,10 @@ export class PostgresEngine implements Engine {
     const steps = this.#pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {
       yield transaction;
     });
-    const { query } = (await steps.next()).value as Transaction;
-    return { read: query, close: () => void steps.return(undefined) };
+    const { value: transaction } = await steps.next();
+    if (transaction === undefined) throw new Error('a snapshot has a transaction');
+    // The generator ends the transaction when it is resumed.
+    return { read: transaction.query, close: () => void steps.next().catch(() => undefined) };
   }
 
   async ping(): Promise<void> {
@@ -83,6 +86,8 @@ export class PostgresEngine implements Engine {
 
   readonly #writers: { [N in WriteName]: (input: WriteInput<N>, options: WriteOptions) => Promise<WriteResult<N>> } = {
     updateChildChunk: (edit) => this.#layout.updateChildChunk(edit),
+    createChildChunk: (chunk) => createChildChunk(this.#pool, chunk),
+    deleteChildChunk: (deletion) => deleteChildChunk(this.#pool, deletion),
 
     applyRecords: (input, options) => this.#applyRecords(input, options),
 

@@ -173,10 +173,13 @@ function shownDefaults(kind: RowKind, shown: readonly string[]): Row {
   );
 }
 
+const detailsReaders = new Map<RowKind, Column['read']>();
+
 /** The fields in the column `details` of a row, with their defaults. */
 export function detailsOf(kind: RowKind, details: unknown): Row {
-  const column = columnsOf(kind).find(({ name }) => name === 'details');
-  return column?.read(details) as Row;
+  let read = detailsReaders.get(kind);
+  if (read === undefined) detailsReaders.set(kind, (read = detailsColumn(kind, tables[kind].shown ?? []).read));
+  return read(details) as Row;
 }
 
 /** Booleans are stored as 0 and 1, lists and objects as JSON texts, everything else unchanged. */

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { unavailable } from '../../domain/errors.ts';
 import type {
   CachedVersion,
@@ -14,6 +15,7 @@ import {
   type Dialect,
   type Engine,
   type ExportStep,
+  type Reader,
   type Row,
   type Snapshot,
   unitsOf,
@@ -42,6 +44,7 @@ const batchUnits = 65_536;
 const dialect: Dialect = {
   isIn: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   list: (values) => JSON.stringify(values),
+  jsonField: (column, name) => `${column} ->> '${name}'`,
   usageDays: 'usage_days',
 };
 
@@ -126,17 +129,22 @@ export class SqliteEngine implements Engine {
     });
   }
 
+  /** Other requests run between two reads. */
   async openSnapshot(): Promise<Snapshot> {
-    const db = this.#orUnavailable(() => new Connection(this.#path, readerBusyMillis));
-    db.db.exec('PRAGMA query_only = ON; BEGIN');
-    let isOpen = true;
-    return {
-      read: async (statement, ...values) => this.#orUnavailable(() => db.all(statement, ...values)),
-      close: () => {
+    return this.#orUnavailable(() => {
+      const db = new Connection(this.#path, readerBusyMillis);
+      db.db.exec('PRAGMA query_only = ON; BEGIN');
+      const read: Reader = async (statement, ...values) => {
+        await nextTick();
+        return this.#orUnavailable(() => db.all(statement, ...values));
+      };
+      let isOpen = true;
+      const close = () => {
         if (isOpen) db.close();
         isOpen = false;
-      },
-    };
+      };
+      return { read, close };
+    });
   }
 
   async ping(): Promise<void> {

@@ -3,7 +3,8 @@ import { limits } from '../../contract/limits.ts';
 import type { AuditEntry } from '../../domain/audit.ts';
 import { countWords } from '../../domain/count-words.ts';
 import { BadRecord, ServiceError } from '../../domain/errors.ts';
-import { decideEdit } from '../../domain/update-child-chunk.ts';
+import type { ChunkLocation } from '../../domain/store.ts';
+import { decideCreation, decideDeletion, decideEdit } from '../../domain/update-child-chunk.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import { subtractFromApps } from '../accounting/usage-statements.ts';
@@ -206,7 +207,7 @@ function perform<N extends WriteName>(name: N, input: WriteInput<N>, progress: P
 
 const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) => WriteResult<N> } = {
   updateChildChunk: (edit) => {
-    const foundPath = sql.childChunkOf(db.all(sql.findChildChunk, ...sql.childChunkValues(edit)));
+    const foundPath = findChunkPath(edit);
     const outcome = decideEdit(foundPath, edit);
     if (outcome !== undefined) return outcome;
     const { chunk } = foundPath.child_chunk ?? fail('the edit was decided without a chunk');
@@ -217,6 +218,27 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
     db.run(embedded.replaceChildChunk, content, word_count, updated_at, version, dataset_id, chunk.id);
     addAuditEntry(audit.editEntry(edit), dataset_id);
     return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
+  },
+
+  createChildChunk: (newChunk) => {
+    const outcome = decideCreation(findChunkPath(newChunk));
+    if (outcome !== undefined) return outcome;
+    const { dataset_id, segment_id, version } = newChunk;
+    const chunk = sql.chunkAfter(db.get(sql.findLastChunk, dataset_id, segment_id), newChunk);
+    db.run(sql.addChildChunk, ...sql.newChunkValues(chunk, newChunk));
+    addAuditEntry(audit.chunkEntry('create', newChunk), dataset_id);
+    return { chunk, version };
+  },
+
+  deleteChildChunk: (deletion) => {
+    const foundPath = findChunkPath(deletion);
+    const outcome = decideDeletion(foundPath, deletion);
+    if (outcome !== undefined) return outcome;
+    const stored = foundPath.child_chunk ?? fail('the deletion was decided without a chunk');
+    const { dataset_id, child_chunk_id, version } = deletion;
+    db.run(sql.deleteChildChunk, version, dataset_id, child_chunk_id, stored.version);
+    addAuditEntry(audit.chunkEntry('delete', deletion), dataset_id);
+    return { chunk: stored.chunk, version };
   },
 
   applyRecords: ({ spool, author }, progress) => {
@@ -274,6 +296,9 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
     for (const [id, at] of uses) db.run(embedded.noteKeyUse, at, id);
   },
 };
+
+const findChunkPath = (location: ChunkLocation) =>
+  sql.childChunkOf(db.all(sql.findChildChunk, ...sql.childChunkValues(location)));
 
 function addAuditEntry(entry: AuditEntry, dataset_id?: string): void {
   db.run(audit.writeEntry, ...audit.entryValues(entry, dataset_id));

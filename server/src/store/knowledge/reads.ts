@@ -1,0 +1,219 @@
+import type { ChildChunk } from '../../contract/child-chunk.ts';
+import { limits } from '../../contract/limits.ts';
+import type {
+  ChunksBySegment,
+  DatasetQuery,
+  DatasetRow,
+  DocumentQuery,
+  DocumentRow,
+  Figures,
+  FoundLocation,
+  KnowledgeLocation,
+  KnowledgeReads,
+  KnowledgeScope,
+  NumberedQuery,
+  NumberedRows,
+  SegmentQuery,
+  SegmentRow,
+} from '../../domain/knowledge-reads.ts';
+import type { Dialect, Reader, Row } from '../engine.ts';
+import { detailsOf } from '../records/tables.ts';
+import * as sql from './statements.ts';
+
+/** Child chunks that are read at once for the segments of a page. */
+const pageChunksMax = 1_000;
+/** Child chunks of one segment that are read at once, if they are many. */
+const scanChunks = 100;
+
+/** Reads for the lists of knowledge bases, on either engine, from current data or from a snapshot. */
+export class SqlKnowledgeReads implements KnowledgeReads {
+  readonly #read: Reader;
+  readonly #dialect: Dialect;
+
+  constructor(read: Reader, dialect: Dialect) {
+    this.#read = read;
+    this.#dialect = dialect;
+  }
+
+  async listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<NumberedRows<DatasetRow>> {
+    const { workspace_id, dataset_ids } = scope;
+    const filter = [
+      ['workspace_id = ?', workspace_id] as const,
+      ...(dataset_ids === null ? [] : [[this.#dialect.isIn('id'), this.#dialect.list(dataset_ids)] as const]),
+      ...keywordFilter('name', query),
+      ...(query.tag_ids ?? []).map(sql.hasTag),
+    ];
+    const rows = await this.#read(...sql.pageStatement(sql.listed.datasets, undefined, filter, query, this.#dialect));
+    return pageOf(rows, datasetOf);
+  }
+
+  async listDocuments(location: KnowledgeLocation, query: DocumentQuery) {
+    const filter = [
+      ['dataset_id = ?', location.dataset_id] as const,
+      ...(query.status === undefined ? [] : [['display_status = ?', query.status] as const]),
+      ...keywordFilter('name', query),
+    ];
+    const rows = await this.#read(...sql.pageStatement(sql.listed.documents, location, filter, query, this.#dialect));
+    return { ...locationIn(rows), ...pageOf(rows, documentOf) };
+  }
+
+  listSegments(location: KnowledgeLocation, query: SegmentQuery) {
+    const { isIn, list } = this.#dialect;
+    // No stored status contains NUL, and PostgreSQL would reject the parameter.
+    const statuses = query.status?.filter((status) => !status.includes('\0'));
+    return this.#listSegments(location, query, [
+      ...(statuses === undefined ? [] : [[isIn('status'), list(statuses)] as const]),
+      ...keywordFilter('content', query),
+    ]);
+  }
+
+  findSegment({ segment_id = '', ...location }: KnowledgeLocation) {
+    return this.#listSegments(location, { page: 1, limit: 1 }, [['id = ?', segment_id]]);
+  }
+
+  async #listSegments(
+    location: KnowledgeLocation,
+    query: NumberedQuery,
+    filter: sql.Filter,
+  ): Promise<FoundLocation & NumberedRows<SegmentRow>> {
+    const { dataset_id, document_id = '' } = location;
+    const inDocument = [['dataset_id = ?', dataset_id] as const, ['document_id = ?', document_id] as const];
+    const list = sql.listed.segments;
+    const rows = await this.#read(
+      ...sql.pageStatement(list, location, [...inDocument, ...filter], query, this.#dialect),
+    );
+    return { ...locationIn(rows), ...pageOf(rows, segmentOf) };
+  }
+
+  async listChildChunks(location: KnowledgeLocation, query: NumberedQuery) {
+    const { dataset_id, segment_id = '' } = location;
+    const filter = [
+      ['dataset_id = ?', dataset_id] as const,
+      ['segment_id = ?', segment_id] as const,
+      ['deleted = 0'] as const,
+      ...keywordFilter('content', query),
+    ];
+    const rows = await this.#read(...sql.pageStatement(sql.listed.childChunks, location, filter, query, this.#dialect));
+    return { ...locationIn(rows), ...pageOf(rows, chunkOf) };
+  }
+
+  async findDataset({ dataset_id, workspace_id }: KnowledgeLocation): Promise<DatasetRow | undefined> {
+    const [row] = await this.#read(sql.findDataset, dataset_id, workspace_id);
+    return row && datasetOf(row);
+  }
+
+  async findDocument(location: KnowledgeLocation): Promise<FoundLocation & { row: DocumentRow | undefined }> {
+    const rows = await this.#read(...sql.documentStatement(location));
+    const [row] = rows;
+    return { ...locationIn(rows), row: row === undefined || row.id === null ? undefined : documentOf(row) };
+  }
+
+  async readDatasets(ids: readonly string[]): Promise<DatasetRow[]> {
+    const { isIn, list } = this.#dialect;
+    const rows = await this.#read(sql.rowsStatement(sql.listed.datasets, isIn('id'), false), list(ids));
+    return inOrder(ids, rows).map(datasetOf);
+  }
+
+  async readDocuments(dataset_id: string, ids: readonly string[]): Promise<DocumentRow[]> {
+    return (await this.#readRows(sql.listed.documents, dataset_id, ids)).map(documentOf);
+  }
+
+  async readSegments(dataset_id: string, ids: readonly string[]): Promise<SegmentRow[]> {
+    return (await this.#readRows(sql.listed.segments, dataset_id, ids)).map(segmentOf);
+  }
+
+  async readChildChunks(dataset_id: string, ids: readonly string[]): Promise<ChildChunk[]> {
+    return (await this.#readRows(sql.listed.childChunks, dataset_id, ids)).map(chunkOf);
+  }
+
+  async #readRows(list: sql.Listed, dataset_id: string, ids: readonly string[]): Promise<Row[]> {
+    const { isIn, list: listOf } = this.#dialect;
+    return inOrder(ids, await this.#read(sql.rowsStatement(list, isIn('id'), true), dataset_id, listOf(ids)));
+  }
+
+  async findFigures(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, Figures>> {
+    const figures = new Map<string, Figures>();
+    if (dataset_ids.length === 0) return figures;
+    const { isIn, list } = this.#dialect;
+    for (const row of await this.#read(sql.figuresStatement(isIn('dataset_id')), list(dataset_ids))) {
+      const { dataset_id, display_status, documents, words } = row as FigureRow;
+      const sum = figures.get(dataset_id) ?? { documents: 0, available: 0, words: 0 };
+      const available = display_status === 'available' ? documents : 0;
+      figures.set(dataset_id, {
+        documents: sum.documents + documents,
+        available: sum.available + available,
+        words: sum.words + words,
+      });
+    }
+    return figures;
+  }
+
+  async findChildChunks(dataset_id: string, segment_ids: readonly string[]): Promise<ChunksBySegment> {
+    if (segment_ids.length === 0) return new Map();
+    const { isIn, list } = this.#dialect;
+    const statement = sql.chunksStatement(isIn('c.segment_id'));
+    const rows = await this.#read(statement, dataset_id, list(segment_ids), pageChunksMax + 1);
+    if (rows.length > pageChunksMax || isTooLarge(rows)) return undefined;
+    return Map.groupBy(rows.map(chunkOf), ({ segment_id }) => segment_id);
+  }
+
+  async *scanChildChunks(dataset_id: string, segment_id: string): AsyncGenerator<ChildChunk> {
+    let after: [number, string] = [Number.MIN_SAFE_INTEGER, ''];
+    for (;;) {
+      const rows = await this.#read(sql.chunksAfter, dataset_id, segment_id, ...after, scanChunks);
+      for (const row of rows) {
+        if (row.is_large === 0) yield chunkOf(row);
+        else yield* await this.readChildChunks(dataset_id, [row.id as string]);
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < scanChunks) return;
+      after = [last.position as number, last.id as string];
+    }
+  }
+}
+
+type FigureRow = { dataset_id: string; display_status: string; documents: number; words: number };
+
+const keywordFilter = (column: string, { keyword }: NumberedQuery) =>
+  keyword === undefined ? [] : [sql.contains(column, keyword)];
+
+/** If the page is empty, there is one row without an item. */
+function pageOf<R>(rows: readonly Row[], itemOf: (row: Row) => R): NumberedRows<R> {
+  const found = rows.filter(({ id }) => id !== null);
+  const items = found.map(({ id, bytes }) => ({ id: id as string, bytes: bytes as number }));
+  return { total: Number(rows[0]?.total ?? 0), items, rows: isTooLarge(found) ? undefined : found.map(itemOf) };
+}
+
+const isTooLarge = (rows: readonly Row[]): boolean =>
+  rows.some(({ is_large }) => is_large === 1) ||
+  rows.reduce((sum, { bytes }) => sum + (bytes as number), 0) > limits.pageBytesMax;
+
+function locationIn([row]: readonly Row[]): FoundLocation {
+  if (row === undefined) return { dataset: false, doc_form: null };
+  const exists = (id: unknown) => (id === undefined ? undefined : id !== null);
+  const { found_document, found_segment } = row;
+  const doc_form = (row.found_doc_form ?? null) as string | null;
+  return { dataset: true, document: exists(found_document), segment: exists(found_segment), doc_form };
+}
+
+function inOrder(ids: readonly string[], rows: readonly Row[]): Row[] {
+  const byId = new Map(rows.map((row) => [row.id as string, row]));
+  return ids.map((id) => byId.get(id)).filter((row) => row !== undefined);
+}
+
+function datasetOf({ details, tags, ...row }: Row): DatasetRow {
+  const fields: Row = { ...row, tags: JSON.parse(tags as string), ...detailsOf('dataset', details) };
+  return fields as DatasetRow;
+}
+
+const documentOf = ({ details, ...row }: Row): DocumentRow =>
+  ({ ...row, ...detailsOf('document', details) }) as DocumentRow;
+
+const segmentOf = ({ details, ...row }: Row): SegmentRow =>
+  ({ ...row, ...detailsOf('segment', details) }) as SegmentRow;
+
+/** In the order of the API specification. */
+function chunkOf(row: Row): ChildChunk {
+  const { id, segment_id, content, position, word_count, type, created_at, updated_at } = row as ChildChunk;
+  return { id, segment_id, content, position, word_count, type, created_at, updated_at };
+}

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { makeTenant, makeTwoTenants, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+onEveryEngine('creating and deleting child chunks', (engine) => {
+  const { one, other, admin, records } = makeTwoTenants();
+  let service: Service;
+  before(async () => {
+    service = await startService(engine);
+    await service.load(records);
+  });
+  after(() => service?.close());
+
+  const listPath = (tenant = one) => tenant.chunkPath.replace(/\/[^/]*$/, '');
+  const key = one.keys.knowledge;
+  const create = (content: unknown, path = listPath(), more = {}) =>
+    service.request('POST', path, { key, body: { content }, ...more });
+  const remove = (path: string, headers = {}) => service.request('DELETE', path, { key, headers });
+  const exported = async () => (await service.request('GET', '/admin/records', { key: admin })).text;
+  const recordOf = async (id: string) =>
+    (await exported())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .find((record) => record.record === 'child_chunk' && record.id === id);
+  const newestAuditEntry = async () => {
+    const query = { before: undefined, since: 0, key_id: undefined, record_id: undefined, limit: 1 };
+    const [{ id: _, at: __, ...entry } = assert.fail()] = await service.store.listAudit(query);
+    return entry;
+  };
+
+  it('200: a new chunk is at the end of its segment, customized, and in the audit log', async () => {
+    const response = await create('An open-source platform.');
+    assert.equal(response.status, 200, response.text);
+    const { id, created_at, ...rest } = response.body.data;
+    assert.match(id, /^[0-9a-f-]{36}$/);
+    assert.deepEqual(rest, {
+      segment_id: one.ids.segment,
+      content: 'An open-source platform.',
+      position: 2,
+      word_count: 4,
+      type: 'customized',
+      updated_at: created_at,
+    });
+    const stored = await service.request('GET', `${listPath()}/${id}`, { key });
+    assert.deepEqual([stored.body, stored.headers.etag], [response.body, response.headers.etag]);
+    assert.equal(response.headers['cache-control'], 'private, no-cache');
+    const expected = { action: 'create', record: 'child_chunk', count: 1, ids: [id] };
+    assert.deepEqual(await newestAuditEntry(), { key_id: one.keyIds.knowledge, ...expected });
+    assert.deepEqual(await recordOf(id), {
+      record: 'child_chunk',
+      ...response.body.data,
+      deleted: false,
+      index_node_id: null,
+    });
+  });
+
+  it('concurrent requests get distinct positions', async () => {
+    const tenant = makeTenant();
+    await service.load(tenant.records);
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => create(`chunk ${at}`, listPath(tenant), { key: tenant.keys.knowledge })),
+    );
+    assert.deepEqual(
+      responses.map(({ body }) => body.data.position).sort((a, b) => a - b),
+      Array.from({ length: 20 }, (_, at) => at + 2),
+    );
+    const { data, total } = (
+      await service.request('GET', `${listPath(tenant)}?limit=100`, { key: tenant.keys.knowledge })
+    ).body;
+    assert.deepEqual([data.length, total], [21, 21]);
+  });
+
+  it('the first chunk of a segment has position 1', async () => {
+    const segment = randomUUID();
+    await service.load([
+      { record: 'segment', id: segment, document_id: one.ids.document, position: 5, content: 'empty' },
+    ]);
+    const { body } = await create('first', listPath().replace(one.ids.segment, segment));
+    assert.equal(body.data.position, 1);
+  });
+
+  it('400, 404, 413 and 415 as for an edit', async () => {
+    for (const content of [undefined, null, 5, '', ' \n', '\u0085', 'a\0b', '\ud800', 'x'.repeat(100_001)]) {
+      const response = await create(content);
+      assert.deepEqual([response.status, response.body.code], [400, 'invalid_param'], JSON.stringify(content));
+      assert.match(response.body.message, /content/);
+    }
+    const id = randomUUID();
+    const missing: [string, string][] = [
+      [listPath().replace(one.ids.dataset, id), 'dataset'],
+      [listPath(other), 'dataset'],
+      [listPath().replace(one.ids.document, id), 'document'],
+      [listPath().replace(one.ids.segment, other.ids.segment), 'segment'],
+    ];
+    for (const [path, part] of missing) {
+      const response = await create('text', path);
+      assert.deepEqual([response.status, response.body.message], [404, `${part} not found`], path);
+    }
+    const plain = await create(undefined, listPath(), {
+      body: '{"content":"x"}',
+      headers: { 'content-type': 'text/plain' },
+    });
+    assert.equal(plain.status, 415);
+    assert.equal((await create('x'.repeat(1_100_000))).status, 413);
+    assert.equal((await create('x', listPath(), { key: one.keys.app })).status, 401);
+    assert.equal((await service.request('PUT', listPath(), { key })).headers.allow, 'GET, HEAD, POST');
+  });
+
+  it('204: a deleted chunk is gone for GET, PATCH, lists and counts, and its record stays', async () => {
+    const { data } = (await create('to delete')).body;
+    const path = `${listPath()}/${data.id}`;
+    const totalBefore = (await service.request('GET', listPath(), { key })).body.total;
+    const before = await recordOf(data.id);
+    const response = await remove(path);
+    assert.deepEqual([response.status, response.text], [204, '']);
+    const entry = { key_id: one.keyIds.knowledge, action: 'delete', record: 'child_chunk', count: 1, ids: [data.id] };
+    assert.deepEqual(await newestAuditEntry(), entry);
+    for (const [method, body] of [['GET'], ['PATCH', { content: 'x' }], ['DELETE']] as const) {
+      const gone = await service.request(method, path, { key, body });
+      assert.deepEqual([gone.status, gone.body.message], [404, 'child chunk not found'], method);
+    }
+    const list = (await service.request('GET', listPath(), { key })).body;
+    assert.equal(list.total, totalBefore - 1);
+    assert.ok(!list.data.some(({ id }: { id: string }) => id === data.id));
+    const segmentPath = listPath().replace('/child_chunks', '');
+    const segment = (await service.request('GET', segmentPath, { key })).body.data;
+    assert.deepEqual(segment.child_chunks, list.data);
+    const adminPath = segmentPath.replace('/v1/', '/admin/');
+    const adminSegment = (await service.request('GET', adminPath, { key: admin })).body;
+    assert.equal(adminSegment.child_chunk_count, list.total);
+    const adminList = (await service.request('GET', `${adminPath}/child_chunks`, { key: admin })).body.data;
+    assert.deepEqual(adminList, list.data);
+    assert.deepEqual(await recordOf(data.id), { ...before, deleted: true });
+  });
+
+  it('importing a deleted chunk restores it, with a new ETag, and the export is the same after a round trip', async () => {
+    const created = await create('to restore');
+    const { id } = created.body.data;
+    const path = `${listPath()}/${id}`;
+    await remove(path);
+    const deleted = await recordOf(id);
+    const lines = await exported();
+    const copy = await startService(engine);
+    try {
+      await copy.load(
+        lines
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      );
+      assert.equal((await copy.request('GET', '/admin/records', { key: admin })).text, lines);
+    } finally {
+      await copy.close();
+    }
+    const restored = { ...deleted, deleted: false };
+    const headers = { 'content-type': 'application/x-ndjson' };
+    assert.equal(
+      (await service.request('POST', '/admin/records', { key: admin, headers, body: ndjson([restored]) })).status,
+      200,
+    );
+    const response = await service.request('GET', path, { key });
+    assert.deepEqual([response.status, response.body], [200, created.body]);
+    assert.notEqual(response.headers.etag, created.headers.etag);
+  });
+
+  it('412: If-Match protects a newer text from being deleted', async () => {
+    const created = await create('one');
+    const path = `${listPath()}/${created.body.data.id}`;
+    const edited = await service.request('PATCH', path, { key, body: { content: 'two' } });
+    for (const tag of [created.headers.etag, `W/${edited.headers.etag}`, '"x"']) {
+      const response = await remove(path, { 'if-match': tag });
+      assert.deepEqual([response.status, response.body.code], [412, 'precondition_failed']);
+    }
+    assert.equal((await service.request('GET', path, { key })).body.data.content, 'two');
+    assert.equal((await remove(path, { 'if-match': edited.headers.etag })).status, 204);
+    assert.equal((await remove(path, { 'if-match': '*' })).status, 404);
+  });
+
+  it('404: deleting a chunk outside of the path, or of another workspace', async () => {
+    const cases: [string, string][] = [
+      [one.chunkPath.replace(one.ids.dataset, randomUUID()), 'dataset'],
+      [other.chunkPath, 'dataset'],
+      [one.chunkPath.replace(one.ids.document, randomUUID()), 'document'],
+      [one.chunkPath.replace(one.ids.segment, randomUUID()), 'segment'],
+      [one.chunkPath.replace(one.ids.chunk, other.ids.chunk), 'child chunk'],
+    ];
+    for (const [path, part] of cases) {
+      const response = await remove(path);
+      assert.deepEqual([response.status, response.body.message], [404, `${part} not found`], path);
+    }
+    assert.equal((await service.request('GET', other.chunkPath, { key: other.keys.knowledge })).status, 200);
+  });
+
+  it('204: a body of a DELETE is accepted', async () => {
+    const { data } = (await create('with body')).body;
+    const response = await service.request('DELETE', `${listPath()}/${data.id}`, { key, body: { user: 'x' } });
+    assert.equal(response.status, 204);
+  });
+});
