@@ -183,6 +183,7 @@ const tables: Record<string, Record<string, string>> = {
 
 const errorCodes = [
   'invalid_param',
+  'invalid_metadata',
   'bad_request',
   'not_chat_app',
   'unauthorized',
@@ -507,6 +508,24 @@ describe('errors and keys of every operation', () => {
     [messages, 'get', ['app'], [400, 401, 404, 429, 500, 501, 503]],
     [chunk, 'patch', ['knowledge'], [400, 401, 404, 408, 412, 413, 415, 429, 500, 501, 503]],
     [chunk, 'get', ['knowledge'], [401, 404, 429, 500, 501, 503]],
+    [chunk, 'delete', ['knowledge'], [401, 404, 412, 429, 500, 501, 503]],
+    [chunk.replace('/{child_chunk_id}', ''), 'post', ['knowledge'], [400, 401, 404, 408, 413, 415, 429, 500, 501, 503]],
+    ...(
+      [
+        ['', [400]],
+        ['/{dataset_id}', [404]],
+        ['/{dataset_id}/documents', [400, 404]],
+        ['/{dataset_id}/documents/{document_id}', [400, 404]],
+        ['/{dataset_id}/documents/{document_id}/segments', [400, 404]],
+        ['/{dataset_id}/documents/{document_id}/segments/{segment_id}', [404]],
+        ['/{dataset_id}/documents/{document_id}/segments/{segment_id}/child_chunks', [400, 404]],
+      ] as [string, number[]][]
+    ).map(([path, statuses]): [string, string, string[], number[]] => [
+      `/v1/datasets${path}`,
+      'get',
+      ['knowledge'],
+      [...statuses, 401, 429, 500, 501, 503],
+    ]),
     [models, 'get', ['app', 'knowledge'], [400, 401, 429, 500, 501, 503]],
     ['/admin/records', 'post', ['admin', 'writer'], [400, 401, 408, 415, 429, 500, 501, 503]],
     ['/admin/records', 'get', ['admin'], [401, 429, 500, 501, 503]],

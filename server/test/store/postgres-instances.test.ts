@@ -189,9 +189,9 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
       await other.connect();
       await other.query('CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, name TEXT, applied_at BIGINT)');
       await other.query('BEGIN');
-      for (const { version, name, statements } of postgresMigrations) {
+      for (const { version, name, statements, afterCounting = [] } of postgresMigrations) {
         await other.query('INSERT INTO schema_migrations VALUES ($1, $2, 1)', [version, name]);
-        for (const statement of statements) await other.query(statement);
+        for (const statement of [...statements, ...afterCounting]) await other.query(statement);
       }
       const pending = run(['migrate'], { cwd, env: { DATABASE_URL: url } });
       const waiting = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;

@@ -17,7 +17,7 @@ export async function newDatabase(engine: Engine): Promise<Database> {
 }
 
 /** Runs statements in one transaction and returns the rows of the last one. `$1`, `$2` are parameters on both engines. */
-async function execute(
+export async function execute(
   database: Database,
   statements: readonly { text: string; values?: unknown[] }[],
 ): Promise<Row[]> {
@@ -58,7 +58,8 @@ export async function createAtVersion(database: Database, version: number, messa
       text: 'CREATE TABLE schema_migrations (version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)',
     },
     ...steps.flatMap((step) => [
-      ...step.statements.map((text) => ({ text })),
+      // The words of segments need no counting: these databases have none.
+      ...[...step.statements, ...(step.afterCounting ?? [])].map((text) => ({ text })),
       { text: 'INSERT INTO schema_migrations VALUES ($1, $2, 1)', values: [step.version, step.name] },
     ]),
     { text: `INSERT INTO workspaces (id, name) VALUES ('w', 'workspace')` },

@@ -1,10 +1,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { limits } from '../../contract/limits.ts';
 import type { AuditEntry } from '../../domain/audit.ts';
-import { countWords } from '../../domain/count-words.ts';
 import { BadRecord, ServiceError } from '../../domain/errors.ts';
-import type { ChunkLocation } from '../../domain/store.ts';
-import { decideCreation, decideDeletion, decideEdit } from '../../domain/update-child-chunk.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import { subtractFromApps } from '../accounting/usage-statements.ts';
@@ -15,6 +12,7 @@ import { readSpool } from '../records/spool.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { changeConversation, rateMessage, updateKey } from './app-writes.ts';
+import { createChildChunk, deleteChildChunk, updateChildChunk } from './child-chunks.ts';
 import { Connection } from './connection.ts';
 import { RecordWriter } from './record-writer.ts';
 import * as embedded from './statements.ts';
@@ -206,40 +204,9 @@ function perform<N extends WriteName>(name: N, input: WriteInput<N>, progress: P
 }
 
 const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) => WriteResult<N> } = {
-  updateChildChunk: (edit) => {
-    const foundPath = findChunkPath(edit);
-    const outcome = decideEdit(foundPath, edit);
-    if (outcome !== undefined) return outcome;
-    const { chunk } = foundPath.child_chunk ?? fail('the edit was decided without a chunk');
-    const { dataset_id, content, version } = edit;
-    const word_count = countWords(content);
-    if (chunk.content !== content) db.run(embedded.addRevision, edit.now, edit.key_id, dataset_id, chunk.id);
-    const updated_at = Math.max(edit.now, chunk.updated_at);
-    db.run(embedded.replaceChildChunk, content, word_count, updated_at, version, dataset_id, chunk.id);
-    addAuditEntry(audit.editEntry(edit), dataset_id);
-    return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
-  },
-
-  createChildChunk: (newChunk) => {
-    const outcome = decideCreation(findChunkPath(newChunk));
-    if (outcome !== undefined) return outcome;
-    const { dataset_id, segment_id, version } = newChunk;
-    const chunk = sql.chunkAfter(db.get(sql.findLastChunk, dataset_id, segment_id), newChunk);
-    db.run(sql.addChildChunk, ...sql.newChunkValues(chunk, newChunk));
-    addAuditEntry(audit.chunkEntry('create', newChunk), dataset_id);
-    return { chunk, version };
-  },
-
-  deleteChildChunk: (deletion) => {
-    const foundPath = findChunkPath(deletion);
-    const outcome = decideDeletion(foundPath, deletion);
-    if (outcome !== undefined) return outcome;
-    const stored = foundPath.child_chunk ?? fail('the deletion was decided without a chunk');
-    const { dataset_id, child_chunk_id, version } = deletion;
-    db.run(sql.deleteChildChunk, version, dataset_id, child_chunk_id, stored.version);
-    addAuditEntry(audit.chunkEntry('delete', deletion), dataset_id);
-    return { chunk: stored.chunk, version };
-  },
+  updateChildChunk: (edit) => updateChildChunk(db, edit),
+  createChildChunk: (newChunk) => createChildChunk(db, newChunk),
+  deleteChildChunk: (deletion) => deleteChildChunk(db, deletion),
 
   applyRecords: ({ spool, author }, progress) => {
     const tally = new AuditTally();
@@ -296,9 +263,6 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
     for (const [id, at] of uses) db.run(embedded.noteKeyUse, at, id);
   },
 };
-
-const findChunkPath = (location: ChunkLocation) =>
-  sql.childChunkOf(db.all(sql.findChildChunk, ...sql.childChunkValues(location)));
 
 function addAuditEntry(entry: AuditEntry, dataset_id?: string): void {
   db.run(audit.writeEntry, ...audit.entryValues(entry, dataset_id));
