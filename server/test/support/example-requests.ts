@@ -122,6 +122,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     body: { content: 'Clean the grinder once a week.' },
     normalize: ({ data }) => ({ data: { ...data, id: '7f25d0b8-1c2b-46cc-bbaf-08268ca9c5d0' } }),
   },
+  deleteChildChunk: { key: 'knowledge', parameters: chunk },
 };
 
 /** The last two of 360 intervals, with fixed request durations. */

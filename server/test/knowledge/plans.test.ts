@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import type { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import type pg from 'pg';
+import type { KnowledgeLocation, NumberedQuery } from '../../src/domain/knowledge-reads.ts';
+import { SqlKnowledgeReads } from '../../src/store/knowledge/reads.ts';
+import { dialect as postgres } from '../../src/store/postgres/statements.ts';
+import * as sql from '../../src/store/statements.ts';
+import { shortOrLong } from '../support/harness.ts';
+import {
+  describePlan,
+  explain,
+  numberParameters,
+  openPostgres,
+  openSqlite,
+  planOf,
+  rowsRead,
+  stepsOf,
+} from '../support/plans.ts';
+
+/** Among other rows, a knowledge base with many rows on every level. */
+const rows = shortOrLong(6_000, 100_000);
+const text = 'A text as long as that of a chunk. '.repeat(10);
+const fill = [
+  `INSERT INTO datasets (id, workspace_id, name, created_at) SELECT 'd' || i, 'w' || i % 3, 'name', i FROM numbers`,
+  `INSERT INTO documents (dataset_id, id, name, position, created_at, display_status, word_count)
+   SELECT 'd' || i % 8, 'o' || i, 'name', i, i % 100, CASE i % 3 WHEN 0 THEN 'available' ELSE 'disabled' END, i
+   FROM numbers`,
+  `INSERT INTO segments (dataset_id, id, document_id, position, content)
+   SELECT 'd1', 's' || i, 'o' || i % 8, i, '${text}' FROM numbers`,
+  `INSERT INTO child_chunks
+     (dataset_id, id, segment_id, content, position, word_count, type, created_at, updated_at, version, deleted)
+   SELECT 'd1', 'c' || i, 's' || i % 8, '${text}', i, 1, 'automatic', 1, 1, 'v', i % 5 / 4 FROM numbers`,
+];
+const numbers = `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${rows})`;
+
+const location = { workspace_id: 'w1', dataset_id: 'd1', document_id: 'o1', segment_id: 's1' };
+const { segment_id: _, ...inDocument } = location;
+const { document_id: __, ...inDataset } = inDocument;
+const limit = 20;
+type Case = { text: string; values: unknown[]; index: string; table: string };
+
+/** The statement of each list, at both ends and in the middle, with the index that it must use. */
+async function casesOf(dialect: typeof postgres): Promise<Record<string, Case>> {
+  let statement: [string, ...unknown[]] = [''];
+  const reads = new SqlKnowledgeReads(async (...given) => {
+    statement = given;
+    return [];
+  }, dialect);
+  const cases: Record<string, Case> = {};
+  const lists: [string, number, string, string, (query: NumberedQuery, at: KnowledgeLocation) => Promise<unknown>][] = [
+    [
+      'datasets',
+      rows / 3,
+      'datasets',
+      'datasets_by_time',
+      (query) => reads.listDatasets({ workspace_id: 'w1', dataset_ids: null }, query),
+    ],
+    ['documents', rows / 8, 'documents', 'documents_by_time', (query) => reads.listDocuments(inDataset, query)],
+    [
+      'documents of a status',
+      rows / 24,
+      'documents',
+      'documents_by_status',
+      (query) => reads.listDocuments(inDataset, { ...query, status: 'available' }),
+    ],
+    ['segments', rows / 8, 'segments', 'segments_by_position', (query) => reads.listSegments(inDocument, query)],
+    [
+      'child chunks',
+      rows / 10,
+      'child_chunks',
+      'child_chunks_by_position',
+      (query) => reads.listChildChunks(location, query),
+    ],
+  ];
+  for (const [name, count, table, index, list] of lists) {
+    const last = Math.floor(count / limit) - 1;
+    for (const [where, page] of [
+      ['first', 1],
+      ['middle', Math.floor(last / 2)],
+      ['last', last],
+    ] as const) {
+      await list({ page, limit }, location);
+      const [text, ...values] = statement;
+      cases[`${name}, ${where} page`] = { text, values, index, table };
+    }
+  }
+  await reads.findFigures(['d1']);
+  const [text, ...values] = statement;
+  cases['figures of a dataset'] = { text, values, index: 'documents_by_status', table: 'documents' };
+  const lastChunk = { text: sql.findLastChunk, values: ['d1', 's1'] };
+  cases['last child chunk'] = { ...lastChunk, index: 'child_chunks_by_position', table: 'child_chunks' };
+  return cases;
+}
+
+describe('query plans of the lists of knowledge bases on SQLite', () => {
+  let db: DatabaseSync;
+  let close: () => Promise<void>;
+  before(async () => {
+    ({ db, close } = await openSqlite());
+    for (const statement of fill) db.exec(`${numbers} ${statement}`);
+  });
+  after(() => close?.());
+
+  it('every list reads the ids of a page from an index, and sorts only the page', async () => {
+    const dialect = { ...postgres, isIn: (column: string) => `${column} IN (SELECT value FROM json_each(?))` };
+    const cases = await casesOf({ ...dialect, jsonField: (column: string, name: string) => `${column} ->> '${name}'` });
+    for (const [name, { text, index, table }] of Object.entries(cases)) {
+      const plan = planOf(db, text);
+      const shown = `${name}:\n${plan.join('\n')}`;
+      const scans = plan.filter((step) => new RegExp(`^SCAN (${table}|x)\\b`).test(step));
+      assert.deepEqual(scans, [], shown);
+      assert.ok(
+        plan.some((step) => step.startsWith(`SEARCH ${table} USING COVERING INDEX ${index} `)),
+        shown,
+      );
+      // The rows of the page, in the order of the list.
+      assert.ok(plan.filter((step) => /TEMP B-TREE/.test(step)).length <= 1, shown);
+    }
+  });
+});
+
+describe('query plans of the lists of knowledge bases on PostgreSQL', () => {
+  let client: pg.Client;
+  let close: () => Promise<void>;
+  before(async () => {
+    ({ client, close } = await openPostgres());
+    for (const statement of fill) await client.query(`${numbers} ${statement}`);
+    await client.query('VACUUM ANALYZE');
+  });
+  after(() => close?.());
+
+  it('every list reads the ids of a page from an index, and only its own rows', async () => {
+    for (const [name, { text, values }] of Object.entries(await casesOf(postgres))) {
+      const plan = await explain(client, numberParameters(text), values);
+      const shown = `${name}: ${describePlan(plan)}`;
+      const steps = stepsOf(plan);
+      assert.ok(!steps.some((step) => step['Node Type'] === 'Seq Scan'), shown);
+      for (const step of steps) {
+        if (step['Node Type'].includes('Sort')) assert.ok((step['Actual Rows'] ?? 0) <= limit, shown);
+      }
+      const read = rowsRead(plan, (step) => step['Node Type'] !== 'Index Only Scan');
+      assert.ok(read <= limit + 4, `${read} rows read: ${shown}`);
+    }
+  });
+});
