@@ -19,7 +19,8 @@ export const keyKindTable = {
     prefix: 'dataset-',
     requires: ['workspace_id'],
     accepts: ['dataset_ids'],
-    allows: 'reads and edits child chunks of one workspace, or of some of its datasets, and lists its models',
+    allows:
+      'lists the knowledge bases of one workspace, or some of them, creates, edits and deletes their child chunks, and lists models',
   },
   writer: {
     prefix: 'writer-',

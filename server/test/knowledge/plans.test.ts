@@ -19,7 +19,7 @@ import {
 } from '../support/plans.ts';
 
 /** Among other rows, a knowledge base with many rows on every level. */
-const rows = shortOrLong(6_000, 100_000);
+const rows = shortOrLong(30_000, 100_000);
 const text = 'A text as long as that of a chunk. '.repeat(10);
 const fill = [
   `INSERT INTO datasets (id, workspace_id, name, created_at) SELECT 'd' || i, 'w' || i % 3, 'name', i FROM numbers`,
