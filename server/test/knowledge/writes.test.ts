@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import { makeSecret } from '../../src/domain/secret.ts';
 import { makeTenant, makeTwoTenants, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 onEveryEngine('creating and deleting child chunks', (engine) => {
@@ -191,6 +192,23 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
       assert.deepEqual([response.status, response.body.message], [404, `${part} not found`], path);
     }
     assert.equal((await service.request('GET', other.chunkPath, { key: other.keys.knowledge })).status, 200);
+  });
+
+  it('403: a read-only key creates and deletes nothing, directly after the key check', async () => {
+    const secret = makeSecret('knowledge');
+    const workspace_id = one.ids.workspace;
+    await service.load([
+      { record: 'api_key', kind: 'knowledge', workspace_id, name: 'reader', secret, read_only: true },
+    ]);
+    const requests = [
+      await create('text', listPath(), { key: secret }),
+      await create(5, listPath().replace(one.ids.dataset, 'x'), { key: secret }),
+      await service.request('DELETE', one.chunkPath, { key: secret }),
+      await service.request('DELETE', other.chunkPath, { key: secret }),
+    ];
+    for (const { status, body } of requests) assert.deepEqual([status, body.code], [403, 'forbidden']);
+    assert.equal((await service.request('GET', one.chunkPath, { key: secret })).status, 200);
+    assert.equal((await service.request('GET', '/v1/datasets', { key: secret })).status, 200);
   });
 
   it('204: a body of a DELETE is accepted', async () => {
