@@ -70,10 +70,10 @@ onEveryEngine('lists of the console API', (engine) => {
   const keys = [1, 5, 5, 5, 3].map((created_at, at) => ({
     ...{ id: at === 0 ? editorKey.id : randomUUID(), kind: 'knowledge', name: at === 0 ? editorKey.name : 'k' },
     ...{ workspace_id: home.id, app_id: null, dataset_ids: at === 4 ? [dataset.id] : null, created_at },
-    ...{ expires_at: null, revoked_at: at === 3 ? 9 : null, last_used_at: null },
+    ...{ expires_at: null, revoked_at: at === 3 ? 9 : null, read_only: false, last_used_at: null },
   }));
   const adminKey = { id: randomUUID(), kind: 'admin', name: 'admin', created_at: 2 };
-  const listedAdminKey = { ...adminKey, workspace_id: null, app_id: null, dataset_ids: null };
+  const listedAdminKey = { ...adminKey, workspace_id: null, app_id: null, dataset_ids: null, read_only: false };
   const listedKeys = [...keys, { ...listedAdminKey, expires_at: null, revoked_at: null, last_used_at: null }];
   const otherPath = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID() };
 
