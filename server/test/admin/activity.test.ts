@@ -1,20 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { databaseOf } from '../../src/store/open.ts';
-import { onDatabase } from '../support/faulty-postgres.ts';
-import {
-  type Engine,
-  makeTenant,
-  makeTwoTenants,
-  message,
-  newDatabaseUrl,
-  onEveryEngine,
-  type Service,
-  startService,
-} from '../support/harness.ts';
+import { newDatabase, revertTo } from '../../torture/support/schema-databases.ts';
+import { makeTenant, makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a list
 type Row = any;
@@ -335,45 +325,9 @@ onEveryEngine('usage', (engine) => {
   });
 });
 
-/** Statements that restore the previous schema. */
-const revertStatements = [
-  ...['update', 'creation', 'user_update', 'user_creation'].map((order) => `DROP INDEX conversations_by_${order}`),
-  'CREATE UNIQUE INDEX messages_by_id ON messages (conversation_id, id)',
-  'DROP INDEX messages_by_message',
-  'ALTER TABLE messages DROP COLUMN feedback_content',
-  'ALTER TABLE apps DROP COLUMN details',
-  'ALTER TABLE api_keys DROP COLUMN read_only',
-  ...[
-    'name',
-    'inputs',
-    'introduction',
-    'renamed_at',
-    'updated_at',
-    'first_message_at',
-    'derived_name',
-    'derived_inputs',
-  ].map((column) => `ALTER TABLE conversations DROP COLUMN ${column}`),
-  'DROP TABLE conversation_days',
-  'ALTER TABLE conversations DROP COLUMN last_message_at',
-  'CREATE INDEX conversations_by_app ON conversations (app_id)',
-  'DELETE FROM schema_migrations WHERE version >= 4',
-];
-
-async function revertSchema(engine: Engine, url: string): Promise<void> {
-  if (engine === 'postgres') {
-    await onDatabase(url, async (client) => {
-      for (const statement of revertStatements) await client.query(statement);
-    });
-    return;
-  }
-  const db = new DatabaseSync(url.replace(/^sqlite:/, ''));
-  for (const statement of ['DROP TABLE usage_days', ...revertStatements]) db.exec(statement);
-  db.close();
-}
-
 onEveryEngine('a database from before counts were stored', (engine) => {
   it('has the same counts after its migration as if they had always been stored', async (t) => {
-    const database = await newDatabaseUrl(engine);
+    const database = await newDatabase(engine);
     t.after(database.remove);
     const { one, other, admin, records } = makeTwoTenants();
     const prices = [
@@ -428,7 +382,7 @@ onEveryEngine('a database from before counts were stored', (engine) => {
     const counts = await readCounts();
     assert.deepEqual([counts[0].data.length, counts[1].data[0].last_message_at], [2, 2 ** 53 - 1]);
     assert.ok(counts[2].data.length > 20);
-    await revertSchema(engine, database.url);
+    await revertTo(database, 3);
     await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
     assert.deepEqual(await readCounts(), counts);
   });

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type pg from 'pg';
-import { postgresMigrations, sqliteMigrations } from '../../src/store/schema/schema.ts';
+import { type Migration, postgresMigrations, sqliteMigrations } from '../../src/store/schema/schema.ts';
 import { onDatabase } from '../../test/support/faulty-postgres.ts';
 import { type Engine, newDatabaseUrl } from '../../test/support/harness.ts';
 
@@ -43,6 +43,8 @@ export async function execute(
   }
 }
 
+const statementsOf = ({ statements, afterCounting = [] }: Migration) => [...statements, ...afterCounting];
+
 /** Creates the schema of an older version, with records in the tables of version 1. */
 export async function createAtVersion(database: Database, version: number, messages: number): Promise<void> {
   if (version === 0) return;
@@ -59,7 +61,7 @@ export async function createAtVersion(database: Database, version: number, messa
     },
     ...steps.flatMap((step) => [
       // The words of segments need no counting: these databases have none.
-      ...[...step.statements, ...(step.afterCounting ?? [])].map((text) => ({ text })),
+      ...statementsOf(step).map((text) => ({ text })),
       { text: 'INSERT INTO schema_migrations VALUES ($1, $2, 1)', values: [step.version, step.name] },
     ]),
     { text: `INSERT INTO workspaces (id, name) VALUES ('w', 'workspace')` },
@@ -74,6 +76,35 @@ export async function createAtVersion(database: Database, version: number, messa
       values: ['c', at, at, `m${at}`, JSON.stringify({ id: `m${at}`, answer: 'x'.repeat(200) })],
     })),
   ]);
+}
+
+/** Reverts the schema to an older version, as if the later steps had not been applied. Rows stay. */
+export async function revertTo(database: Database, version: number): Promise<void> {
+  const migrations = database.engine === 'sqlite' ? sqliteMigrations : postgresMigrations;
+  const statements = migrations.flatMap(statementsOf);
+  const kept = migrations.slice(0, version).flatMap(statementsOf).length;
+  const reversed = statements.slice(kept).flatMap((text, at) => inverseOf(text, statements.slice(0, kept + at)));
+  await execute(database, [
+    ...reversed.toReversed().map((text) => ({ text })),
+    { text: 'DELETE FROM schema_migrations WHERE version > $1', values: [version] },
+  ]);
+}
+
+/** The statement that reverts a change of the schema. A change of rows is left as it is. */
+function inverseOf(statement: string, earlier: readonly string[]): string[] {
+  const [, action, kind, name] = /^\s*(CREATE|DROP) (?:UNIQUE )?(TABLE|INDEX) (\w+)/.exec(statement) ?? [];
+  if (action === 'CREATE') return [`DROP ${kind} ${name}`];
+  if (action === 'DROP') {
+    const created = earlier.findLast((text) => new RegExp(`^\\s*CREATE (UNIQUE )?${kind} ${name}\\b`).test(text));
+    return [created ?? fail(`nothing creates ${name}`)];
+  }
+  const [, table, column] = /^ALTER TABLE (\w+) ADD COLUMN (\w+)/.exec(statement) ?? [];
+  if (column !== undefined) return [`ALTER TABLE ${table} DROP COLUMN ${column}`];
+  return /^\s*(UPDATE|INSERT)/.test(statement) ? [] : fail(`no inverse of ${statement}`);
+}
+
+function fail(message: string): never {
+  throw new Error(message);
 }
 
 /** Creates a database with the same content. The original must not be in use. */
