@@ -127,12 +127,14 @@ function renderType(type: string, schema: Schema, indent: string): string {
   return `{\n${fields.join('')}${indent}}`;
 }
 
-const renderArray = (item: string): string => (/^\w+$/.test(item) ? `${item}[]` : `(${item})[]`);
+const renderArray = (item: string): string => (/^[^{]* \| /.test(item) ? `(${item})[]` : `${item}[]`);
 
-/** A union too long for one line has one member per line, as the formatter requires. */
+/** A union too long for one line, or with an object, has one member per line, as the formatter requires. */
 function broken(head: string, type: string): string {
-  if (type.includes('\n') || `${head} ${type};`.length <= lineMax) return `${head} ${type}`;
   const indent = `${/^ */.exec(head)?.[0]}  `;
+  const [, object] = /^(\{\n.*\}) \| undefined$/s.exec(type) ?? [];
+  if (object !== undefined) return `${head}\n${indent}| ${object.replaceAll('\n', '\n    ')}\n${indent}| undefined`;
+  if (type.includes('\n') || `${head} ${type};`.length <= lineMax) return `${head} ${type}`;
   return [head, ...type.split(' | ').map((member) => `${indent}| ${member}`)].join('\n');
 }
 
