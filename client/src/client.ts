@@ -1,33 +1,57 @@
-import { Aborted } from './errors.ts';
-import { type CallOptions, Transport, type TransportOptions } from './transport.ts';
+import { type Items, type NumberedPage, numberedItems, scrolledConversations } from './lists.ts';
+import {
+  chunkPath,
+  conversationPath,
+  datasetPath,
+  documentPath,
+  messagePath,
+  modelsPath,
+  type Query,
+  segmentPath,
+  withQuery,
+} from './paths.ts';
 import type {
+  Append,
+  BackscrollOptions,
+  ChildChunkEdit,
+  ChildChunkPath,
+  ChildChunksQuery,
+  ConversationDeletion,
+  ConversationRename,
+  ConversationsQuery,
+  DatasetPath,
+  DatasetsQuery,
+  DocumentQuery,
+  DocumentsQuery,
+  HistoryQuery,
+  ListMessagesQuery,
+  MessageFeedback,
+  ModelType,
+  NewChildChunk,
+  SegmentPath,
+  SegmentsQuery,
+  SingleCallOptions,
+  TaggedChildChunk,
+  UpdateOptions,
+} from './requests.ts';
+import { type ApiRequest, abortedBy, type CallOptions, Transport } from './transport.ts';
+import type {
+  AppInfo,
+  AppParameters,
   ChildChunk,
-  GetAvailableModelsPath,
-  GetChildChunkPath,
-  GetConversationHistoryQuery,
+  ConversationPage,
+  KnowledgeBase,
+  KnowledgeDocument,
+  KnowledgeSegment,
+  ListedConversation,
   Message,
   MessagePage,
   ModelProvider,
+  SingleDocument,
 } from './types.ts';
 
-export type BackscrollOptions = TransportOptions;
-export type ListMessagesQuery = GetConversationHistoryQuery;
-/** `limit` is the size of the pages; the history starts with the message before `first_id`. */
-export type HistoryQuery = Omit<GetConversationHistoryQuery, 'page_order'>;
-export type ChildChunkPath = GetChildChunkPath;
-export type ChildChunkEdit = ChildChunkPath & { content: string };
-/** A child chunk and the ETag of its text. */
-export type TaggedChildChunk = ChildChunk & { etag: string };
-/** The conversation that messages are appended to. A field that is left out keeps its stored value. */
-export type AppendedConversation = { id: string; app_id: string } & Record<string, unknown>;
-/** A message to append. Without an `id` it gets a new one. See the fields of a message record. */
-export type AppendedMessage = { id?: string; query: string; answer: string } & Record<string, unknown>;
-export type Append = { conversation: AppendedConversation; messages: readonly AppendedMessage[] };
-export type ModelType = GetAvailableModelsPath['model_type'];
-export type UpdateOptions = CallOptions & {
-  /** Replace the text only if it is the one with this `etag`; otherwise `PreconditionFailed`. */
-  ifMatch?: string | undefined;
-};
+/** Items per request in a loop, if the caller gives no limit. */
+const pageItems = 100;
 
 /** A client of a Backscroll service, with one key. */
 export class Backscroll {
@@ -39,22 +63,21 @@ export class Backscroll {
 
   /** One page of a conversation. For all pages, see `history`. Requires an app key. */
   async listMessages(query: ListMessagesQuery, options: CallOptions = {}): Promise<MessagePage> {
-    const path = `/messages?${searchOf(query)}`;
-    return (await this.#transport.send<MessagePage>({ method: 'GET', path }, options)).body;
+    return this.#get(withQuery('/messages', query), options);
   }
 
   /**
    * All messages of a conversation from the newest to the oldest, each once, even if messages are added meanwhile. The
    * next page is requested in advance; leaving the loop aborts that request. Requires an app key.
    */
-  async *history(query: HistoryQuery, options: CallOptions = {}): AsyncGenerator<Message, void, undefined> {
+  async *history(query: HistoryQuery, options: CallOptions = {}): Items<Message> {
     const { signal } = options;
     const loop = new AbortController();
     const abort = () => loop.abort(signal?.reason);
     if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort);
     const load = (first_id: string | undefined): Promise<MessagePage> => {
-      const pageQuery = { ...query, limit: query.limit ?? 100, first_id, page_order: 'newest_first' as const };
+      const pageQuery = { ...query, limit: query.limit ?? pageItems, first_id, page_order: 'newest_first' as const };
       const page = this.listMessages(pageQuery, { ...options, signal: loop.signal });
       // A failure is thrown when the loop reaches the page, and not at all if the loop ends before.
       page.catch(() => undefined);
@@ -67,7 +90,7 @@ export class Backscroll {
         const oldest = data.at(-1);
         next = has_more && oldest ? load(oldest.id) : undefined;
         for (const message of data) {
-          if (signal?.aborted) throw new Aborted('the history was aborted', { cause: signal.reason });
+          if (signal?.aborted) throw abortedBy(signal);
           yield message;
         }
       }
@@ -77,9 +100,96 @@ export class Backscroll {
     }
   }
 
+  /**
+   * Conversations of the app, or of one `user`, each once. A page is requested when the loop needs it. Requires an app key.
+   */
+  conversations(query: ConversationsQuery = {}, options: CallOptions = {}): Items<ListedConversation> {
+    const load = (last_id: string | undefined): Promise<ConversationPage> =>
+      this.#get(withQuery('/conversations', { ...query, limit: query.limit ?? pageItems, last_id }), options);
+    return scrolledConversations(query.last_id, load, options.signal);
+  }
+
+  /** Gives a conversation a name, or with `auto_generate` the beginning of its first query. Requires an app key. */
+  async rename(rename: ConversationRename, options: CallOptions = {}): Promise<ListedConversation> {
+    const { conversation_id, ...body } = rename;
+    const path = `${conversationPath(conversation_id)}/name`;
+    return (await this.#transport.send<ListedConversation>({ method: 'POST', path, body }, options)).body;
+  }
+
+  /**
+   * Deletes a conversation. `NotFound` if it does not exist; a retry that does not find it succeeds, because the first request
+   * deleted it and its response was lost. Requires an app key.
+   */
+  async deleteConversation(deletion: ConversationDeletion, options: CallOptions = {}): Promise<void> {
+    const { conversation_id, user } = deletion;
+    const body = user === undefined ? undefined : { user };
+    const request = { path: conversationPath(conversation_id), body, messageIfDone: 'Conversation Not Exists.' };
+    await this.#transport.send({ method: 'DELETE', ...request }, options);
+  }
+
+  /**
+   * Rates a message; `rating: null` removes the feedback. `InvalidParam` if there is none to remove; a retry that finds none
+   * succeeds, because the first request removed it and its response was lost. Requires an app key.
+   */
+  async feedback(feedback: MessageFeedback, options: CallOptions = {}): Promise<void> {
+    const { message_id, ...body } = feedback;
+    const messageIfDone = body.rating === null ? 'rating is null, but the message has no feedback' : undefined;
+    const request = { path: `${messagePath(message_id)}/feedbacks`, body, messageIfDone };
+    await this.#transport.send({ method: 'POST', ...request }, options);
+  }
+
+  /** Name, description and mode of the app. Requires an app key. */
+  async getInfo(options: CallOptions = {}): Promise<AppInfo> {
+    return this.#get('/info', options);
+  }
+
+  /** Settings of the app for front ends. Requires an app key. */
+  async getParameters(options: CallOptions = {}): Promise<AppParameters> {
+    return this.#get('/parameters', options);
+  }
+
+  /** Knowledge bases that the key allows, newest first. Requires a knowledge key. */
+  datasets(query: DatasetsQuery = {}, options: CallOptions = {}): Items<KnowledgeBase> {
+    return this.#numbered('/datasets', query, options);
+  }
+
+  /** A knowledge base. Requires a knowledge key. */
+  async getDataset({ dataset_id }: DatasetPath, options: CallOptions = {}): Promise<KnowledgeBase> {
+    return this.#get(datasetPath(dataset_id), options);
+  }
+
+  /** Documents of a knowledge base, newest first. Requires a knowledge key. */
+  documents(query: DocumentsQuery, options: CallOptions = {}): Items<KnowledgeDocument> {
+    const { dataset_id, ...filters } = query;
+    return this.#numbered(`${datasetPath(dataset_id)}/documents`, filters, options);
+  }
+
+  /** A document. Requires a knowledge key. */
+  async getDocument(query: DocumentQuery, options: CallOptions = {}): Promise<SingleDocument> {
+    const { metadata, ...path } = query;
+    return this.#get(withQuery(documentPath(path), { metadata }), options);
+  }
+
+  /** Segments of a document with their child chunks, by position. Requires a knowledge key. */
+  segments(query: SegmentsQuery, options: CallOptions = {}): Items<KnowledgeSegment> {
+    const { dataset_id, document_id, ...filters } = query;
+    return this.#numbered(`${documentPath({ dataset_id, document_id })}/segments`, filters, options);
+  }
+
+  /** A segment with its child chunks. Requires a knowledge key. */
+  async getSegment(path: SegmentPath, options: CallOptions = {}): Promise<KnowledgeSegment> {
+    return (await this.#get<{ data: KnowledgeSegment }>(segmentPath(path), options)).data;
+  }
+
+  /** Child chunks of a segment, by position. Requires a knowledge key. */
+  childChunks(query: ChildChunksQuery, options: CallOptions = {}): Items<ChildChunk> {
+    const { dataset_id, document_id, segment_id, ...filters } = query;
+    return this.#numbered(`${segmentPath({ dataset_id, document_id, segment_id })}/child_chunks`, filters, options);
+  }
+
   /** The current child chunk. Requires a knowledge key. */
   async getChildChunk(path: ChildChunkPath, options: CallOptions = {}): Promise<TaggedChildChunk> {
-    return this.#chunk({ method: 'GET', path: pathOf(path) }, options);
+    return this.#chunk({ method: 'GET', path: chunkPath(path) }, options);
   }
 
   /**
@@ -88,14 +198,33 @@ export class Backscroll {
    */
   async updateChildChunk(edit: ChildChunkEdit, options: UpdateOptions = {}): Promise<TaggedChildChunk> {
     const { ifMatch, ...call } = options;
-    const headers = ifMatch === undefined ? undefined : { 'if-match': ifMatch };
-    return this.#chunk({ method: 'PATCH', path: pathOf(edit), headers, body: { content: edit.content } }, call);
+    const request = { path: chunkPath(edit), headers: ifMatchHeader(ifMatch), body: { content: edit.content } };
+    return this.#chunk({ method: 'PATCH', ...request }, call);
+  }
+
+  /**
+   * Adds a child chunk at the end of a segment; when it returns, the chunk is on disk. Never retried, because each request
+   * adds a chunk: after a `Timeout` or `Connection`, read `childChunks` to see whether it was added. Requires a knowledge key.
+   */
+  async createChildChunk(chunk: NewChildChunk, options: SingleCallOptions = {}): Promise<TaggedChildChunk> {
+    const { content, ...segment } = chunk;
+    const request = { path: `${segmentPath(segment)}/child_chunks`, body: { content } };
+    return this.#chunk({ method: 'POST', ...request }, { ...options, retries: 0 });
+  }
+
+  /**
+   * Deletes a child chunk. `NotFound` if it does not exist; a retry that does not find it succeeds, because the first request
+   * deleted it and its response was lost. Requires a knowledge key.
+   */
+  async deleteChildChunk(path: ChildChunkPath, options: UpdateOptions = {}): Promise<void> {
+    const { ifMatch, ...call } = options;
+    const request = { path: chunkPath(path), headers: ifMatchHeader(ifMatch), messageIfDone: 'child chunk not found' };
+    await this.#transport.send({ method: 'DELETE', ...request }, call);
   }
 
   /** Providers with their models of one type. Requires an app key or a knowledge key. */
   async listModels(model_type: ModelType, options: CallOptions = {}): Promise<ModelProvider[]> {
-    const path = `/workspaces/current/models/model-types/${segmentOf('model_type', model_type)}`;
-    return (await this.#transport.send<{ data: ModelProvider[] }>({ method: 'GET', path }, options)).body.data;
+    return (await this.#get<{ data: ModelProvider[] }>(modelsPath(model_type), options)).data;
   }
 
   /**
@@ -113,25 +242,26 @@ export class Backscroll {
     return withIds.map(({ id }) => id);
   }
 
-  async #chunk(request: Parameters<Transport['send']>[0], options: CallOptions): Promise<TaggedChildChunk> {
+  async #get<Body>(path: string, options: CallOptions): Promise<Body> {
+    return (await this.#transport.send<Body>({ method: 'GET', path }, options)).body;
+  }
+
+  /** All items of a list, from `page`. A page is requested when the loop needs it. */
+  #numbered<Item extends { id: string }>(
+    path: string,
+    query: Query & { page?: number | undefined; limit?: number | undefined },
+    options: CallOptions,
+  ): Items<Item> {
+    const load = (page: number | undefined): Promise<NumberedPage<Item>> =>
+      this.#get(withQuery(path, { ...query, limit: query.limit ?? pageItems, page }), options);
+    return numberedItems(query.page, load, options.signal);
+  }
+
+  async #chunk(request: ApiRequest, options: CallOptions): Promise<TaggedChildChunk> {
     const { body, headers } = await this.#transport.send<{ data: ChildChunk }>(request, options);
     // A proxy that compresses makes the ETag weak, and a weak one never matches. The text is the same.
     return { ...body.data, etag: (headers.get('etag') ?? '').replace(/^W\//, '') };
   }
 }
 
-function searchOf(query: Record<string, string | number | undefined>): URLSearchParams {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
-}
-
-function pathOf({ dataset_id, document_id, segment_id, child_chunk_id }: ChildChunkPath): string {
-  const chunk = `${segmentOf('segment_id', segment_id)}/child_chunks/${segmentOf('child_chunk_id', child_chunk_id)}`;
-  return `/datasets/${segmentOf('dataset_id', dataset_id)}/documents/${segmentOf('document_id', document_id)}/segments/${chunk}`;
-}
-
-/** One part of a path. `.` and `..` would lead to another path. */
-function segmentOf(name: string, id: string): string {
-  if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError(`${name} must be an id`);
-  return encodeURIComponent(id);
-}
+const ifMatchHeader = (ifMatch: string | undefined) => (ifMatch === undefined ? undefined : { 'if-match': ifMatch });

@@ -35,18 +35,24 @@ export type CallOptions = {
 };
 
 /**
- * A request that may be repeated: GET changes nothing, a repeated PATCH of the same text has the result of a single one, and
- * so has a repeated append of the same records. Decision 0021 gives the reasoning for `If-Match`.
+ * A request that may be repeated: two executions have the result of one. Decision 0021 gives the reason for each. The one
+ * exception, creating a chunk, is sent with `retries: 0`.
  */
 export type ApiRequest = {
-  method: 'GET' | 'PATCH' | 'POST';
+  method: 'GET' | 'PATCH' | 'POST' | 'DELETE';
   /** Below `baseUrl`, or an operation of `/admin`, which is beside it. */
   path: string;
   headers?: Record<string, string> | undefined;
   /** Sent as JSON; a list as NDJSON. */
   body?: object | readonly object[] | undefined;
+  /**
+   * The message of the error for a second execution, if there was a first one: what the request deletes no longer exists. A
+   * retry that gets it succeeds.
+   */
+  messageIfDone?: string | undefined;
 };
 
+/** A response to DELETE has no body. */
 export type ApiResponse<Body> = { body: Body; headers: Headers };
 
 /** Sends requests with retries, and returns a response or throws one of the errors. */
@@ -74,6 +80,8 @@ export class Transport {
       try {
         return await this.#attempt<Body>(request, timeout, signal);
       } catch (error) {
+        const isDone = attempt > 0 && (error as BackscrollError).message === request.messageIfDone;
+        if (isDone) return { body: undefined as Body, headers: new Headers() };
         const wait = attempt < retries ? waitBefore(attempt, error as BackscrollError, this.#maxWait) : undefined;
         if (wait === undefined) throw error;
         await sleep(wait, signal);
@@ -109,6 +117,8 @@ export class Transport {
       signal?.removeEventListener('abort', abort);
     }
     const body = parseObject(text);
+    const isDeleted = request.method === 'DELETE' && response.status === 204;
+    if (isDeleted) return { body: undefined as Body, headers: response.headers };
     if (response.ok && body !== undefined) return { body: body as Body, headers: response.headers };
     throw this.#errorOf(response, body);
   }
@@ -203,7 +213,7 @@ function retryAfterOf(headers: Headers): number | undefined {
   return Math.max(0, (date - now) / 1000);
 }
 
-function abortedBy(signal: AbortSignal): Aborted {
+export function abortedBy(signal: AbortSignal): Aborted {
   return new Aborted('the call was aborted', { cause: signal.reason });
 }
 

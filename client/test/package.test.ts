@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { loadStarter } from '../../server/src/cli/starter.ts';
 import { type Service, startService } from '../../server/test/support/harness.ts';
+import { Backscroll } from '../src/index.ts';
 
 const run = promisify(execFile);
 const here = fileURLToPath(new URL('..', import.meta.url));
@@ -23,6 +24,10 @@ const backscroll = new Backscroll({ baseUrl: 'http://127.0.0.1/v1' });
 await backscroll.listModels('video');
 // @ts-expect-error
 for await (const message of backscroll.history({})) message.query.length;
+// @ts-expect-error
+for await (const conversation of backscroll.conversations({ sort_by: 'name' })) conversation.name;
+// @ts-expect-error
+await backscroll.createChildChunk({ dataset_id: 'd', document_id: 'o', segment_id: 's', content: 'c' }, { retries: 1 });
 // @ts-expect-error
 for await (const message of backscroll.history({ conversation_id: 'c' })) message.question;
 export const status = (error: NotFound): string =>
@@ -70,7 +75,7 @@ describe('the package', () => {
   });
 
   it('contains JavaScript, types, a licence and a README, and nothing else', () => {
-    const modules = ['client', 'errors', 'index', 'retry', 'transport', 'types'];
+    const modules = ['client', 'errors', 'index', 'lists', 'paths', 'requests', 'retry', 'transport', 'types'];
     const built = modules.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
     assert.deepEqual(files.sort(), ['LICENSE', 'README.md', ...built, 'package.json'].sort());
     const licence = (path: string) => readFileSync(join(path, 'LICENSE'), 'utf8');
@@ -101,6 +106,12 @@ describe('the package', () => {
     const tsc = join(repository, 'node_modules', '.bin', 'tsc');
     const { stdout } = await run(tsc, ['-p', folder]).catch(({ stdout }) => ({ stdout }));
     assert.equal(stdout, '');
+  });
+
+  it('has a README with an example of every method', () => {
+    const methods = Object.getOwnPropertyNames(Backscroll.prototype).filter((name) => name !== 'constructor');
+    assert.ok(methods.length > 15);
+    for (const name of methods) assert.ok(program.includes(`.${name}(`), name);
   });
 
   it('has a README that names every error', () => {

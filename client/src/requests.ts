@@ -1,0 +1,63 @@
+import type { CallOptions, TransportOptions } from './transport.ts';
+import type {
+  ChildChunk,
+  CreateChildChunkPath,
+  DeleteConversationPath,
+  Deletion,
+  GetAvailableModelsPath,
+  GetChildChunkPath,
+  GetConversationHistoryQuery,
+  GetConversationsQuery,
+  GetKnowledgeBasePath,
+  GetKnowledgeDocumentPath,
+  GetKnowledgeSegmentPath,
+  ListKnowledgeBasesQuery,
+  ListKnowledgeChildChunksPath,
+  ListKnowledgeChildChunksQuery,
+  ListKnowledgeDocumentsPath,
+  ListKnowledgeDocumentsQuery,
+  ListKnowledgeSegmentsPath,
+  ListKnowledgeSegmentsQuery,
+  RateMessagePath,
+  Rating,
+  Rename,
+  RenameConversationPath,
+} from './types.ts';
+
+/** The parameters of the client's methods. */
+
+export type BackscrollOptions = TransportOptions;
+export type ListMessagesQuery = GetConversationHistoryQuery;
+/** `limit` is the size of the pages; the history starts with the message before `first_id`. */
+export type HistoryQuery = Omit<GetConversationHistoryQuery, 'page_order'>;
+/** `limit` is the size of the pages; the list starts after the conversation `last_id`. */
+export type ConversationsQuery = Omit<GetConversationsQuery, 'first_id'>;
+export type ConversationRename = RenameConversationPath & Rename;
+export type ConversationDeletion = DeleteConversationPath & Deletion;
+export type MessageFeedback = RateMessagePath & Rating;
+/** `limit` is the size of the pages; the list starts with `page`. */
+export type DatasetsQuery = Omit<ListKnowledgeBasesQuery, 'include_all'>;
+export type DocumentsQuery = ListKnowledgeDocumentsPath & ListKnowledgeDocumentsQuery;
+export type SegmentsQuery = ListKnowledgeSegmentsPath & ListKnowledgeSegmentsQuery;
+export type ChildChunksQuery = ListKnowledgeChildChunksPath & ListKnowledgeChildChunksQuery;
+export type DatasetPath = GetKnowledgeBasePath;
+/** `metadata` selects the fields: `only` those of the metadata, or all `without` them. */
+export type DocumentQuery = GetKnowledgeDocumentPath & { metadata?: 'all' | 'only' | 'without' | undefined };
+export type SegmentPath = GetKnowledgeSegmentPath;
+export type ChildChunkPath = GetChildChunkPath;
+export type ChildChunkEdit = ChildChunkPath & { content: string };
+export type NewChildChunk = CreateChildChunkPath & { content: string };
+/** A child chunk and the ETag of its text. */
+export type TaggedChildChunk = ChildChunk & { etag: string };
+/** The conversation that messages are appended to. A field that is left out keeps its stored value. */
+export type AppendedConversation = { id: string; app_id: string } & Record<string, unknown>;
+/** A message to append. Without an `id` it gets a new one. See the fields of a message record. */
+export type AppendedMessage = { id?: string; query: string; answer: string } & Record<string, unknown>;
+export type Append = { conversation: AppendedConversation; messages: readonly AppendedMessage[] };
+export type ModelType = GetAvailableModelsPath['model_type'];
+/** Options of a call that is never retried. */
+export type SingleCallOptions = Omit<CallOptions, 'retries'>;
+export type UpdateOptions = CallOptions & {
+  /** Change the chunk only if its text is the one with this `etag`; otherwise `PreconditionFailed`. */
+  ifMatch?: string | undefined;
+};
