@@ -4,6 +4,7 @@ import type {
   CreateChildChunkPath,
   DeleteConversationPath,
   Deletion,
+  Feedback,
   GetAvailableModelsPath,
   GetChildChunkPath,
   GetConversationHistoryQuery,
@@ -34,7 +35,7 @@ export type HistoryQuery = Omit<GetConversationHistoryQuery, 'page_order'>;
 export type ConversationsQuery = Omit<GetConversationsQuery, 'first_id'>;
 export type ConversationRename = RenameConversationPath & Rename;
 export type ConversationDeletion = DeleteConversationPath & Deletion;
-export type MessageFeedback = RateMessagePath & Rating;
+export type MessageFeedback = RateMessagePath & Rating & { rating: Feedback['rating'] | null };
 /** `limit` is the size of the pages; the list starts with `page`. */
 export type DatasetsQuery = Omit<ListKnowledgeBasesQuery, 'include_all'>;
 export type DocumentsQuery = ListKnowledgeDocumentsPath & ListKnowledgeDocumentsQuery;

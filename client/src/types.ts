@@ -976,7 +976,7 @@ export type NewKey = {
 /** Feedback of a user. */
 export type Rating = {
   /** `like`, `dislike`, or null to remove the feedback. */
-  rating: 'like' | 'dislike' | null;
+  rating?: 'like' | 'dislike' | null | undefined;
   /** Text, at most 10000 characters. */
   content?: string | null | undefined;
   /** End-user identifier. The conversation must be of this user, or of none. */

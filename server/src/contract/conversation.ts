@@ -84,9 +84,13 @@ export const MessagePath = Type.Object({ message_id: Type.String({ description: 
 
 export const Rating = Type.Object(
   {
-    rating: Type.Unsafe<'like' | 'dislike' | null>({
-      ...nullable(choice(['like', 'dislike'], '`like`, `dislike`, or null to remove the feedback.')),
-    }),
+    // dify-client 3 leaves it out to remove the feedback.
+    rating: Type.Optional(
+      Type.Unsafe<'like' | 'dislike' | null>({
+        ...nullable(choice(['like', 'dislike'], '`like`, `dislike`, or null to remove the feedback.')),
+        default: null,
+      }),
+    ),
     content: Type.Optional(nullable(text(`Text, at most ${limits.feedbackUnitsMax} characters.`))),
     user: Type.String({
       minLength: 1,

@@ -104,7 +104,7 @@ export async function rateMessage(
   { apps }: Store,
   { app, key_id }: CallerOf<'app'>,
   message_id: string,
-  { rating, content = null, user }: Rating,
+  { rating = null, content = null, user }: Rating,
   now: number,
 ): Promise<void> {
   if (content !== null) requireText('content', content, limits.feedbackUnitsMax);
