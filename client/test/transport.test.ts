@@ -121,6 +121,7 @@ describe('a service that misbehaves', { concurrency: 10 }, () => {
     ['a code of a later version', refuse(409, 'brand_new'), { name: 'ApiError', status: 409, code: 'brand_new' }],
     ['a code that is a name of every object', refuse(400, 'constructor'), { name: 'ApiError', code: 'constructor' }],
     ['a page that is no JSON', respond(200, '<html>'), { name: 'UnexpectedResponse', status: 200 }],
+    ['a response without a body', respond(204, ''), { name: 'UnexpectedResponse', status: 204 }],
     ['JSON that is no object', respond(200, '"hello"'), { name: 'UnexpectedResponse', code: 'unexpected_response' }],
     ["an error that is not the service's", respond(403, '{"error":"no"}'), { name: 'UnexpectedResponse', status: 403 }],
     ['a redirect', respond(302, '', { location: 'http://127.0.0.1:1/' }), { name: 'UnexpectedResponse', status: 302 }],
