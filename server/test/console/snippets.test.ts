@@ -4,12 +4,13 @@ import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { type Document, exampleOf, type Operation, operationsOf } from '../../../web/docs/document.ts';
 import { curlOf, exampleRequest, typescriptOf } from '../../../web/docs/snippets.ts';
-import { repository } from '../support/cli-helpers.ts';
+import { repository, starterRecords } from '../support/cli-helpers.ts';
+import { exampleRequests } from '../support/example-requests.ts';
 import type { Service } from '../support/harness.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 import { startStarter } from '../support/record-examples.ts';
@@ -17,6 +18,13 @@ import { startStarter } from '../support/record-examples.ts';
 const operations = operationsOf(JSON.parse(readFileSync(openapiFile, 'utf8')) as Document);
 const operationOf = (id: string): Operation =>
   operations.find(({ operationId }) => operationId === id) ?? assert.fail(`no operation ${id}`);
+
+/** The conversation and the child chunk that snippets delete. Records of parents come first, so the last one is meant. */
+const deletedRecords = ['deleteConversation', 'deleteChildChunk'].map((id) => {
+  const ids = Object.values(exampleRequests[id]?.parameters ?? {});
+  const lines = `${exampleRequests.importRecords?.body}${readFileSync(starterRecords, 'utf8')}`.trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line)).findLast((record) => ids.includes(record.id));
+});
 
 /** Splits a command as a POSIX shell does, as far as snippets go: quotes, variables, escaped ends of lines. */
 function wordsOf(command: string, variables: NodeJS.ProcessEnv): string[] {
@@ -64,6 +72,7 @@ describe('snippets of the reference', () => {
     for (const [kind, secret] of Object.entries(secrets)) process.env[`${kind.toUpperCase()}_KEY`] = secret;
     await signIn();
   });
+  beforeEach(() => service.load(deletedRecords.map((record) => ({ ...record, deleted: false }))));
   after(async () => {
     await service.close();
     await rm(folder, { recursive: true, force: true });
@@ -82,6 +91,7 @@ describe('snippets of the reference', () => {
 
   for (const operation of operations) {
     const { operationId } = operation;
+    if (exampleRequests[operationId]?.fails) continue;
     it(`curl: ${operationId}`, async () => {
       const response = await curl(curlOf(operation, filledIn(operation), service.base));
       const text = await response.text();
