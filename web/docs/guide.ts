@@ -83,9 +83,11 @@ function Paging() {
 /** Every error code; a test compares this list with the document. */
 const causes: readonly [number, string, string][] = [
   [400, 'invalid_param', 'A parameter or a field is missing, malformed or out of range; the message names it.'],
+  [400, 'invalid_metadata', 'The parameter `metadata` of a document is none of its values.'],
   [400, 'bad_request', 'The body is not JSON, or the request is not HTTP.'],
   [400, 'not_chat_app', "The key's app has no conversations."],
   [401, 'unauthorized', 'The key does not allow this request.'],
+  [403, 'forbidden', 'The key is read-only.'],
   [404, 'not_found', 'It does not exist, or the key has no access to it.'],
   [405, 'method_not_allowed', 'The path has other methods; `Allow` lists them.'],
   [408, 'request_timeout', 'The request took too long to arrive.'],

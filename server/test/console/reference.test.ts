@@ -44,8 +44,9 @@ describe('the reference', () => {
       const guides = ['about-keys', 'about-paging', 'about-errors'];
       const ids = hrefs.filter((id) => !guides.includes(id));
       assert.deepEqual(ids.toSorted(), operations.map(({ operationId }) => operationId).toSorted());
-      assert.deepEqual((await page.locator('nav .tag').allTextContents()).slice(0, 3), [
+      assert.deepEqual((await page.locator('nav .tag').allTextContents()).slice(0, 4), [
         'Conversations',
+        'Apps',
         'Knowledge',
         'Models',
       ]);
@@ -87,8 +88,8 @@ describe('the reference', () => {
       await article(page, 'getAvailableModels').waitFor();
       const current = page.locator('nav a[aria-current]');
       assert.match((await current.textContent()) ?? '', /^Get Available Models/);
-      await page.getByRole('link', { name: '← Get Child Chunk' }).click();
-      await article(page, 'getChildChunk').waitFor();
+      await page.getByRole('link', { name: '← Delete Child Chunk' }).click();
+      await article(page, 'deleteChildChunk').waitFor();
       await page.goBack();
       await article(page, 'getAvailableModels').waitFor();
       await page.goto('/docs#about-errors');
