@@ -54,7 +54,7 @@ export class BadRequest extends ApiError {}
 export class NotChatApp extends ApiError {}
 /** 401 `unauthorized`: the key is unknown, expired, revoked or of another kind. */
 export class Unauthorized extends ApiError {}
-/** The key is read-only. */
+/** 403 `forbidden`: the key is read-only. */
 export class Forbidden extends ApiError {}
 /** 404 `not_found`: it does not exist, or the key has no access to it. */
 export class NotFound extends ApiError {}
