@@ -487,6 +487,18 @@ export type Feedback = {
   rating: 'like' | 'dislike';
 };
 
+export type FeedbackText = {
+  /** Message ID. */
+  message_id: string;
+  /** Text of the feedback; at most the first 10000 characters. */
+  content: string;
+};
+
+export type FeedbackTexts = {
+  /** One entry for each of the messages that has a text. */
+  data: FeedbackText[];
+};
+
 export type FormDefinition = {
   /** Unique form identifier. */
   form_id: string;

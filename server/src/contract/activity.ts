@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { listParameters, rowsUpTo } from './admin.ts';
 import { limits } from './limits.ts';
 import { MessageQuery } from './message.ts';
-import { day, epochSeconds, id, integer, nullable, number, shape, text } from './primitives.ts';
+import { day, epochSeconds, id, integer, list, nullable, number, shape, text } from './primitives.ts';
 import { Type } from './type.ts';
 
 export const ConversationListed = shape(
@@ -55,3 +55,25 @@ export const UsageQuery = Type.Object({
 const { first_id, limit, page_order } = MessageQuery.properties;
 /** Parameters of a page of messages, for routes whose path has the conversation. */
 export const TranscriptQuery = Type.Object({ first_id, limit, page_order });
+
+export const FeedbackQuery = Type.Object({
+  message_id: Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: limits.pageMessagesMax,
+    description: 'A message ID. Repeat it for several messages.',
+  }),
+});
+
+const FeedbackText = shape(
+  {
+    message_id: id('Message ID.'),
+    content: text(`Text of the feedback; at most the first ${limits.feedbackUnitsMax} characters.`),
+  },
+  { title: 'FeedbackText' },
+);
+export type FeedbackText = Static<typeof FeedbackText>;
+
+export const FeedbackTexts = shape(
+  { data: list(FeedbackText, 'One entry for each of the messages that has a text.') },
+  { title: 'FeedbackTexts' },
+);

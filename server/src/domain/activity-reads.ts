@@ -1,4 +1,4 @@
-import type { ConversationListed, UsageListed } from '../contract/activity.ts';
+import type { ConversationListed, FeedbackText, UsageListed } from '../contract/activity.ts';
 import type { ListRange } from './admin-reads.ts';
 
 /** `since` counts days from 1970-01-01. */
@@ -14,6 +14,8 @@ export interface ActivityReads {
    */
   searchConversations(app_id: string, search: string, range: ListRange): Promise<ConversationListed[]>;
   findConversation(app_id: string, id: string): Promise<ConversationListed | undefined>;
+  /** The feedback texts of these messages of a conversation that is not deleted. */
+  listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]>;
   /** Newest day first, then by app and currency. The sort key is day, app_id and currency. */
   listUsage(selection: UsageSelection, range: ListRange): Promise<UsageListed[]>;
 }

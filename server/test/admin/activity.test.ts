@@ -208,6 +208,39 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.match(String(plain.headers.link), /messages\?limit=1&first_id=/);
   });
 
+  it('200: the feedback texts of a page of messages, and of no other conversation', async () => {
+    const id = idAt(30);
+    const texts = ['Too short.', null, '😀'.repeat(10_001)];
+    const rated = texts.map((feedback_content) =>
+      message(id, 50, { feedback: { rating: 'dislike' }, ...(feedback_content !== null && { feedback_content }) }),
+    );
+    const gone = idAt(31);
+    const ofDeleted = message(gone, 50, { feedback: { rating: 'like' }, feedback_content: 'deleted' });
+    const deleted = conversation(31, null, { deleted: true });
+    await service.load([conversation(30, null), deleted, ...rated, ofDeleted]);
+    const list = (conversation_id: string, ids: string[], app: string = one.ids.app) =>
+      get(
+        `/admin/apps/${app}/conversations/${conversation_id}/feedback?${ids.map((id) => `message_id=${id}`).join('&')}`,
+      );
+    const ids = [...rated, ofDeleted].map((record) => record.id);
+    const { status, body } = await list(
+      id.toUpperCase(),
+      ids.map((id) => id.toUpperCase()),
+    );
+    assert.equal(status, 200);
+    const contents = new Map(body.data.map((row: Row) => [row.message_id, row.content]));
+    assert.deepEqual(
+      ids.map((id) => contents.get(id)),
+      ['Too short.', undefined, '😀'.repeat(10_000), undefined],
+    );
+    assert.deepEqual((await list(gone, ids)).body, { data: [] });
+    assert.deepEqual((await list(id, ids, other.ids.app)).body, { data: [] });
+    assert.equal((await list(id, ids, 'x')).status, 404);
+    assert.equal((await list(id, [])).status, 400);
+    assert.equal((await list(id, Array(101).fill('x'))).status, 400);
+    assert.equal((await list(id, Array(100).fill(ids[0]))).body.data.length, 1);
+  });
+
   it('200: apps of any mode have transcripts', async () => {
     const { status, body } = await get(
       `/admin/apps/${completion.ids.app}/conversations/${completion.ids.conversation}/messages`,

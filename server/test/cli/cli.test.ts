@@ -128,6 +128,9 @@ describe('wrong usage exits with 2 and one line on standard error', parallel, ()
     [['keys'], /keys/],
     [['keys', 'destroy'], /destroy/],
     [['keys', 'revoke'], /ID.*\(see npx backscroll keys --help\)$/m],
+    [['keys', 'update', '--read-only'], /ID.*\(see npx backscroll keys --help\)$/m],
+    [['keys', 'update', id], /--read-only or --read-write/],
+    [['keys', 'update', id, '--read-only', '--read-write'], /--read-only or --read-write/],
     [['keys', 'list', 'all'], /all/],
     [['migrate', '--back'], /--back/],
     [['purge'], /--conversation/],
@@ -142,6 +145,11 @@ describe('wrong usage exits with 2 and one line on standard error', parallel, ()
     [['keys', 'create', '--kind', 'knowledge'], /--workspace/],
     [['keys', 'create', '--kind', 'app', '--app', id, '--workspace', id], /--workspace/],
     [['keys', 'create', '--kind', 'app', '--app', id, '--dataset', id], /--dataset/],
+    [
+      ['keys', 'create', '--kind', 'writer', '--app', id, '--read-only'],
+      /--read-only is not allowed for --kind writer/,
+    ],
+    [['keys', 'create', '--kind', 'admin', '--read-only'], /--read-only is not allowed for --kind admin/],
     [['keys', 'create', '--kind', 'admin', 'more'], /unexpected argument 'more'/],
     [['keys', 'create', '--kind', 'knowledge', '--workspace', id, '--app', id], /--app/],
     [['keys', 'create', '--kind', 'admin', '--workspace', id], /--workspace/],
@@ -593,6 +601,27 @@ describe('while serve runs on the same file', parallel, () => {
     assert.equal((await sendRequest(serving.base, page, secret)).status, 200);
     assertSuccess(await run(['keys', 'revoke', id], { cwd }));
     for (const path of [page, models]) assert.equal((await sendRequest(serving.base, path, secret)).status, 401, path);
+  });
+
+  it('a key is created read-only, and changed to read-write and back, while the service runs', async () => {
+    const call = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--read-only', '--json'];
+    const { id, secret } = JSON.parse(assertSuccess(await run(call, { cwd })));
+    const rename = async () => {
+      const path = `/v1/conversations/${ids.conversation}/name`;
+      return (await sendRequest(serving.base, path, secret, { method: 'POST', json: { name: 'New' } })).status;
+    };
+    const access = async () => {
+      const list = assertSuccess(await run(['keys', 'list'], { cwd }));
+      return /read-\w+/.exec(list.split('\n').find((line) => line.startsWith(id)) ?? '')?.[0];
+    };
+    assert.equal((await sendRequest(serving.base, '/v1/conversations', secret)).status, 200);
+    assert.deepEqual([await rename(), await access()], [403, 'read-only']);
+    const printed = assertSuccess(await run(['keys', 'update', id.toUpperCase(), '--read-write'], { cwd }));
+    assert.match(printed, /is now read-write$/m);
+    assert.deepEqual([await rename(), await access()], [200, 'read-write']);
+    assert.match(assertSuccess(await run(['keys', 'update', id, '--read-only'], { cwd })), /is now read-only$/m);
+    assert.deepEqual([await rename(), await access()], [403, 'read-only']);
+    assertFailed(await run(['keys', 'update', randomUUID(), '--read-only'], { cwd }), 1, /key not found/);
   });
 
   it('a key is rejected when it expires', async () => {

@@ -123,6 +123,31 @@ describe('the console, conversations', () => {
     assert.deepEqual(pageErrors, []);
   });
 
+  it('shows the text of feedback, also of older messages and when it changes', async () => {
+    const id = randomUUID();
+    const liked = { feedback: { rating: 'like' } };
+    const old = message(id, 5_000, { ...liked, feedback_content: 'The first answer helped.\n<b>Thanks</b>' });
+    const newest = message(id, 9_000, { feedback: { rating: 'dislike' } });
+    await service.load([
+      { record: 'conversation', id, app_id: ids.app },
+      old,
+      ...Array.from({ length: 120 }, (_, n) => message(id, 6_000 + n)),
+      newest,
+    ]);
+    const { page, pageErrors } = await open(id);
+    const footer = (record: { id: string }) => page.locator(`article[data-id="${record.id}"] footer`);
+    await footer(newest).getByText('disliked').waitFor();
+    assert.equal(await footer(newest).getByLabel('Feedback').count(), 0);
+    await service.load([{ ...newest, feedback_content: 'Wrong product.' }]);
+    await page.evaluate(refreshNow);
+    await footer(newest).getByLabel('Feedback').getByText('Wrong product.').waitFor();
+    await page.evaluate(scrollToStart);
+    await footer(old).getByText('liked').waitFor();
+    assert.equal(await footer(old).getByLabel('Feedback').textContent(), 'The first answer helped.\n<b>Thanks</b>');
+    await checkAccessibility(page);
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('shows all parts of a message', async () => {
     const { page, pageErrors } = await open(ids.conversation);
     const article = (id: string) => page.locator(`article[data-id="${id}"]`);

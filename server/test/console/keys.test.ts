@@ -134,6 +134,42 @@ describe('keys in the console', () => {
     await row('editors').getByText('dataset Handbook').waitFor();
   });
 
+  it('a key is created read-only, and then changed to read-write and back', async () => {
+    await beginKey('writer', 'reader');
+    assert.equal(await page.getByLabel('Read-only').count(), 0);
+    await page.getByRole('radio', { name: /^app/ }).check();
+    await chooseApp();
+    await page.getByLabel('Read-only').check();
+    const { secret } = await takeSecret();
+    const rename = async () => {
+      const path = `/v1/conversations/${one.ids.conversation}/name`;
+      return (await service.request('POST', path, { key: secret, body: { name: 'New' } })).status;
+    };
+    const badge = row('reader').locator('.badge', { hasText: 'read-only' });
+    await badge.waitFor();
+    assert.equal(await rename(), 403);
+    await page.getByRole('button', { name: 'Allow writes with reader' }).click();
+    await page.getByText('reader is now read-write.').waitFor();
+    assert.equal(await badge.count(), 0);
+    assert.equal(await rename(), 200);
+    await page.getByRole('button', { name: 'Make reader read-only' }).click();
+    await page.getByText('reader is now read-only.').waitFor();
+    await badge.waitFor();
+    assert.equal(await rename(), 403);
+  });
+
+  it('changing the access of a key shows the error of the service', async () => {
+    await page.route('**/admin/keys/*', (route) =>
+      route.fulfill({ status: 503, json: { status: 503, code: 'unavailable', message: 'The disk is full.' } }),
+    );
+    await page.getByRole('button', { name: 'Allow writes with reader' }).click();
+    await row('reader').getByRole('alert').getByText('The disk is full.').waitFor();
+    await page.unroute('**/admin/keys/*');
+    await page.getByRole('button', { name: 'Allow writes with reader' }).click();
+    await page.getByText('reader is now read-write.').waitFor();
+    assert.equal(await row('reader').getByRole('alert').count(), 0);
+  });
+
   it('a writer key writes messages of its app, until the end of the chosen day', async () => {
     await beginKey('writer', 'back end');
     await chooseApp();

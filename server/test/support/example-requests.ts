@@ -82,6 +82,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   listConversations: { key: 'admin', parameters: { app_id } },
   getConversation: { key: 'admin', parameters: { app_id, conversation_id } },
   getTranscript: { key: 'admin', parameters: { app_id, conversation_id, limit: 1 } },
+  listFeedback: { key: 'admin', parameters: { app_id, conversation_id, message_id } },
   listDatasets: { key: 'admin' },
   getDataset: { key: 'admin', parameters: { dataset_id: chunk.dataset_id } },
   listDocuments: { key: 'admin', parameters: { dataset_id: chunk.dataset_id, limit: 1 } },

@@ -294,6 +294,9 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
     'GET /admin/apps/{app_id}/conversations': adminOnly(get(`/admin/apps/${app}/conversations`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}': adminOnly(get(ofApp)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/messages': adminOnly(get(`${ofApp}/messages`)),
+    'GET /admin/apps/{app_id}/conversations/{conversation_id}/feedback': adminOnly(
+      get(`${ofApp}/feedback?message_id=x`),
+    ),
     'GET /admin/usage': adminOnly(get('/admin/usage')),
     'GET /admin/traffic': adminOnly(get('/admin/traffic')),
   };

@@ -94,6 +94,6 @@ function OpenConversation({ app_id, conversation_id }: { app_id: string; convers
     ),
     error !== undefined && h(ErrorNote, { error, retry: read }),
     conversation === undefined && error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…'),
-    conversation && h(Transcript, { path: [...path, 'messages'], total: conversation.message_count, grew: recount }),
+    conversation && h(Transcript, { path, total: conversation.message_count, grew: recount }),
   );
 }

@@ -8,11 +8,12 @@ import { Markdown } from './markdown.ts';
 import { MessageError } from './message-error.ts';
 import { Form } from './message-form.ts';
 import { Citations, Files, Steps, Values } from './message-parts.ts';
+import type { ShownMessage } from './transcript-history.ts';
 import { Truncated } from './truncated.ts';
 
 /** A query and its answer, with everything recorded about them. */
-export function MessageView({ message }: { message: Message }) {
-  const { id, query, answer, created_at, inputs, status, error } = message;
+export function MessageView({ message }: { message: ShownMessage }) {
+  const { id, query, answer, created_at, inputs, status, error, feedback_content } = message;
   const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
   const [userFiles, assistantFiles] = [files('user'), files('assistant')];
   const hasFailed = status === 'error' || error !== null;
@@ -58,6 +59,7 @@ export function MessageView({ message }: { message: Message }) {
         h('span', { title: `message ${id}` }, short(id)),
         h(CopyButton, { text: id, label: 'Copy id' }),
       ),
+      feedback_content && h('blockquote', { class: 'feedback as-written', 'aria-label': 'Feedback' }, feedback_content),
     ),
   );
 }

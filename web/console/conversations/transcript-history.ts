@@ -1,9 +1,11 @@
 import { pathOf, request } from '../parts/api.ts';
 import { limits } from '../parts/server-rules.ts';
-import type { Message, MessagePage } from '../parts/types.ts';
+import type { FeedbackTexts, Message, MessagePage } from '../parts/types.ts';
 
+/** A message with the text of its feedback, which is not part of it. */
+export type ShownMessage = Message & { feedback_content?: string | undefined };
 /** A message and its height: estimated until it has been drawn, then measured. */
-export type Row = { message: Message; height: number };
+export type Row = { message: ShownMessage; height: number };
 
 /** Messages that were read with one `first_id`. Its ends are stored, so that it can be dropped and read again. */
 type Batch = { first_id: string | null; newest: string; oldest: string; count: number };
@@ -153,7 +155,7 @@ export class History {
 
   /** Messages older than `first_id` and newer than `until`, oldest first; one page of them without `until`. */
   async #between(first_id: string | null, until: string | undefined) {
-    let messages: Message[] = [];
+    let messages: ShownMessage[] = [];
     let from = first_id;
     for (let pages = 0; pages < bridgePagesMax; pages += 1) {
       const { body } = await this.#read(from);
@@ -169,13 +171,25 @@ export class History {
 
   async #read(first_id: string | null, etag: string | null = null) {
     const query = { first_id, limit: pageMessages, page_order: 'newest_first' };
-    return request<MessagePage>(pathOf(this.#path, query), {
+    const page = await request<MessagePage>(pathOf([...this.#path, 'messages'], query), {
       signal: this.#signal,
       ...(etag !== null && { headers: { 'if-none-match': etag } }),
     });
+    await this.#addFeedback(page.body?.data ?? []);
+    return page;
   }
 
-  #rowsOf(messages: readonly Message[]): Row[] {
+  /** Reads the texts of the page's feedback in one request, if there is feedback. */
+  async #addFeedback(messages: readonly ShownMessage[]): Promise<void> {
+    const message_id = messages.filter(({ feedback }) => feedback !== null).map(({ id }) => id);
+    if (message_id.length === 0) return;
+    const path = pathOf([...this.#path, 'feedback'], { message_id });
+    const { body } = await request<FeedbackTexts>(path, { signal: this.#signal });
+    const texts = new Map(body.data.map(({ message_id, content }) => [message_id, content]));
+    for (const message of messages) message.feedback_content = texts.get(message.id);
+  }
+
+  #rowsOf(messages: readonly ShownMessage[]): Row[] {
     return messages.map((message) => ({ message, height: this.estimate }));
   }
 }

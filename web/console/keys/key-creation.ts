@@ -1,7 +1,7 @@
 import { h, useState } from '../../shared/dom.ts';
 import { type ApiError, pathOf, request } from '../parts/api.ts';
 import { ManyPicker, Picker } from '../parts/picker.ts';
-import { chatModes, type KeyKind, keyKinds, keyKindTable, limits } from '../parts/server-rules.ts';
+import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../parts/server-rules.ts';
 import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../parts/types.ts';
 import { Dialog, ErrorNote } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
@@ -26,10 +26,12 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
   const [app_id, setApp] = useState('');
   const [workspace_id, setWorkspace] = useState('');
   const [dataset_ids, setDatasets] = useState<string[] | null>(null);
+  const [read_only, setReadOnly] = useState(false);
   const [lifetime, setLifetime] = useState('90');
   const [error, setError] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
   const apps = useAll<App>('/admin/apps');
+  const mayBeReadOnly = readOnlyKinds.includes(kind);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
@@ -40,6 +42,7 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
       ...(hasField(kind, 'app_id') && { app_id }),
       ...(hasField(kind, 'workspace_id') && { workspace_id }),
       ...(hasField(kind, 'dataset_ids') && dataset_ids !== null && { dataset_ids }),
+      ...(mayBeReadOnly && { read_only }),
     };
     setBusy(true);
     try {
@@ -65,6 +68,13 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
         choose: setApp,
       }),
     hasField(kind, 'workspace_id') && h(Reach, { workspace_id, setWorkspace, dataset_ids, setDatasets }),
+    mayBeReadOnly &&
+      h(
+        'label',
+        { class: 'tick' },
+        h('input', { type: 'checkbox', checked: read_only, onChange: () => setReadOnly(!read_only) }),
+        h('span', null, 'Read-only ', h('span', { class: 'soft' }, 'The key allows no writes.')),
+      ),
     h(
       'label',
       null,

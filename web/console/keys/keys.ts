@@ -6,6 +6,7 @@ import { ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
 import { useRecord } from '../parts/use-record.ts';
 import { useTitle } from '../parts/use-title.ts';
+import { KeyAccess } from './key-access.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyRevocation } from './key-revocation.ts';
 import { keyStates, reachOf, stateOf, titleOf } from './key-words.ts';
@@ -25,9 +26,12 @@ export function KeysView({ session }: ViewProps) {
     (key) => (kind === '' || key.kind === kind) && (state === '' || stateOf(key, now) === state),
   );
   const close = () => setDialog(undefined);
-  const revoked = (key: Key) => {
+  const changed = (key: Key, words: string) => {
     list.change((row) => (row.id === key.id ? key : row));
-    setMessage(`${titleOf(key)} was revoked.`);
+    setMessage(`${titleOf(key)} ${words}.`);
+  };
+  const revoked = (key: Key) => {
+    changed(key, 'was revoked');
     // The session has ended with its key: the next response is 401.
     if (key.id === session.key_id) list.reload();
   };
@@ -51,7 +55,14 @@ export function KeysView({ session }: ViewProps) {
       'ul',
       { class: 'key-list' },
       shown.map((key) =>
-        h(KeyRow, { key: key.id, of: key, now, isOwn: key.id === session.key_id, revoke: () => setDialog(key) }),
+        h(KeyRow, {
+          key: key.id,
+          of: key,
+          now,
+          isOwn: key.id === session.key_id,
+          changed,
+          revoke: () => setDialog(key),
+        }),
       ),
     ),
     h('p', { class: 'hidden-label', role: 'status' }, message),
@@ -104,9 +115,15 @@ function Choice({ label, any, values, value, choose }: ChoiceProps) {
 
 const badges = { active: 'good', expired: 'warn', revoked: 'bad' };
 
-type RowProps = { of: Key; now: number; isOwn: boolean; revoke: () => void };
+type RowProps = {
+  of: Key;
+  now: number;
+  isOwn: boolean;
+  changed: (key: Key, words: string) => void;
+  revoke: () => void;
+};
 
-function KeyRow({ of: key, now, isOwn, revoke }: RowProps) {
+function KeyRow({ of: key, now, isOwn, changed, revoke }: RowProps) {
   const state = stateOf(key, now);
   const title = titleOf(key);
   return h(
@@ -138,7 +155,12 @@ function KeyRow({ of: key, now, isOwn, revoke }: RowProps) {
     ),
     state === 'revoked'
       ? h('span', null)
-      : h('button', { type: 'button', class: 'danger', 'aria-label': `Revoke ${title}`, onClick: revoke }, 'Revoke'),
+      : h(
+          'div',
+          { class: 'key-actions' },
+          h(KeyAccess, { of: key, changed }),
+          h('button', { type: 'button', class: 'danger', 'aria-label': `Revoke ${title}`, onClick: revoke }, 'Revoke'),
+        ),
   );
 }
 

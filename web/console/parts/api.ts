@@ -62,12 +62,12 @@ function parse(text: string): unknown {
   }
 }
 
-/** A path of encoded parts, with a query of the values that are not empty. */
+/** A path of encoded parts, with a query of the values that are not empty. A list repeats its name. */
 export function pathOf(
   parts: readonly string[],
-  query: Record<string, string | number | null | undefined> = {},
+  query: Record<string, string | number | readonly string[] | null | undefined> = {},
 ): string {
-  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  const search = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
+  const entries = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, `${one ?? ''}`]));
+  const search = new URLSearchParams(entries.filter(([, value]) => value !== '')).toString();
   return `/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`;
 }

@@ -9,6 +9,7 @@ export type {
   CreatedKey,
   Dataset,
   Document,
+  FeedbackTexts,
   FormDefinition,
   FormInput,
   HumanInputContent,

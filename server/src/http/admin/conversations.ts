@@ -1,4 +1,10 @@
-import { ConversationListed, ConversationQuery, TranscriptQuery } from '../../contract/activity.ts';
+import {
+  ConversationListed,
+  ConversationQuery,
+  FeedbackQuery,
+  FeedbackTexts,
+  TranscriptQuery,
+} from '../../contract/activity.ts';
 import { MessagePage } from '../../contract/message.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
@@ -101,6 +107,26 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
         .map(encodeURIComponent)
         .join('/');
       return sendPage(reply, page, `/admin/apps/${path}`);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${url}/:conversation_id/feedback`,
+    schema: {
+      ...aboutAdmin,
+      operationId: 'listFeedback',
+      summary: 'List the feedback texts of messages',
+      description: 'The texts that users sent with their feedback, which are not part of a message.',
+      params: Type.Object({ app_id, conversation_id }),
+      querystring: FeedbackQuery,
+      response: responses({ 200: FeedbackTexts }, [400, 401, 404]),
+    },
+    onRequest: bearer.requireAdmin(),
+    handler: async ({ params, query }) => {
+      const { id } = await requireApp(store, params.app_id);
+      const message_ids = query.message_id.map(canonicalId);
+      return { data: await activity.listFeedback(id, canonicalId(params.conversation_id), message_ids) };
     },
   });
 };

@@ -1,4 +1,4 @@
-import type { ConversationListed, UsageListed } from '../../contract/activity.ts';
+import type { ConversationListed, FeedbackText, UsageListed } from '../../contract/activity.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import type { ActivityReads, UsageSelection } from '../../domain/activity-reads.ts';
 import type { ListRange } from '../../domain/admin-reads.ts';
@@ -55,6 +55,12 @@ export class SqlActivityReads implements ActivityReads {
     const userBounds = [isInUser ? user : search, ...(end === undefined ? [] : [end])];
     page.push(...(await this.#conversations(statement, app_id, ...userBounds, id, count - page.length)));
     return page;
+  }
+
+  async listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]> {
+    const { isIn, list } = this.#engine.dialect;
+    const values = [conversation_id, app_id, list(message_ids)];
+    return (await this.#engine.read(sql.feedback(isIn('m.id')), ...values)) as FeedbackText[];
   }
 
   async listUsage(query: UsageSelection, range: ListRange): Promise<UsageListed[]> {

@@ -1,3 +1,4 @@
+import { limits } from '../../contract/limits.ts';
 import type { ListRange } from '../../domain/admin-reads.ts';
 import type { Value } from '../engine.ts';
 import { type List, sorted } from './admin-statements.ts';
@@ -34,6 +35,12 @@ export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string 
   return `${select} WHERE ${[...ofApp, ...range].join(' AND ')} AND c.conversation_id <> ?
     ORDER BY ${user}, c.updated_at DESC, c.conversation_id DESC LIMIT ?`;
 }
+
+/** `isListed` compares the message's id with the last parameter. The others: conversation_id, app_id. */
+export const feedback = (isListed: string): string => `
+  SELECT m.id AS message_id, substr(m.feedback_content, 1, ${limits.feedbackUnitsMax}) AS content
+  FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id
+  WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND ${isListed} AND m.feedback_content IS NOT NULL`;
 
 /**
  * Days without messages are left out. `days` is the table to sum, in the order of one of its indexes, so that only the
