@@ -73,7 +73,7 @@ describe('keys in the console', () => {
   async function beginKey(kind: string, name: string): Promise<void> {
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByRole('radio', { name: new RegExp(`^${kind}`) }).check();
-    await page.getByLabel('Name').fill(name);
+    await page.getByLabel('Name', { exact: true }).fill(name);
   }
 
   async function chooseApp(): Promise<void> {
@@ -136,10 +136,10 @@ describe('keys in the console', () => {
 
   it('a key is created read-only, and then changed to read-write and back', async () => {
     await beginKey('writer', 'reader');
-    assert.equal(await page.getByLabel('Read-only').count(), 0);
+    assert.equal(await page.getByRole('checkbox', { name: 'Read-only' }).count(), 0);
     await page.getByRole('radio', { name: /^app/ }).check();
     await chooseApp();
-    await page.getByLabel('Read-only').check();
+    await page.getByRole('checkbox', { name: 'Read-only' }).check();
     const { secret } = await takeSecret();
     const rename = async () => {
       const path = `/v1/conversations/${one.ids.conversation}/name`;
@@ -148,11 +148,11 @@ describe('keys in the console', () => {
     const badge = row('reader').locator('.badge', { hasText: 'read-only' });
     await badge.waitFor();
     assert.equal(await rename(), 403);
-    await page.getByRole('button', { name: 'Allow writes with reader' }).click();
+    await page.getByRole('button', { name: 'Allow writes: reader' }).click();
     await page.getByText('reader is now read-write.').waitFor();
     assert.equal(await badge.count(), 0);
     assert.equal(await rename(), 200);
-    await page.getByRole('button', { name: 'Make reader read-only' }).click();
+    await page.getByRole('button', { name: 'Make read-only: reader' }).click();
     await page.getByText('reader is now read-only.').waitFor();
     await badge.waitFor();
     assert.equal(await rename(), 403);
@@ -162,10 +162,10 @@ describe('keys in the console', () => {
     await page.route('**/admin/keys/*', (route) =>
       route.fulfill({ status: 503, json: { status: 503, code: 'unavailable', message: 'The disk is full.' } }),
     );
-    await page.getByRole('button', { name: 'Allow writes with reader' }).click();
+    await page.getByRole('button', { name: 'Allow writes: reader' }).click();
     await row('reader').getByRole('alert').getByText('The disk is full.').waitFor();
     await page.unroute('**/admin/keys/*');
-    await page.getByRole('button', { name: 'Allow writes with reader' }).click();
+    await page.getByRole('button', { name: 'Allow writes: reader' }).click();
     await page.getByText('reader is now read-write.').waitFor();
     assert.equal(await row('reader').getByRole('alert').count(), 0);
   });

@@ -24,12 +24,12 @@ export function KeyAccess({ of: key, changed }: Props) {
     }
     setBusy(false);
   };
-  const label = key.read_only ? `Allow writes with ${titleOf(key)}` : `Make ${titleOf(key)} read-only`;
+  const label = key.read_only ? 'Allow writes' : 'Make read-only';
   return [
     h(
       'button',
-      { type: 'button', 'aria-label': label, disabled: isBusy, onClick: change },
-      key.read_only ? 'Allow writes' : 'Make read-only',
+      { type: 'button', 'aria-label': `${label}: ${titleOf(key)}`, disabled: isBusy, onClick: change },
+      label,
     ),
     h(ErrorNote, { error }),
   ];
