@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import fc from 'fast-check';
+import { makeTenant, message, onEveryEngine, type Service, shortOrLong, startService } from '../support/harness.ts';
+
+const orders = ['created_at', '-created_at', 'updated_at', '-updated_at'] as const;
+type Change = { kind: 'create' | 'append' | 'rename' | 'delete'; slot: number; at: number };
+/** `movedAt` is the step in which `updated_at` last changed; -1 before the scroll. */
+type Listed = { id: string; updated_at: number; isDeleted: boolean; movedAt: number };
+
+/** A new id whose place among the others is reproducible from a failing seed and unrelated to the order in time. */
+function idOf(seed: number, slot: number): string {
+  const start = createHash('sha256').update(`${seed} ${slot}`).digest('hex').slice(0, 8);
+  return start + randomUUID().slice(8);
+}
+
+/** The service's clock, in seconds: the time of each rename. */
+const now = 103;
+// A few seconds for up to thirty conversations: mostly ties.
+const second = fc.integer({ min: 100, max: 105 });
+const change: fc.Arbitrary<Change> = fc.record({
+  kind: fc.constantFrom('create', 'append', 'rename', 'delete'),
+  slot: fc.nat(29),
+  at: second,
+});
+
+onEveryEngine('scrolling through conversations', (engine) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(engine);
+    service.freezeClock(now * 1000);
+  });
+  after(() => service.close());
+
+  /** An app of its own, so that the list without a user has only these conversations. */
+  async function start(seed: number, times: readonly number[]) {
+    const tenant = makeTenant();
+    const key = tenant.keys.app;
+    const user = 'ann';
+    const listed: Listed[] = [];
+    const create = (at: number, movedAt: number) => {
+      const id = idOf(seed, listed.length);
+      listed.push({ id, updated_at: at, isDeleted: false, movedAt });
+      return { record: 'conversation', id, app_id: tenant.ids.app, user, created_at: at };
+    };
+    const { conversation, app } = tenant.ids;
+    const unused = { record: 'conversation', id: conversation, app_id: app, deleted: true };
+    await service.load(tenant.records);
+    await service.load([unused, ...times.map((at) => create(at, -1))]);
+    const write = async (method: string, path: string, body: object) => {
+      const { status, text } = await service.request(method, `/v1/conversations/${path}`, { key, body });
+      assert.ok(status === 200 || status === 204, text);
+    };
+    return {
+      key,
+      user,
+      listed,
+      /** Makes a change, and records whether the conversation moved in a list by `updated_at`. */
+      async apply({ kind, slot, at }: Change, step: number): Promise<void> {
+        if (kind === 'create') return void (await service.load([create(at, step)]));
+        const target = listed[slot % listed.length];
+        if (target === undefined || target.isDeleted) return;
+        const { id } = target;
+        const updated_at = Math.max(target.updated_at, kind === 'append' ? at : now);
+        if (kind === 'delete') {
+          target.isDeleted = true;
+          return write('DELETE', id, { user });
+        }
+        if (updated_at > target.updated_at) Object.assign(target, { updated_at, movedAt: step });
+        if (kind === 'append') return void (await service.load([message(id, at)]));
+        return write('POST', `${id}/name`, { name: `step ${step}`, user });
+      },
+    };
+  }
+
+  for (const order of orders) {
+    it(`200: sort_by=${order} never loses a conversation that did not move`, async () => {
+      const isByUpdate = order.endsWith('updated_at');
+      /** A cursor that moves to the end of the list skips the conversations before it: the client uses an earlier one. */
+      const losesByMove = order === 'updated_at';
+      await fc.assert(
+        fc.asyncProperty(
+          fc.nat(),
+          fc.array(second, { minLength: 1, maxLength: 25 }),
+          fc.integer({ min: 1, max: 7 }),
+          fc.boolean(),
+          fc.array(fc.array(change, { maxLength: 3 }), { maxLength: 8 }),
+          async (seed, times, limit, hasUser, changes) => {
+            const { key, user, listed, apply } = await start(seed, times);
+            const atStart = [...listed];
+            const visited: { row: Listed; step: number }[] = [];
+            for (let step = 0, hasMore = true; hasMore; step += 1) {
+              const cursor = visited.findLast(
+                ({ row, step }) => !row.isDeleted && !(losesByMove && row.movedAt >= step),
+              )?.row;
+              const query = new URLSearchParams({ limit: `${limit}`, sort_by: order });
+              if (cursor !== undefined) query.set('last_id', cursor.id);
+              if (hasUser) query.set('user', user);
+              const concurrent = (changes[step] ?? []).filter(({ kind, slot }) => {
+                const isCursor = kind !== 'create' && listed[slot % listed.length] === cursor;
+                return !isCursor || (kind !== 'delete' && !losesByMove);
+              });
+              const applyAll = async () => {
+                for (const one of concurrent) await apply(one, step);
+              };
+              const path = `/v1/conversations?${query}`;
+              const [{ status, body, text }] = await Promise.all([service.request('GET', path, { key }), applyAll()]);
+              assert.equal(status, 200, text);
+              for (const { id } of body.data) {
+                const row = listed.find((one) => one.id === id);
+                assert.ok(row, 'an unknown conversation');
+                visited.push({ row, step });
+              }
+              hasMore = body.has_more;
+              // Between two pages, the client's cursor may be deleted or moved.
+              for (const one of (changes[step] ?? []).filter((one) => !concurrent.includes(one)))
+                await apply(one, step);
+            }
+            const unmoved = atStart.filter(({ isDeleted, movedAt }) => !isDeleted && !(isByUpdate && movedAt >= 0));
+            for (const row of unmoved) {
+              const visits = visited.filter((one) => one.row === row).length;
+              assert.ok(visits > 0, `${row.id} was lost`);
+              if (!isByUpdate) assert.equal(visits, 1, `${row.id} was repeated`);
+            }
+          },
+        ),
+        { numRuns: shortOrLong(40, 800) },
+      );
+    });
+  }
+});
