@@ -421,11 +421,12 @@ onEveryEngine('lists of knowledge bases', (engine) => {
         const response = await get(`${path}?${query}`);
         assert.deepEqual([response.status, response.body.code], [400, 'invalid_param'], `${path}?${query}`);
       }
-      for (const query of ['page=2', 'page=999999999999999', 'limit=100&page=2']) {
+      for (const query of ['page=2', 'page=9007199254740991', `page=${10n ** 30n}`, 'limit=100&page=2']) {
         const { data, total } = await read(`${path}?${query}`);
         assert.deepEqual([data, total], [[], 1], `${path}?${query}`);
       }
       assert.equal((await read(`${path}?limit=&page=&unknown=1`)).data.length, 1);
+      assert.equal((await read(`${path}?page=${'0'.repeat(20)}1`)).page, 1);
     }
   });
 

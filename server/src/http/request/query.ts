@@ -55,7 +55,7 @@ function queryReader({ properties }: ObjectSchema) {
         continue;
       }
       if (Array.isArray(text)) throw invalidParam(`${name} must not be repeated`);
-      value[name] = isInteger && /^\d{1,15}$/.test(text) ? Number(text) : text;
+      value[name] = isInteger && /^\d+$/.test(text) ? Number(text) : text;
     }
     return value;
   };
