@@ -11,7 +11,7 @@ export type ConversationQuery = ConversationScope & {
   limit: number;
 };
 
-/** A conversation as lists show it. `inputs` is a JSON text. `name` and `inputs` are null if it has no message either. */
+/** A conversation as lists show it. `inputs` is a JSON text. `name` and `inputs` are null if they cannot be derived either. */
 export type ConversationRow = {
   id: string;
   name: string | null;

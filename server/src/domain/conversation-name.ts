@@ -3,14 +3,14 @@ export const derivedName = {
   /** In code points, as SQL counts characters. */
   charsMax: 20,
   ellipsis: '…',
-  /** For a conversation without messages. */
-  withoutMessages: 'New conversation',
+  /** For a conversation whose first query is empty, or that has no message. */
+  withoutQuery: 'New conversation',
 } as const;
 
-/** The store has the same rule in SQL: `derivedNameOf` in store/schema/conversation-step.ts. */
-export function deriveName(query: string): string {
+/** Null for an empty query. The store has the same rule in SQL: `derivedNameOf` in store/schema/conversation-step.ts. */
+export function deriveName(query: string): string | null {
   // No text has more code points than UTF-16 units.
-  if (query.length <= derivedName.charsMax) return query;
+  if (query.length <= derivedName.charsMax) return query || null;
   const start = [...query.slice(0, 2 * derivedName.charsMax + 1)];
   if (start.length <= derivedName.charsMax) return query;
   return start.slice(0, derivedName.charsMax).join('') + derivedName.ellipsis;

@@ -33,14 +33,13 @@ export async function listConversations(
   { user, last_id, order, limit }: ListParameters,
   disconnected: () => AbortSignal,
 ): Promise<ConversationList> {
-  const query: ConversationQuery = {
-    app_id,
-    // No stored user contains NUL, and PostgreSQL would reject the parameter. No user is empty either.
-    user: user?.includes('\0') ? '' : user,
-    last_id: last_id === undefined ? undefined : canonicalId(last_id),
-    order,
-    limit,
-  };
+  // No stored user contains NUL, and PostgreSQL would reject the parameter.
+  if (user?.includes('\0')) {
+    if (last_id !== undefined) throw lastMissing();
+    return pageHead(limit, false) + pageTail;
+  }
+  const cursor = last_id === undefined ? undefined : canonicalId(last_id);
+  const query: ConversationQuery = { app_id, user, last_id: cursor, order, limit };
   const foundList = await apps.listConversations(query);
   if (foundList === undefined) throw lastMissing();
   if (foundList !== 'too_large') {
@@ -63,7 +62,7 @@ const pageTail = ']}';
 
 /** The JSON text of a conversation. `inputs` is stored as JSON, and is not parsed. */
 function renderConversation({ id, name, inputs, introduction, created_at, updated_at }: ConversationRow): string {
-  const start = `{"id":${JSON.stringify(id)},"name":${JSON.stringify(name ?? derivedName.withoutMessages)}`;
+  const start = `{"id":${JSON.stringify(id)},"name":${JSON.stringify(name ?? derivedName.withoutQuery)}`;
   const end = `"introduction":${JSON.stringify(introduction)},"created_at":${created_at},"updated_at":${updated_at}}`;
   return `${start},"inputs":${inputs ?? '{}'},"status":"normal",${end}`;
 }

@@ -31,7 +31,7 @@ type Special = {
     conversation_id: string;
     created_at: number;
     feedback_content: string | null;
-    derived_name: string;
+    derived_name: string | null;
     derived_inputs: string;
     usage: Usage;
     doc_bytes: number;

@@ -79,6 +79,10 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.deepEqual(await shown(), ['same second, but lat…', {}, 90]);
     await service.load([{ ...first, query: 'moved back', created_at: 5 }]);
     assert.deepEqual(await shown(), ['moved back', { n: 1, b: null }, 50]);
+    await service.load([message(id, 4, { query: '' })]);
+    assert.equal((await shown())[0], 'New conversation');
+    await service.load([{ ...first, query: '', created_at: 3 }]);
+    assert.equal((await shown())[0], 'New conversation');
     await service.load([conversation(id, { user, created_at: 70 })]);
     assert.equal((await shown())[2], 70);
     await service.load([conversation(id, { user, created_at: 1, renamed_at: 65 })]);
@@ -122,6 +126,7 @@ onEveryEngine('conversations of an app', (engine) => {
       assert.deepEqual((await list({ user: 'last', last_id })).body, expected, last_id);
     assert.deepEqual((await list({ user: 'another', last_id: own })).body, expected);
     assert.deepEqual((await list({ user: 'a\0', last_id: own })).body, expected);
+    await service.load([conversation(randomUUID(), { user: '' })]);
     assert.deepEqual((await list({ user: 'a\0' })).body.data, []);
   });
 

@@ -350,7 +350,7 @@ function build(drawn: Installation) {
 }
 
 function derivedName(query: string | undefined): string {
-  if (query === undefined) return 'New conversation';
+  if (query === undefined || query === '') return 'New conversation';
   const points = [...query];
   return points.length > 20 ? `${points.slice(0, 20).join('')}…` : query;
 }

@@ -83,7 +83,7 @@ const lastPoint = 0x10ffff;
 
 function conversationOf(row: Row): ConversationListed {
   const { id, user, created_at, updated_at, message_count, last_message_at } = row as ConversationListed;
-  const name = (row.name as string | null) ?? derivedName.withoutMessages;
+  const name = (row.name as string | null) ?? derivedName.withoutQuery;
   const times = { last_message_at: message_count === 0 ? null : last_message_at, updated_at };
   return { id, user, name, created_at, message_count, ...times };
 }

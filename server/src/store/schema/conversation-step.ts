@@ -8,7 +8,7 @@ import { derivedName } from '../../domain/conversation-name.ts';
 /** The rule of `deriveName`, for a text expression. SQL counts code points. */
 const derivedNameOf = (query: string): string => {
   const { charsMax, ellipsis } = derivedName;
-  return `CASE WHEN length(${query}) > ${charsMax} THEN substr(${query}, 1, ${charsMax}) || '${ellipsis}' ELSE ${query} END`;
+  return `CASE WHEN length(${query}) > ${charsMax} THEN substr(${query}, 1, ${charsMax}) || '${ellipsis}' ELSE NULLIF(${query}, '') END`;
 };
 
 /** Columns of a conversation that are derived from the text of its first message. */
