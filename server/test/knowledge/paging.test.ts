@@ -72,6 +72,23 @@ onEveryEngine('pages of the lists of knowledge bases', (engine) => {
     }
   });
 
+  it('200: child chunks of any size are in the page of their segments', async () => {
+    const tenant = makeTenant();
+    const { dataset, document, segment } = tenant.ids;
+    // The second page is too large to be read at once.
+    for (const sizes of [[4_000, 5_000, 70_000, 10], Array<number>(42).fill(100_000)]) {
+      const chunks = sizes.map((size, at) => {
+        const content = 'x'.repeat(size);
+        return { record: 'child_chunk', id: randomUUID(), segment_id: segment, position: at + 2, content };
+      });
+      await service.load([...tenant.records, ...chunks]);
+      const path = `/v1/datasets/${dataset}/documents/${document}/segments`;
+      const { body } = await service.request('GET', path, { key: tenant.keys.knowledge });
+      const contents = new Map(body.data[0].child_chunks.map(({ id, content }: Item) => [id, content]));
+      for (const { id, content } of chunks) assert.equal(contents.get(id), content);
+    }
+  });
+
   it('200: a page that does not fit into memory is complete, with its length', async () => {
     const tenant = makeTenant();
     const key = tenant.keys.knowledge;

@@ -20,8 +20,6 @@ import type { Dialect, Reader, Row } from '../engine.ts';
 import { detailsOf } from '../records/tables.ts';
 import * as sql from './statements.ts';
 
-/** Child chunks that are read at once for the segments of a page. */
-const pageChunksMax = 1_000;
 /** Child chunks of one segment that are read at once, if they are many. */
 const scanChunks = 100;
 
@@ -152,9 +150,16 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     if (segment_ids.length === 0) return new Map();
     const { isIn, list } = this.#dialect;
     const statement = sql.chunksStatement(isIn('c.segment_id'));
-    const rows = await this.#read(statement, dataset_id, list(segment_ids), pageChunksMax + 1);
-    if (rows.length > pageChunksMax || isTooLarge(rows)) return undefined;
-    return Map.groupBy(rows.map(chunkOf), ({ segment_id }) => segment_id);
+    const rows = await this.#read(statement, dataset_id, list(segment_ids), sql.pageChunksMax + 1);
+    if (rows.length > sql.pageChunksMax || bytesOf(rows) > limits.pageBytesMax) return undefined;
+    const largeIds = rows.filter(({ is_large }) => is_large === 1).map(({ id }) => id as string);
+    const largeChunks = largeIds.length === 0 ? [] : await this.readChildChunks(dataset_id, largeIds);
+    const largeById = new Map(largeChunks.map((chunk) => [chunk.id, chunk]));
+    const chunks = rows.map((row) => (row.is_large === 0 ? chunkOf(row) : largeById.get(row.id as string)));
+    return Map.groupBy(
+      chunks.filter((chunk) => chunk !== undefined),
+      ({ segment_id }) => segment_id,
+    );
   }
 
   async *scanChildChunks(dataset_id: string, segment_id: string): AsyncGenerator<ChildChunk> {
@@ -185,8 +190,9 @@ function pageOf<R>(rows: readonly Row[], itemOf: (row: Row) => R): NumberedRows<
 }
 
 const isTooLarge = (rows: readonly Row[]): boolean =>
-  rows.some(({ is_large }) => is_large === 1) ||
-  rows.reduce((sum, { bytes }) => sum + (bytes as number), 0) > limits.pageBytesMax;
+  rows.some(({ is_large }) => is_large === 1) || bytesOf(rows) > limits.pageBytesMax;
+
+const bytesOf = (rows: readonly Row[]): number => rows.reduce((sum, { bytes }) => sum + (bytes as number), 0);
 
 function locationIn([row]: readonly Row[]): FoundLocation {
   if (row === undefined) return { dataset: false, doc_form: null };

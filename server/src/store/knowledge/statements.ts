@@ -53,12 +53,11 @@ const conditionsOf = (filter: Filter): string => filter.map(([condition]) => con
 const valuesOf = (filter: Filter): Value[] => filter.flatMap(([, ...values]) => values);
 
 /** Large texts are null, and `bytes` is the size of all texts. */
-function guardedColumns({ columns, texts }: Listed, row: string): string {
+function guardedColumns({ columns, texts }: Listed, row: string, bytesMax: number = limits.joinedDocBytesMax): string {
   const guarded = texts.map(
-    (name) =>
-      `CASE WHEN octet_length(${row}.${name}) <= ${limits.joinedDocBytesMax} THEN ${row}.${name} END AS ${name}`,
+    (name) => `CASE WHEN octet_length(${row}.${name}) <= ${bytesMax} THEN ${row}.${name} END AS ${name}`,
   );
-  const large = texts.map((name) => `COALESCE(octet_length(${row}.${name}), 0) > ${limits.joinedDocBytesMax}`);
+  const large = texts.map((name) => `COALESCE(octet_length(${row}.${name}), 0) > ${bytesMax}`);
   const bytes = texts.map((name) => `COALESCE(octet_length(${row}.${name}), 0)`).join(' + ');
   const others = columns.map((name) => `${row}.${name}`);
   return [
@@ -144,16 +143,19 @@ export const figuresStatement = (isIn: string): string => `
   SELECT dataset_id, display_status, COUNT(*) AS documents, CAST(SUM(word_count) AS BIGINT) AS words
   FROM documents WHERE ${isIn} GROUP BY dataset_id, display_status`;
 
-const chunkColumns = guardedColumns(listed.childChunks, 'c');
+/** Child chunks that are read at once for the segments of a page. */
+export const pageChunksMax = 1_000;
+/** A larger text of a child chunk is read only after the size of its page was checked. */
+const smallChunkBytesMax = Math.floor(limits.pageBytesMax / pageChunksMax);
 
 /** Child chunks of several segments. Parameters: dataset_id, segment ids, count. */
 export const chunksStatement = (isIn: string): string => `
-  SELECT ${chunkColumns} FROM child_chunks c
+  SELECT ${guardedColumns(listed.childChunks, 'c', smallChunkBytesMax)} FROM child_chunks c
   WHERE c.dataset_id = ? AND ${isIn} AND c.deleted = 0 ORDER BY c.segment_id, c.position, c.id LIMIT ?`;
 
 /** Child chunks of one segment, after a position. Parameters: dataset_id, segment_id, position, id, count. */
 export const chunksAfter = `
-  SELECT ${chunkColumns} FROM child_chunks c
+  SELECT ${guardedColumns(listed.childChunks, 'c')} FROM child_chunks c
   WHERE c.dataset_id = ? AND c.segment_id = ? AND c.deleted = 0 AND (c.position, c.id) > (?, ?)
   ORDER BY c.position, c.id LIMIT ?`;
 
