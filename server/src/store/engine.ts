@@ -119,6 +119,8 @@ export type Dialect = {
   /** A condition: the column is one of the values of a list parameter. */
   isIn(column: string): string;
   list(values: readonly string[]): Value;
+  /** A table with the column `value`: the values of a list parameter. */
+  listTable: string;
   /** A text in the JSON object of a column. */
   jsonField(column: string, name: string): string;
   /** The table from which the usage of an app by day is summed. */

@@ -388,6 +388,7 @@ onEveryEngine('lists of knowledge bases', (engine) => {
     assert.deepEqual(await basesWith('tag_ids=A&tag_ids=b'), ['three', 'two']);
     assert.deepEqual(await basesWith(`tag_ids=${encodeURIComponent('c"x')}&include_all=true`), ['three']);
     assert.deepEqual(await basesWith('tag_ids=q'), []);
+    assert.deepEqual(await basesWith('&tag_ids=a'.repeat(1_200)), ['one', 'three', 'two']);
     assert.deepEqual(await basesWith('tag_ids=%00'), []);
     assert.deepEqual(await basesWith('tag_ids=&tag_ids='), ['dataset', 'one', 'three', 'two']);
     const path = `/v1/datasets/${dataset}/documents/${document}/segments`;

@@ -39,7 +39,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
       ['workspace_id = ?', workspace_id] as const,
       ...(dataset_ids === null ? [] : [[this.#dialect.isIn('id'), this.#dialect.list(dataset_ids)] as const]),
       ...keywordFilter('name', query),
-      ...(query.tag_ids ?? []).map(sql.hasTag),
+      ...(query.tag_ids === undefined ? [] : [sql.hasTags(query.tag_ids, this.#dialect)]),
     ];
     const rows = await this.#read(...sql.pageStatement(sql.listed.datasets, undefined, filter, query, this.#dialect));
     return pageOf(rows, datasetOf);

@@ -168,10 +168,13 @@ export function contains(column: string, keyword: string): readonly [string, ...
   return [`lower(${column}) LIKE ? ESCAPE '!'`, `%${lowerAscii(keyword).replaceAll(/[!%_]/g, '!$&')}%`];
 }
 
-/** A condition: the JSON list of tags has one with this id. A quote inside a JSON text is escaped, so only an id can match. */
-export function hasTag(id: string): readonly [string, ...Value[]] {
-  const tag = lowerAscii(`{"id":${JSON.stringify(id)},`);
-  return [`replace(lower(tags), ?, '') <> lower(tags)`, tag];
+/**
+ * A condition: the JSON list of tags has each of these ids. A quote inside a JSON text is escaped, so only an id can match.
+ * The ids are one parameter, since SQLite limits the depth of conditions.
+ */
+export function hasTags(ids: readonly string[], { listTable, list }: Dialect): readonly [string, ...Value[]] {
+  const tags = ids.map((id) => lowerAscii(`{"id":${JSON.stringify(id)},`));
+  return [`NOT EXISTS (SELECT 1 FROM ${listTable} WHERE replace(lower(tags), value, '') = lower(tags))`, list(tags)];
 }
 
 const lowerAscii = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());

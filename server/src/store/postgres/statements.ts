@@ -56,6 +56,7 @@ export const findVersions = `
 export const dialect: Dialect = {
   isIn: (column) => `${column} = ANY(?)`,
   list: (values) => values,
+  listTable: 'unnest(CAST(? AS text[])) AS listed (value)',
   jsonField: (column, name) => `CAST(${column} AS json) ->> '${name}'`,
   usageDays: 'conversation_days',
 };

@@ -44,6 +44,7 @@ const batchUnits = 65_536;
 const dialect: Dialect = {
   isIn: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   list: (values) => JSON.stringify(values),
+  listTable: 'json_each(?)',
   jsonField: (column, name) => `${column} ->> '${name}'`,
   usageDays: 'usage_days',
 };
