@@ -197,6 +197,15 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.equal((await service.request('POST', `/v1/conversations/${id}/name`, { key: one.keys.app })).status, 415);
   });
 
+  it('204: a chunked body of a DELETE may be empty, and then needs no content type', async () => {
+    const id = randomUUID();
+    await service.load([conversation(id)]);
+    const send = (options: object) =>
+      service.request('DELETE', `/v1/conversations/${id}`, { key: one.keys.app, ...options });
+    assert.equal((await send({ body: '{}' })).status, 415);
+    assert.equal((await send({ headers: { 'transfer-encoding': 'chunked' } })).status, 204);
+  });
+
   it('204: deletes once; purge still erases', async () => {
     const [id, user] = [randomUUID(), 'deleter'];
     await service.load([conversation(id, { user }), message(id, 20)]);

@@ -61,15 +61,17 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** The body of a request whose method may have none. Undefined if it is empty. */
+/** The body of a request whose method may have none. Undefined if it is empty: then it needs no content type. */
 export async function optionalBody<S extends TSchema>(
   request: FastifyRequest,
   schema: S,
 ): Promise<Static<S> | undefined> {
   if (!hasBody(request.raw)) return undefined;
-  checkContentType(request.headers, 'application/json');
+  const { headers } = request;
+  if (headers['content-type'] !== undefined) checkContentType(headers, 'application/json');
   const bytes = await readAll(request.raw, limits.bodyBytesMax);
   if (bytes.length === 0) return undefined;
+  checkContentType(headers, 'application/json');
   return requireValid(schema, parseJson(bytes));
 }
 
