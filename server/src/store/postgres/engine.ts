@@ -108,16 +108,23 @@ export class PostgresEngine implements Engine {
         return exists;
       }),
 
-    changeConversation: (change) =>
-      this.#pool.transaction(async (transaction) => {
+    changeConversation: (change) => {
+      // A retry finds no conversation if an earlier attempt has deleted it: the response to its COMMIT was lost.
+      let changedRow: ConversationRow | undefined;
+      return this.#pool.transaction(async (transaction) => {
         const [row] = await transaction.query(...apps.changeConversation(change, newVersion()));
-        const entries = row === undefined ? [] : [audit.conversationEntry(change)];
-        await addAuditEntries(transaction, this.#layout.rows, entries, change.conversation_id);
-        return row as ConversationRow | undefined;
-      }),
+        if (row === undefined) return changedRow;
+        const entry = audit.conversationEntry(change);
+        await addAuditEntries(transaction, this.#layout.rows, [entry], change.conversation_id);
+        changedRow = row as ConversationRow;
+        return changedRow;
+      });
+    },
 
-    rateMessage: (rating) =>
-      this.#pool.transaction(async (transaction) => {
+    rateMessage: (rating) => {
+      // A retry finds no feedback if an earlier attempt has removed it: the response to its COMMIT was lost.
+      let isRated = false;
+      return this.#pool.transaction(async (transaction) => {
         const { message_id, app_id, user } = rating;
         const [found, another] = await transaction.query(apps.findMessageById, message_id, app_id, user);
         if (found === undefined || another !== undefined) return 'missing';
@@ -130,13 +137,15 @@ export class PostgresEngine implements Engine {
         const [message] = await transaction.query(apps.findDoc, conversation_id, message_id);
         if (locked.length === 0 || message === undefined) return 'missing';
         const rated = rate(message.doc as string, rating);
-        if (rated === 'unrated') return rated;
+        if (rated === 'unrated') return isRated ? 'rated' : rated;
         const values = [rated.doc, contentOf(rating), conversation_id, message_id];
         await transaction.query(apps.rateMessage, ...values);
         const entry = audit.ratingEntry(rating, conversation_id);
         await addAuditEntries(transaction, this.#layout.rows, [entry], conversation_id);
+        isRated = true;
         return 'rated';
-      }),
+      });
+    },
 
     updateKey: ({ id, change, by, now }) =>
       this.#pool.transaction(async (transaction) => {
