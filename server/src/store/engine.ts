@@ -125,4 +125,6 @@ export type Dialect = {
   jsonField(column: string, name: string): string;
   /** The table from which the usage of an app by day is summed. */
   usageDays: string;
+  /** Whether the row after which a page begins is read by a statement of its own. */
+  readsCursorFirst: boolean;
 };

@@ -7,7 +7,7 @@ import pg from 'pg';
 
 const template = 'backscroll_test_template';
 /** Few shards, so that distributing the tables of a new database takes a moment. */
-const shardCount = 4;
+export const shardCount = 4;
 
 export const citusUrl = process.env.CITUS_URL || undefined;
 

@@ -1,80 +1,24 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import pg from 'pg';
-import { makeTwoTenants, message, ndjson, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
-
-/**
- * What the coordinator plans and sends to the workers for each operation, as it reports it itself: `citus.log_remote_commands`
- * and debug messages arrive as notices.
- */
-
-type Notice = { message: string; detail?: string };
-/** Enough for every prepared statement to get the plan that it keeps. */
-const warmUp = 8;
+import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
+import { assertOneShard, startTracedService, type TracedService, tables } from './trace.ts';
 
 describe('on a cluster', () => {
   const { one, admin, records } = makeTwoTenants();
   const conversation = one.ids.conversation;
+  let tracedService: TracedService;
   let service: Service;
-  let remove: () => Promise<void>;
-  let notices: Notice[] = [];
-  const { emit } = pg.Client.prototype as unknown as { emit: (...args: unknown[]) => boolean };
 
   before(async () => {
-    Object.assign(pg.Client.prototype, {
-      emit(this: pg.Client, ...args: unknown[]): boolean {
-        if (args[0] === 'notice') notices.push(args[1] as Notice);
-        return emit.apply(this, args);
-      },
-    });
-    const database = await newDatabaseUrl('postgres');
-    remove = database.remove;
-    const options = encodeURIComponent('-c citus.log_remote_commands=on -c client_min_messages=debug4');
-    const url = `${database.url}?options=${options}`;
-    service = await startService('postgres', { DATABASE_POOL: '1' }, url);
+    tracedService = await startTracedService();
+    ({ service } = tracedService);
     const messages = Array.from({ length: 30 }, (_, at) => message(conversation, at));
     await service.load([...records, ...messages]);
   });
-  after(async () => {
-    Object.assign(pg.Client.prototype, { emit });
-    await service?.close();
-    await remove?.();
-  });
+  after(() => tracedService?.close());
 
-  /** What one more request does, when the statements are prepared. */
-  async function trace(request: () => Promise<{ status: number }>) {
-    for (let times = 0; times < warmUp; times += 1) assert.ok([200, 304].includes((await request()).status));
-    notices = [];
-    await request();
-    const remoteNotices = notices.filter((notice) => notice.message.startsWith('issuing '));
-    const commands = remoteNotices.map((notice) => notice.message.replace('issuing ', ''));
-    return {
-      commands,
-      nodes: new Set(remoteNotices.map((notice) => /on server \S*?@(\S+)/.exec(notice.detail ?? '')?.[1])),
-      /** Statements with a plan of their own, and those of them on the fast path. */
-      planCount: notices.filter((notice) => /^Creating router plan/.test(notice.message)).length,
-      fastCount: notices.filter((notice) => /fast-path router query/.test(notice.message)).length,
-      subplanCount: notices.filter((notice) => /subplan/i.test(notice.message)).length,
-    };
-  }
-  type Trace = Awaited<ReturnType<typeof trace>>;
-
-  /** Tables in the order in which they are used. */
-  const tables = ({ commands }: Trace) =>
-    commands.flatMap((text) => /\b(?:FROM|INTO|UPDATE|JOIN) public\.([a-z_]+)_\d+/.exec(text)?.[1] ?? []);
-
-  function assertOneShard(result: Trace): void {
-    assert.equal(result.nodes.size, 1, [...result.nodes].join());
-    assert.equal(result.subplanCount, 0);
-    for (const command of result.commands)
-      assert.doesNotMatch(command, /PREPARE TRANSACTION|intermediate_result|COPY/, result.commands.join('\n'));
-    const shards = result.commands.flatMap((text) =>
-      [...text.matchAll(/public\.([a-z_]+)_(\d+)/g)].map(([, table, shard]) => `${table} ${shard}`),
-    );
-    // One shard of each table; all tables are colocated.
-    assert.equal(new Set(shards).size, new Set(shards.map((shard) => shard.split(' ')[0])).size, shards.join());
-  }
+  const trace: TracedService['trace'] = (request) => tracedService.trace(request);
   const page = (more = '') => `/v1/messages?conversation_id=${conversation}&limit=10${more}`;
 
   it('a page is read on one shard, by statements on the fast path', async () => {
@@ -83,7 +27,7 @@ describe('on a cluster', () => {
     const read = async () => {
       count += 1;
       await service.load([{ ...message(conversation, 100 + count) }]);
-      notices = [];
+      tracedService.reset();
       return service.request('GET', page(), { key: one.keys.app });
     };
     const result = await trace(read);
@@ -96,7 +40,7 @@ describe('on a cluster', () => {
     const read = async () => {
       await service.load([message(conversation, 1)]);
       const newest = await service.request('GET', page(), { key: one.keys.app });
-      notices = [];
+      tracedService.reset();
       return service.request('GET', page(`&first_id=${newest.body.data.at(-1).id}`), { key: one.keys.app });
     };
     const result = await trace(read);

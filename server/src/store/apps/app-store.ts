@@ -9,7 +9,7 @@ import type {
   MessageRating,
 } from '../../domain/app-store.ts';
 import type { Engine } from '../engine.ts';
-import { openList, readList } from '../large-list.ts';
+import { type LargeList, openList, readList } from '../large-list.ts';
 import type { LargePages } from '../large-pages.ts';
 import { columnsOf } from '../records/tables.ts';
 import * as sql from './statements.ts';
@@ -32,22 +32,33 @@ export class SqlAppStore implements AppStore {
   }
 
   async listConversations(query: ConversationQuery): Promise<FoundList<ConversationRow> | undefined> {
-    const foundList = await readList<ConversationRow>(this.#engine, sql.conversations(query));
+    const list = await this.#conversations(query);
+    if (list === undefined) return undefined;
+    const foundList = await readList<ConversationRow>(this.#engine, list);
     const isEmpty = foundList !== 'too_large' && foundList.rows.length === 0;
-    return isEmpty && !(await this.#isLastIn(query)) ? undefined : foundList;
+    return isEmpty && query.last_id !== undefined && !(await this.#findCursor(query)) ? undefined : foundList;
   }
 
-  async #isLastIn({ last_id, ...scope }: ConversationQuery): Promise<boolean> {
-    return last_id === undefined || (await this.#engine.read(...sql.findInScope(scope, last_id))).length > 0;
+  async #findCursor({ last_id = '', ...scope }: ConversationQuery): Promise<sql.Cursor | undefined> {
+    const [row] = await this.#engine.read(...sql.findCursor(scope, last_id));
+    return row as sql.Cursor | undefined;
   }
 
-  openConversations(
+  /** Undefined if the cursor was read and does not exist. */
+  async #conversations(query: ConversationQuery): Promise<LargeList | undefined> {
+    if (query.last_id === undefined || !this.#engine.dialect.readsCursorFirst) return sql.conversations(query);
+    const cursor = await this.#findCursor(query);
+    return cursor && sql.conversations(query, cursor);
+  }
+
+  async openConversations(
     query: ConversationQuery,
     render: (row: ConversationRow) => string,
     signal: AbortSignal,
   ): Promise<ListStream | undefined> {
-    const open = async () => openList(await this.#engine.openSnapshot(), sql.conversations(query), render);
-    return this.#largePages.open(open, signal);
+    const list = await this.#conversations(query);
+    if (list === undefined) return undefined;
+    return this.#largePages.open(async () => openList(await this.#engine.openSnapshot(), list, render), signal);
   }
 
   changeConversation(change: ConversationChange): Promise<ConversationRow | undefined> {

@@ -40,19 +40,25 @@ function inScope(table: string, { app_id, user }: ConversationScope): [string, .
   return [`${ofApp} AND ${ofUser}`, app_id, user, user];
 }
 
+/** The conversation after which a page begins. */
+export type Cursor = { created_at: number; updated_at: number };
+
 /**
  * A page of conversations: one range of an index, in either direction. If `last_id` does not exist, the page is empty. On a
- * distributed database it is read from every shard, since conversations of an app are on all of them.
+ * distributed database it is read from every shard, since conversations of an app are on all of them. Without a cursor the
+ * statement finds it.
  */
-export function conversations({ last_id, order, limit, ...scope }: ConversationQuery): LargeList {
+export function conversations({ last_id, order, limit, ...scope }: ConversationQuery, cursor?: Cursor): LargeList {
   const isDescending = order.startsWith('-');
-  const column = isDescending ? order.slice(1) : order;
+  const column = (isDescending ? order.slice(1) : order) as keyof Cursor;
   const [condition, ...values] = inScope('c', scope);
   const [lastCondition, ...lastValues] = inScope('l', scope);
-  const lastValue = `(SELECT l.${column} FROM conversations l WHERE l.conversation_id = ? AND ${lastCondition})`;
+  const findCursor = `(SELECT l.${column} FROM conversations l WHERE l.conversation_id = ? AND ${lastCondition})`;
+  const lastValue = cursor === undefined ? findCursor : '?';
   const after = `AND (c.${column}, c.conversation_id) ${isDescending ? '<' : '>'} (${lastValue}, ?)`;
   const direction = isDescending ? ' DESC' : '';
-  const all: Value[] = last_id === undefined ? values : [...values, last_id, ...lastValues, last_id];
+  const cursorValues: Value[] = cursor === undefined ? [last_id ?? '', ...lastValues] : [cursor[column]];
+  const all: Value[] = last_id === undefined ? values : [...values, ...cursorValues, last_id];
   return {
     limit,
     page: (which) => [
@@ -65,9 +71,10 @@ export function conversations({ last_id, order, limit, ...scope }: ConversationQ
   };
 }
 
-export function findInScope(scope: ConversationScope, conversation_id: string): [string, ...Value[]] {
+export function findCursor(scope: ConversationScope, conversation_id: string): [string, ...Value[]] {
   const [condition, ...values] = inScope('c', scope);
-  return [`SELECT 1 FROM conversations c WHERE c.conversation_id = ? AND ${condition}`, conversation_id, ...values];
+  const text = `SELECT c.created_at, c.updated_at FROM conversations c WHERE c.conversation_id = ? AND ${condition}`;
+  return [text, conversation_id, ...values];
 }
 
 const newestMessage = 'CASE WHEN first_message_at IS NOT NULL THEN last_message_at END';

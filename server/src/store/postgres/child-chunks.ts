@@ -8,7 +8,7 @@ import type { PostgresPool, Transaction } from './pool.ts';
 /** Adding and deleting child chunks: transactions of small statements, all on the shard of the dataset. */
 
 /** Locks a segment until the end of the transaction: chunks that are added concurrently get different positions. */
-const lockSegment = 'SELECT id FROM segments WHERE dataset_id = ? AND id = ? AND document_id = ? FOR UPDATE';
+const lockSegment = 'UPDATE segments SET status = status WHERE dataset_id = ? AND id = ? AND document_id = ?';
 
 const findPath = async (database: Transaction, location: ChunkLocation) =>
   sql.childChunkOf(await database.query(sql.findChildChunk, ...sql.childChunkValues(location)));

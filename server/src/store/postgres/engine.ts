@@ -8,6 +8,7 @@ import { contentOf, rate } from '../apps/rating.ts';
 import * as apps from '../apps/statements.ts';
 import { changeSession } from '../console/session-statements.ts';
 import type {
+  Dialect,
   Engine,
   ExportStep,
   Row,
@@ -31,7 +32,7 @@ import * as postgres from './statements.ts';
 const longStatementMillis = 600_000;
 
 export class PostgresEngine implements Engine {
-  readonly dialect = postgres.dialect;
+  readonly dialect: Dialect;
   readonly spoolFolder = tmpdir();
   readonly openPagesMax: number;
   readonly #pool: PostgresPool;
@@ -41,6 +42,7 @@ export class PostgresEngine implements Engine {
   constructor(pool: PostgresPool, layout: Layout, threads: number) {
     this.#pool = pool;
     this.#layout = layout;
+    this.dialect = layout.dialect;
     // If there is more than one connection, one is reserved for other requests.
     this.openPagesMax = Math.max(1, Math.min(Math.ceil(limits.largePagesMax / threads), pool.connections - 1));
   }
@@ -121,14 +123,15 @@ export class PostgresEngine implements Engine {
       });
     },
 
-    rateMessage: (rating) => {
+    // The conversation is found before the transaction, which then uses one shard of a distributed database.
+    rateMessage: async (rating) => {
+      const { message_id, app_id, user } = rating;
+      const [found, another] = await this.#pool.query(apps.findMessageById, message_id, app_id, user);
+      if (found === undefined || another !== undefined) return 'missing';
+      const conversation_id = found.conversation_id as string;
       // A retry finds no feedback if an earlier attempt has removed it: the response to its COMMIT was lost.
       let isRated = false;
       return this.#pool.transaction(async (transaction) => {
-        const { message_id, app_id, user } = rating;
-        const [found, another] = await transaction.query(apps.findMessageById, message_id, app_id, user);
-        if (found === undefined || another !== undefined) return 'missing';
-        const conversation_id = found.conversation_id as string;
         const locked = await transaction.query(
           `${apps.touchConversation} RETURNING version`,
           newVersion(),

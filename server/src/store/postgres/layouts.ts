@@ -6,7 +6,7 @@ import type {
   PagePosition,
   PageShape,
 } from '../../domain/store.ts';
-import type { ExportStep } from '../engine.ts';
+import type { Dialect, ExportStep } from '../engine.ts';
 import { isDistributed } from './citus/distribute.ts';
 import * as citusEdit from './citus/edit.ts';
 import { exportPages } from './citus/export.ts';
@@ -31,6 +31,7 @@ type ReadPage = (
  * statements that do much. Citus does best with small statements, each on one shard.
  */
 export type Layout = {
+  dialect: Dialect;
   readPage: ReadPage;
   updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome>;
   readAll(steps: readonly ExportStep[]): AsyncIterable<StepRows>;
@@ -50,6 +51,7 @@ function oneServer(pool: PostgresPool): Layout {
     millisMax: pool.statementMillis,
   });
   return {
+    dialect: postgres.dialect,
     readPage: (position, shape, cached) =>
       cached?.page_exists
         ? checks.check({ position, shape, version: cached.version })
@@ -60,9 +62,13 @@ function oneServer(pool: PostgresPool): Layout {
   };
 }
 
-/** Checks of cached pages are not batched: a node that is down would fail those of conversations on other nodes too. */
+/**
+ * Checks of cached pages are not batched: a node that is down would fail those of conversations on other nodes too. The
+ * cursor of a list that asks every shard is on one of them: as a subquery, its result would be copied to every node.
+ */
 function distributed(pool: PostgresPool): Layout {
   return {
+    dialect: { ...postgres.dialect, readsCursorFirst: true },
     readPage: (position, shape, cached) => citusPage.readPage(pool, position, shape, cached),
     updateChildChunk: (edit) => citusEdit.updateChildChunk(pool, edit),
     readAll: (steps) => exportPages(pool, steps),

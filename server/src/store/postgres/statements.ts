@@ -59,6 +59,7 @@ export const dialect: Dialect = {
   listTable: 'unnest(CAST(? AS text[])) AS listed (value)',
   jsonField: (column, name) => `CAST(${column} AS json) ->> '${name}'`,
   usageDays: 'conversation_days',
+  readsCursorFirst: false,
 };
 
 /**

@@ -47,6 +47,7 @@ const dialect: Dialect = {
   listTable: 'json_each(?)',
   jsonField: (column, name) => `${column} ->> '${name}'`,
   usageDays: 'usage_days',
+  readsCursorFirst: false,
 };
 
 /** The embedded engine: this thread reads, the writer thread writes. */

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import pg from 'pg';
+import { newDatabaseUrl, type Service, startService } from '../support/harness.ts';
+
+/**
+ * What the coordinator plans and sends to the workers for each operation, as it reports it itself: `citus.log_remote_commands`
+ * and debug messages arrive as notices.
+ */
+
+type Notice = { message: string; detail?: string };
+type Request = () => Promise<{ status: number }>;
+
+/** Enough for every prepared statement to get the plan that it keeps. */
+const warmUp = 8;
+
+export type Trace = {
+  /** Statements that were sent to nodes. */
+  commands: string[];
+  nodes: Set<string | undefined>;
+  /** Statements with a plan of their own, and those of them on the fast path. */
+  planCount: number;
+  fastCount: number;
+  subplanCount: number;
+};
+
+export type TracedService = {
+  service: Service;
+  /** What one more request does, when the statements are prepared. */
+  trace(request: Request): Promise<Trace>;
+  /** Forgets what was reported so far. */
+  reset(): void;
+  close(): Promise<void>;
+};
+
+/** A service on its own database with one connection. Only one at a time in a process. */
+export async function startTracedService(): Promise<TracedService> {
+  let notices: Notice[] = [];
+  const { emit } = pg.Client.prototype as unknown as { emit: (...args: unknown[]) => boolean };
+  Object.assign(pg.Client.prototype, {
+    emit(this: pg.Client, ...args: unknown[]): boolean {
+      if (args[0] === 'notice') notices.push(args[1] as Notice);
+      return emit.apply(this, args);
+    },
+  });
+  const { url, remove } = await newDatabaseUrl('postgres');
+  const options = encodeURIComponent('-c citus.log_remote_commands=on -c client_min_messages=debug4');
+  const service = await startService('postgres', { DATABASE_POOL: '1' }, `${url}?options=${options}`);
+  const count = (pattern: RegExp) => notices.filter((notice) => pattern.test(notice.message)).length;
+  return {
+    service,
+    trace: async (request) => {
+      for (let times = 0; times < warmUp; times += 1) {
+        const { status } = await request();
+        assert.ok((status >= 200 && status < 300) || status === 304, `status ${status}`);
+      }
+      notices = [];
+      await request();
+      const remoteNotices = notices.filter((notice) => notice.message.startsWith('issuing '));
+      return {
+        commands: remoteNotices.map((notice) => notice.message.replace('issuing ', '')),
+        nodes: new Set(remoteNotices.map((notice) => /on server \S*?@(\S+)/.exec(notice.detail ?? '')?.[1])),
+        planCount: count(/^Creating router plan/),
+        fastCount: count(/fast-path router query/),
+        subplanCount: count(/subplan/i),
+      };
+    },
+    reset: () => {
+      notices = [];
+    },
+    close: async () => {
+      Object.assign(pg.Client.prototype, { emit });
+      await service.close();
+      await remove();
+    },
+  };
+}
+
+/** Tables in the order in which they are used. */
+export const tables = ({ commands }: Trace): string[] =>
+  commands.flatMap((text) => /\b(?:FROM|INTO|UPDATE|JOIN) public\.([a-z_]+)_\d+/.exec(text)?.[1] ?? []);
+
+/** Each shard that is used, as its table and its number. */
+export const shardsOf = ({ commands }: Trace): string[] => [
+  ...new Set(commands.flatMap((text) => [...text.matchAll(/public\.([a-z_]+_\d+)/g)].map(([, shard = '']) => shard))),
+];
+
+export function assertOneShard(result: Trace): void {
+  assert.equal(result.nodes.size, 1, [...result.nodes].join());
+  assert.equal(result.subplanCount, 0);
+  for (const command of result.commands)
+    assert.doesNotMatch(command, /PREPARE TRANSACTION|intermediate_result|COPY/, result.commands.join('\n'));
+  const shards = shardsOf(result);
+  // One shard of each table; all tables are colocated.
+  assert.equal(new Set(shards.map((shard) => shard.replace(/_\d+$/, ''))).size, shards.length, shards.join());
+}
