@@ -5,7 +5,9 @@ import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { databaseOf } from '../../src/store/open.ts';
-import { distribution } from '../../src/store/schema/schema.ts';
+import { distributionSteps } from '../../src/store/postgres/citus/distribute.ts';
+import { leaseTable } from '../../src/store/postgres/statements.ts';
+import { distribution, latestVersion, postgresMigrations } from '../../src/store/schema/schema.ts';
 import { command, newFolder, oneLine, run } from '../support/cli-helpers.ts';
 import { chunkPath, makeTwoTenants, message, newDatabaseUrl, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -172,5 +174,127 @@ describe('distributing a database with data', () => {
       return (await filesWith(database, erasedText)).length === 0;
     });
     assert.equal((await filesWith(database, otherText)).length, 1);
+  });
+});
+
+describe('upgrading a distributed database', () => {
+  /** A database of schema 4, as an older program has created and distributed it. */
+  async function createSchema4(url: string): Promise<void> {
+    await onNode(url, async (client) => {
+      await client.query(leaseTable);
+      await client.query(
+        'CREATE TABLE schema_migrations (version BIGINT NOT NULL PRIMARY KEY, name TEXT COLLATE "C" NOT NULL, applied_at BIGINT NOT NULL)',
+      );
+      for (const [text] of distributionSteps(new Map(), 'control')) await client.query(text ?? '');
+      for (const { version, name, statements } of postgresMigrations.slice(0, 4)) {
+        for (const statement of statements) await client.query(statement);
+        await client.query('INSERT INTO schema_migrations VALUES ($1, $2, 1)', [version, name]);
+      }
+      const isDistributed = new Map(distribution.control.map((table) => [table, { hasLocalRows: false }]));
+      for (const [text] of distributionSteps(isDistributed)) await client.query(text ?? '');
+    });
+  }
+
+  it('fills the new columns on every shard, and serves the lists', async (t) => {
+    const url = await newUrl(t);
+    await createSchema4(url);
+    const { one, records, admin } = makeTwoTenants();
+    const { workspace, app } = one.ids;
+    const chats = Array.from({ length: 60 }, (_, at) => ({ id: randomUUID(), at }));
+    const datasets = Array.from({ length: 8 }, () => randomUUID());
+    const documents = datasets.flatMap((dataset_id) => [0, 1].map(() => ({ dataset_id, id: randomUUID() })));
+    await onNode(url, async (client) => {
+      await client.query('INSERT INTO workspaces VALUES ($1, $2)', [workspace, 'workspace']);
+      await client.query('INSERT INTO apps VALUES ($1, $2, $3, $4)', [app, workspace, 'app', 'chat']);
+      await client.query(
+        `INSERT INTO api_keys (id, kind, workspace_id, app_id, name, digest, created_at) VALUES ($1, 'app', $2, $3, 'old', 'd', 1)`,
+        [randomUUID(), workspace, app],
+      );
+      for (const { id, at } of chats) {
+        await client.query(
+          `INSERT INTO conversations (conversation_id, app_id, "user", created_at, deleted, version, next_sequence, last_message_at)
+           VALUES ($1, $2, 'ann', $3, 0, 'v', 3, $4)`,
+          [id, app, at, at % 3 === 0 ? 0 : 1_000 + at],
+        );
+        if (at % 3 === 0) continue;
+        for (const sequence of [2, 1])
+          await client.query(
+            'INSERT INTO messages (conversation_id, created_at, sequence, id, doc) VALUES ($1, $2, $3, $4, $5)',
+            [
+              id,
+              1_000 + at,
+              sequence,
+              randomUUID(),
+              JSON.stringify({ query: `question ${sequence} of ${at}, a long one`, inputs: { sequence } }),
+            ],
+          );
+      }
+      for (const id of datasets) await client.query('INSERT INTO datasets VALUES ($1, $2, $3)', [id, workspace, 'old']);
+      for (const { dataset_id, id } of documents) {
+        await client.query('INSERT INTO documents VALUES ($1, $2, $3)', [dataset_id, id, 'old']);
+        await client.query(
+          `INSERT INTO segments SELECT $1, md5($2 || i)::uuid::text, $2, i, 'three words here' FROM generate_series(1, 10) AS s (i)`,
+          [dataset_id, id],
+        );
+      }
+    });
+
+    const cwd = await newFolder(t);
+    const { code, stderr } = await run(['migrate'], { cwd, env: { DATABASE_URL: url } });
+    assert.deepEqual([code, stderr], [0, '']);
+    const status = await run(['migrate', '--status'], { cwd, env: { DATABASE_URL: url } });
+    assert.match(status.stdout, new RegExp(`${latestVersion}`));
+    assert.equal((await distributedTables(url)).length, tableCount);
+
+    const service = await startService('postgres', {}, url);
+    try {
+      const { body: keys } = await service
+        .load(records)
+        .then(() => service.request('GET', '/admin/keys', { key: admin }));
+      assert.equal(keys.data.find(({ name }: { name: string }) => name === 'old').read_only, true);
+      const list = await service.request('GET', '/v1/conversations?limit=100&user=ann', { key: one.keys.app });
+      const expected = chats
+        .map(({ id, at }) =>
+          at % 3 === 0
+            ? { id, name: 'New conversation', inputs: {}, created_at: at, updated_at: at }
+            : {
+                id,
+                name: `question 1 of ${at}, a long one`.slice(0, 20).concat('…'),
+                inputs: { sequence: 1 },
+                created_at: at,
+                updated_at: 1_000 + at,
+              },
+        )
+        .sort((older, newer) => newer.updated_at - older.updated_at);
+      // The tenant of the harness has one conversation more, created at 1000.
+      assert.deepEqual(
+        list.body.data
+          .filter(({ id }: { id: string }) => id !== one.ids.conversation)
+          .map(({ status: _, introduction: __, ...item }: Record<string, unknown>) => item),
+        expected,
+      );
+      for (const id of datasets) {
+        const read = (path: string) => service.request('GET', `/v1/datasets/${id}${path}`, { key: one.keys.knowledge });
+        const { body } = await read('');
+        assert.deepEqual([body.document_count, body.word_count], [2, 60]);
+        const numbered = (await read('/documents')).body.data.map(
+          ({ id, position }: { id: string; position: number }) => [id, position],
+        );
+        const sorted = documents
+          .filter(({ dataset_id }) => dataset_id === id)
+          .map((document) => document.id)
+          .sort();
+        assert.deepEqual(numbered, sorted.map((document, at) => [document, at + 1]).toReversed());
+        const { body: segments } = await read(`/documents/${sorted[0]}/segments`);
+        assert.equal(segments.total, 10);
+        assert.deepEqual(
+          new Set(segments.data.map(({ word_count }: { word_count: number }) => word_count)),
+          new Set([3]),
+        );
+      }
+      await assertServes(url);
+    } finally {
+      await service.close();
+    }
   });
 });

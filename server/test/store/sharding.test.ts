@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
@@ -295,6 +296,11 @@ describe('the statements', () => {
       requests.push(['PATCH', one.chunkPath, { key: one.keys.knowledge, headers, body: { content } }]);
     requests.push(['PATCH', other.chunkPath, { key: one.keys.knowledge, body: { content: 'x' } }]);
     requests.push(['GET', one.chunkPath, { key: one.keys.knowledge }]);
+    const document = `/v1/datasets/${one.ids.dataset}/documents/${one.ids.document}`;
+    const segment = `${document}/segments/${one.ids.segment}`;
+    for (const path of [dirname(document), document, `${document}/segments`, segment, `${segment}/child_chunks`])
+      for (const query of ['', '?keyword=text&limit=1&page=2'])
+        requests.push(['GET', `${path}${query}`, { key: one.keys.knowledge }]);
     const adminPath = one.chunkPath.replace('/v1/', '/admin/');
     // From the dataset down to the chunk: single rows and lists alternate.
     const parts = adminPath.split('/');
@@ -310,7 +316,25 @@ describe('the statements', () => {
     }
     operations = recording.sent.slice(start);
 
-    // Everything else: keys, export, console, audit log, purge.
+    // Everything else: lists and writes that ask several shards, keys, export, console, audit log, purge.
+    const created = await service.request('POST', `${segment}/child_chunks`, {
+      key: one.keys.knowledge,
+      body: { content: 'deleted' },
+    });
+    const app = { key: one.keys.app };
+    const others: [string, string, RequestOptions][] = [
+      ['GET', '/v1/datasets?keyword=d', { key: one.keys.knowledge }],
+      ['GET', `/v1/datasets/${one.ids.dataset}`, { key: one.keys.knowledge }],
+      ['DELETE', `${segment}/child_chunks/${created.body.data.id}`, { key: one.keys.knowledge }],
+      ['GET', '/v1/conversations?user=ann', app],
+      ['GET', `/v1/conversations?last_id=${conversation}`, app],
+      ['POST', `/v1/messages/${second.id}/feedbacks`, { ...app, body: { rating: 'like', user: 'ann' } }],
+      ['POST', `/v1/conversations/${conversation}/name`, { ...app, body: { name: 'name' } }],
+    ];
+    for (const [method, path, options] of others) {
+      const { status } = await service.request(method, path, options);
+      assert.ok(status < 300, `${method} ${path}: ${status}`);
+    }
     assert.equal((await service.request('GET', '/health/ready')).status, 200);
     assert.equal((await service.request('GET', '/admin/records', { key: admin })).status, 200);
     await service.load([{ record: 'api_key', kind: 'admin', name: 'again', secret: makeSecret('admin') }]);
@@ -377,7 +401,11 @@ describe('the statements', () => {
     const files = [
       'schema/schema',
       'schema/usage-step',
+      'schema/conversation-step',
+      'schema/knowledge-step',
       'statements',
+      'apps/statements',
+      'knowledge/statements',
       'console/admin-statements',
       'console/activity-statements',
       'console/session-statements',
@@ -386,10 +414,13 @@ describe('the statements', () => {
       'records/tables',
       'records/upserts',
       'records/lookups',
+      'records/document-counts',
       'records/export',
       'postgres/statements',
       'postgres/engine',
       'postgres/record-writer',
+      'postgres/child-chunks',
+      'postgres/edit',
       'postgres/apply-records',
       'postgres/pool',
       'postgres/migrate',
