@@ -32,8 +32,12 @@ export type Value = string | number | null | Uint8Array | readonly string[];
 /** Runs one statement with `?` for its parameters. */
 export type Reader = (sql: string, ...values: Value[]) => Promise<Row[]>;
 
+/** Visits the rows of one statement. Other requests run meanwhile. */
+export type Scanner = (visit: (row: Row) => void, sql: string, ...values: Value[]) => Promise<void>;
+
 /** Reads from one snapshot on a separate connection. It must be closed. */
-export type Snapshot = { read: Reader; close(): void };
+export type Snapshot = { read: Reader; scan?: Scanner; close(): void };
+export type ScanSnapshot = Snapshot & { scan: Scanner };
 
 /** One kind of record of an export: its rows in the order of their keys, each written as one line. */
 export type ExportStep = {
@@ -102,6 +106,8 @@ export interface Engine {
   openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined>;
   /** A snapshot for reading a large response. It has a separate connection until it is closed. */
   openSnapshot(): Promise<Snapshot>;
+  /** For statements that read many rows, on an engine whose statements hold up the other requests of this thread. */
+  openScan?(): Promise<ScanSnapshot>;
   /** How many pages and snapshots may be open at the same time. */
   readonly openPagesMax: number;
   /** Throws if the database does not respond. */

@@ -40,6 +40,9 @@ import { SeenIds } from './records/seen-ids.ts';
 import { Spool } from './records/spool.ts';
 import * as sql from './statements.ts';
 
+/** A scan is short, so it continues if its client disconnects. */
+const unaborted = new AbortController().signal;
+
 /** The store for both engines. An engine runs the statements. */
 export class SqlStore implements Store {
   readonly admin: SqlAdminReads;
@@ -57,7 +60,13 @@ export class SqlStore implements Store {
     this.admin = new SqlAdminReads(engine);
     this.activity = new SqlActivityReads(engine);
     this.sessions = new SqlSessions(engine);
-    this.knowledge = new SqlKnowledgeReads((statement, ...values) => engine.read(statement, ...values), engine.dialect);
+    const scans = new LargePages(limits.scansMax);
+    const openScan = engine.openScan?.bind(engine);
+    this.knowledge = new SqlKnowledgeReads(
+      (statement, ...values) => engine.read(statement, ...values),
+      engine.dialect,
+      openScan && (() => scans.open(openScan, unaborted)),
+    );
     this.#largePages = new LargePages(engine.openPagesMax);
     this.apps = new SqlAppStore(engine, this.#largePages);
   }
@@ -106,8 +115,9 @@ export class SqlStore implements Store {
   }
 
   async openKnowledge(signal: AbortSignal): Promise<KnowledgeSnapshot> {
-    const { read, close } = await this.#largePages.open(() => this.#engine.openSnapshot(), signal);
-    return { reads: new SqlKnowledgeReads(read, this.#engine.dialect), close };
+    const { read, scan, close } = await this.#largePages.open(() => this.#engine.openSnapshot(), signal);
+    const openScan = scan && (async () => ({ read, scan, close: () => undefined }));
+    return { reads: new SqlKnowledgeReads(read, this.#engine.dialect, openScan), close };
   }
 
   async findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]> {

@@ -16,7 +16,7 @@ import type {
   SegmentQuery,
   SegmentRow,
 } from '../../domain/knowledge-reads.ts';
-import type { Dialect, Reader, Row } from '../engine.ts';
+import type { Dialect, Reader, Row, ScanSnapshot } from '../engine.ts';
 import { detailsOf } from '../records/tables.ts';
 import * as sql from './statements.ts';
 
@@ -27,31 +27,35 @@ const scanChunks = 100;
 export class SqlKnowledgeReads implements KnowledgeReads {
   readonly #read: Reader;
   readonly #dialect: Dialect;
+  readonly #openScan: (() => Promise<ScanSnapshot>) | undefined;
 
-  constructor(read: Reader, dialect: Dialect) {
+  /** `openScan`: see `Engine`. */
+  constructor(read: Reader, dialect: Dialect, openScan?: () => Promise<ScanSnapshot>) {
     this.#read = read;
     this.#dialect = dialect;
+    this.#openScan = openScan;
   }
 
   async listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<NumberedRows<DatasetRow>> {
     const { workspace_id, dataset_ids } = scope;
-    const filter = [
+    const inWorkspace = [
       ['workspace_id = ?', workspace_id] as const,
       ...(dataset_ids === null ? [] : [[this.#dialect.isIn('id'), this.#dialect.list(dataset_ids)] as const]),
+    ];
+    const filter = [
       ...keywordFilter('name', query),
       ...(query.tag_ids === undefined ? [] : [sql.hasTags(query.tag_ids, this.#dialect)]),
     ];
-    const rows = await this.#read(...sql.pageStatement(sql.listed.datasets, undefined, filter, query, this.#dialect));
-    return pageOf(rows, datasetOf);
+    return pageOf(await this.#readPage(sql.listed.datasets, undefined, inWorkspace, filter, query), datasetOf);
   }
 
   async listDocuments(location: KnowledgeLocation, query: DocumentQuery) {
-    const filter = [
+    const inDataset = [
       ['dataset_id = ?', location.dataset_id] as const,
       ...(query.status === undefined ? [] : [['display_status = ?', query.status] as const]),
-      ...keywordFilter('name', query),
     ];
-    const rows = await this.#read(...sql.pageStatement(sql.listed.documents, location, filter, query, this.#dialect));
+    const filter = keywordFilter('name', query);
+    const rows = await this.#readPage(sql.listed.documents, location, inDataset, filter, query);
     return { ...locationIn(rows), ...pageOf(rows, documentOf) };
   }
 
@@ -59,40 +63,77 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     const { isIn, list } = this.#dialect;
     // No stored status contains NUL, and PostgreSQL would reject the parameter.
     const statuses = query.status?.filter((status) => !status.includes('\0'));
-    return this.#listSegments(location, query, [
-      ...(statuses === undefined ? [] : [[isIn('status'), list(statuses)] as const]),
-      ...keywordFilter('content', query),
-    ]);
+    return this.#listSegments(
+      location,
+      query,
+      [],
+      [
+        ...(statuses === undefined ? [] : [[isIn('status'), list(statuses)] as const]),
+        ...keywordFilter('content', query),
+      ],
+    );
   }
 
   findSegment({ segment_id = '', ...location }: KnowledgeLocation) {
-    return this.#listSegments(location, { page: 1, limit: 1 }, [['id = ?', segment_id]]);
+    return this.#listSegments(location, { page: 1, limit: 1 }, [['id = ?', segment_id]], []);
   }
 
   async #listSegments(
     location: KnowledgeLocation,
     query: NumberedQuery,
+    scope: sql.Filter,
     filter: sql.Filter,
   ): Promise<FoundLocation & NumberedRows<SegmentRow>> {
     const { dataset_id, document_id = '' } = location;
-    const inDocument = [['dataset_id = ?', dataset_id] as const, ['document_id = ?', document_id] as const];
-    const list = sql.listed.segments;
-    const rows = await this.#read(
-      ...sql.pageStatement(list, location, [...inDocument, ...filter], query, this.#dialect),
-    );
+    const inDocument = [['dataset_id = ?', dataset_id] as const, ['document_id = ?', document_id] as const, ...scope];
+    const rows = await this.#readPage(sql.listed.segments, location, inDocument, filter, query);
     return { ...locationIn(rows), ...pageOf(rows, segmentOf) };
   }
 
   async listChildChunks(location: KnowledgeLocation, query: NumberedQuery) {
     const { dataset_id, segment_id = '' } = location;
-    const filter = [
+    const inSegment = [
       ['dataset_id = ?', dataset_id] as const,
       ['segment_id = ?', segment_id] as const,
       ['deleted = 0'] as const,
-      ...keywordFilter('content', query),
     ];
-    const rows = await this.#read(...sql.pageStatement(sql.listed.childChunks, location, filter, query, this.#dialect));
+    const filter = keywordFilter('content', query);
+    const rows = await this.#readPage(sql.listed.childChunks, location, inSegment, filter, query);
     return { ...locationIn(rows), ...pageOf(rows, chunkOf) };
+  }
+
+  /**
+   * The rows of a page. An index has the rows of the scope in the order of the list. For the filter every row of the scope
+   * is read: on an engine that reads on this thread, by a scan between other requests, and then the rows of the page by id.
+   */
+  async #readPage(
+    list: sql.Listed,
+    location: KnowledgeLocation | undefined,
+    scope: sql.Filter,
+    filter: sql.Filter,
+    query: NumberedQuery,
+  ): Promise<Row[]> {
+    const statementFor = (selected: sql.Filter, { page, limit }: NumberedQuery) =>
+      sql.pageStatement(list, location, selected, { page, limit }, this.#dialect);
+    if (filter.length === 0 || this.#openScan === undefined)
+      return this.#read(...statementFor([...scope, ...filter], query));
+    const { read, scan, close } = await this.#openScan();
+    try {
+      const ids: string[] = [];
+      let total = 0;
+      const visit = ({ id, matches }: Row) => {
+        if (matches !== 1) return;
+        if (total >= sql.offsetOf(query) && ids.length < query.limit) ids.push(id as string);
+        total += 1;
+      };
+      await scan(visit, ...sql.scanStatement(list, location, scope, filter));
+      const inDataset = location === undefined ? [] : [['dataset_id = ?', location.dataset_id] as const];
+      const onPage = [...inDataset, [this.#dialect.isIn('id'), this.#dialect.list(ids)] as const];
+      const rows = await read(...statementFor(onPage, { page: 1, limit: query.limit }));
+      return rows.map((row) => ({ ...row, total }));
+    } finally {
+      close();
+    }
   }
 
   async findDataset({ dataset_id, workspace_id }: KnowledgeLocation): Promise<DatasetRow | undefined> {

@@ -72,7 +72,7 @@ const wholeColumns = ({ columns, texts }: Listed): string => [...columns, ...tex
 
 /** Past this page every list is empty. It keeps the offset within the range of the engines. */
 const offsetMax = 1_000_000_000_000;
-const offsetOf = ({ page, limit }: NumberedQuery): number => Math.min((page - 1) * limit, offsetMax);
+export const offsetOf = ({ page, limit }: NumberedQuery): number => Math.min((page - 1) * limit, offsetMax);
 
 /** A page of a list in a location, or of datasets if it has none. Columns of the row are null if the page is empty. */
 export function pageStatement(
@@ -100,6 +100,24 @@ export function pageStatement(
   const dataset = location === undefined ? [] : [location.dataset_id];
   const pageValues = [...values, query.limit, offsetOf(query), ...dataset];
   return [text, ...(path?.values ?? []), ...values, ...pageValues, ...(path?.whereValues ?? [])];
+}
+
+/**
+ * Every row of a scope, in the order of the list, and whether it matches the filter. If the dataset of the location does not
+ * exist, there are no rows.
+ */
+export function scanStatement(
+  { table, order }: Listed,
+  location: KnowledgeLocation | undefined,
+  scope: Filter,
+  filter: Filter,
+): Statement {
+  const inWorkspace = 'EXISTS (SELECT 1 FROM datasets d WHERE d.id = ? AND d.workspace_id = ?)';
+  const path = location === undefined ? [] : [[inWorkspace, location.dataset_id, location.workspace_id] as const];
+  const conditions = [...scope, ...path];
+  const text = `
+    SELECT id, ${conditionsOf(filter)} AS matches FROM ${table} WHERE ${conditionsOf(conditions)} ORDER BY ${order.join(', ')}`;
+  return [text, ...valuesOf(filter), ...valuesOf(conditions)];
 }
 
 type Path = { columns: string; from: string; values: Value[]; where: string; whereValues: Value[] };

@@ -86,8 +86,8 @@ export class Connection {
     }
   }
 
-  iterate(sql: string): Iterable<Row> {
-    return this.#prepare(sql).iterate();
+  iterate(sql: string, ...values: Value[]): IteratorObject<Row> {
+    return this.#prepare(sql).iterate(...(values as SQLInputValue[]));
   }
 
   /** Throws if the file was deleted or replaced while it is open: further writes would be lost. */

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { setImmediate as nextTick } from 'node:timers/promises';
+import { limits } from '../../contract/limits.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type {
   CachedVersion,
@@ -17,7 +18,8 @@ import {
   type ExportStep,
   type Reader,
   type Row,
-  type Snapshot,
+  type Scanner,
+  type ScanSnapshot,
   unitsOf,
   type Value,
   type WriteInput,
@@ -49,6 +51,17 @@ const dialect: Dialect = {
   usageDays: 'usage_days',
   readsCursorFirst: false,
 };
+
+/** Visits rows for one tick of the event loop. Returns whether all have been visited. */
+function visitSome(rows: Iterator<Row>, visit: (row: Row) => void): boolean {
+  const end = performance.now() + limits.scanTickMillis;
+  do {
+    const { done, value } = rows.next();
+    if (done) return true;
+    visit(value);
+  } while (performance.now() < end);
+  return false;
+}
 
 /** The embedded engine: this thread reads, the writer thread writes. */
 export class SqliteEngine implements Engine {
@@ -132,7 +145,7 @@ export class SqliteEngine implements Engine {
   }
 
   /** Other requests run between two reads. */
-  async openSnapshot(): Promise<Snapshot> {
+  async openSnapshot(): Promise<ScanSnapshot> {
     return this.#orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
       db.db.exec('PRAGMA query_only = ON; BEGIN');
@@ -140,13 +153,22 @@ export class SqliteEngine implements Engine {
         await nextTick();
         return this.#orUnavailable(() => db.all(statement, ...values));
       };
+      const scan: Scanner = async (visit, statement, ...values) => {
+        const rows = this.#orUnavailable(() => db.iterate(statement, ...values));
+        do await nextTick();
+        while (!this.#orUnavailable(() => visitSome(rows, visit)));
+      };
       let isOpen = true;
       const close = () => {
         if (isOpen) db.close();
         isOpen = false;
       };
-      return { read, close };
+      return { read, scan, close };
     });
+  }
+
+  openScan(): Promise<ScanSnapshot> {
+    return this.openSnapshot();
   }
 
   async ping(): Promise<void> {
