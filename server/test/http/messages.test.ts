@@ -775,7 +775,7 @@ onEveryEngine('GET /messages', (engine) => {
       }
       assert.equal((await tenant.get({}, { 'if-none-match': etag })).status, 404);
       assert.equal((await tenant.get({}, { 'if-none-match': '*' })).status, 404);
-      await service.load([conversation]);
+      await service.load([{ ...conversation, deleted: false }]);
       assert.deepEqual(idsOf(await tenant.get()), messageIds.toReversed());
     });
 
@@ -1294,7 +1294,7 @@ onEveryEngine('GET /messages', (engine) => {
         ['a rewritten text', {}, [{ ...newest, answer: 'b' }]],
         ['a rewritten text on a later page', older, [{ ...oldest, answer: 'b' }]],
         ['feedback', {}, [{ ...middle, feedback: { rating: 'like' } }]],
-        ['removed feedback', {}, [middle]],
+        ['removed feedback', {}, [{ ...middle, feedback: null }]],
         ['a message that moved', {}, [{ ...oldest, created_at: 1500 }]],
         ['an older message', older, [message(ids.conversation, 1)]],
         ['two messages at once', {}, [message(ids.conversation, 2), message(ids.conversation, 6000)]],
