@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import type { KnowledgeLocation, NumberedQuery } from '../../src/domain/knowledge-reads.ts';
+import type { ScanSnapshot } from '../../src/store/engine.ts';
 import { SqlKnowledgeReads } from '../../src/store/knowledge/reads.ts';
 import { dialect as postgres } from '../../src/store/postgres/statements.ts';
 import * as sql from '../../src/store/statements.ts';
@@ -18,21 +19,23 @@ import {
   stepsOf,
 } from '../support/plans.ts';
 
-/** Among other rows, a knowledge base with many rows on every level. */
-const rows = shortOrLong(30_000, 100_000);
+/** One document has this number of segments, and one segment this number of chunks. */
+const rows = shortOrLong(24_000, 100_000);
 const text = 'A text as long as that of a chunk. '.repeat(10);
+/** Every fifth segment is in another document, and every fifth chunk is deleted. */
+const all = (rows * 5) / 4;
 const fill = [
-  `INSERT INTO datasets (id, workspace_id, name, created_at) SELECT 'd' || i, 'w' || i % 3, 'name', i FROM numbers`,
+  `INSERT INTO datasets (id, workspace_id, name, created_at) SELECT 'd' || i, 'w' || (i % 3), 'name', i FROM numbers`,
   `INSERT INTO documents (dataset_id, id, name, position, created_at, display_status, word_count)
-   SELECT 'd' || i % 8, 'o' || i, 'name', i, i % 100, CASE i % 3 WHEN 0 THEN 'available' ELSE 'disabled' END, i
+   SELECT 'd' || (i % 3), 'o' || i, 'name', i, i % 100, CASE i % 2 WHEN 0 THEN 'available' ELSE 'disabled' END, i
    FROM numbers`,
   `INSERT INTO segments (dataset_id, id, document_id, position, content)
-   SELECT 'd1', 's' || i, 'o' || i % 8, i, '${text}' FROM numbers`,
+   SELECT 'd1', 's' || i, CASE i % 5 WHEN 0 THEN 'o' || i ELSE 'o1' END, i, '${text}' FROM numbers`,
   `INSERT INTO child_chunks
      (dataset_id, id, segment_id, content, position, word_count, type, created_at, updated_at, version, deleted)
-   SELECT 'd1', 'c' || i, 's' || i % 8, '${text}', i, 1, 'automatic', 1, 1, 'v', i % 5 / 4 FROM numbers`,
+   SELECT 'd1', 'c' || i, 's1', '${text}', i, 1, 'automatic', 1, 1, 'v', CASE i % 5 WHEN 0 THEN 1 ELSE 0 END FROM numbers`,
 ];
-const numbers = `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${rows})`;
+const numbers = `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${all})`;
 
 const location = { workspace_id: 'w1', dataset_id: 'd1', document_id: 'o1', segment_id: 's1' };
 const { segment_id: _, ...inDocument } = location;
@@ -51,30 +54,30 @@ async function casesOf(dialect: typeof postgres): Promise<Record<string, Case>> 
   const lists: [string, number, string, string, (query: NumberedQuery, at: KnowledgeLocation) => Promise<unknown>][] = [
     [
       'datasets',
-      rows / 3,
+      all / 3,
       'datasets',
       'datasets_by_time',
       (query) => reads.listDatasets({ workspace_id: 'w1', dataset_ids: null }, query),
     ],
-    ['documents', rows / 8, 'documents', 'documents_by_time', (query) => reads.listDocuments(inDataset, query)],
+    ['documents', all / 3, 'documents', 'documents_by_time', (query) => reads.listDocuments(inDataset, query)],
     [
       'documents of a status',
-      rows / 24,
+      all / 6,
       'documents',
       'documents_by_status',
       (query) => reads.listDocuments(inDataset, { ...query, status: 'available' }),
     ],
-    ['segments', rows / 8, 'segments', 'segments_by_position', (query) => reads.listSegments(inDocument, query)],
+    ['segments', rows, 'segments', 'segments_by_position', (query) => reads.listSegments(inDocument, query)],
     [
       'child chunks',
-      rows / 10,
+      rows,
       'child_chunks',
       'child_chunks_by_position',
       (query) => reads.listChildChunks(location, query),
     ],
   ];
   for (const [name, count, table, index, list] of lists) {
-    const last = Math.floor(count / limit) - 1;
+    const last = Math.floor(count / limit);
     for (const [where, page] of [
       ['first', 1],
       ['middle', Math.floor(last / 2)],
@@ -102,10 +105,15 @@ describe('query plans of the lists of knowledge bases on SQLite', () => {
   });
   after(() => close?.());
 
-  it('every list reads the ids of a page from an index, and sorts only the page', async () => {
-    const dialect = { ...postgres, isIn: (column: string) => `${column} IN (SELECT value FROM json_each(?))` };
-    const cases = await casesOf({ ...dialect, jsonField: (column: string, name: string) => `${column} ->> '${name}'` });
-    for (const [name, { text, index, table }] of Object.entries(cases)) {
+  const dialect = {
+    ...postgres,
+    isIn: (column: string) => `${column} IN (SELECT value FROM json_each(?))`,
+    list: (values: readonly string[]) => JSON.stringify(values),
+    jsonField: (column: string, name: string) => `${column} ->> '${name}'`,
+  };
+
+  it('every list reads the ids of a page from an index, and sorts only the page', async (t) => {
+    for (const [name, { text, values, index, table }] of Object.entries(await casesOf(dialect))) {
       const plan = planOf(db, text);
       const shown = `${name}:\n${plan.join('\n')}`;
       const scans = plan.filter((step) => new RegExp(`^SCAN (${table}|x)\\b`).test(step));
@@ -116,6 +124,52 @@ describe('query plans of the lists of knowledge bases on SQLite', () => {
       );
       // The rows of the page, in the order of the list.
       assert.ok(plan.filter((step) => /TEMP B-TREE/.test(step)).length <= 1, shown);
+      const start = performance.now();
+      assert.ok(db.prepare(text).all(...(values as string[])).length <= limit);
+      t.diagnostic(`${name}: ${(performance.now() - start).toFixed(1)} ms`);
+    }
+  });
+
+  it('a list with a keyword visits its rows in the order of an index, and then reads the page by its ids', async (t) => {
+    const scans: [string, ...unknown[]][] = [];
+    const pages: [string, ...unknown[]][] = [];
+    const snapshot: ScanSnapshot = {
+      read: async (...given) => {
+        pages.push(given);
+        return [];
+      },
+      scan: async (_, ...given) => void scans.push(given),
+      close: () => undefined,
+    };
+    const reads = new SqlKnowledgeReads(snapshot.read, dialect, async () => snapshot);
+    const query = { page: 1, limit, keyword: 'kettle' };
+    await reads.listDatasets({ workspace_id: 'w1', dataset_ids: null }, { ...query, tag_ids: ['t'] });
+    await reads.listDocuments(inDataset, query);
+    await reads.listDocuments(inDataset, { ...query, status: 'available' });
+    await reads.listSegments(inDocument, { ...query, status: ['completed'] });
+    await reads.listChildChunks(location, query);
+    assert.deepEqual([scans.length, pages.length], [5, 5]);
+    for (const [text, ...values] of scans) {
+      const plan = planOf(db, text).join('\n');
+      assert.match(plan, /SEARCH \w+ USING INDEX \w+_by_(?:time|status|position) /);
+      assert.doesNotMatch(plan, /TEMP B-TREE/);
+      const start = performance.now();
+      let visited = 0;
+      for (const _ of db.prepare(text).iterate(...(values as string[]))) visited += 1;
+      assert.ok(visited >= Math.floor(all / 6), `${visited} rows: ${text} ${values}`);
+      t.diagnostic(`${visited} rows: ${(performance.now() - start).toFixed(1)} ms:${text.slice(0, 100)}`);
+    }
+    for (const [text] of pages) {
+      const plan = planOf(db, text);
+      const table = /FROM \(SELECT id FROM (\w+)/.exec(text)?.[1];
+      const steps = plan.filter((step) => step.includes(` ${table} `));
+      assert.ok(steps.length >= 2, plan.join('\n'));
+      for (const step of steps)
+        assert.match(
+          step,
+          /SEARCH \w+ USING (?:PRIMARY KEY|COVERING INDEX \w+_by_id) \((?:dataset_id=\? AND )?id=\?/,
+          plan.join('\n'),
+        );
     }
   });
 });
@@ -130,7 +184,7 @@ describe('query plans of the lists of knowledge bases on PostgreSQL', () => {
   });
   after(() => close?.());
 
-  it('every list reads the ids of a page from an index, and only its own rows', async () => {
+  it('every list reads the ids of a page from an index, and only its own rows', async (t) => {
     for (const [name, { text, values }] of Object.entries(await casesOf(postgres))) {
       const plan = await explain(client, numberParameters(text), values);
       const shown = `${name}: ${describePlan(plan)}`;
@@ -141,6 +195,9 @@ describe('query plans of the lists of knowledge bases on PostgreSQL', () => {
       }
       const read = rowsRead(plan, (step) => step['Node Type'] !== 'Index Only Scan');
       assert.ok(read <= limit + 4, `${read} rows read: ${shown}`);
+      const start = performance.now();
+      await client.query(numberParameters(text), values);
+      t.diagnostic(`${name}: ${(performance.now() - start).toFixed(1)} ms`);
     }
   });
 });

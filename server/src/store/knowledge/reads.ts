@@ -113,8 +113,8 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     filter: sql.Filter,
     query: NumberedQuery,
   ): Promise<Row[]> {
-    const statementFor = (selected: sql.Filter, { page, limit }: NumberedQuery) =>
-      sql.pageStatement(list, location, selected, { page, limit }, this.#dialect);
+    const statementFor = (selected: sql.Filter, page?: NumberedQuery) =>
+      sql.pageStatement(list, location, selected, page, this.#dialect);
     if (filter.length === 0 || this.#openScan === undefined)
       return this.#read(...statementFor([...scope, ...filter], query));
     const { read, scan, close } = await this.#openScan();
@@ -129,7 +129,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
       await scan(visit, ...sql.scanStatement(list, location, scope, filter));
       const inDataset = location === undefined ? [] : [['dataset_id = ?', location.dataset_id] as const];
       const onPage = [...inDataset, [this.#dialect.isIn('id'), this.#dialect.list(ids)] as const];
-      const rows = await read(...statementFor(onPage, { page: 1, limit: query.limit }));
+      const rows = await read(...statementFor(onPage));
       return rows.map((row) => ({ ...row, total }));
     } finally {
       close();

@@ -74,17 +74,21 @@ const wholeColumns = ({ columns, texts }: Listed): string => [...columns, ...tex
 const offsetMax = 1_000_000_000_000;
 export const offsetOf = ({ page, limit }: NumberedQuery): number => Math.min((page - 1) * limit, offsetMax);
 
-/** A page of a list in a location, or of datasets if it has none. Columns of the row are null if the page is empty. */
+/**
+ * A page of a list in a location, or of datasets if it has none. Columns of the row are null if the page is empty. Without a
+ * query the page has all rows that the filter selects.
+ */
 export function pageStatement(
   list: Listed,
   location: KnowledgeLocation | undefined,
   filter: Filter,
-  query: NumberedQuery,
+  query: NumberedQuery | undefined,
   { jsonField }: Dialect,
 ): Statement {
   const { table, order } = list;
   const where = conditionsOf(filter);
   const values = valuesOf(filter);
+  const paged = query === undefined ? '' : `ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?`;
   const inDataset = location === undefined ? '' : 'x.dataset_id = ? AND ';
   const path = location === undefined ? undefined : pathOf(location, jsonField('o.details', 'doc_form'));
   const counted = `(SELECT COUNT(*) AS total FROM ${table} WHERE ${where}) t`;
@@ -93,12 +97,12 @@ export function pageStatement(
     FROM ${path === undefined ? counted : `${path.from} CROSS JOIN ${counted}`}
     LEFT JOIN (
       SELECT ${guardedColumns(list, 'x')}
-      FROM (SELECT id FROM ${table} WHERE ${where} ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?) k
+      FROM (SELECT id FROM ${table} WHERE ${where} ${paged}) k
       JOIN ${table} x ON ${inDataset}x.id = k.id
     ) p ON TRUE
     ${path?.where ?? ''} ORDER BY ${order.map((column) => `p.${column}`).join(', ')}`;
   const dataset = location === undefined ? [] : [location.dataset_id];
-  const pageValues = [...values, query.limit, offsetOf(query), ...dataset];
+  const pageValues = [...values, ...(query === undefined ? [] : [query.limit, offsetOf(query)]), ...dataset];
   return [text, ...(path?.values ?? []), ...values, ...pageValues, ...(path?.whereValues ?? [])];
 }
 
