@@ -43,7 +43,10 @@ export type Figures = { documents: number; available: number; words: number };
 /** Child chunks of segments, by segment. Undefined if they are too many or too large to be read at once. */
 export type ChunksBySegment = ReadonlyMap<string, readonly ChildChunk[]> | undefined;
 
-/** Reads for the lists of knowledge bases. Every list is one statement, and names its dataset, except that of datasets. */
+/**
+ * Reads for the lists of knowledge bases. Every list is one statement, and names its dataset, except that of datasets. A
+ * list with a keyword may be read in slices.
+ */
 export interface KnowledgeReads {
   listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<NumberedRows<DatasetRow>>;
   listDocuments(location: KnowledgeLocation, query: DocumentQuery): Promise<FoundLocation & NumberedRows<DocumentRow>>;

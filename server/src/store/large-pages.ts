@@ -4,8 +4,8 @@ import { unavailable } from '../domain/errors.ts';
 const clientDisconnected = () => unavailable('the client has disconnected');
 
 /**
- * Slots for pages that are streamed. An open page holds a snapshot, and on PostgreSQL a connection, until its client has
- * read it, so there are few slots. Requests wait for a slot in the order of arrival.
+ * Slots for pages that are streamed, or for lists that read many rows. An open page holds a snapshot, and on PostgreSQL a
+ * connection, until its client has read it, so there are few slots. Requests wait for a slot in the order of arrival.
  */
 export class LargePages {
   readonly #waiting = new Set<() => void>();
@@ -51,7 +51,7 @@ export class LargePages {
       };
       const proceed = () => end(resolve);
       const abort = () => end(() => reject(clientDisconnected()));
-      const timeOut = () => end(() => reject(unavailable('too many large pages are being read')));
+      const timeOut = () => end(() => reject(unavailable('too many large pages or long lists are being read')));
       const timer = setTimeout(timeOut, limits.largePageWaitMillisMax);
       signal.addEventListener('abort', abort);
       this.#waiting.add(proceed);

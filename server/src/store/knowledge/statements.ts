@@ -5,7 +5,7 @@ import type { Dialect, Value } from '../engine.ts';
 /**
  * The SQL of the lists of knowledge bases, in the subset that both engines understand. A list is one statement: the parts
  * of its path, the number of all items, and the items of the page. The ids of a page are read from an index, and only its
- * own rows from the table. A list without a keyword reads no text of other pages.
+ * own rows from the table. A list without a keyword reads no text of other pages. For a list with one, see `scanStatement`.
  */
 
 export type Statement = [text: string, ...values: Value[]];
