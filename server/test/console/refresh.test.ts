@@ -10,7 +10,11 @@ describe('the console, while records change', () => {
   const { one, admin, records } = makeTwoTenants();
   const { ids } = one;
   const now = Math.floor(Date.now() / 1000);
-  const conversation = (user: string) => ({ record: 'conversation', id: randomUUID(), app_id: ids.app, user });
+  const conversation = (user: string) => ({
+    ...{ record: 'conversation', id: randomUUID(), app_id: ids.app, user },
+    // Before the messages: the list is sorted by the latest of both.
+    created_at: now - 7_200,
+  });
   /** More than one page; the first of them is the latest. */
   const many = Array.from({ length: 70 }, (_, n) => conversation(`user-${n}`));
   let service: Service;
