@@ -1,10 +1,11 @@
 import type { KeyKind } from '../../src/contract/key-kinds.ts';
+import type { ExampleParameters } from '../../src/http/openapi/examples.ts';
 
 /** A request on the starter records that shows what an operation does. */
 export type ExampleRequest = {
   /** The kind of key it is sent with; absent where the operation requires none. */
   key?: KeyKind;
-  parameters?: Record<string, string | number>;
+  parameters?: ExampleParameters;
   /** An object is sent as JSON, a string as it is. */
   body?: unknown;
   /** Whether it comes from the console, with the cookie of its session. */
@@ -82,7 +83,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   listConversations: { key: 'admin', parameters: { app_id } },
   getConversation: { key: 'admin', parameters: { app_id, conversation_id } },
   getTranscript: { key: 'admin', parameters: { app_id, conversation_id, limit: 1 } },
-  listFeedback: { key: 'admin', parameters: { app_id, conversation_id, message_id } },
+  listFeedback: { key: 'admin', parameters: { app_id, conversation_id, message_id: [message_id] } },
   listDatasets: { key: 'admin' },
   getDataset: { key: 'admin', parameters: { dataset_id: chunk.dataset_id } },
   listDocuments: { key: 'admin', parameters: { dataset_id: chunk.dataset_id, limit: 1 } },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Secrets } from '../../src/cli/starter.ts';
 import { keyKinds, storedReachFields } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import type { Example, Examples } from '../../src/http/openapi/examples.ts';
+import type { Example, ExampleParameters, Examples } from '../../src/http/openapi/examples.ts';
 import { starterRecords } from './cli-helpers.ts';
 import { type ExampleRequest, exampleKeys, exampleRequests } from './example-requests.ts';
 import { type Service, startService } from './harness.ts';
@@ -107,8 +107,9 @@ async function record(
   return { example, setCookie: response.headers.getSetCookie()[0]?.split(';', 1)[0] };
 }
 
-function fillPath(path: string, parameters: Record<string, string | number>): string {
+function fillPath(path: string, parameters: ExampleParameters): string {
   const query = Object.entries(parameters).filter(([name]) => !path.includes(`{${name}}`));
-  const filledPath = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''));
-  return `${filledPath}?${new URLSearchParams(query.map(([name, value]) => [name, String(value)]))}`;
+  const filledPath = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(parameters[name] ?? '')));
+  const pairs = query.flatMap(([name, value]) => [value].flat().map((item) => [name, String(item)]));
+  return `${filledPath}?${new URLSearchParams(pairs)}`;
 }

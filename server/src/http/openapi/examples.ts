@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises';
 
+/** Parameters of a request. A list is a repeated parameter. */
+export type ExampleParameters = Record<string, string | number | readonly string[]>;
+
 /** A request to a service with the starter records, and its response. */
 export type Example = {
-  parameters: Record<string, string | number>;
+  parameters: ExampleParameters;
   body?: unknown;
   status: number;
   /** Undefined if it has no body. */
