@@ -3,9 +3,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import type { KnowledgeLocation, NumberedQuery } from '../../src/domain/knowledge-reads.ts';
-import type { ScanSnapshot } from '../../src/store/engine.ts';
+import type { Dialect, ScanSnapshot } from '../../src/store/engine.ts';
 import { SqlKnowledgeReads } from '../../src/store/knowledge/reads.ts';
 import { dialect as postgres } from '../../src/store/postgres/statements.ts';
+import { dialect } from '../../src/store/sqlite/statements.ts';
 import * as sql from '../../src/store/statements.ts';
 import { shortOrLong } from '../support/harness.ts';
 import {
@@ -44,7 +45,7 @@ const limit = 20;
 type Case = { text: string; values: unknown[]; index: string; table: string };
 
 /** The statement of each list, at both ends and in the middle, with the index that it must use. */
-async function casesOf(dialect: typeof postgres): Promise<Record<string, Case>> {
+async function casesOf(dialect: Dialect): Promise<Record<string, Case>> {
   let statement: [string, ...unknown[]] = [''];
   const reads = new SqlKnowledgeReads(async (...given) => {
     statement = given;
@@ -104,13 +105,6 @@ describe('query plans of the lists of knowledge bases on SQLite', () => {
     for (const statement of fill) db.exec(`${numbers} ${statement}`);
   });
   after(() => close?.());
-
-  const dialect = {
-    ...postgres,
-    isIn: (column: string) => `${column} IN (SELECT value FROM json_each(?))`,
-    list: (values: readonly string[]) => JSON.stringify(values),
-    jsonField: (column: string, name: string) => `${column} ->> '${name}'`,
-  };
 
   it('every list reads the ids of a page from an index, and sorts only the page', async (t) => {
     for (const [name, { text, values, index, table }] of Object.entries(await casesOf(dialect))) {

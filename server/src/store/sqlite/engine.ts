@@ -13,7 +13,6 @@ import type {
 import { decideEdit } from '../../domain/update-child-chunk.ts';
 import { isClosed, sqliteCode, transientSqliteCodes } from '../disk-errors.ts';
 import {
-  type Dialect,
   type Engine,
   type ExportStep,
   type Reader,
@@ -30,6 +29,7 @@ import {
 import * as sql from '../statements.ts';
 import { Connection } from './connection.ts';
 import { findPage, openPage } from './page.ts';
+import * as embedded from './statements.ts';
 import { Writer } from './writer.ts';
 import type { WriterLinks } from './writer-link.ts';
 import { WriterQueue } from './writer-queue.ts';
@@ -42,15 +42,6 @@ const mappedBytesMax = 2 ** 31;
 const cacheKibibytes = 32_768;
 /** Size of the rows that an export reads in one tick of the event loop. */
 const batchUnits = 65_536;
-
-const dialect: Dialect = {
-  isIn: (column) => `${column} IN (SELECT value FROM json_each(?))`,
-  list: (values) => JSON.stringify(values),
-  listTable: 'json_each(?)',
-  jsonField: (column, name) => `${column} ->> '${name}'`,
-  usageDays: 'usage_days',
-  readsCursorFirst: false,
-};
 
 /** Visits rows for one tick of the event loop. Returns whether all have been visited. */
 function visitSome(rows: Iterator<Row>, visit: (row: Row) => void): boolean {
@@ -65,7 +56,7 @@ function visitSome(rows: Iterator<Row>, visit: (row: Row) => void): boolean {
 
 /** The embedded engine: this thread reads, the writer thread writes. */
 export class SqliteEngine implements Engine {
-  readonly dialect = dialect;
+  readonly dialect = embedded.dialect;
   readonly openPagesMax: number;
   readonly spoolFolder: string;
   readonly #path: string;

@@ -1,8 +1,18 @@
 import { limits } from '../../contract/limits.ts';
 import type { PageOrder } from '../../contract/message.ts';
+import type { Dialect } from '../engine.ts';
 import { derivedColumns, updatedAt } from '../schema/conversation-step.ts';
 
 /** SQL for the embedded engine only. Parameters are positional. */
+
+export const dialect: Dialect = {
+  isIn: (column) => `${column} IN (SELECT value FROM json_each(?))`,
+  list: (values) => JSON.stringify(values),
+  listTable: 'json_each(?)',
+  jsonField: (column, name) => `${column} ->> '${name}'`,
+  usageDays: 'usage_days',
+  readsCursorFirst: false,
+};
 
 /**
  * The version of a conversation and, if `hasFirst`, the position of the first message: null if that message does not exist.
