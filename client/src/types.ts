@@ -351,6 +351,43 @@ export type AppSite = {
   icon_url: unknown;
 };
 
+/** A record that differs from what an earlier entry or the start of the feed showed. */
+export type Change = {
+  /** Position of this entry: `after` of a request that continues behind it. */
+  cursor: string;
+  /** Kind of record. */
+  kind:
+    | 'workspace'
+    | 'app'
+    | 'dataset'
+    | 'model_provider'
+    | 'document'
+    | 'segment'
+    | 'child_chunk'
+    | 'conversation'
+    | 'message';
+  /** ID of the record. A model provider is identified by its name. */
+  id: string;
+  /** Time of the change. Entries that replay a table have the time of the request. Unix epoch seconds. */
+  at: number;
+  /** Whether the record was deleted or erased. A conversation that is gone takes its messages with it. */
+  gone: boolean;
+  /** IDs of what the record belongs to: `workspace_id`, and below it what its kind has. */
+  path: Record<string, unknown>;
+  /** The record, as in an export. Null if it is gone or `include` is `none`. */
+  record: Record<string, unknown> | null;
+};
+
+/** A page of the change feed. */
+export type ChangePage = {
+  /** Changed records. */
+  data: Change[];
+  /** Whether more entries may follow at once. */
+  has_more: boolean;
+  /** `after` of the next request. Store it together with the effect of these entries. */
+  cursor: string;
+};
+
 export type ChildChunk = {
   /** Child chunk ID. */
   id: string;
@@ -470,6 +507,7 @@ export type ErrorResponse = {
     | 'not_found'
     | 'method_not_allowed'
     | 'request_timeout'
+    | 'cursor_gone'
     | 'precondition_failed'
     | 'payload_too_large'
     | 'unsupported_media_type'
@@ -571,14 +609,14 @@ export type Key = {
   /** Key ID. */
   id: string;
   /** Kind of key. */
-  kind: 'app' | 'knowledge' | 'writer' | 'admin';
+  kind: 'app' | 'knowledge' | 'writer' | 'feed' | 'admin';
   /** Name. */
   name: string;
   /** Workspace; null for kind admin. */
   workspace_id: string | null;
-  /** App; only for kind app or writer. */
+  /** App; only for kind app or writer or feed. */
   app_id: string | null;
-  /** Only these datasets; null for all. Only for kind knowledge. */
+  /** Only these datasets; null for all. Only for kind knowledge or feed. */
   dataset_ids: string[] | null;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
@@ -685,14 +723,14 @@ export type KnowledgeBase = {
   /** Settings of external retrieval. */
   external_retrieval_model: Record<string, unknown> | null;
   /** Metadata fields. */
-  doc_metadata: {
+  doc_metadata: ({
     /** Field ID. */
     id: string;
     /** Name. */
     name: string;
     /** Type. */
     type: string;
-  }[];
+  })[];
   /** Whether built-in metadata fields are used. */
   built_in_field_enabled: boolean;
   /** Pipeline. */
@@ -770,7 +808,7 @@ export type KnowledgeDocument = {
   /** How it is split. */
   doc_form: string | null;
   /** Metadata. */
-  doc_metadata: Record<string, unknown>[];
+  doc_metadata: (Record<string, unknown>)[];
   /** Status of its summary. */
   summary_index_status: string | null;
   /** Whether it needs a summary. */
@@ -830,7 +868,7 @@ export type KnowledgeSegment = {
   /** Its child chunks, by position, then by ID. */
   child_chunks: ChildChunk[];
   /** Attachments. */
-  attachments: Record<string, unknown>[];
+  attachments: (Record<string, unknown>)[];
   /** Summary. */
   summary: string | null;
 };
@@ -970,14 +1008,14 @@ export type ModelProvider = {
 /** A key to create. */
 export type NewKey = {
   /** Kind of key. `x-key-kinds` lists what each kind allows and which fields it requires and accepts. */
-  kind: 'app' | 'knowledge' | 'writer' | 'admin';
+  kind: 'app' | 'knowledge' | 'writer' | 'feed' | 'admin';
   /** Name. */
   name?: string | undefined;
-  /** App; only for kind app or writer. */
+  /** App; only for kind app or writer or feed. */
   app_id?: string | null | undefined;
-  /** Workspace; only for kind knowledge. */
+  /** Workspace; only for kind knowledge or feed. */
   workspace_id?: string | null | undefined;
-  /** Only these datasets; null for all. Only for kind knowledge. */
+  /** Only these datasets; null for all. Only for kind knowledge or feed. */
   dataset_ids?: string[] | null | undefined;
   /** Time of expiry, in the future; null if the key does not expire. Unix epoch seconds. */
   expires_at?: number | null | undefined;
@@ -1072,14 +1110,12 @@ export type SingleDocument = {
   data_source_info?: Record<string, unknown> | undefined;
   /** Processing rule. */
   dataset_process_rule_id?: string | null | undefined;
-  dataset_process_rule?:
-    | {
-        /** Mode. */
-        mode: string | null;
-        /** Rules. */
-        rules: Record<string, unknown> | null;
-      }
-    | undefined;
+  dataset_process_rule?: {
+    /** Mode. */
+    mode: string | null;
+    /** Rules. */
+    rules: Record<string, unknown> | null;
+  } | undefined;
   /** Processing rule of the document. */
   document_process_rule?: Record<string, unknown> | null | undefined;
   /** Name. */
@@ -1113,7 +1149,7 @@ export type SingleDocument = {
   /** Type of document. */
   doc_type?: string | null | undefined;
   /** Metadata. */
-  doc_metadata?: Record<string, unknown>[] | undefined;
+  doc_metadata?: (Record<string, unknown>)[] | undefined;
   /** Number of segments. */
   segment_count?: number | undefined;
   /** Words per segment, rounded down. */

@@ -28,6 +28,12 @@ export const keyKindTable = {
     accepts: [],
     allows: 'writes conversations and messages of one app',
   },
+  feed: {
+    prefix: 'feed-',
+    requires: ['workspace_id'],
+    accepts: ['app_id', 'dataset_ids'],
+    allows: 'follows the changes of one workspace, or of one app or some datasets of it',
+  },
   admin: {
     prefix: 'admin-',
     requires: [],

@@ -78,6 +78,18 @@ export const limits = {
   /** Time between two writes of `last_used_at`. */
   lastUsedIntervalMillis: 30_000,
 
+  /** Entries in one page of the change feed, and its size in bytes. */
+  changesDefault: 100,
+  changesMax: 1_000,
+  changesBytesMax: 8_388_608,
+  changesWaitSecondsMax: 60,
+  /** Requests that wait for changes at the same time, in all workers. */
+  waitingMax: 200,
+  /** Records that one transaction numbers, and rows that one page of the feed reads at most. */
+  changesBatchMax: 1_000,
+  /** Ids in one note about changed records. */
+  changeIdsMax: 500,
+
   /** Lifetime of a console session. */
   sessionSeconds: 43_200,
 

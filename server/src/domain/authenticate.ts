@@ -23,5 +23,6 @@ function callerFromKey(key: StoredKey | undefined, now: number): Caller | undefi
   if (kind === 'admin') return { kind, key_id, read_only };
   if (workspace_id === null) return undefined;
   if (kind === 'knowledge') return { kind, key_id, read_only, workspace_id, dataset_ids };
+  if (kind === 'feed') return { kind, key_id, read_only, workspace_id, dataset_ids, app_id: app?.id ?? null };
   return app === null ? undefined : { kind, key_id, read_only, workspace_id, app };
 }

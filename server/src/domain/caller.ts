@@ -7,7 +7,8 @@ export type Caller = { [K in KeyKind]: CallerOf<K> }[KeyKind];
 /** `read_only`: it allows no writes. */
 export type CallerOf<K extends KeyKind> = { kind: K; key_id: string; read_only: boolean } & ReachOf<
   (typeof keyKindTable)[K]['requires']
->;
+> &
+  (K extends 'feed' ? { app_id: string | null } : unknown);
 
 type ReachOf<Required> = Required extends readonly []
   ? unknown

@@ -8,6 +8,7 @@ import type { AdminReads } from './admin-reads.ts';
 import type { AppStore } from './app-store.ts';
 import type { AuditEntry, AuditQuery, Author } from './audit.ts';
 import type { App } from './caller.ts';
+import type { ChangeReads } from './change-reads.ts';
 import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
 import type { Batch } from './prepare-lines.ts';
 import type { ReferableKind } from './record-kinds.ts';
@@ -197,6 +198,9 @@ export interface Store {
 
   /** What app keys allow, besides messages. */
   readonly apps: AppStore;
+
+  /** The change feed. */
+  readonly changes: ChangeReads;
 
   /** Reads for the console. */
   readonly admin: AdminReads;

@@ -4,11 +4,13 @@ import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest
 import { limits } from '../contract/limits.ts';
 import type { PageOrder } from '../contract/message.ts';
 import { loadCompiler } from '../contract/validator.ts';
+import { ChangeWatch } from '../domain/change-watch.ts';
 import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
 import type { LastUsed } from '../domain/last-used.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { LineValidator } from '../domain/prepare-lines.ts';
 import type { Store } from '../domain/store.ts';
+import { adminChangeRoutes } from './admin/changes.ts';
 import { adminConversationRoutes } from './admin/conversations.ts';
 import { adminKeyRoutes } from './admin/keys.ts';
 import { adminKnowledgeRoutes } from './admin/knowledge.ts';
@@ -84,6 +86,7 @@ const routes: readonly Routes[] = [
   sessionRoutes,
   adminConversationRoutes,
   adminUsageRoutes,
+  adminChangeRoutes,
   healthRoutes,
   pageRoutes,
 ];
@@ -150,6 +153,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.addHook('onSend', connections.announceEnd);
   // Loaded after the service is ready, so that neither the start nor the first request has to wait for it.
   app.addHook('onListen', async () => void setTimeout(loadCompiler, limits.loadCompilerMillis).unref());
+  // First, since connections are closed when their requests have ended.
+  app.addHook('preClose', async () => dependencies.changeWatch.close());
   app.addHook('preClose', () => connections.close());
   app.addHook('onClose', async () => context.peers.close());
   // Never called: `checkRequest` rejects a request without a route before its body is read.
@@ -180,6 +185,8 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     metrics_token,
     in_flight_max,
     inFlight,
+    changeWatch: new ChangeWatch(store),
+    waiting: new SharedSum(shared.waiting, worker),
     slowReaders: new SlowReaders(limits.unreadBytesMax, context),
     connectionsMax: Math.ceil(limits.connectionsMax / shared.workers),
     now,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { PageOrder } from '../contract/message.ts';
+import type { ChangeWatch } from '../domain/change-watch.ts';
 import type { PageCache } from '../domain/page-cache.ts';
 import type { LineValidator } from '../domain/prepare-lines.ts';
 import type { Store } from '../domain/store.ts';
@@ -39,6 +40,9 @@ export type Dependencies = {
   /** Requests in flight, of all workers. */
   inFlight: SharedSum;
   slowReaders: SlowReaders;
+  changeWatch: ChangeWatch;
+  /** Requests that wait for changes, of all workers. */
+  waiting: SharedSum;
   /** Connections that this worker may have open. */
   connectionsMax: number;
   /** Milliseconds that only go forward. */

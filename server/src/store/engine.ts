@@ -2,6 +2,7 @@ import type { KeyChange } from '../contract/admin.ts';
 import type { RecordKind } from '../contract/record.ts';
 import type { ConversationChange, ConversationRow, MessageRating } from '../domain/app-store.ts';
 import type { Author } from '../domain/audit.ts';
+import type { ChangesHead } from '../domain/change-reads.ts';
 import type { Session } from '../domain/session.ts';
 import type {
   CachedVersion,
@@ -73,6 +74,10 @@ export type Writes = {
   /** Deletes one batch of the oldest entries before an id. The result is their number. */
   trimAudit: { input: { before: string }; result: number };
   noteKeyUse: { input: [id: string, at: number][]; result: undefined };
+  /** Numbers some of the committed notes of the change feed. The result is the head, and whether notes may be left. */
+  numberChanges: { input: undefined; result: ChangesHead & { hasMore: boolean } };
+  /** Makes all cursors of the change feed invalid. */
+  startEpoch: { input: { epoch: string }; result: undefined };
 };
 
 export type WriteName = keyof Writes;

@@ -27,6 +27,7 @@ import type {
 } from '../domain/store.ts';
 import * as audit from './accounting/audit.ts';
 import { SqlAppStore } from './apps/app-store.ts';
+import { SqlChangeReads } from './changes/reads.ts';
 import { SqlActivityReads } from './console/activity-reads.ts';
 import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
 import { SqlSessions } from './console/sessions.ts';
@@ -50,6 +51,7 @@ export class SqlStore implements Store {
   readonly sessions: SqlSessions;
   readonly apps: SqlAppStore;
   readonly knowledge: SqlKnowledgeReads;
+  readonly changes: SqlChangeReads;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
   readonly #largePages: LargePages;
@@ -60,6 +62,7 @@ export class SqlStore implements Store {
     this.admin = new SqlAdminReads(engine);
     this.activity = new SqlActivityReads(engine);
     this.sessions = new SqlSessions(engine);
+    this.changes = new SqlChangeReads(engine);
     const scans = new LargePages(limits.scansMax);
     const openScan = engine.openScan?.bind(engine);
     this.knowledge = new SqlKnowledgeReads(
@@ -79,7 +82,9 @@ export class SqlStore implements Store {
     const [row] = await this.#engine.read(sql.findKey, digest, now);
     if (row === undefined) return undefined;
     const { app_id, mode, ...key } = parseKey(row);
-    return { ...key, app: app_id === null || mode === null ? null : { id: app_id, mode } } as StoredKey;
+    // A key of an app that does not exist allows nothing.
+    if (app_id !== null && mode === null) return undefined;
+    return { ...key, app: app_id === null ? null : { id: app_id, mode } } as StoredKey;
   }
 
   dataVersion(): number | undefined {

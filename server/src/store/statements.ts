@@ -98,6 +98,10 @@ export const findChunkText = 'SELECT content FROM child_chunks WHERE dataset_id 
 export const updateKey = 'UPDATE api_keys SET read_only = ? WHERE id = ?';
 export const revokeKey = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?';
 
+/** Parameters: conversation_id. */
+export const findDeleted = 'SELECT 1 FROM conversations WHERE conversation_id = ? AND deleted = 1';
+export const findMessageIds = 'SELECT id FROM messages WHERE conversation_id = ?';
+
 /** Renumbers a revision that this import has added. Parameters: see `moveRevisionValues`. */
 export const moveRevision = `
   UPDATE child_chunk_revisions SET revision = 1 + (
@@ -125,6 +129,7 @@ export const purge = {
   messages: (by: PurgeBy) => `DELETE FROM messages WHERE conversation_id IN (${selectedIds(by)})`,
   days: (by: PurgeBy) => `DELETE FROM conversation_days WHERE conversation_id IN (${selectedIds(by)})`,
   selectedIds,
+  selected: (by: PurgeBy) => `SELECT conversation_id, app_id FROM conversations WHERE ${purgeConditions[by]}`,
   conversations: (by: PurgeBy) => `DELETE FROM conversations WHERE ${purgeConditions[by]}`,
 };
 

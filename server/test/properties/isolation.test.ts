@@ -555,6 +555,7 @@ onEveryEngine('isolation', (engine) => {
       app: one.keys.app,
       knowledge: one.keys.knowledge,
       writer: one.keys.writer,
+      feed: one.keys.feed,
       admin,
     };
     /** Requests to every operation that requires a key: one that succeeds, and ones that fail after the key check. */

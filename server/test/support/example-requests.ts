@@ -48,6 +48,7 @@ export const exampleKeys: Record<KeyKind, string> = {
   app: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e01',
   knowledge: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e02',
   writer: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e03',
+  feed: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e05',
   admin: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e04',
 };
 

@@ -234,10 +234,15 @@ export function makeTenant(mode = 'chat') {
     chunk: randomUUID(),
     conversation: randomUUID(),
   };
-  const keyIds = { app: randomUUID(), writer: randomUUID(), knowledge: randomUUID() };
-  const keys = { app: makeSecret('app'), writer: makeSecret('writer'), knowledge: makeSecret('knowledge') };
+  const keyIds = { app: randomUUID(), writer: randomUUID(), knowledge: randomUUID(), feed: randomUUID() };
+  const keys = {
+    app: makeSecret('app'),
+    writer: makeSecret('writer'),
+    knowledge: makeSecret('knowledge'),
+    feed: makeSecret('feed'),
+  };
   const workspace_id = ids.workspace;
-  const key = (kind: 'app' | 'writer' | 'knowledge', more: object) => ({
+  const key = (kind: keyof typeof keys, more: object) => ({
     record: 'api_key',
     id: keyIds[kind],
     kind,
@@ -252,6 +257,7 @@ export function makeTenant(mode = 'chat') {
     key('app', { app_id: ids.app }),
     key('writer', { app_id: ids.app }),
     key('knowledge', {}),
+    key('feed', {}),
     { record: 'dataset', id: ids.dataset, workspace_id, name: 'dataset' },
     { record: 'document', id: ids.document, dataset_id: ids.dataset, name: 'document' },
     { record: 'segment', id: ids.segment, document_id: ids.document, position: 1, content: 'segment text' },

@@ -19,7 +19,7 @@ export function reachOf({ kind, app_id, workspace_id, dataset_ids }: Key): Reach
     ids: ids.filter((id) => id !== null),
   });
   if (kind === 'admin') return of('everything', 'workspaces');
-  if (kind !== 'knowledge') return of('app', 'apps', app_id);
+  if (app_id !== null) return of('app', 'apps', app_id);
   if (dataset_ids === null) return of('all datasets of', 'workspaces', workspace_id);
   return of(dataset_ids.length === 1 ? 'dataset' : 'datasets', 'datasets', ...dataset_ids);
 }
@@ -35,6 +35,8 @@ export function curlOf(kind: KeyKind, secret: string, origin: string, conversati
   switch (kind) {
     case 'admin':
       return line('/admin/keys');
+    case 'feed':
+      return line('/admin/changes');
     case 'writer':
       return line('/admin/records', "--data-binary @records.ndjson -H 'Content-Type: application/x-ndjson' ");
     case 'app':

@@ -92,9 +92,9 @@ export class Bearer {
     };
   }
 
-  /** A hook that requires an admin key, or a console session that was created with one. */
-  requireAdmin(): onRequestHookHandler {
-    const requireKey = this.requireKey(['admin']);
+  /** A hook that requires a key of one of these kinds, or a console session that was created with an admin key. */
+  requireAdmin(kinds: readonly KeyKind[] = ['admin']): onRequestHookHandler {
+    const requireKey = this.requireKey(kinds);
     const bearer = this;
     return function (request, reply, done) {
       const finish = (error?: Error) => {
@@ -118,6 +118,16 @@ export class Bearer {
     request.caller = caller;
     this.countRequest(caller, request.method, reply.raw);
     return session;
+  }
+
+  /** Whether the key or session of a long request is still valid. */
+  async isStillAllowed({ headers, caller }: FastifyRequest): Promise<boolean> {
+    const digest = bearerDigest(headers.authorization);
+    if (digest !== undefined) {
+      return (await this.authenticate(digest, this.#store.dataVersion()))?.key_id === caller?.key_id;
+    }
+    const session = sessionDigest(headers);
+    return session !== undefined && (await this.#store.sessions.find(session, this.#seconds())) !== undefined;
   }
 
   /** Authenticates the admin key in the body of a request. */

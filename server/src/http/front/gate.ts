@@ -29,6 +29,12 @@ export type GateOptions = {
   now: () => number;
 };
 
+/** A request that waits for long no longer counts as being in flight. */
+export function leaveGate(response: WatchedResponse, inFlight: SharedSum): void {
+  if (response[isInFlight]) inFlight.add(-1);
+  response[isInFlight] = false;
+}
+
 const rejectedRequests = new WeakSet<IncomingMessage>();
 
 /** Whether the gate has rejected a request but leaves the response to the framework, which reads the body. */
@@ -70,16 +76,13 @@ class Gate {
     this.#now = options.now;
     this.#inFlight = options.inFlight;
     const { slowReaders } = options;
-    const leave = (response: WatchedResponse) => {
-      if (response[isInFlight]) this.#inFlight.add(-1);
-      response[isInFlight] = false;
-    };
+    const { inFlight } = options;
     this.#onPrefinish = function () {
-      leave(this);
+      leaveGate(this, inFlight);
       slowReaders.add(this);
     };
     this.#onClose = function () {
-      leave(this);
+      leaveGate(this, inFlight);
       slowReaders.delete(this);
     };
   }

@@ -16,6 +16,7 @@ const meanings: Record<number, string> = {
   403: 'The API key is read-only.',
   404: 'The resource does not exist, or the key does not allow access to it.',
   408: 'The client was too slow.',
+  410: 'The cursor is no longer valid: start again without it.',
   412: 'The child chunk no longer has the ETag in `If-Match`.',
   413: 'The body is too large.',
   415: 'The content type is not supported.',

@@ -6,6 +6,7 @@ export type SharedState = {
   /** The name of the channel between the workers. */
   readonly channel: string;
   readonly inFlight: SharedArrayBuffer;
+  readonly waiting: SharedArrayBuffer;
   readonly slowReaders: SharedArrayBuffer;
   readonly failedKeys: SharedArrayBuffer;
   readonly requestLimit: SharedArrayBuffer;

@@ -12,6 +12,7 @@ export function createSharedState(workers: number): SharedState {
     workers,
     channel: `backscroll-${randomUUID()}`,
     inFlight: new SharedArrayBuffer(SharedSum.bytes(workers)),
+    waiting: new SharedArrayBuffer(SharedSum.bytes(workers)),
     slowReaders: new SharedArrayBuffer(SlowReaders.bytes(workers)),
     failedKeys: WindowCounter.create(),
     requestLimit: WindowCounter.create(),

@@ -2,7 +2,9 @@ import { unavailable } from '../../domain/errors.ts';
 import type { ChildChunkDeletion, ChildChunkOutcome, ChunkLocation, NewChildChunk } from '../../domain/store.ts';
 import { decideCreation, decideDeletion } from '../../domain/update-child-chunk.ts';
 import * as audit from '../accounting/audit.ts';
+import { noteOfChunk } from '../changes/notes.ts';
 import * as sql from '../statements.ts';
+import { addNotes } from './changes.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 
 /** Adding and deleting child chunks: transactions of small statements, all on the shard of the dataset. */
@@ -57,5 +59,7 @@ async function addEntry(
   action: 'create' | 'delete',
   write: NewChildChunk | ChildChunkDeletion,
 ): Promise<void> {
-  await transaction.query(audit.writeEntry, ...audit.entryValues(audit.chunkEntry(action, write), write.dataset_id));
+  const { dataset_id, child_chunk_id, now } = write;
+  await transaction.query(audit.writeEntry, ...audit.entryValues(audit.chunkEntry(action, write), dataset_id));
+  await addNotes(transaction, [noteOfChunk(dataset_id, child_chunk_id)], now, dataset_id);
 }

@@ -3,6 +3,7 @@ import { unavailable } from '../../domain/errors.ts';
 import type { ChildChunkEdit, ChildChunkOutcome } from '../../domain/store.ts';
 import { decideEdit } from '../../domain/update-child-chunk.ts';
 import * as audit from '../accounting/audit.ts';
+import { noteOfChunk, noteValues } from '../changes/notes.ts';
 import * as sql from '../statements.ts';
 import type { PostgresPool } from './pool.ts';
 import * as postgres from './statements.ts';
@@ -15,9 +16,11 @@ export async function updateChildChunk(pool: PostgresPool, edit: ChildChunkEdit)
   const { content, now, version, key_id } = edit;
   const word_count = countWords(content);
   const entry = audit.editEntry(edit);
+  const [note_id, , , notes] = noteValues([noteOfChunk(dataset_id, child_chunk_id)], now);
   const deadline = performance.now() + pool.statementMillis;
   do {
     const values = [...path, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
+    values.push(note_id, notes);
     const rows = await pool.query(postgres.updateChildChunk, ...values);
     const foundPath = sql.childChunkOf(rows);
     const changed_at = rows[0]?.changed_at;

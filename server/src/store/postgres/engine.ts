@@ -6,6 +6,8 @@ import { newVersion } from '../../domain/version.ts';
 import * as audit from '../accounting/audit.ts';
 import { contentOf, rate } from '../apps/rating.ts';
 import * as apps from '../apps/statements.ts';
+import { NoteTally, noteOfConversation, noteOfMessages } from '../changes/notes.ts';
+import { setEpoch } from '../changes/numbering.ts';
 import { changeSession } from '../console/session-statements.ts';
 import type {
   Dialect,
@@ -22,6 +24,7 @@ import type {
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { addAuditEntries, applyRecords, isAppend } from './apply-records.ts';
+import { addNotes, numberChanges } from './changes.ts';
 import { createChildChunk, deleteChildChunk } from './child-chunks.ts';
 import type { Layout } from './layouts.ts';
 import { openPage } from './page.ts';
@@ -118,6 +121,8 @@ export class PostgresEngine implements Engine {
         if (row === undefined) return changedRow;
         const entry = audit.conversationEntry(change);
         await addAuditEntries(transaction, this.#layout.rows, [entry], change.conversation_id);
+        const { app_id, conversation_id, now } = change;
+        await addNotes(transaction, [noteOfConversation(app_id, conversation_id)], now, conversation_id);
         changedRow = row as ConversationRow;
         return changedRow;
       });
@@ -145,6 +150,7 @@ export class PostgresEngine implements Engine {
         await transaction.query(apps.rateMessage, ...values);
         const entry = audit.ratingEntry(rating, conversation_id);
         await addAuditEntries(transaction, this.#layout.rows, [entry], conversation_id);
+        await addNotes(transaction, [noteOfMessages(conversation_id, [message_id])], rating.now, conversation_id);
         isRated = true;
         return 'rated';
       });
@@ -166,12 +172,18 @@ export class PostgresEngine implements Engine {
     purge: ({ selection, now }) => {
       const [by, values] = sql.purgeBy(selection);
       return this.#pool.transaction(async (transaction) => {
-        const deleted = await transaction.query(`${sql.purge.conversations(by)} RETURNING conversation_id`, ...values);
+        const deleted = await transaction.query(
+          `${sql.purge.conversations(by)} RETURNING conversation_id, app_id`,
+          ...values,
+        );
         const ids = deleted.map(({ conversation_id }) => conversation_id as string);
         await transaction.query(postgres.deleteDays, ids);
         const [count] = await transaction.query(postgres.deleteMessages, ids);
         const messages = count?.n as number;
         await addAuditEntries(transaction, this.#layout.rows, audit.purgeEntries(ids, messages, now));
+        const tally = new NoteTally();
+        for (const row of deleted) tally.add(noteOfConversation(row.app_id as string, row.conversation_id as string));
+        await addNotes(transaction, tally.take(), now);
         return { conversations: deleted.length, messages };
       }, longStatementMillis);
     },
@@ -183,6 +195,12 @@ export class PostgresEngine implements Engine {
       const sorted = uses.toSorted(([one], [other]) => (one < other ? -1 : 1));
       const [ids, times] = [sorted.map(([id]) => id), sorted.map(([, at]) => at)];
       await this.#pool.query(postgres.noteKeyUse, ids, times as unknown as Value);
+    },
+
+    numberChanges: () => numberChanges(this.#pool),
+
+    startEpoch: async ({ epoch }) => {
+      await this.#pool.query(setEpoch, epoch);
     },
   };
 

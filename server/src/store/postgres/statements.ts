@@ -67,7 +67,7 @@ export const dialect: Dialect = {
  * has read. `revision` stores the old text and `entry` adds to the audit log only if `changed` has updated the chunk. If
  * nothing was updated although the edit should have been written, another edit came first.
  * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null;
- * id and ids of the audit entry.
+ * id and ids of the audit entry; id and text of the note for the change feed.
  */
 export const updateChildChunk = `
   WITH place AS (
@@ -98,6 +98,8 @@ export const updateChildChunk = `
   ), entry AS (
     INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
     SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13 FROM changed
+  ), note AS (
+    INSERT INTO changes_new (id, scope, at, notes) SELECT $14, $1, $8, $15 FROM changed
   )
   SELECT place.*, changed.updated_at AS changed_at FROM place LEFT JOIN changed ON true`;
 
@@ -164,6 +166,10 @@ export const findMessages = `
   CROSS JOIN LATERAL json_to_record(CAST(m.doc AS json)) 
     AS f (total_tokens float8, total_price text, currency text, feedback text, inputs text)
   WHERE m.conversation_id = ANY($1)`;
+
+/** The rows stay locked until the end of the transaction. Parameters: conversation ids. */
+export const lockConversations = `
+  UPDATE conversations SET version = version WHERE conversation_id = ANY($1) RETURNING conversation_id, deleted`;
 
 /** Parameters: conversation ids. */
 export const deleteMessages = `

@@ -1,3 +1,4 @@
+import { changesSteps } from './changes-step.ts';
 import { conversationSteps } from './conversation-step.ts';
 import { knowledgeStep, recount } from './knowledge-step.ts';
 import { usageSteps } from './usage-step.ts';
@@ -160,6 +161,7 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 4, name: 'activity and usage by day', statements: usageSteps[engine] },
   { version: 5, name: 'lists of conversations', statements: conversationSteps[engine] },
   { version: 6, name: 'lists of knowledge bases', statements: knowledgeStep, afterCounting: recount },
+  { version: 7, name: 'change feed', statements: changesSteps[engine] },
 ];
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
@@ -198,7 +200,10 @@ export const distribution = {
     child_chunks: 'dataset_id',
     child_chunk_revisions: 'dataset_id',
     audit_entries: 'dataset_id',
+    changes_new: 'scope',
   },
+  /** On one node: positions are one sequence. */
+  single: ['changes_head', 'changes'],
 } as const;
 
 export type SchemaStatus = {

@@ -3,6 +3,7 @@ import { newVersion } from '../../domain/version.ts';
 import * as audit from '../accounting/audit.ts';
 import { contentOf, rate } from '../apps/rating.ts';
 import * as apps from '../apps/statements.ts';
+import { noteOfConversation, noteOfMessages, noteValues, writeNotes } from '../changes/notes.ts';
 import type { WriteInput } from '../engine.ts';
 import * as sql from '../statements.ts';
 import type { Connection } from './connection.ts';
@@ -12,8 +13,11 @@ import type { Connection } from './connection.ts';
 export function changeConversation(db: Connection, change: ConversationChange): ConversationRow | undefined {
   const [row] = db.all(...apps.changeConversation(change, newVersion()));
   const entry = audit.conversationEntry(change);
-  if (row !== undefined) db.run(audit.writeEntry, ...audit.entryValues(entry, change.conversation_id));
-  return row as ConversationRow | undefined;
+  if (row === undefined) return undefined;
+  const { app_id, conversation_id, now } = change;
+  db.run(audit.writeEntry, ...audit.entryValues(entry, conversation_id));
+  db.run(writeNotes, ...noteValues([noteOfConversation(app_id, conversation_id)], now));
+  return row as ConversationRow;
 }
 
 export function rateMessage(db: Connection, rating: MessageRating): 'rated' | 'unrated' | 'missing' {
@@ -26,6 +30,7 @@ export function rateMessage(db: Connection, rating: MessageRating): 'rated' | 'u
   db.run(apps.rateMessage, rated.doc, contentOf(rating), conversation_id, message_id);
   db.run(apps.touchConversation, newVersion(), conversation_id);
   db.run(audit.writeEntry, ...audit.entryValues(audit.ratingEntry(rating, conversation_id), conversation_id));
+  db.run(writeNotes, ...noteValues([noteOfMessages(conversation_id, [message_id])], rating.now));
   return 'rated';
 }
 

@@ -6,6 +6,7 @@ import { type UsageFields, usageOf } from '../../domain/usage.ts';
 import { newVersion } from '../../domain/version.ts';
 import { addAppDay, addDay, dayColumns } from '../accounting/usage-statements.ts';
 import { byApp, UsageTally } from '../accounting/usage-tally.ts';
+import { NoteTally, noteOfMessages, noteValues, writeNotes } from '../changes/notes.ts';
 import type { Value } from '../engine.ts';
 import * as counts from '../records/document-counts.ts';
 import { lookupStatement } from '../records/lookups.ts';
@@ -45,15 +46,31 @@ export class RecordWriter {
   readonly #usage = new UsageTally();
   readonly #counts = new counts.DocumentCounts();
   readonly #positions = new counts.DocumentPositions();
+  readonly #notes = new NoteTally();
+  readonly #now: number;
 
-  constructor(db: Connection) {
+  constructor(db: Connection, now: number) {
     this.#db = db;
+    this.#now = now;
   }
 
   write(record: SpooledRecord): void {
     recheckReferences(record, this.#find);
-    if (record.record === 'message') return this.#writeMessage(record);
-    if (record.record === 'model_provider') return this.#writeProvider(record);
+    if (!this.#writeRecord(record)) return;
+    this.#notes.addRecord(record);
+    if (this.#notes.isFull) this.#writeNotes();
+  }
+
+  /** False if the stored record already has these values. Only conversations are compared. */
+  #writeRecord(record: SpooledRecord): boolean {
+    if (record.record === 'message') {
+      this.#writeMessage(record);
+      return true;
+    }
+    if (record.record === 'model_provider') {
+      this.#writeProvider(record);
+      return true;
+    }
     if (record.record === 'document') this.#assignPosition(record);
     if (record.record === 'segment') this.#count(record);
     if (record.record === 'child_chunk') this.#addRevision(record);
@@ -64,11 +81,27 @@ export class RecordWriter {
     const { one, changed, values } = upsertOf(record.record, omittedIn(record));
     if (record.record !== 'conversation') {
       if (this.#db.run(one, ...values(record)) === 0) throw changedParent(record);
-      return;
+      return true;
     }
+    if (isUndeletion(record)) this.#noteUndeleted(record.id);
     // Usually a conversation is sent again unchanged, with a new message. Its row is in several indexes.
-    if (this.#db.run(changed, ...values(record)) > 0) return;
+    if (this.#db.run(changed, ...values(record)) > 0) return true;
     if (this.#openConversation(record.id)?.app_id !== record.app_id) throw changedParent(record);
+    return false;
+  }
+
+  /** Who follows the feed has removed the messages of a deleted conversation. */
+  #noteUndeleted(conversation_id: string): void {
+    if (this.#db.get(sql.findDeleted, conversation_id) === undefined) return;
+    for (const { id } of this.#db.iterate(sql.findMessageIds, conversation_id)) {
+      this.#notes.add(noteOfMessages(conversation_id, [id as string]));
+      if (this.#notes.isFull) this.#writeNotes();
+    }
+  }
+
+  #writeNotes(): void {
+    const notes = this.#notes.take();
+    if (notes.length > 0) this.#db.run(writeNotes, ...noteValues(notes, this.#now));
   }
 
   #assignPosition(record: Prepared<'document'>): void {
@@ -98,6 +131,7 @@ export class RecordWriter {
     for (const conversation of this.#open.values()) if (conversation.hasNewTexts) this.#advance(conversation);
     this.#open.clear();
     this.#writeCounts();
+    this.#writeNotes();
     const changed = this.#usage.take();
     for (const row of changed) this.#db.run(addDay, ...dayColumns.map((column) => row[column]));
     for (const { day, app_id, currency, messages, tokens, price_nanos } of byApp(changed)) {
@@ -187,6 +221,10 @@ export class RecordWriter {
     for (const { model_type, entry } of entries) db.run(sql.writeModelEntry, workspace_id, model_type, position, entry);
   }
 }
+
+/** Whether the record may restore a deleted conversation. */
+const isUndeletion = (record: SpooledOf<'conversation'>): boolean =>
+  !record.deleted && !omittedIn(record).includes('deleted');
 
 const lookups = new Map<LookupKind, string>();
 

@@ -5,6 +5,8 @@ import { BadRecord, ServiceError } from '../../domain/errors.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import { subtractFromApps } from '../accounting/usage-statements.ts';
+import { NoteTally, noteOfConversation, noteValues, writeNotes } from '../changes/notes.ts';
+import * as numbering from '../changes/numbering.ts';
 import { changeSession } from '../console/session-statements.ts';
 import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
 import type { WriteInput, WriteName, WriteResult } from '../engine.ts';
@@ -12,6 +14,7 @@ import { readSpool } from '../records/spool.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { changeConversation, rateMessage, updateKey } from './app-writes.ts';
+import { numberChanges } from './changes.ts';
 import { createChildChunk, deleteChildChunk, updateChildChunk } from './child-chunks.ts';
 import { Connection } from './connection.ts';
 import { RecordWriter } from './record-writer.ts';
@@ -210,7 +213,7 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
 
   applyRecords: ({ spool, author }, progress) => {
     const tally = new AuditTally();
-    const writer = new RecordWriter(db);
+    const writer = new RecordWriter(db, author.now);
     let applied = 0;
     for (const batch of readSpool(spool)) {
       for (const record of batch) {
@@ -248,12 +251,18 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
   purge: ({ selection, now }) => {
     const [by, values] = sql.purgeBy(selection);
     const selectedIds = sql.purge.selectedIds(by);
-    const ids = db.all(selectedIds, ...values).map(({ conversation_id }) => conversation_id as string);
+    const selected = db.all(sql.purge.selected(by), ...values);
+    const ids = selected.map(({ conversation_id }) => conversation_id as string);
     db.run(subtractFromApps(selectedIds), ...values);
     db.run(sql.purge.days(by), ...values);
     const messages = db.run(sql.purge.messages(by), ...values);
     const conversations = db.run(sql.purge.conversations(by), ...values);
     for (const entry of audit.purgeEntries(ids, messages, now)) addAuditEntry(entry);
+    const tally = new NoteTally();
+    for (const { app_id, conversation_id } of selected) {
+      tally.add(noteOfConversation(app_id as string, conversation_id as string));
+    }
+    if (selected.length > 0) db.run(writeNotes, ...noteValues(tally.take(), now));
     return { conversations, messages };
   },
 
@@ -262,6 +271,10 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
   noteKeyUse: (uses) => {
     for (const [id, at] of uses) db.run(embedded.noteKeyUse, at, id);
   },
+
+  numberChanges: () => numberChanges(db),
+
+  startEpoch: ({ epoch }) => void db.run(numbering.setEpoch, epoch),
 };
 
 function addAuditEntry(entry: AuditEntry, dataset_id?: string): void {

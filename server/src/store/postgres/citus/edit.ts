@@ -3,8 +3,10 @@ import { countWords } from '../../../domain/count-words.ts';
 import type { ChildChunkEdit, ChildChunkOutcome, Versioned } from '../../../domain/store.ts';
 import { decideEdit } from '../../../domain/update-child-chunk.ts';
 import * as audit from '../../accounting/audit.ts';
+import { noteOfChunk } from '../../changes/notes.ts';
 import type { Row } from '../../engine.ts';
 import * as sql from '../../statements.ts';
+import { addNotes } from '../changes.ts';
 import type { PostgresPool, Transaction } from '../pool.ts';
 import * as citus from './statements.ts';
 
@@ -30,6 +32,7 @@ export async function updateChildChunk(pool: PostgresPool, edit: ChildChunkEdit)
     }
     if (stored.chunk.content !== edit.content) await addRevision(transaction, edit, stored.chunk.content);
     await transaction.query(audit.writeEntry, ...audit.entryValues(audit.editEntry(edit), edit.dataset_id));
+    await addNotes(transaction, [noteOfChunk(edit.dataset_id, edit.child_chunk_id)], edit.now, edit.dataset_id);
     const { content, version } = edit;
     const changes = { content, word_count, type: 'customized', updated_at: updated_at as number };
     return { chunk: { ...stored.chunk, ...changes }, version };

@@ -1,0 +1,78 @@
+import type { Static } from 'typebox';
+import { limits } from './limits.ts';
+import { choice, epochSeconds, flag, id, list, nullable, openObject, shape, text } from './primitives.ts';
+import type { RecordKind } from './record.ts';
+import { Type } from './type.ts';
+
+/** The kinds of record whose changes the feed lists, in the order in which it replays them: parents before children. */
+export const changeKinds = [
+  'workspace',
+  'app',
+  'dataset',
+  'model_provider',
+  'document',
+  'segment',
+  'child_chunk',
+  'conversation',
+  'message',
+] as const satisfies readonly RecordKind[];
+export type ChangeKind = (typeof changeKinds)[number];
+
+export const Change = shape(
+  {
+    cursor: text('Position of this entry: `after` of a request that continues behind it.'),
+    kind: choice(changeKinds, 'Kind of record.'),
+    id: id('ID of the record. A model provider is identified by its name.'),
+    at: epochSeconds('Time of the change. Entries that replay a table have the time of the request.'),
+    gone: flag('Whether the record was deleted or erased. A conversation that is gone takes its messages with it.'),
+    path: openObject('IDs of what the record belongs to: `workspace_id`, and below it what its kind has.'),
+    record: nullable(openObject('The record, as in an export. Null if it is gone or `include` is `none`.')),
+  },
+  { title: 'Change', description: 'A record that differs from what an earlier entry or the start of the feed showed.' },
+);
+export type Change = Static<typeof Change>;
+
+export const ChangePage = shape(
+  {
+    data: list(Change, 'Changed records.'),
+    has_more: flag('Whether more entries may follow at once.'),
+    cursor: text('`after` of the next request. Store it together with the effect of these entries.'),
+  },
+  { title: 'ChangePage', description: 'A page of the change feed.' },
+);
+
+export const ChangesQuery = Type.Object({
+  after: Type.Optional(
+    Type.String({
+      description: 'Cursor of the last processed entry. Absent: from the start. `now`: only later changes.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.changesMax,
+      default: limits.changesDefault,
+      description: 'Maximum number of entries per response.',
+    }),
+  ),
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: limits.changesWaitSecondsMax,
+      default: 0,
+      description: 'Seconds to wait for an entry before an empty response.',
+    }),
+  ),
+  kinds: Type.Optional(
+    Type.String({ description: `Comma-separated kinds: \`${changeKinds.join('`, `')}\`. Absent: all.` }),
+  ),
+  app_id: Type.Optional(Type.String({ description: 'Only this app, its conversations and messages.' })),
+  dataset_id: Type.Optional(Type.String({ description: 'Only this dataset and what is in it.' })),
+  include: Type.Optional(
+    Type.Unsafe<'record' | 'none'>({
+      ...choice(['record', 'none'], 'Whether entries have their records.'),
+      default: 'record',
+    }),
+  ),
+});
+export type ChangesQuery = Static<typeof ChangesQuery>;

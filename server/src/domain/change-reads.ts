@@ -1,0 +1,42 @@
+import type { ChangeKind } from '../contract/change.ts';
+
+/** The newest position of the change feed. Cursors of another epoch are invalid. */
+export type ChangesHead = { epoch: string; position: number };
+
+/** What a reader of the feed may see: everything, a workspace, or one app or some datasets of it. */
+export type ChangeScope = {
+  workspace_id: string | undefined;
+  app_id: string | undefined;
+  dataset_ids: readonly string[] | undefined;
+  kinds: readonly ChangeKind[] | undefined;
+};
+
+/** Where a reader is. While the tables are replayed, `replay` is the kind and the key of the last row. */
+export type ChangePosition = { position: number; replay?: { kind: ChangeKind; key: readonly (string | number)[] } };
+
+/** `line` is the record's line of an export; undefined if it is gone. */
+export type FoundChange = {
+  at: ChangePosition;
+  kind: ChangeKind;
+  id: string;
+  time: number;
+  path: Record<string, string | null>;
+  line: string | undefined;
+};
+
+/** Some entries after a position. `next` is the position behind everything that was read, also what is not shown. */
+export type FoundChanges = { changes: FoundChange[]; next: ChangePosition; hasMore: boolean };
+
+export type ChangeCounts = ChangesHead & { notes: number; oldestNote: number | null };
+
+/** Reads of the change feed. */
+export interface ChangeReads {
+  /** The head, after all notes that were committed before the call were numbered. */
+  number(): Promise<ChangesHead>;
+  head(): Promise<ChangesHead>;
+  /** Whether something was written since the feed was read up to this position. */
+  hasNews(position: number): Promise<boolean>;
+  read(position: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges>;
+  count(): Promise<ChangeCounts>;
+  startEpoch(): Promise<ChangesHead>;
+}

@@ -1,0 +1,113 @@
+import { type ChangeKind, changeKinds } from '../contract/change.ts';
+import type { ChangePosition, ChangeScope, ChangesHead, FoundChange } from './change-reads.ts';
+import { invalidParam, ServiceError } from './errors.ts';
+import type { Store } from './store.ts';
+
+/** A page of the change feed: its entries as JSON texts, each with its cursor. */
+export type ChangePage = {
+  entries: { cursor: string; json: string }[];
+  cursor: string;
+  /** Where the next page starts. */
+  next: ChangePosition;
+  hasMore: boolean;
+};
+
+export type ChangeRequest = { scope: ChangeScope; limit: number; include: 'record' | 'none' };
+
+/** Where a request starts: at a cursor, with a replay of the tables, or after everything that was committed. */
+export async function startOf(store: Store, after: string | undefined): Promise<ChangePosition> {
+  // What was committed before is numbered first: a replay shows it, so it is not listed again after the replay.
+  if (after === undefined || after === 'now') {
+    const { position } = await store.changes.number();
+    return after === 'now' ? { position } : { position, replay: { kind: changeKinds[0], key: [] } };
+  }
+  const head = await store.changes.head();
+  const place = parseCursor(after, head);
+  if (place === undefined)
+    throw new ServiceError('cursor_gone', 'the cursor is no longer valid: start again without it');
+  return place;
+}
+
+export async function readChanges(store: Store, start: ChangePosition, request: ChangeRequest): Promise<ChangePage> {
+  const { epoch } = await store.changes.head();
+  let place = start;
+  // A replay passes tables and rows that the reader may not see. A few steps find the next that it may see.
+  for (let step = 1; ; step += 1) {
+    const { changes, next, hasMore } = await store.changes.read(place, request.scope, request.limit);
+    if (changes.length > 0 || !hasMore || step === stepsMax) {
+      const entries = changes.map((change) => render(change, epoch, request.include));
+      return { entries, cursor: cursorOf(next, epoch), next, hasMore };
+    }
+    place = next;
+  }
+}
+
+const stepsMax = 20;
+
+function render(change: FoundChange, epoch: string, include: 'record' | 'none'): ChangePage['entries'][number] {
+  const { kind, id, time, path, line } = change;
+  const cursor = cursorOf(change.at, epoch);
+  const entry = JSON.stringify({ cursor, kind, id, at: time, gone: line === undefined, path });
+  const record = line === undefined || include === 'none' ? 'null' : line;
+  return { cursor, json: `${entry.slice(0, -1)},"record":${record}}` };
+}
+
+export function cursorOf({ position, replay }: ChangePosition, epoch: string): string {
+  const start = `${epoch}.${position}`;
+  if (replay === undefined) return start;
+  return `${start}.${Buffer.from(JSON.stringify([replay.kind, ...replay.key])).toString('base64url')}`;
+}
+
+const cursorPattern = /^([0-9A-Za-z_-]{1,64})\.(0|[1-9]\d{0,15})(?:\.([A-Za-z0-9_-]{2,8000}))?$/;
+
+/** Undefined if the cursor is of another epoch, or beyond the head. Throws if it is no cursor. */
+function parseCursor(cursor: string, head: ChangesHead): ChangePosition | undefined {
+  const [, epoch, digits, replayed] = cursorPattern.exec(cursor) ?? [];
+  const position = Number(digits);
+  const replay = replayed === undefined ? undefined : parseReplay(replayed);
+  const place = { position, ...(replay && { replay }) };
+  if (epoch === undefined || !Number.isSafeInteger(position) || cursorOf(place, epoch) !== cursor) {
+    throw invalidParam('after must be a cursor of an earlier response');
+  }
+  return epoch !== head.epoch || position > head.position ? undefined : place;
+}
+
+/** The number of values in the key of each kind. */
+const keyLengths: Record<ChangeKind, readonly ('string' | 'number')[]> = {
+  workspace: ['string'],
+  app: ['string'],
+  dataset: ['string'],
+  model_provider: ['string', 'number'],
+  document: ['string', 'string'],
+  segment: ['string', 'string'],
+  child_chunk: ['string', 'string'],
+  conversation: ['string'],
+  message: ['string', 'number', 'number'],
+};
+
+function parseReplay(text: string): ChangePosition['replay'] {
+  try {
+    const [kind, ...key] = JSON.parse(Buffer.from(text, 'base64url').toString());
+    const types = keyLengths[kind as ChangeKind];
+    const fits =
+      Object.hasOwn(keyLengths, kind) &&
+      (key.length === 0 ||
+        (key.length === types.length && key.every((value: unknown, at: number) => isPart(value, types[at]))));
+    return fits ? { kind, key } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isPart = (value: unknown, type: string | undefined): boolean =>
+  typeof value === type &&
+  (typeof value === 'string' ? value.isWellFormed() && !value.includes('\0') : Number.isSafeInteger(value));
+
+/** The kinds of a comma-separated list. */
+export function parseKinds(text: string | undefined): readonly ChangeKind[] | undefined {
+  if (text === undefined) return undefined;
+  const kinds = text.split(',');
+  const unknown = kinds.find((kind) => !changeKinds.includes(kind as ChangeKind));
+  if (unknown !== undefined) throw invalidParam(`kinds must be a comma-separated list of ${changeKinds.join(', ')}`);
+  return kinds as ChangeKind[];
+}

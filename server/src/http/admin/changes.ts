@@ -1,0 +1,158 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ChangePage, ChangesQuery } from '../../contract/change.ts';
+import { limits } from '../../contract/limits.ts';
+import { canonicalId } from '../../contract/primitives.ts';
+import type { Caller, CallerOf } from '../../domain/caller.ts';
+import type { ChangePosition, ChangeScope } from '../../domain/change-reads.ts';
+import { type ChangeRequest, type ChangePage as Page, parseKinds, readChanges, startOf } from '../../domain/changes.ts';
+import { unavailable } from '../../domain/errors.ts';
+import { leaveGate } from '../front/gate.ts';
+import { aboutAdmin, responses } from '../openapi/openapi.ts';
+import type { Dependencies, Routes } from '../route-types.ts';
+
+const url = '/admin/changes';
+/** While a stream is open, its key or session is checked this often. */
+const checkMillis = 5_000;
+/** A stream without entries sends something this often, so that both ends notice a dead connection. */
+const heartbeatMillis = 15_000;
+
+type Encoding = { type: string; entry: (entry: Page['entries'][number]) => string; heartbeat: string };
+
+const encodings: readonly Encoding[] = [
+  { type: 'application/x-ndjson', entry: ({ json }) => `${json}\n`, heartbeat: '\n' },
+  { type: 'text/event-stream', entry: ({ cursor, json }) => `id: ${cursor}\ndata: ${json}\n\n`, heartbeat: ':\n\n' },
+];
+
+/** The encoding that the client accepts, if it names one; else the response is one JSON object. */
+const encodingOf = ({ headers }: FastifyRequest): Encoding | undefined =>
+  encodings.find(({ type }) => headers.accept?.split(',').some((range) => range.split(';')[0]?.trim() === type));
+
+/** The feed of changed records. */
+export const adminChangeRoutes: Routes = (app, dependencies) => {
+  const { bearer, store } = dependencies;
+
+  app.route({
+    method: 'GET',
+    url,
+    schema: {
+      ...aboutAdmin,
+      operationId: 'listChanges',
+      summary: 'Follow changes of records',
+      description:
+        'Lists records that have changed, each with its current state; several changes of a record are one entry. From the ' +
+        'start all records are listed, then the changes since. With `Accept: application/x-ndjson` or `text/event-stream` ' +
+        'entries are sent as they come, until there was none for `wait` seconds. An admin key, a session of the console, or ' +
+        'a key of kind `feed`, which sees its workspace, app or datasets.',
+      security: [{ adminKey: [] }, { feedKey: [] }],
+      querystring: ChangesQuery,
+      response: responses({ 200: ChangePage }, [400, 401, 410, 503]),
+    },
+    onRequest: bearer.requireAdmin(['admin', 'feed']),
+    handler: async (request, reply) => {
+      const { after, limit = limits.changesDefault, wait = 0, include = 'record' } = request.query;
+      const lastEvent = request.headers['last-event-id'];
+      const changes: ChangeRequest = { scope: scopeOf(request.caller, request.query), limit, include };
+      const start = await startOf(
+        store,
+        after ?? (typeof lastEvent === 'string' && lastEvent !== '' ? lastEvent : undefined),
+      );
+      const encoding = encodingOf(request);
+      if (encoding === undefined) {
+        const pages = follow(dependencies, request, reply, start, changes, wait * 1000);
+        const { value } = await pages.next();
+        await pages.return(undefined);
+        const { entries, cursor, hasMore } = value as Page;
+        reply.header('content-type', 'application/json; charset=utf-8');
+        const data = entries.map(({ json }) => json).join(',');
+        return reply.send(`{"data":[${data}],"has_more":${hasMore},"cursor":${JSON.stringify(cursor)}}`);
+      }
+      reply.header('content-type', encoding.type);
+      if (request.method === 'HEAD') return reply.send(Readable.from([]));
+      reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
+      return reply.send(
+        Readable.from(encode(encoding, follow(dependencies, request, reply, start, changes, wait * 1000))),
+      );
+    },
+  });
+};
+
+async function* encode(encoding: Encoding, pages: AsyncIterable<Page>): AsyncGenerator<string> {
+  for await (const { entries } of pages) yield entries.map(encoding.entry).join('') || encoding.heartbeat;
+}
+
+/**
+ * Pages of the feed, until there was no entry for `waitMillis`. A page is empty if the wait is over, if a stream needs a sign
+ * of life, or if the reader may see nothing of what was read. A request that waits does not count as being in flight.
+ */
+async function* follow(
+  { store, changeWatch, waiting, inFlight, bearer }: Dependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  start: ChangePosition,
+  changes: ChangeRequest,
+  waitMillis: number,
+): AsyncGenerator<Page> {
+  let place = start;
+  let idleSince = performance.now();
+  let checkedAt = performance.now();
+  let sentAt = performance.now();
+  let isWaiting = false;
+  try {
+    for (;;) {
+      const page = await readChanges(store, place, changes);
+      place = page.next;
+      if (page.entries.length > 0 || page.hasMore) {
+        idleSince = performance.now();
+        sentAt = idleSince;
+        yield page;
+        continue;
+      }
+      while (true) {
+        const left = idleSince + waitMillis - performance.now();
+        if (left <= 0 || changeWatch.isClosed || reply.raw.destroyed) return yield page;
+        if (!isWaiting) {
+          if (!waiting.tryIncrement(limits.waitingMax)) throw unavailable('too many requests wait for changes');
+          isWaiting = true;
+          leaveGate(reply.raw, inFlight);
+        }
+        await changeWatch.wait(Math.min(left, checkMillis));
+        if (performance.now() - checkedAt >= checkMillis) {
+          if (!(await bearer.isStillAllowed(request))) return;
+          checkedAt = performance.now();
+        }
+        if (await store.changes.hasNews(place.position)) break;
+        if (performance.now() - sentAt >= heartbeatMillis) {
+          sentAt = performance.now();
+          yield page;
+        }
+      }
+    }
+  } finally {
+    if (isWaiting) waiting.add(-1);
+  }
+}
+
+/** The parameters restrict what the key allows. */
+function scopeOf(caller: Caller | null, { kinds, app_id, dataset_id }: ChangesQuery): ChangeScope {
+  const requested = {
+    kinds: parseKinds(kinds),
+    app_id: app_id === undefined ? undefined : canonicalId(app_id),
+    dataset_ids: dataset_id === undefined ? undefined : [canonicalId(dataset_id)],
+  };
+  if (caller?.kind !== 'feed') return { workspace_id: undefined, ...requested };
+  return { workspace_id: caller.workspace_id, kinds: requested.kinds, ...restrict(caller, requested) };
+}
+
+type Owners = Pick<ChangeScope, 'app_id' | 'dataset_ids'>;
+
+/** What is both allowed and requested. Something that the key does not allow does not exist: the empty id matches nothing. */
+function restrict({ app_id, dataset_ids }: CallerOf<'feed'>, requested: Owners): Owners {
+  if (app_id === null && dataset_ids === null) return requested;
+  const asksForNothing = requested.app_id === undefined && requested.dataset_ids === undefined;
+  if (asksForNothing) return { app_id: app_id ?? undefined, dataset_ids: dataset_ids ?? undefined };
+  return {
+    app_id: requested.app_id !== undefined && requested.app_id === app_id ? app_id : undefined,
+    dataset_ids: (requested.dataset_ids ?? []).filter((id) => dataset_ids?.includes(id)),
+  };
+}

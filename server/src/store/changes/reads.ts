@@ -1,0 +1,187 @@
+import { type ChangeKind, changeKinds } from '../../contract/change.ts';
+import { limits } from '../../contract/limits.ts';
+import type {
+  ChangeCounts,
+  ChangePosition,
+  ChangeReads,
+  ChangeScope,
+  ChangesHead,
+  FoundChange,
+  FoundChanges,
+} from '../../domain/change-reads.ts';
+import { newVersion } from '../../domain/version.ts';
+import type { Engine, Row, Value } from '../engine.ts';
+import * as numbering from './numbering.ts';
+import { RecordReader } from './records.ts';
+import { type Candidate, keysStatement, sourceOf } from './sources.ts';
+
+const batch = limits.changesBatchMax;
+const findEntries = (ofWorkspace: boolean): string => `
+  SELECT kind, scope, id, position, at, workspace_id, owner FROM changes
+  WHERE ${ofWorkspace ? 'workspace_id = ? AND ' : ''} position > ? AND position <= ? ORDER BY position LIMIT ${batch}`;
+
+/** The change feed, on either engine. */
+export class SqlChangeReads implements ChangeReads {
+  readonly #engine: Engine;
+  readonly #records: RecordReader;
+  readonly #owners;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#records = new RecordReader(engine);
+    this.#owners = numbering.ownerStatements(engine.dialect);
+  }
+
+  async number(): Promise<ChangesHead> {
+    // Without notes there is nothing to number, and a reader needs no write.
+    if ((await this.#engine.read(numbering.findAnyNote)).length === 0) return this.head();
+    for (;;) {
+      const { hasMore, ...head } = await this.#engine.write('numberChanges', undefined);
+      if (!hasMore) return head;
+    }
+  }
+
+  async head(): Promise<ChangesHead> {
+    const [row] = await this.#engine.read(numbering.findHead);
+    return row as ChangesHead;
+  }
+
+  async hasNews(position: number): Promise<boolean> {
+    if ((await this.head()).position > position) return true;
+    return (await this.#engine.read(numbering.findAnyNote)).length > 0;
+  }
+
+  async count(): Promise<ChangeCounts> {
+    const [row] = await this.#engine.read(numbering.countNotes);
+    return { ...(await this.head()), notes: Number(row?.n), oldestNote: row?.oldest as number | null };
+  }
+
+  async startEpoch(): Promise<ChangesHead> {
+    await this.#engine.write('startEpoch', { epoch: newVersion() });
+    return this.head();
+  }
+
+  read(place: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges> {
+    return place.replay === undefined ? this.#readEntries(place, scope, limit) : this.#replay(place, scope, limit);
+  }
+
+  async #readEntries({ position }: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges> {
+    const head = (await this.number()).position;
+    const { workspace_id } = scope;
+    const inWorkspace = workspace_id === undefined ? [] : [workspace_id];
+    const statement = findEntries(workspace_id !== undefined);
+    const rows = (await this.#engine.read(statement, ...inWorkspace, position, head)) as unknown as numbering.Entry[];
+    const isAll = rows.length < batch;
+    const candidates = rows
+      .filter((row) => isVisible(row, scope))
+      .map(({ position: at, ...entry }) => ({ ...entry, place: { position: at } }));
+    const { changes, next } = await this.#attach(candidates, scope, limit);
+    if (next !== undefined) return { changes, next, hasMore: true };
+    return { changes, next: { position: isAll ? head : (rows.at(-1)?.position ?? head) }, hasMore: !isAll };
+  }
+
+  /** Reads the tables, one after another, in the order of their keys. The entries since `position` follow. */
+  async #replay(place: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges> {
+    const { position, replay } = place;
+    if (replay === undefined) throw new Error('nothing to replay');
+    const { kind, key } = replay;
+    const isFirst = key.length === 0;
+    const source = sourceOf(kind);
+    const isWanted = scope.kinds?.includes(kind) ?? true;
+    const rows = isWanted
+      ? await this.#engine.read(keysStatement(source, isFirst), ...(isFirst ? [] : key), batch)
+      : [];
+    const candidates = await this.#ownedBy(kind, rows, position);
+    const visible = candidates.filter((candidate) => isVisible(candidate, scope));
+    const { changes, next } = await this.#attach(visible, scope, limit);
+    const present = changes.filter(({ line }) => line !== undefined);
+    if (next !== undefined) return { changes: present, next, hasMore: true };
+    const last = rows.length < batch ? undefined : rows.at(-1);
+    if (last !== undefined) return { changes: present, next: placeOf(kind, last, position), hasMore: true };
+    const following = changeKinds[changeKinds.indexOf(kind) + 1];
+    return {
+      changes: present,
+      next: { position, ...(following && { replay: { kind: following, key: [] } }) },
+      hasMore: true,
+    };
+  }
+
+  /** Finds the apps and workspaces of replayed rows. */
+  async #ownedBy(kind: ChangeKind, rows: readonly Row[], position: number): Promise<Candidate[]> {
+    const read = async (statement: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+      numbering.ownersOf(
+        ids.length === 0 ? [] : await this.#engine.read(statement, this.#engine.dialect.list([...new Set(ids)])),
+      );
+    const scopes = rows.map(({ change_scope }) => change_scope as string);
+    const appOf = kind === 'message' ? await read(this.#owners.conversations, scopes) : undefined;
+    const owners = rows.map((row, at) => appOf?.get(scopes[at] as string) ?? (row.change_owner as string | null));
+    const ofApp = kind === 'app' || kind === 'conversation' || kind === 'message';
+    const known = owners.filter((owner) => owner !== null);
+    const workspaceOf = await read(ofApp ? this.#owners.apps : this.#owners.datasets, known);
+    const at = Math.floor(Date.now() / 1000);
+    return rows.flatMap((row, index) => {
+      const { change_id: id, change_scope: scope } = row as { change_id: string; change_scope: string };
+      const owner = owners[index] ?? null;
+      const workspace_id = kind === 'workspace' ? id : kind === 'model_provider' ? scope : workspaceOf.get(owner ?? '');
+      return workspace_id === undefined
+        ? []
+        : [{ kind, scope, id, at, workspace_id, owner, place: placeOf(kind, row, position) }];
+    });
+  }
+
+  /** Reads the texts, up to the limit and the size of a page. `next` is the place behind the last one, if some are left. */
+  async #attach(
+    candidates: readonly Candidate[],
+    scope: ChangeScope,
+    limit: number,
+  ): Promise<{ changes: FoundChange[]; next: ChangePosition | undefined }> {
+    const changes: FoundChange[] = [];
+    let bytes = 0;
+    let slice = firstSlice;
+    for (let at = 0; at < candidates.length; slice = nextSlice(slice, bytes, at)) {
+      const part = candidates.slice(at, at + Math.min(slice, limit - changes.length));
+      for (const [index, change] of (await this.#records.read(part)).entries()) {
+        const { place } = part[index] as Candidate;
+        const size = change?.line?.length ?? 0;
+        if (changes.length > 0 && bytes + size > limits.changesBytesMax) {
+          return { changes, next: candidates[at + index - 1]?.place };
+        }
+        if (change === undefined || !isWanted(change, scope)) continue;
+        bytes += size;
+        changes.push(change);
+        if (changes.length === limit && at + index < candidates.length - 1) return { changes, next: place };
+      }
+      at += part.length;
+    }
+    return { changes, next: undefined };
+  }
+}
+
+/** Texts are read in slices, so that a page of large ones is not in memory many times over. */
+const firstSlice = 25;
+const nextSlice = (slice: number, bytes: number, read: number): number =>
+  bytes === 0 ? slice * 2 : Math.max(1, Math.min(slice * 2, Math.floor((limits.changesBytesMax * read) / bytes)));
+
+function placeOf(kind: ChangeKind, row: Row, position: number): ChangePosition {
+  const key: Value[] = [];
+  for (let at = 0; `key_${at}` in row; at += 1) key.push(row[`key_${at}`] as Value);
+  return { position, replay: { kind, key: key as (string | number)[] } };
+}
+
+const ofApps: readonly ChangeKind[] = ['app', 'conversation', 'message'];
+const ofDatasets: readonly ChangeKind[] = ['dataset', 'document', 'segment', 'child_chunk'];
+
+/** A conversation may be gone, which readers of its messages have to know. */
+function isVisible({ kind, workspace_id, owner }: Omit<Candidate, 'place'>, scope: ChangeScope): boolean {
+  const { app_id, dataset_ids, kinds } = scope;
+  if (kinds !== undefined && !kinds.includes(kind) && !(kind === 'conversation' && kinds.includes('message'))) {
+    return false;
+  }
+  if (scope.workspace_id !== undefined && workspace_id !== scope.workspace_id) return false;
+  if (app_id === undefined && dataset_ids === undefined) return true;
+  if (app_id !== undefined && ofApps.includes(kind) && owner === app_id) return true;
+  return dataset_ids !== undefined && ofDatasets.includes(kind) && owner !== null && dataset_ids.includes(owner);
+}
+
+const isWanted = ({ kind, line }: FoundChange, { kinds }: ChangeScope): boolean =>
+  kinds === undefined || kinds.includes(kind) || line === undefined;

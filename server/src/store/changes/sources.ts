@@ -1,0 +1,74 @@
+import type { ChangeKind } from '../../contract/change.ts';
+import type { ChangePosition } from '../../domain/change-reads.ts';
+import type { Dialect, ExportStep, Row } from '../engine.ts';
+import { exportSteps } from '../records/export.ts';
+import type { Entry } from './numbering.ts';
+
+/** How the records of each kind are found for the change feed. */
+
+/** A changed record that a reader may see, before its text is read. */
+export type Candidate = Omit<Entry, 'position'> & { place: ChangePosition };
+
+export type Source = {
+  step: ExportStep;
+  /** The columns of the id and of the scope, as in `changes`. */
+  id: string;
+  scope: string | undefined;
+  /** The column with the app or dataset that a record belongs to; undefined for messages, whose conversation has it. */
+  owner: string | undefined;
+  /** A condition for records that exist but are gone for readers of the feed. */
+  gone: string | undefined;
+};
+
+const columns: Record<ChangeKind, Omit<Source, 'step'>> = {
+  workspace: { id: 'id', scope: undefined, owner: undefined, gone: undefined },
+  app: { id: 'id', scope: undefined, owner: 'id', gone: undefined },
+  dataset: { id: 'id', scope: undefined, owner: 'id', gone: undefined },
+  model_provider: { id: 'provider', scope: 'workspace_id', owner: undefined, gone: undefined },
+  document: { id: 'id', scope: 'dataset_id', owner: 'dataset_id', gone: undefined },
+  segment: { id: 'id', scope: 'dataset_id', owner: 'dataset_id', gone: undefined },
+  child_chunk: { id: 'id', scope: 'dataset_id', owner: 'dataset_id', gone: 'deleted = 1' },
+  conversation: { id: 'conversation_id', scope: undefined, owner: 'app_id', gone: 'deleted = 1' },
+  message: { id: 'id', scope: 'conversation_id', owner: undefined, gone: undefined },
+};
+
+export function sourceOf(kind: ChangeKind): Source {
+  const step = exportSteps.find((candidate) => candidate.kind === kind);
+  if (step === undefined) throw new Error(`an export has no ${kind}`);
+  return { step, ...columns[kind] };
+}
+
+const identity = ({ id, scope }: Source): string => `${id} AS change_id, ${scope ?? `''`} AS change_scope`;
+
+/** Records with their texts, by their ids. Parameters: a list of ids, and a list of scopes if the kind has one. */
+export function recordsStatement(source: Source, { isIn }: Dialect): string {
+  const { step, id, scope, gone } = source;
+  const conditions = [isIn(id), ...(scope === undefined ? [] : [isIn(scope)])];
+  return `
+    SELECT ${identity(source)}, ${gone === undefined ? '0' : `CASE WHEN ${gone} THEN 1 ELSE 0 END`} AS is_gone,
+      ${step.columns.join(', ')}
+    FROM ${step.table} WHERE ${conditions.join(' AND ')}`;
+}
+
+/** The ids of records in the order of their key, without their texts. Parameters: the key of the last one, if any, and a count. */
+export function keysStatement(source: Source, isFirst: boolean): string {
+  const { step, owner, gone } = source;
+  const { key, table } = step;
+  const after = `(${key.join(', ')}) > (${key.map(() => '?').join(', ')})`;
+  const conditions = [...(isFirst ? [] : [after]), ...(gone === undefined ? [] : [`NOT (${gone})`])];
+  return `
+    SELECT ${identity(source)}, ${owner ?? 'NULL'} AS change_owner, ${key.map((column, at) => `${column} AS key_${at}`).join(', ')}
+    FROM ${table} ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
+    ORDER BY ${key.join(', ')} LIMIT ?`;
+}
+
+/** Identifies a record among those of its kind. */
+export const keyOf = ({ scope, id }: Pick<Entry, 'scope' | 'id'>): string => `${scope} ${id}`;
+export const keyOfRow = (row: Row): string => `${row.change_scope} ${row.change_id}`;
+
+/** Parameters: a list of ids. */
+export const findConversations = ({ isIn }: Dialect): string => `
+  SELECT conversation_id AS id, app_id, "user", deleted FROM conversations WHERE ${isIn('conversation_id')}`;
+/** Parameters: two lists: dataset ids, ids. */
+export const findSegments = ({ isIn }: Dialect): string => `
+  SELECT id, document_id FROM segments WHERE ${isIn('dataset_id')} AND ${isIn('id')}`;

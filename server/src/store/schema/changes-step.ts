@@ -1,0 +1,37 @@
+/**
+ * The migration step for the change feed. `changes` has one row for each record that was changed, with the position of its
+ * last change. Writers add rows to `changes_new`: which records a transaction has changed. A reader moves them to `changes`
+ * and numbers them, with the row of `changes_head` locked.
+ */
+const stepFor = (randomText: string): readonly string[] => [
+  `CREATE TABLE changes_head (
+     name TEXT NOT NULL PRIMARY KEY,
+     epoch TEXT NOT NULL,
+     position BIGINT NOT NULL
+   )`,
+  `INSERT INTO changes_head (name, epoch, position) VALUES ('head', ${randomText}, 0)`,
+  `CREATE TABLE changes_new (
+     id TEXT NOT NULL,
+     scope TEXT NOT NULL,
+     at BIGINT NOT NULL,
+     notes TEXT NOT NULL,
+     PRIMARY KEY (id, scope)
+   )`,
+  `CREATE TABLE changes (
+     kind TEXT NOT NULL,
+     scope TEXT NOT NULL,
+     id TEXT NOT NULL,
+     position BIGINT NOT NULL,
+     at BIGINT NOT NULL,
+     workspace_id TEXT NOT NULL,
+     owner TEXT,
+     PRIMARY KEY (kind, scope, id)
+   )`,
+  'CREATE UNIQUE INDEX changes_by_position ON changes (position)',
+  'CREATE INDEX changes_by_workspace ON changes (workspace_id, position)',
+];
+
+export const changesSteps = {
+  sqlite: stepFor('lower(hex(randomblob(6)))'),
+  postgres: stepFor('substr(md5(random()::text), 1, 12)'),
+} as const;

@@ -1,0 +1,34 @@
+import * as numbering from '../changes/numbering.ts';
+import type { Row, WriteResult } from '../engine.ts';
+import type { Connection } from './connection.ts';
+import { dialect } from './statements.ts';
+
+const owners = numbering.ownerStatements(dialect);
+const { changeColumns } = numbering;
+const writeEntry = `
+  INSERT INTO changes (${changeColumns.join(', ')}) VALUES (${changeColumns.map(() => '?').join(', ')})
+  ${numbering.onKnownRecord}`;
+const deleteMessages = `DELETE FROM changes WHERE kind = 'message' AND scope = ?`;
+const deleteNote = 'DELETE FROM changes_new WHERE id = ?';
+
+/** Numbers notes inside the caller's transaction, which is the only one that writes. */
+export function numberChanges(db: Connection): WriteResult<'numberChanges'> {
+  const { epoch, position } = db.get(numbering.findHead) as { epoch: string; position: number };
+  const rows = db.all(numbering.findNotes);
+  const { records, noteIds } = numbering.expandNotes(rows);
+  const find = (statement: string, ids: string[]): Row[] =>
+    ids.length === 0 ? [] : db.all(statement, dialect.list(ids));
+  const conversations = numbering.conversationsOf(records);
+  const appOfConversation = numbering.ownersOf(find(owners.conversations, conversations));
+  const workspaceOf = numbering.ownersOf([
+    ...find(owners.apps, numbering.appsOf(records, appOfConversation)),
+    ...find(owners.datasets, numbering.datasetsOf(records)),
+  ]);
+  for (const id of conversations) if (!appOfConversation.has(id)) db.run(deleteMessages, id);
+  const entries = numbering.entriesOf(records, position, { appOfConversation, workspaceOf });
+  for (const entry of entries) db.run(writeEntry, ...changeColumns.map((column) => entry[column]));
+  for (const id of noteIds) db.run(deleteNote, id);
+  const head = position + entries.length;
+  if (entries.length > 0) db.run(numbering.moveHead, head);
+  return { epoch, position: head, hasMore: numbering.mayHaveMore(rows, noteIds) };
+}
