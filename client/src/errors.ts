@@ -62,6 +62,8 @@ export class NotFound extends ApiError {}
 export class MethodNotAllowed extends ApiError {}
 /** 408 `request_timeout`: the request took too long to arrive. */
 export class RequestTimeout extends ApiError {}
+/** 410 `cursor_gone`: the cursor of the change feed is no longer valid; start again without it. */
+export class CursorGone extends ApiError {}
 /** 412 `precondition_failed`: the text has changed since the version of `ifMatch`. Nothing was changed by this request. */
 export class PreconditionFailed extends ApiError {}
 /** 413 `payload_too_large`. */
@@ -91,6 +93,7 @@ const classes: Readonly<Record<ErrorResponse['code'], typeof ApiError>> = {
   not_found: NotFound,
   method_not_allowed: MethodNotAllowed,
   request_timeout: RequestTimeout,
+  cursor_gone: CursorGone,
   precondition_failed: PreconditionFailed,
   payload_too_large: PayloadTooLarge,
   unsupported_media_type: UnsupportedMediaType,

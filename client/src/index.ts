@@ -5,6 +5,7 @@ export {
   BackscrollError,
   BadRequest,
   Connection,
+  CursorGone,
   Forbidden,
   HeadersTooLarge,
   InternalServerError,

@@ -723,14 +723,14 @@ export type KnowledgeBase = {
   /** Settings of external retrieval. */
   external_retrieval_model: Record<string, unknown> | null;
   /** Metadata fields. */
-  doc_metadata: ({
+  doc_metadata: {
     /** Field ID. */
     id: string;
     /** Name. */
     name: string;
     /** Type. */
     type: string;
-  })[];
+  }[];
   /** Whether built-in metadata fields are used. */
   built_in_field_enabled: boolean;
   /** Pipeline. */
@@ -808,7 +808,7 @@ export type KnowledgeDocument = {
   /** How it is split. */
   doc_form: string | null;
   /** Metadata. */
-  doc_metadata: (Record<string, unknown>)[];
+  doc_metadata: Record<string, unknown>[];
   /** Status of its summary. */
   summary_index_status: string | null;
   /** Whether it needs a summary. */
@@ -868,7 +868,7 @@ export type KnowledgeSegment = {
   /** Its child chunks, by position, then by ID. */
   child_chunks: ChildChunk[];
   /** Attachments. */
-  attachments: (Record<string, unknown>)[];
+  attachments: Record<string, unknown>[];
   /** Summary. */
   summary: string | null;
 };
@@ -1110,12 +1110,14 @@ export type SingleDocument = {
   data_source_info?: Record<string, unknown> | undefined;
   /** Processing rule. */
   dataset_process_rule_id?: string | null | undefined;
-  dataset_process_rule?: {
-    /** Mode. */
-    mode: string | null;
-    /** Rules. */
-    rules: Record<string, unknown> | null;
-  } | undefined;
+  dataset_process_rule?:
+    | {
+        /** Mode. */
+        mode: string | null;
+        /** Rules. */
+        rules: Record<string, unknown> | null;
+      }
+    | undefined;
   /** Processing rule of the document. */
   document_process_rule?: Record<string, unknown> | null | undefined;
   /** Name. */
@@ -1149,7 +1151,7 @@ export type SingleDocument = {
   /** Type of document. */
   doc_type?: string | null | undefined;
   /** Metadata. */
-  doc_metadata?: (Record<string, unknown>)[] | undefined;
+  doc_metadata?: Record<string, unknown>[] | undefined;
   /** Number of segments. */
   segment_count?: number | undefined;
   /** Words per segment, rounded down. */

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ChangePage, ChangesQuery } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
+import { Type } from '../../contract/type.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
 import type { ChangePosition, ChangeScope } from '../../domain/change-reads.ts';
 import { type ChangeRequest, type ChangePage as Page, parseKinds, readChanges, startOf } from '../../domain/changes.ts';
@@ -23,6 +24,15 @@ const encodings: readonly Encoding[] = [
   { type: 'application/x-ndjson', entry: ({ json }) => `${json}\n`, heartbeat: '\n' },
   { type: 'text/event-stream', entry: ({ cursor, json }) => `id: ${cursor}\ndata: ${json}\n\n`, heartbeat: ':\n\n' },
 ];
+
+/** One of three encodings of the same entries. */
+const streamed = {
+  description: String(ChangePage.description),
+  content: {
+    'application/json': { schema: ChangePage },
+    ...Object.fromEntries(encodings.map(({ type }) => [type, { schema: Type.String() }])),
+  },
+};
 
 /** The encoding that the client accepts, if it names one; else the response is one JSON object. */
 const encodingOf = ({ headers }: FastifyRequest): Encoding | undefined =>
@@ -46,7 +56,7 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
         'a key of kind `feed`, which sees its workspace, app or datasets.',
       security: [{ adminKey: [] }, { feedKey: [] }],
       querystring: ChangesQuery,
-      response: responses({ 200: ChangePage }, [400, 401, 410, 503]),
+      response: responses({ 200: streamed }, [400, 401, 410, 503]),
     },
     onRequest: bearer.requireAdmin(['admin', 'feed']),
     handler: async (request, reply) => {
