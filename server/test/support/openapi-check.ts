@@ -80,8 +80,11 @@ export function checkResponse(method: string, url: string, response: TestRespons
     const { type } = document.components.headers[headerName]?.schema ?? {};
     assert.match(String(value), type === 'integer' ? /^\d+$/ : /^"/, name);
   }
-  const schema = describedResponse.content?.['application/json']?.schema;
-  if (schema === undefined || method === 'HEAD' || status === 304) return;
+  const type = String(headers['content-type']).split(';', 1)[0] as string;
+  const schema = describedResponse.content?.[type]?.schema ?? describedResponse.content?.['application/json']?.schema;
+  // Other texts are strings by themselves.
+  if (schema === undefined || (describedResponse.content?.[type] !== undefined && type !== 'application/json')) return;
+  if (method === 'HEAD' || status === 304) return;
   const validator = validatorOf(schema);
   assert.ok(validator.Check(body), `${method} ${path}: ${status}: ${JSON.stringify(validator.Errors(body)[0])}`);
 }

@@ -27,7 +27,7 @@ const encodings: readonly Encoding[] = [
 
 /** One of three encodings of the same entries. */
 const streamed = {
-  description: String(ChangePage.description),
+  description: 'A page of the change feed, or its entries as they come.',
   content: {
     'application/json': { schema: ChangePage },
     ...Object.fromEntries(encodings.map(({ type }) => [type, { schema: Type.String() }])),
