@@ -12,6 +12,7 @@ const statementMillis = 3_600_000;
 const controlTables: readonly string[] = distribution.control;
 const referenceTables: readonly string[] = distribution.reference;
 const distributedTables: Readonly<Record<string, string>> = distribution.distributed;
+const singleTables: readonly string[] = distribution.single;
 
 export type Cluster = {
   /** Only the coordinator can create and distribute tables. */
@@ -44,7 +45,7 @@ export function remainingTables(cluster: Cluster | undefined): string[] {
   return allTables().filter((table) => cluster.tables.get(table)?.hasLocalRows ?? true);
 }
 
-const allTables = () => [...controlTables, ...referenceTables, ...Object.keys(distributedTables)];
+const allTables = () => [...controlTables, ...referenceTables, ...Object.keys(distributedTables), ...singleTables];
 
 /** Tables that are already distributed are unchanged. */
 export async function distribute(pool: PostgresPool, which: 'control' | 'all'): Promise<void> {
@@ -59,7 +60,7 @@ export async function distribute(pool: PostgresPool, which: 'control' | 'all'): 
 
 /**
  * One step for each table, in one transaction. All tables are colocated: the messages of a conversation, the chunks of a
- * dataset, and the audit entries of either are on one node.
+ * dataset, and the audit entries of either are on one node. The change feed is on one node as a whole.
  */
 export function distributionSteps(tables: Cluster['tables'], which: 'control' | 'all' = 'all'): string[][] {
   const firstTables = new Map<string, string>();
@@ -78,6 +79,10 @@ export function distributionSteps(tables: Cluster['tables'], which: 'control' | 
     const colocated = firstTables.get(column) ?? [...firstTables.values()][0] ?? 'none';
     add(table, `SELECT create_distributed_table('${table}', '${column}', colocate_with => '${colocated}')`);
     if (!firstTables.has(column)) firstTables.set(column, table);
+  }
+  for (const table of singleTables) {
+    const colocated = table === singleTables[0] ? 'none' : singleTables[0];
+    add(table, `SELECT create_distributed_table('${table}', NULL, colocate_with => '${colocated}')`);
   }
   return steps;
 }
