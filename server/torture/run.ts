@@ -9,6 +9,7 @@ import { crash } from './crash.ts';
 import { crashPostgres } from './crash-postgres.ts';
 import { disk } from './disk.ts';
 import { erasure } from './erasure.ts';
+import { feed } from './feed.ts';
 import { hostile } from './hostile.ts';
 import { keys } from './keys.ts';
 import { largePages } from './large-pages.ts';
@@ -22,7 +23,7 @@ import { upgrade } from './upgrade.ts';
 
 const experiments: readonly Experiment[] = [
   ...[crash, crashPostgres, disk, hostile, timing, overload, largePages],
-  ...[keys, shutdown, upgrade, erasure, backup],
+  ...[keys, shutdown, upgrade, erasure, backup, feed],
   // Needs a cluster that someone has set up: see docs/citus.md.
   ...(process.env.CITUS_URL ? [cluster] : []),
 ];
