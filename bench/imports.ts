@@ -11,16 +11,16 @@ import type { Bench, Result } from './result.ts';
 import { command, script, track } from './servers.ts';
 
 /** Runs a process until it ends, at the latest with the bench. */
-function run(argv: string[], env: NodeJS.ProcessEnv = {}): Promise<{ stdout: string }> {
+export function run(argv: string[], env: NodeJS.ProcessEnv = {}): Promise<{ stdout: string }> {
   const result = promisify(execFile)(process.execPath, argv, { env: { ...process.env, ...env } });
   track(result.child);
   return result;
 }
 
-const shape: Shape = { conversations: 2_000, messages: 60, bytes: 2_900 };
-const records = shape.conversations * (shape.messages + 1);
+export const importShape: Shape = { conversations: 2_000, messages: 60, bytes: 2_900 };
+export const importRecords = importShape.conversations * (importShape.messages + 1);
 
-async function removeDatabase(file: string): Promise<void> {
+export async function removeDatabase(file: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm']) await rm(file + suffix, { force: true });
 }
 
@@ -34,8 +34,8 @@ export async function measureImport({ folder, pairs, log }: Bench): Promise<Resu
     string,
     string,
   ];
-  log(`writing ${records} records to a file`);
-  await pipeline(Readable.from(chat(shape)), createWriteStream(input));
+  log(`writing ${importRecords} records to a file`);
+  await pipeline(Readable.from(chat(importShape)), createWriteStream(input));
 
   const commandSeconds: number[] = [];
   const importFile = async (): Promise<number> => {
@@ -43,12 +43,12 @@ export async function measureImport({ folder, pairs, log }: Bench): Promise<Resu
     const startedAt = performance.now();
     const { stdout } = await run([command, 'import', input], { DATABASE_URL: `sqlite:${imported}` });
     commandSeconds.push((performance.now() - startedAt) / 1000);
-    return records / Number(/ in ([\d.]+) s/.exec(stdout)?.[1]);
+    return importRecords / Number(/ in ([\d.]+) s/.exec(stdout)?.[1]);
   };
   const insertRows = async (): Promise<number> => {
     await removeDatabase(bare);
-    const { stdout } = await run([script('bare-inserts.ts'), imported, bare, `${shape.conversations}`]);
-    return records / Number(stdout);
+    const { stdout } = await run([script('bare-inserts.ts'), imported, bare, `${importShape.conversations}`]);
+    return importRecords / Number(stdout);
   };
 
   log('importing, compared with a bare loop of inserts');

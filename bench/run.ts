@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { measureChanges } from './changes.ts';
 import { measureDepth } from './depth.ts';
 import { measureEdits } from './edits.ts';
 import { measureFactor } from './factor.ts';
@@ -31,6 +32,7 @@ const measurements: readonly Measurement[] = [
   { goals: [7], measure: measureSize },
   { goals: [10], measure: measureImport },
   { goals: [11], measure: measureStart },
+  { goals: [22, 23, 24], measure: measureChanges },
 ];
 
 const goals = measurements.flatMap((one) => one.goals).sort((a, b) => a - b);
