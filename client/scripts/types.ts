@@ -40,7 +40,7 @@ const nameOf = (name: string): string => (name === 'Error' ? 'ErrorResponse' : n
 const refName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
 /** The paths of the SDK's operations, and of the console's, which uses these types too. */
-export const sdkPaths = ['/v1/'];
+export const sdkPaths = ['/v1/', '/admin/changes'];
 const allPaths = [...sdkPaths, '/admin/', '/console/'];
 
 function operationsUnder({ paths }: Openapi, starts: readonly string[]): Operation[] {

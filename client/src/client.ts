@@ -1,3 +1,4 @@
+import { changePages, changesIn } from './changes.ts';
 import { type Items, type NumberedPage, numberedItems, scrolledConversations } from './lists.ts';
 import {
   chunkPath,
@@ -13,6 +14,7 @@ import {
 import type {
   Append,
   BackscrollOptions,
+  ChangesQuery,
   ChildChunkEdit,
   ChildChunkPath,
   ChildChunksQuery,
@@ -38,6 +40,8 @@ import { type ApiRequest, abortedBy, type CallOptions, Transport } from './trans
 import type {
   AppInfo,
   AppParameters,
+  Change,
+  ChangePage,
   ChildChunk,
   ConversationPage,
   KnowledgeBase,
@@ -240,6 +244,23 @@ export class Backscroll {
     ];
     await this.#transport.send({ method: 'POST', path: '/admin/records', body }, options);
     return withIds.map(({ id }) => id);
+  }
+
+  /**
+   * Changed records, each with its current state: all of them, or those after the cursor `after`, and then every change as it
+   * comes. Store `cursor` of a change together with its effect, to continue there. Temporary failures are retried without end,
+   * unless the call gives `retries`. `CursorGone` if the data was restored: start again. Requires a feed key or an admin key.
+   */
+  changes(query: ChangesQuery = {}, options: CallOptions = {}): Items<Change> {
+    return changesIn(this.changePages(query, options), options.signal);
+  }
+
+  /**
+   * The pages of `changes`, to process a page in one transaction and to store its cursor, also if it is empty. `has_more: false`:
+   * everything has been read. Requires a feed key or an admin key.
+   */
+  changePages(query: ChangesQuery = {}, options: CallOptions = {}): Items<ChangePage> {
+    return changePages(this.#transport, query, options);
   }
 
   async #get<Body>(path: string, options: CallOptions): Promise<Body> {

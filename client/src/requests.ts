@@ -1,5 +1,6 @@
 import type { CallOptions, TransportOptions } from './transport.ts';
 import type {
+  Change,
   ChildChunk,
   CreateChildChunkPath,
   DeleteConversationPath,
@@ -12,6 +13,7 @@ import type {
   GetKnowledgeBasePath,
   GetKnowledgeDocumentPath,
   GetKnowledgeSegmentPath,
+  ListChangesQuery,
   ListKnowledgeBasesQuery,
   ListKnowledgeChildChunksPath,
   ListKnowledgeChildChunksQuery,
@@ -55,6 +57,11 @@ export type AppendedConversation = { id: string; app_id: string } & Record<strin
 /** A message to append. Without an `id` it gets a new one. See the fields of a message record. */
 export type AppendedMessage = { id?: string; query: string; answer: string } & Record<string, unknown>;
 export type Append = { conversation: AppendedConversation; messages: readonly AppendedMessage[] };
+/**
+ * `limit` is the size of the pages. `wait` is how many seconds the service holds a request while nothing changes (20); with 0
+ * the loop ends as soon as it has read everything.
+ */
+export type ChangesQuery = Omit<ListChangesQuery, 'kinds'> & { kinds?: readonly Change['kind'][] | undefined };
 export type ModelType = GetAvailableModelsPath['model_type'];
 /** Options of a call that is never retried. */
 export type SingleCallOptions = Omit<CallOptions, 'retries'>;

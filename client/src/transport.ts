@@ -50,6 +50,8 @@ export type ApiRequest = {
    * retry that gets it succeeds.
    */
   messageIfDone?: string | undefined;
+  /** How long the service may wait for something to return. The attempt may take this much longer. */
+  holdMillis?: number | undefined;
 };
 
 /** A response to DELETE has no body. */
@@ -73,8 +75,12 @@ export class Transport {
     this.#maxWait = checkNumber('maxWait', options.maxWait ?? limits.waitMillisMax, 0);
   }
 
-  async send<Body>(request: ApiRequest, { signal, ...options }: CallOptions): Promise<ApiResponse<Body>> {
-    const timeout = checkNumber('timeout', options.timeout ?? this.#timeout, 1);
+  async send<Body>(
+    request: ApiRequest,
+    { signal, maxWait = this.#maxWait, ...options }: CallOptions & { maxWait?: number },
+  ): Promise<ApiResponse<Body>> {
+    const ownTimeout = checkNumber('timeout', options.timeout ?? this.#timeout, 1);
+    const timeout = Math.min(ownTimeout + (request.holdMillis ?? 0), limits.timerMillisMax);
     const retries = checkNumber('retries', options.retries ?? this.#retries, 0);
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -82,7 +88,7 @@ export class Transport {
       } catch (error) {
         const isDone = attempt > 0 && (error as BackscrollError).message === request.messageIfDone;
         if (isDone) return { body: undefined as Body, headers: new Headers() };
-        const wait = attempt < retries ? waitBefore(attempt, error as BackscrollError, this.#maxWait) : undefined;
+        const wait = attempt < retries ? waitBefore(attempt, error as BackscrollError, maxWait) : undefined;
         if (wait === undefined) throw error;
         await sleep(wait, signal);
       }

@@ -230,6 +230,24 @@ export type GetAvailableModelsPath = {
   model_type: 'text-embedding' | 'rerank' | 'llm' | 'tts' | 'speech2text' | 'moderation';
 };
 
+/** Follow changes of records: query. */
+export type ListChangesQuery = {
+  /** Cursor of the last processed entry. Absent: from the start. `now`: only later changes. */
+  after?: string | undefined;
+  /** Maximum number of entries per response. */
+  limit?: number | undefined;
+  /** Seconds to wait for an entry before an empty response. */
+  wait?: number | undefined;
+  /** Comma-separated kinds: `workspace`, `app`, `dataset`, `model_provider`, `document`, `segment`, `child_chunk`, `conversation`, `message`. Absent: all. */
+  kinds?: string | undefined;
+  /** Only this app, its conversations and messages. */
+  app_id?: string | undefined;
+  /** Only this dataset and what is in it. */
+  dataset_id?: string | undefined;
+  /** Whether entries have their records. */
+  include?: 'record' | 'none' | undefined;
+};
+
 export type AgentThought = {
   /** Thought ID. */
   id: string;

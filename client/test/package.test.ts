@@ -65,6 +65,7 @@ describe('the package', () => {
       .join('\n')
       .replaceAll('http://127.0.0.1:5001', service.base)
       .replaceAll('app-…', secrets.app)
+      .replaceAll('feed-…', secrets.feed)
       .replaceAll('dataset-…', secrets.knowledge)
       .replaceAll('writer-…', secrets.writer);
     writeFileSync(join(folder, 'readme.js'), program);
@@ -75,7 +76,18 @@ describe('the package', () => {
   });
 
   it('contains JavaScript, types, a licence and a README, and nothing else', () => {
-    const modules = ['client', 'errors', 'index', 'lists', 'paths', 'requests', 'retry', 'transport', 'types'];
+    const modules = [
+      'changes',
+      'client',
+      'errors',
+      'index',
+      'lists',
+      'paths',
+      'requests',
+      'retry',
+      'transport',
+      'types',
+    ];
     const built = modules.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
     assert.deepEqual(files.sort(), ['LICENSE', 'README.md', ...built, 'package.json'].sort());
     const licence = (path: string) => readFileSync(join(path, 'LICENSE'), 'utf8');
