@@ -106,7 +106,7 @@ async function guessKeys(
   const metric = await readMetrics(serving, world.admin);
   const counted = [metric('failed_keys_total{reason="unknown"}'), metric('throttled_total{limit="failed_keys"}')];
   const throttled = all.filter((status) => status === 429).length;
-  const leaked = serving.output().match(/\b(?:app|dataset|writer|admin)-[\w-]{20,}/g)?.length ?? 0;
+  const leaked = serving.output().match(/\b(?:app|dataset|writer|feed|admin)-[\w-]{20,}/g)?.length ?? 0;
   return [
     {
       promise: 'no guessed key is accepted',

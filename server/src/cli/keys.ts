@@ -1,6 +1,13 @@
 import type { Config } from '../config.ts';
 import type { ListedKey, NewKey } from '../contract/admin.ts';
-import { findReachProblem, type KeyKind, keyKinds, keyKindTable, readOnlyKinds } from '../contract/key-kinds.ts';
+import {
+  findReachProblem,
+  type KeyKind,
+  keyKinds,
+  keyKindTable,
+  type ReachProblem,
+  readOnlyKinds,
+} from '../contract/key-kinds.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { createKey, updateKey } from '../domain/create-key.ts';
@@ -60,8 +67,8 @@ A revocation takes effect immediately in a running service, on PostgreSQL within
 function describeKind(kind: KeyKind): string {
   const { requires, accepts, allows } = keyKindTable[kind];
   const required = requires.map((field) => ` ${options[field]} ID`).join('');
-  const accepted = accepts.map((field) => ` [${options[field]} ID...]`).join('');
-  return `  --kind ${kind}${required}${accepted}\n      ${allows}`;
+  const accepted = accepts.map((field) => `${options[field]} ID${field === 'dataset_ids' ? '...' : ''}`).join(' | ');
+  return `  --kind ${kind}${required}${accepted && ` [${accepted}]`}\n      ${allows}`;
 }
 
 async function create(argv: string[], config: Config): Promise<number> {
@@ -109,12 +116,19 @@ function newKeyOf(given: CreateOptions, now: number): NewKey {
   const { app = null, workspace = null, dataset = null, name = '' } = given;
   const reach = { workspace_id: workspace, app_id: app, dataset_ids: dataset };
   const reachProblem = findReachProblem(kind, reach);
-  if (reachProblem?.problem === 'missing') throw new Usage(`--kind ${kind} needs ${options[reachProblem.field]}`);
-  if (reachProblem !== undefined) throw new Usage(`${options[reachProblem.field]} is not allowed for --kind ${kind}`);
+  if (reachProblem !== undefined) throw new Usage(explain(kind, reachProblem));
   const expires_at = given.expires === undefined ? null : now + secondsOf('--expires', given.expires);
   const read_only = given['read-only'] === true;
   if (read_only && !readOnlyKinds.includes(kind)) throw new Usage(`--read-only is not allowed for --kind ${kind}`);
   return { kind, name, expires_at, ...reach, read_only };
+}
+
+function explain(kind: KeyKind, found: ReachProblem): string {
+  if (found.problem === 'not both') {
+    return `${found.fields.map((field) => options[field]).join(' and ')} are not allowed together for --kind ${kind}`;
+  }
+  const option = options[found.field];
+  return found.problem === 'missing' ? `--kind ${kind} needs ${option}` : `${option} is not allowed for --kind ${kind}`;
 }
 
 async function update(argv: string[], config: Config): Promise<number> {

@@ -3,9 +3,9 @@ const reachFields = ['workspace_id', 'app_id', 'dataset_ids'] as const;
 type ReachField = (typeof reachFields)[number];
 
 /**
- * The kinds of key. `requires` and `accepts` list the fields of a new key of the kind. A key that requires an app belongs
- * to the app's workspace, so a new key does not name the workspace. The CLI, the HTTP API, records, the OpenAPI document
- * and the console use this table.
+ * The kinds of key. `requires` and `accepts` list the fields of a new key of the kind; it has at most one of those that it
+ * accepts. A key that requires an app belongs to the app's workspace, so a new key does not name the workspace. The CLI, the
+ * HTTP API, records, the OpenAPI document and the console use this table.
  */
 export const keyKindTable = {
   app: {
@@ -63,23 +63,34 @@ export function storedReachFields(kind: KeyKind): readonly ReachField[] {
 }
 
 export type Reach = { workspace_id: string | null; app_id: string | null; dataset_ids: readonly string[] | null };
-export type ReachProblem = { field: ReachField; problem: 'missing' | 'not allowed' };
+export type ReachProblem =
+  | { problem: 'missing' | 'not allowed'; field: ReachField }
+  | { problem: 'not both'; fields: readonly ReachField[] };
 
-/** The first field that is not allowed, or else the first that is missing. `required` differs for new and stored keys. */
+/**
+ * The first field that is not allowed, or else the first that is missing, or else fields that exclude each other. `required`
+ * differs for new and stored keys.
+ */
 export function findReachProblem(
   kind: KeyKind,
   reach: Reach,
   required: readonly ReachField[] = rulesOf(kind).requires,
 ): ReachProblem | undefined {
-  const allowed = [...required, ...rulesOf(kind).accepts];
+  const { accepts } = rulesOf(kind);
+  const allowed = [...required, ...accepts];
   const unwanted = reachFields.find((field) => reach[field] !== null && !allowed.includes(field));
   if (unwanted !== undefined) return { field: unwanted, problem: 'not allowed' };
   const missing = required.find((field) => !reach[field]);
-  return missing && { field: missing, problem: 'missing' };
+  if (missing !== undefined) return { field: missing, problem: 'missing' };
+  const accepted = accepts.filter((field) => reach[field] !== null);
+  return accepted.length > 1 ? { problem: 'not both', fields: accepted } : undefined;
 }
 
-export function describeReachProblem(kind: KeyKind, { field, problem }: ReachProblem): string {
-  return problem === 'missing' ? `${field} is required for kind ${kind}` : `${field} is not allowed for kind ${kind}`;
+export function describeReachProblem(kind: KeyKind, found: ReachProblem): string {
+  if (found.problem === 'not both') return `${found.fields.join(' and ')} are not allowed together for kind ${kind}`;
+  return found.problem === 'missing'
+    ? `${found.field} is required for kind ${kind}`
+    : `${found.field} is not allowed for kind ${kind}`;
 }
 
 /** The table as JSON Schema: what a new key of each kind has. */
@@ -90,7 +101,9 @@ export const reachSchemas = keyKinds.map((kind) => {
     ...requires.map((field) => [field, { type: 'string', minLength: 1 }]),
     ...others.map((field) => [field, { type: 'null' }]),
   ]);
-  return { required: requires, properties: { kind: { const: kind }, ...fields } };
+  const oneIsNull = accepts.map((field) => ({ properties: { [field]: { type: 'null' } } }));
+  const notBoth = accepts.length > 1 ? { anyOf: oneIsNull } : {};
+  return { required: requires, properties: { kind: { const: kind }, ...fields }, ...notBoth };
 });
 
 /** The kinds whose new keys may have a field, for descriptions: `app or writer`. */

@@ -84,7 +84,7 @@ onEveryEngine('keys in the console API', (engine) => {
     const now = Math.floor(Date.now() / 1000);
     const invalidBodies: [object, RegExp][] = [
       [{}, /^kind is required/],
-      [{ kind: 'root' }, /^kind must be one of app, knowledge, writer, admin/],
+      [{ kind: 'root' }, /^kind must be one of app, knowledge, writer, feed, admin/],
       [{ kind: 'app' }, /^app_id is required for kind app/],
       [{ kind: 'app', app_id: null }, /^app_id is required/],
       [{ kind: 'app', app_id: randomUUID() }, /^app .* does not exist/],
@@ -99,6 +99,12 @@ onEveryEngine('keys in the console API', (engine) => {
       [{ kind: 'knowledge', workspace_id: workspace, dataset_ids: [5] }, /^dataset_ids\[0\] must be a string/],
       [{ kind: 'knowledge', workspace_id: workspace, dataset_ids: [randomUUID()] }, /^dataset .* does not exist/],
       [{ kind: 'knowledge', workspace_id: workspace, dataset_ids: [other.ids.dataset] }, /^dataset .* does not exist/],
+      [{ kind: 'feed' }, /^workspace_id is required for kind feed/],
+      [{ kind: 'feed', workspace_id: workspace, app_id: other.ids.app }, /^app .* does not exist in that workspace/],
+      [
+        { kind: 'feed', workspace_id: workspace, app_id: app, dataset_ids: [dataset] },
+        /^app_id and dataset_ids are not allowed together for kind feed/,
+      ],
       [{ kind: 'admin', app_id: app }, /^app_id is not allowed for kind admin/],
       [{ kind: 'admin', workspace_id: workspace }, /^workspace_id is not allowed for kind admin/],
       [{ kind: 'admin', dataset_ids: [dataset] }, /^dataset_ids is not allowed for kind admin/],

@@ -153,6 +153,11 @@ describe('wrong usage exits with 2 and one line on standard error', parallel, ()
     [['keys', 'create', '--kind', 'admin', 'more'], /unexpected argument 'more'/],
     [['keys', 'create', '--kind', 'knowledge', '--workspace', id, '--app', id], /--app/],
     [['keys', 'create', '--kind', 'admin', '--workspace', id], /--workspace/],
+    [['keys', 'create', '--kind', 'feed', '--app', id], /--workspace/],
+    [
+      ['keys', 'create', '--kind', 'feed', '--workspace', id, '--app', id, '--dataset', id],
+      /--app and --dataset are not allowed together for --kind feed/,
+    ],
     ...['90', 'd', '0d', '1.5d', '-1d', '90d ', 'never', ''].map((time): [string[], RegExp] => [
       ['keys', 'create', '--kind', 'admin', `--expires=${time}`],
       /--expires/,
@@ -358,7 +363,7 @@ describe('import and export', parallel, () => {
   it('report the first invalid line and store nothing', async (t) => {
     const cwd = await newFolder(t);
     const { ids, records } = makeTenant();
-    const good = [...records, ...Array.from({ length: 6 }, (_, at) => message(ids.conversation, at))];
+    const good = [...records, ...Array.from({ length: 5 }, (_, at) => message(ids.conversation, at))];
     assert.equal(good.length, 16);
     const lines = [...good, message(randomUUID(), 1), { record: 'nonsense' }];
     await writeFile(join(cwd, 'bad.ndjson'), ndjson(lines));

@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
 const kinds = { app: 'app', knowledge: 'dataset', writer: 'writer', admin: 'admin' };
 const secretOf = (output: string, prefix: string): string =>
   new RegExp(`(?<![\\w-])${prefix}-[\\w-]{27,}`).exec(output)?.[0] ?? '';
-const anySecret = /(?<![\w-])(app|dataset|writer|admin)-[\w-]{27,}/;
+const anySecret = /(?<![\w-])(app|dataset|writer|feed|admin)-[\w-]{27,}/;
 const curlLines = (output: string) => output.split('\n').filter((line) => /\bcurl\b/.test(line));
 
 /** The output with the welcome text, which is printed shortly after the service is ready. */

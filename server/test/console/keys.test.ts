@@ -86,7 +86,7 @@ describe('keys in the console', () => {
     await page.getByRole('button', { name: 'Create the key' }).click();
     await page.getByText('It is shown only once').waitFor();
     const [secret = '', command = ''] = await dialog().locator('code').allTextContents();
-    assert.match(secret, /^(app|dataset|writer|admin)-[\w-]{40}$/);
+    assert.match(secret, /^(app|dataset|writer|feed|admin)-[\w-]{40}$/);
     await clickCopy(dialog(), 'Copy secret');
     await page.getByRole('button', { name: 'I have copied it' }).click();
     await dialog().waitFor({ state: 'detached' });
@@ -183,6 +183,39 @@ describe('keys in the console', () => {
     });
     assert.equal(sent.status, 200);
     assert.equal((await keyNamed('back end')).expires_at, Date.UTC(2100, 0, 1) / 1000);
+  });
+
+  it('a feed key follows a workspace, or one app or some datasets of it', async () => {
+    const create = async (name: string, limit: () => Promise<void>) => {
+      await beginKey('feed', name);
+      await page.getByRole('combobox', { name: 'Workspace' }).selectOption({ label: 'Harbour Coffee' });
+      await limit();
+      const { headers, path } = await takeSecret();
+      const kinds = new Set<string>();
+      for (let after = ''; ; ) {
+        const { status, body } = await service.request('GET', `${path}?limit=1000&after=${after}`, { headers });
+        assert.equal(status, 200);
+        for (const { kind } of body.data) kinds.add(kind);
+        if (!body.has_more) return kinds;
+        after = body.cursor;
+      }
+    };
+    assert.ok((await create('follower', async () => undefined)).has('workspace'));
+    const ofDatasets = await create('indexer', async () => {
+      await page.getByLabel('Only one app').check();
+      await page.getByLabel('Only some datasets').check();
+      assert.equal(await page.getByLabel('Only one app').isChecked(), false);
+      await page.getByLabel('Handbook').check();
+    });
+    assert.deepEqual(ofDatasets, new Set(['dataset', 'document', 'segment', 'child_chunk']));
+    const ofApp = await create('archive', async () => {
+      await page.getByLabel('Only one app').check();
+      await chooseApp();
+    });
+    assert.deepEqual(ofApp, new Set(['app', 'conversation', 'message']));
+    await row('follower').getByText('workspace Harbour Coffee').waitFor();
+    await row('indexer').getByText('dataset Handbook').waitFor();
+    await row('archive').getByText('app the help desk').waitFor();
   });
 
   it('an admin key allows listing keys, and its secret is nowhere in the memory of the page', async () => {

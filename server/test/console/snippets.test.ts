@@ -189,7 +189,7 @@ describe('snippets of the reference', () => {
       const filled = exampleRequest(operation);
       const text = curlOf(operation, filled, 'http://x') + typescriptOf(operation, filled, 'http://x');
       if (operation.kinds[0]) assert.match(text, new RegExp(`\\$${operation.kinds[0].toUpperCase()}_KEY`));
-      assert.doesNotMatch(text, /\b(?:app|dataset|writer|admin)-[\w-]{20,}/);
+      assert.doesNotMatch(text, /\b(?:app|dataset|writer|feed|admin)-[\w-]{20,}/);
     }
   });
 });

@@ -45,6 +45,6 @@ describe('examples of the OpenAPI document', () => {
   });
 
   it('contain no secret', () => {
-    assert.doesNotMatch(JSON.stringify(operations), /\b(?:app|dataset|writer|admin)-[\w-]{20,}/);
+    assert.doesNotMatch(JSON.stringify(operations), /\b(?:app|dataset|writer|feed|admin)-[\w-]{20,}/);
   });
 });

@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import net from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { type KeyKind, keyKinds } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type Engine,
@@ -19,19 +20,18 @@ import {
   type TestResponse,
 } from '../support/harness.ts';
 
-type Kind = 'app' | 'knowledge' | 'writer' | 'admin';
-const kinds: readonly Kind[] = ['app', 'knowledge', 'writer', 'admin'];
+const kinds = keyKinds;
 const modelPath = '/v1/workspaces/current/models/model-types/llm';
 const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
 const challenge = 'Bearer realm="api"';
 
-/** Two workspaces with all four kinds of key, and every route with the kinds that it allows. */
+/** Two workspaces with all kinds of key, and every route with the kinds that it allows. */
 function makeKeyFixture() {
   const { one, other, admin, records } = makeTwoTenants();
-  const keys: Record<Kind, string> = { ...one.keys, admin };
+  const keys: Record<KeyKind, string> = { ...one.keys, admin };
   const record = message(one.ids.conversation, 1);
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-  const routes: { method: string; path: string; allowedKinds: readonly Kind[]; options?: RequestOptions }[] = [
+  const routes: { method: string; path: string; allowedKinds: readonly KeyKind[]; options?: RequestOptions }[] = [
     { method: 'GET', path: page, allowedKinds: ['app'] },
     { method: 'HEAD', path: page, allowedKinds: ['app'] },
     { method: 'PATCH', path: one.chunkPath, allowedKinds: ['knowledge'], options: { body: { content: 'text' } } },
@@ -47,6 +47,8 @@ function makeKeyFixture() {
     },
     { method: 'GET', path: '/admin/records', allowedKinds: ['admin'] },
     { method: 'HEAD', path: '/admin/records', allowedKinds: ['admin'] },
+    { method: 'GET', path: '/admin/changes', allowedKinds: ['feed', 'admin'] },
+    { method: 'HEAD', path: '/admin/changes', allowedKinds: ['feed', 'admin'] },
     { method: 'GET', path: '/metrics', allowedKinds: ['admin'] },
     { method: 'HEAD', path: '/metrics', allowedKinds: ['admin'] },
   ];
@@ -528,7 +530,7 @@ onEveryEngine('stored secrets', (engine) => {
       const secrets = [...Object.values(fixture.keys), ...Object.values(fixture.other.keys), newSecret];
       for (const key of secrets) await service.request('GET', modelPath, { key });
       for (const secret of secrets) {
-        const [, random = ''] = /^(?:app|dataset|writer|admin)-(.+)$/.exec(secret) ?? [];
+        const [, random = ''] = /^(?:app|dataset|writer|feed|admin)-(.+)$/.exec(secret) ?? [];
         // At least 160 bits in an alphabet of at most 64 characters.
         assert.ok(random.length * 6 >= 160, `${random.length} characters`);
       }

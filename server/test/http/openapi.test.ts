@@ -191,6 +191,7 @@ const errorCodes = [
   'not_found',
   'method_not_allowed',
   'request_timeout',
+  'cursor_gone',
   'precondition_failed',
   'payload_too_large',
   'unsupported_media_type',
@@ -503,7 +504,13 @@ describe('fields of the API document', () => {
 });
 
 describe('errors and keys of every operation', () => {
-  const kinds: Record<string, string> = { app: 'app-', knowledge: 'dataset-', writer: 'writer-', admin: 'admin-' };
+  const kinds: Record<string, string> = {
+    app: 'app-',
+    knowledge: 'dataset-',
+    writer: 'writer-',
+    feed: 'feed-',
+    admin: 'admin-',
+  };
   const expected: [string, string, string[], number[]][] = [
     [messages, 'get', ['app'], [400, 401, 404, 429, 500, 501, 503]],
     [chunk, 'patch', ['knowledge'], [400, 401, 404, 408, 412, 413, 415, 429, 500, 501, 503]],
@@ -557,6 +564,7 @@ describe('errors and keys of every operation', () => {
       ...([`/admin/${path}`, 'get', ['admin', 'consoleSession']] as [string, string, string[]]),
       [...statuses, 401, 429, 500, 501, 503],
     ]),
+    ['/admin/changes', 'get', ['admin', 'feed', 'consoleSession'], [400, 401, 410, 429, 500, 501, 503]],
     [
       `/admin/${adminChunk}`,
       'patch',

@@ -175,7 +175,7 @@ const topLevel: Record<string, Shape> = {
   },
   api_key: {
     id: { type: 'string', nullUntested: true },
-    kind: oneOf('app', 'knowledge', 'writer', 'admin'),
+    kind: oneOf('app', 'knowledge', 'writer', 'feed', 'admin'),
     workspace_id: string,
     dataset_ids: orNull({ type: 'array', items: 'uuid' }),
     name: string,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { KeyKind } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   makeTenant,
@@ -676,7 +677,7 @@ onEveryEngine('records', (engine) => {
   });
 
   describe('api_key', () => {
-    const keyOf = (t: Tenant, kind: 'app' | 'writer' | 'knowledge' | 'admin', more: object = {}) => ({
+    const keyOf = (t: Tenant, kind: KeyKind, more: object = {}) => ({
       record: 'api_key',
       kind,
       name: 'key',
@@ -803,6 +804,7 @@ onEveryEngine('records', (engine) => {
         ['dataset_ids', keyOf(t, 'knowledge', { dataset_ids: [t.ids.dataset, other.ids.dataset] })],
         ['dataset_ids', keyOf(t, 'app', { dataset_ids: [t.ids.dataset] })],
         ['dataset_ids', keyOf(t, 'admin', { dataset_ids: [t.ids.dataset] })],
+        ['app_id and dataset_ids', keyOf(t, 'feed', { app_id: t.ids.app, dataset_ids: [t.ids.dataset] })],
       ];
       const before = await exportText();
       for (const [field, record] of invalid) {

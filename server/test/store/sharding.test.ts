@@ -538,6 +538,7 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('child_chunks', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('child_chunk_revisions', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('audit_entries', 'dataset_id', colocate_with => 'documents')`,
+    `SELECT create_distributed_table('changes_new', 'scope', colocate_with => 'conversations')`,
   ];
 
   const truncate = (call: string) =>

@@ -567,7 +567,7 @@ describe('statements executed on SQLite', () => {
           'INSERT child_chunk_revisions child_chunks',
           'UPDATE child_chunks',
         ],
-        ...['INSERT audit_entries', 'RELEASE', 'COMMIT'],
+        ...['INSERT audit_entries', 'INSERT changes_new', 'RELEASE', 'COMMIT'],
       ],
     );
   });
@@ -694,7 +694,7 @@ describe('query plans on PostgreSQL', () => {
         ['cached page with first_id', pageStatement(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],
         ['chunk', sql.findChildChunk, chunk, 4],
-        ['edit', updateChildChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]'], 12],
+        ['edit', updateChildChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]'], 14],
       ];
       for (const [name, text, values, rows] of cases) {
         const plan = await explainAs(mode, text, values);
@@ -706,14 +706,14 @@ describe('query plans on PostgreSQL', () => {
     });
   }
 
-  it('of an edit change one row, add one revision and add one audit entry', async () => {
+  it('of an edit change one row, add one revision, one audit entry and one note for the change feed', async () => {
     const path = ['d1', 'w1', 'o1', 's1', 'h1'];
     const plan = await explainAs('force_generic_plan', updateChildChunk, [
       ...path,
-      ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]'],
+      ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]'],
     ]);
     const writes = stepsOf(plan).filter((step) => step['Node Type'] === 'ModifyTable');
-    const tables = ['audit_entries', 'child_chunk_revisions', 'child_chunks'];
+    const tables = ['audit_entries', 'changes_new', 'child_chunk_revisions', 'child_chunks'];
     assert.deepEqual(writes.map((step) => step['Relation Name']).sort(), tables);
   });
 

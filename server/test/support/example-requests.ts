@@ -48,7 +48,7 @@ export const exampleKeys: Record<KeyKind, string> = {
   app: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e01',
   knowledge: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e02',
   writer: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e03',
-  feed: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e05',
+  feed: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e06',
   admin: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e04',
 };
 
@@ -99,6 +99,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     parameters: chunk,
     body: { content: 'Grind a little finer when the shot takes less than 25 seconds.' },
   },
+  listChanges: { key: 'feed', parameters: { kinds: 'child_chunk', limit: 1 }, normalize: changes },
   listModelProviders: { key: 'admin', parameters: { workspace_id, limit: 1 } },
   listUsage: { key: 'admin', parameters: { since: '2026-11-01', limit: 2 } },
   getTraffic: { key: 'admin', after: 10, normalize: traffic },
@@ -127,6 +128,13 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   },
   deleteChildChunk: { key: 'knowledge', parameters: chunk },
 };
+
+/** With a fixed epoch in the cursors, and a fixed time. */
+function changes({ data, cursor, ...rest }: { data: { cursor: string; at: number }[]; cursor: string }): object {
+  const fixed = (text: string) => text.replace(/^\w+/, 'k3f9a1');
+  const at = 1_793_822_400;
+  return { data: data.map((entry) => ({ ...entry, cursor: fixed(entry.cursor), at })), ...rest, cursor: fixed(cursor) };
+}
 
 /** The last two of 360 intervals, with fixed request durations. */
 function traffic({ data, ...rest }: { data: { p50: number | null }[] }): object {

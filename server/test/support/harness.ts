@@ -257,7 +257,6 @@ export function makeTenant(mode = 'chat') {
     key('app', { app_id: ids.app }),
     key('writer', { app_id: ids.app }),
     key('knowledge', {}),
-    key('feed', {}),
     { record: 'dataset', id: ids.dataset, workspace_id, name: 'dataset' },
     { record: 'document', id: ids.document, dataset_id: ids.dataset, name: 'document' },
     { record: 'segment', id: ids.segment, document_id: ids.document, position: 1, content: 'segment text' },
@@ -269,6 +268,7 @@ export function makeTenant(mode = 'chat') {
       content: 'chunk text',
       created_at: 1000,
     },
+    key('feed', {}),
     { record: 'conversation', id: ids.conversation, app_id: ids.app, user: 'ann', created_at: 1000 },
   ];
   return { ids, keyIds, keys, records, chunkPath: chunkPath(ids) };

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { KeyKind } from '../../src/contract/key-kinds.ts';
+import { type KeyKind, keyKinds } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { makeTenant, message, type TestResponse } from './harness.ts';
 
-export const kinds = ['app', 'knowledge', 'writer', 'admin'] as const satisfies readonly KeyKind[];
+export const kinds = keyKinds;
 
 /** The parts of a response by which a caller could distinguish it from another one. */
 export function visibleParts({ status, headers, text }: TestResponse): object {
@@ -160,6 +160,8 @@ export function makeCallers(
     'one writer': { key: one.keys.writer, kind: 'writer' },
     'second writer': { key: second.keys.writer, kind: 'writer' },
     'other writer': { key: other.keys.writer, kind: 'writer' },
+    'one feed': { key: one.keys.feed, kind: 'feed' },
+    'other feed': { key: other.keys.feed, kind: 'feed' },
     admin: { key: admin, kind: 'admin' },
     ...Object.fromEntries(
       inactiveKeys.map(({ name, kind, secret }) => [`${name} ${kind}`, { key: secret, kind: undefined }]),

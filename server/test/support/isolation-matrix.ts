@@ -246,7 +246,7 @@ function deletions(fixture: IsolationFixture): Row['targets'] {
   ];
 }
 
-/** The operations that the console depends on: visible to an admin only. */
+/** The operations that the console depends on, visible to an admin only, and the change feed. */
 function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
   const { workspace, app, conversation, dataset, document, segment, chunk } = one.ids;
   const adminOnly = (request: TestRequest): Row => ({
@@ -298,6 +298,10 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
       get(`${ofApp}/feedback?message_id=x`),
     ),
     'GET /admin/usage': adminOnly(get('/admin/usage')),
+    'GET /admin/changes': {
+      targets: [unscoped('/admin/changes', ['one feed', 'other feed', 'admin'])],
+      invalid: { 'GET /admin/changes with a bad cursor': () => get('/admin/changes?after=x') },
+    },
     'GET /admin/traffic': adminOnly(get('/admin/traffic')),
   };
 }

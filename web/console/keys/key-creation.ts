@@ -4,7 +4,7 @@ import { ManyPicker, Picker } from '../parts/picker.ts';
 import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../parts/server-rules.ts';
 import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../parts/types.ts';
 import { Dialog, ErrorNote } from '../parts/ui.ts';
-import { useAll } from '../parts/use-all.ts';
+import { type All, useAll } from '../parts/use-all.ts';
 import type { Page } from '../parts/use-list.ts';
 import { KeySecret, type NewKey } from './key-secret.ts';
 import { expiryOf, lifetimes } from './key-words.ts';
@@ -25,13 +25,17 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
   const [kind, setKind] = useState<KeyKind>('app');
   const [app_id, setApp] = useState('');
   const [workspace_id, setWorkspace] = useState('');
-  const [dataset_ids, setDatasets] = useState<string[] | null>(null);
+  const [limit, setLimit] = useState<Limit>({});
   const [read_only, setReadOnly] = useState(false);
   const [lifetime, setLifetime] = useState('90');
   const [error, setError] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
   const apps = useAll<App>('/admin/apps');
   const mayBeReadOnly = readOnlyKinds.includes(kind);
+  const chooseKind = (chosen: KeyKind) => {
+    setKind(chosen);
+    setLimit({});
+  };
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
@@ -39,9 +43,8 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
       kind,
       name: String(fields.get('name') ?? '').trim(),
       expires_at: expiryOf(lifetime, String(fields.get('date') ?? ''), Date.now() / 1000),
-      ...(hasField(kind, 'app_id') && { app_id }),
-      ...(hasField(kind, 'workspace_id') && { workspace_id }),
-      ...(hasField(kind, 'dataset_ids') && dataset_ids !== null && { dataset_ids }),
+      ...(requires(kind, 'app_id') && { app_id }),
+      ...(requires(kind, 'workspace_id') && { workspace_id, ...limit }),
       ...(mayBeReadOnly && { read_only }),
     };
     setBusy(true);
@@ -58,8 +61,8 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
   return h(
     'form',
     { class: 'stack', onSubmit: submit },
-    h(Kinds, { kind, setKind }),
-    hasField(kind, 'app_id') &&
+    h(Kinds, { kind, setKind: chooseKind }),
+    requires(kind, 'app_id') &&
       h(Picker, {
         label: 'App',
         all: apps,
@@ -67,7 +70,7 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
         value: app_id,
         choose: setApp,
       }),
-    hasField(kind, 'workspace_id') && h(Reach, { workspace_id, setWorkspace, dataset_ids, setDatasets }),
+    requires(kind, 'workspace_id') && h(Reach, { kind, apps, workspace_id, setWorkspace, limit, setLimit }),
     mayBeReadOnly &&
       h(
         'label',
@@ -92,11 +95,10 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
   );
 }
 
-/** Whether a new key of the kind has the field. */
-function hasField(kind: KeyKind, field: 'app_id' | 'workspace_id' | 'dataset_ids'): boolean {
-  const { requires, accepts } = keyKindTable[kind];
-  return [...requires, ...accepts].some((name) => name === field);
-}
+type Field = 'app_id' | 'workspace_id' | 'dataset_ids';
+
+const requires = (kind: KeyKind, field: Field): boolean => keyKindTable[kind].requires.some((name) => name === field);
+const accepts = (kind: KeyKind, field: Field): boolean => keyKindTable[kind].accepts.some((name) => name === field);
 
 const sentence = (words: string): string => `${words[0]?.toUpperCase()}${words.slice(1)}.`;
 
@@ -116,22 +118,30 @@ function Kinds({ kind, setKind }: { kind: KeyKind; setKind: (kind: KeyKind) => v
   );
 }
 
+/** What a key of a workspace is limited to: one app, some datasets, or neither. Never both. */
+type Limit = { app_id?: string; dataset_ids?: string[] };
+
 type ReachProps = {
+  kind: KeyKind;
+  apps: All<App>;
   workspace_id: string;
   setWorkspace: (id: string) => void;
-  dataset_ids: string[] | null;
-  setDatasets: (ids: string[] | null) => void;
+  limit: Limit;
+  setLimit: (limit: Limit) => void;
 };
 
-/** A workspace, and all or some of its datasets. */
-function Reach({ workspace_id, setWorkspace, dataset_ids, setDatasets }: ReachProps) {
+/** A workspace, and all or a part of it. */
+function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: ReachProps) {
   const workspaces = useAll<Workspace>('/admin/workspaces');
   const datasets = useAll<Dataset>('/admin/datasets');
   const choose = (id: string) => {
     setWorkspace(id);
-    setDatasets(null);
+    setLimit({});
   };
-  const own = datasets.rows?.filter((dataset) => dataset.workspace_id === workspace_id) ?? [];
+  const { app_id, dataset_ids } = limit;
+  const inWorkspace = (row: { workspace_id: string }) => row.workspace_id === workspace_id;
+  const ownApps = apps.rows?.filter(inWorkspace) ?? [];
+  const ownDatasets = datasets.rows?.filter(inWorkspace) ?? [];
   return h(
     'div',
     { class: 'stack' },
@@ -142,21 +152,46 @@ function Reach({ workspace_id, setWorkspace, dataset_ids, setDatasets }: ReachPr
       value: workspace_id,
       choose,
     }),
+    accepts(kind, 'app_id') && h(ErrorNote, { error: apps.error, retry: apps.reload }),
+    accepts(kind, 'app_id') &&
+      ownApps.length > 0 &&
+      h(Tick, {
+        label: 'Only one app',
+        isChecked: app_id !== undefined,
+        toggle: () => setLimit(app_id === undefined ? { app_id: '' } : {}),
+      }),
+    app_id !== undefined &&
+      h(Picker, {
+        label: 'App',
+        all: { ...apps, rows: ownApps },
+        none: '',
+        value: app_id,
+        choose: (id) => setLimit({ app_id: id }),
+      }),
     h(ErrorNote, { error: datasets.error, retry: datasets.reload }),
-    own.length > 0 &&
-      h(
-        'label',
-        { class: 'tick' },
-        h('input', {
-          type: 'checkbox',
-          checked: dataset_ids !== null,
-          onChange: () => setDatasets(dataset_ids === null ? [] : null),
-        }),
-        h('span', null, 'Only some datasets'),
-      ),
-    dataset_ids !== null && h(ManyPicker, { label: 'Datasets', rows: own, values: dataset_ids, choose: setDatasets }),
+    ownDatasets.length > 0 &&
+      h(Tick, {
+        label: 'Only some datasets',
+        isChecked: dataset_ids !== undefined,
+        toggle: () => setLimit(dataset_ids === undefined ? { dataset_ids: [] } : {}),
+      }),
+    dataset_ids !== undefined &&
+      h(ManyPicker, {
+        label: 'Datasets',
+        rows: ownDatasets,
+        values: dataset_ids,
+        choose: (ids) => setLimit({ dataset_ids: ids }),
+      }),
   );
 }
+
+const Tick = ({ label, isChecked, toggle }: { label: string; isChecked: boolean; toggle: () => void }) =>
+  h(
+    'label',
+    { class: 'tick' },
+    h('input', { type: 'checkbox', checked: isChecked, onChange: toggle }),
+    h('span', null, label),
+  );
 
 const expiryWords: Record<(typeof lifetimes)[number], string> = {
   never: 'Never',

@@ -20,7 +20,9 @@ export function reachOf({ kind, app_id, workspace_id, dataset_ids }: Key): Reach
   });
   if (kind === 'admin') return of('everything', 'workspaces');
   if (app_id !== null) return of('app', 'apps', app_id);
-  if (dataset_ids === null) return of('all datasets of', 'workspaces', workspace_id);
+  if (dataset_ids === null) {
+    return of(kind === 'knowledge' ? 'all datasets of' : 'workspace', 'workspaces', workspace_id);
+  }
   return of(dataset_ids.length === 1 ? 'dataset' : 'datasets', 'datasets', ...dataset_ids);
 }
 

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Metrics } from './metrics.ts';
 
 /** A text that looks like a secret is not accepted as a request id: it would be logged. */
-const safeId = /^(?!(?:app|dataset|writer|admin|session)-[\w-]{20})[\w.:=+/@-]{1,128}$/i;
+const safeId = /^(?!(?:app|dataset|writer|feed|admin|session)-[\w-]{20})[\w.:=+/@-]{1,128}$/i;
 
 /** The client's id for the request if it is safe in a header and a log line, else a new one. */
 export function requestIdOf({ headers }: IncomingMessage): string {
