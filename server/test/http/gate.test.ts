@@ -112,7 +112,12 @@ function gateOptions(now: () => number): GateOptions {
     in_flight_max: 100,
     inFlight,
     slowReaders: new SlowReaders(limits.unreadBytesMax, context),
-    metrics: new Metrics(Date.now, () => inFlight.total, context),
+    metrics: new Metrics(
+      Date.now,
+      () => inFlight.total,
+      () => 0,
+      context,
+    ),
     logger: pino({ level: 'silent' }),
     now,
   };

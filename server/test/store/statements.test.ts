@@ -336,22 +336,23 @@ for (const prepared of ['on', 'off'])
         'SELECT unnest messages json_to_record',
         'INSERT messages unnest',
       ];
-      const add = 'INSERT conversation_days unnest';
+      const [add, note] = ['INSERT conversation_days unnest', 'INSERT changes_new'];
       const added = message(one.ids.conversation, 5, { message_tokens: 1 });
-      assert.deepEqual(await append(added), [lock, find, write, add]);
-      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'b' }), [lock, find, write, add]);
-      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'c' }), [lock, find, write]);
+      assert.deepEqual(await append(added), [lock, find, write, add, note]);
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'b' }), [lock, find, write, add, note]);
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'c' }), [lock, find, write, note]);
       assert.deepEqual(await append({ ...added, created_at: 6 }), [
         lock,
         find,
         write,
         add,
         'UPDATE conversations messages',
+        note,
       ]);
       const conversation = { record: 'conversation', id: newId, app_id: one.ids.app, user: 'ann' };
       assert.deepEqual(await append(conversation, message(newId, 5), message(newId, 6)), [
         'INSERT conversations unnest',
-        ...[lock, write, add],
+        ...[lock, write, add, note],
       ]);
     });
 
@@ -567,7 +568,7 @@ describe('statements executed on SQLite', () => {
           'INSERT child_chunk_revisions child_chunks',
           'UPDATE child_chunks',
         ],
-        ...['INSERT audit_entries', 'INSERT changes_new', 'RELEASE', 'COMMIT'],
+        ...['INSERT changes_new', 'INSERT audit_entries', 'RELEASE', 'COMMIT'],
       ],
     );
   });
