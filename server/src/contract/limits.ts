@@ -87,6 +87,10 @@ export const limits = {
   waitingMax: 200,
   /** Records that one transaction numbers, and rows that one page of the feed reads at most. */
   changesBatchMax: 1_000,
+  /** Time between two times that notes are numbered although no one reads the feed. */
+  numberIntervalMillis: 60_000,
+  /** Maximum time that `/metrics` waits for the database. */
+  metricsMillisMax: 1_000,
   /** Ids in one note about changed records. */
   changeIdsMax: 500,
 

@@ -34,8 +34,8 @@ export interface ChangeReads {
   /** The head, after all notes that were committed before the call were numbered. */
   number(): Promise<ChangesHead>;
   head(): Promise<ChangesHead>;
-  /** Whether something was written since the feed was read up to this position. */
-  hasNews(position: number): Promise<boolean>;
+  /** Whether something was written since the feed was read up to this head, or another epoch has begun. */
+  hasNews(since: ChangesHead): Promise<boolean>;
   read(position: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges>;
   count(): Promise<ChangeCounts>;
   startEpoch(): Promise<ChangesHead>;

@@ -4,14 +4,16 @@ import type { Store } from './store.ts';
 const pollMillis = { withDataVersion: 25, without: 250 };
 
 /**
- * Wakes requests that wait for changes. One timer for all of them checks whether the database may have changed; each request
- * then looks for itself.
+ * Wakes requests that wait for changes. One timer for all of them checks whether the database may have changed since the last
+ * check; each request then looks for itself.
  */
 export class ChangeWatch {
   readonly #store: Store;
   readonly #waiting = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
-  #dataVersion: number | undefined;
+  #isChecking = false;
+  /** The state of the database at the last check. It outlives the timer: a change between two waits is noticed. */
+  #lastState: string | undefined;
   #isClosed = false;
 
   constructor(store: Store) {
@@ -45,9 +47,8 @@ export class ChangeWatch {
   }
 
   #start(): NodeJS.Timeout {
-    this.#dataVersion = this.#store.dataVersion();
     const { withDataVersion, without } = pollMillis;
-    return setInterval(this.#check, this.#dataVersion === undefined ? without : withDataVersion);
+    return setInterval(this.#check, this.#store.dataVersion() === undefined ? without : withDataVersion);
   }
 
   #stop(): void {
@@ -55,15 +56,24 @@ export class ChangeWatch {
     this.#timer = undefined;
   }
 
-  readonly #check = (): void => {
-    try {
-      const dataVersion = this.#store.dataVersion();
-      if (dataVersion !== undefined && dataVersion === this.#dataVersion) return;
-    } catch {
-      // The request itself reports that the database is not available.
-    }
+  readonly #check = async (): Promise<void> => {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    // If the database is not available, the requests themselves report it.
+    const state = await this.#readState().catch(() => undefined);
+    this.#isChecking = false;
+    if (state !== undefined && state === this.#lastState) return;
+    this.#lastState = state;
     this.#wakeAll();
   };
+
+  /** Undefined if there are notes: they have to be numbered. */
+  async #readState(): Promise<string | undefined> {
+    const dataVersion = this.#store.dataVersion();
+    if (dataVersion !== undefined) return `${dataVersion}`;
+    const head = await this.#store.changes.head();
+    return (await this.#store.changes.hasNews(head)) ? undefined : `${head.epoch}.${head.position}`;
+  }
 
   #wakeAll(): void {
     for (const wake of [...this.#waiting]) wake();

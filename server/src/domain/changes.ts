@@ -8,35 +8,41 @@ export type ChangePage = {
   entries: { cursor: string; json: string }[];
   cursor: string;
   /** Where the next page starts. */
-  next: ChangePosition;
+  next: ChangePlace;
   hasMore: boolean;
 };
 
 export type ChangeRequest = { scope: ChangeScope; limit: number; include: 'record' | 'none' };
 
+/** Where a reader is, in an epoch. */
+export type ChangePlace = ChangePosition & { epoch: string };
+
 /** Where a request starts: at a cursor, with a replay of the tables, or after everything that was committed. */
-export async function startOf(store: Store, after: string | undefined): Promise<ChangePosition> {
+export async function startOf(store: Store, after: string | undefined): Promise<ChangePlace> {
   // What was committed before is numbered first: a replay shows it, so it is not listed again after the replay.
   if (after === undefined || after === 'now') {
-    const { position } = await store.changes.number();
-    return after === 'now' ? { position } : { position, replay: { kind: changeKinds[0], key: [] } };
+    const { epoch, position } = await store.changes.number();
+    return after === 'now' ? { epoch, position } : { epoch, position, replay: { kind: changeKinds[0], key: [] } };
   }
   const head = await store.changes.head();
   const place = parseCursor(after, head);
-  if (place === undefined)
-    throw new ServiceError('cursor_gone', 'the cursor is no longer valid: start again without it');
-  return place;
+  if (place === undefined) throw cursorGone();
+  return { epoch: head.epoch, ...place };
 }
 
-export async function readChanges(store: Store, start: ChangePosition, request: ChangeRequest): Promise<ChangePage> {
-  const { epoch } = await store.changes.head();
-  let place = start;
+const cursorGone = () => new ServiceError('cursor_gone', 'the cursor is no longer valid: start again without it');
+
+/** Throws if another epoch has begun since the start: changes after this place may not be those that follow it. */
+export async function readChanges(store: Store, start: ChangePlace, request: ChangeRequest): Promise<ChangePage> {
+  const { epoch } = start;
+  if (epoch !== (await store.changes.head()).epoch) throw cursorGone();
+  let place: ChangePosition = start;
   // A replay passes tables and rows that the reader may not see. A few steps find the next that it may see.
   for (let step = 1; ; step += 1) {
     const { changes, next, hasMore } = await store.changes.read(place, request.scope, request.limit);
     if (changes.length > 0 || !hasMore || step === stepsMax) {
       const entries = changes.map((change) => render(change, epoch, request.include));
-      return { entries, cursor: cursorOf(next, epoch), next, hasMore };
+      return { entries, cursor: cursorOf(next, epoch), next: { epoch, ...next }, hasMore };
     }
     place = next;
   }

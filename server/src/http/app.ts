@@ -168,7 +168,13 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
   const { store, clock, logger, lines, uses, validateLines, shared, worker, ...settings } = options;
   const { page_order, metrics_token, in_flight_max, now = performance.now.bind(performance) } = settings;
   const inFlight = new SharedSum(shared.inFlight, worker);
-  const metrics = new Metrics(clock, () => inFlight.total, context);
+  const waiting = new SharedSum(shared.waiting, worker);
+  const metrics = new Metrics(
+    clock,
+    () => inFlight.total,
+    () => waiting.total,
+    context,
+  );
   const rateLimits = new RateLimits(metrics, settings, shared);
   const { failedKeys } = shared;
   return {
@@ -186,7 +192,7 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     in_flight_max,
     inFlight,
     changeWatch: new ChangeWatch(store),
-    waiting: new SharedSum(shared.waiting, worker),
+    waiting,
     slowReaders: new SlowReaders(limits.unreadBytesMax, context),
     connectionsMax: Math.ceil(limits.connectionsMax / shared.workers),
     now,

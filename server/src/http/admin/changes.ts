@@ -5,8 +5,15 @@ import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
-import type { ChangePosition, ChangeScope } from '../../domain/change-reads.ts';
-import { type ChangeRequest, type ChangePage as Page, parseKinds, readChanges, startOf } from '../../domain/changes.ts';
+import type { ChangeScope } from '../../domain/change-reads.ts';
+import {
+  type ChangePlace,
+  type ChangeRequest,
+  type ChangePage as Page,
+  parseKinds,
+  readChanges,
+  startOf,
+} from '../../domain/changes.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { leaveGate } from '../front/gate.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
@@ -54,7 +61,7 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
         'start all records are listed, then the changes since. With `Accept: application/x-ndjson` or `text/event-stream` ' +
         'entries are sent as they come, until there was none for `wait` seconds. An admin key, a session of the console, or ' +
         'a key of kind `feed`, which sees its workspace, app or datasets.',
-      security: [{ adminKey: [] }, { feedKey: [] }],
+      security: [...aboutAdmin.security, { feedKey: [] }],
       querystring: ChangesQuery,
       response: responses({ 200: streamed }, [400, 401, 410, 503]),
     },
@@ -68,11 +75,15 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
         after ?? (typeof lastEvent === 'string' && lastEvent !== '' ? lastEvent : undefined),
       );
       const encoding = encodingOf(request);
+      const pages = follow(dependencies, request, reply, start, changes, {
+        waitMillis: wait * 1000,
+        hasHeartbeats: encoding !== undefined,
+      });
       if (encoding === undefined) {
-        const pages = follow(dependencies, request, reply, start, changes, wait * 1000);
         const { value } = await pages.next();
         await pages.return(undefined);
-        const { entries, cursor, hasMore } = value as Page;
+        if (value === undefined) return bearer.reject(request.ip, 'unknown');
+        const { entries, cursor, hasMore } = value;
         reply.header('content-type', 'application/json; charset=utf-8');
         const data = entries.map(({ json }) => json).join(',');
         return reply.send(`{"data":[${data}],"has_more":${hasMore},"cursor":${JSON.stringify(cursor)}}`);
@@ -80,9 +91,7 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
       reply.header('content-type', encoding.type);
       if (request.method === 'HEAD') return reply.send(Readable.from([]));
       reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
-      return reply.send(
-        Readable.from(encode(encoding, follow(dependencies, request, reply, start, changes, wait * 1000))),
-      );
+      return reply.send(Readable.from(encode(encoding, pages)));
     },
   });
 };
@@ -92,51 +101,59 @@ async function* encode(encoding: Encoding, pages: AsyncIterable<Page>): AsyncGen
 }
 
 /**
- * Pages of the feed, until there was no entry for `waitMillis`. A page is empty if the wait is over, if a stream needs a sign
- * of life, or if the reader may see nothing of what was read. A request that waits does not count as being in flight.
+ * Pages of the feed, until there was no entry for `waitMillis`, or the key is no longer valid. A page is empty if the wait is
+ * over, if a stream needs a heartbeat, or if the reader may see nothing of what was read. A request that waits does not count
+ * as being in flight.
  */
 async function* follow(
-  { store, changeWatch, waiting, inFlight, bearer }: Dependencies,
+  { store, changeWatch, waiting, inFlight, bearer, clock }: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  start: ChangePosition,
+  start: ChangePlace,
   changes: ChangeRequest,
-  waitMillis: number,
-): AsyncGenerator<Page> {
+  { waitMillis, hasHeartbeats }: { waitMillis: number; hasHeartbeats: boolean },
+): AsyncGenerator<Page, undefined> {
   let place = start;
   let idleSince = performance.now();
-  let checkedAt = performance.now();
-  let sentAt = performance.now();
+  let checkedAt = clock();
+  let sentAt = clock();
   let isWaiting = false;
+  // The clock of the machine may be set back.
+  const isPast = (since: number, millis: number) => Math.abs(clock() - since) >= millis;
+  const isAllowed = async (): Promise<boolean> => {
+    if (!isPast(checkedAt, checkMillis)) return true;
+    checkedAt = clock();
+    return bearer.isStillAllowed(request);
+  };
   try {
     for (;;) {
       const page = await readChanges(store, place, changes);
       place = page.next;
       if (page.entries.length > 0 || page.hasMore) {
         idleSince = performance.now();
-        sentAt = idleSince;
+        sentAt = clock();
         yield page;
+        if (changeWatch.isClosed || !(await isAllowed())) return;
         continue;
       }
-      while (true) {
+      do {
         const left = idleSince + waitMillis - performance.now();
-        if (left <= 0 || changeWatch.isClosed || reply.raw.destroyed) return yield page;
+        if (left <= 0 || changeWatch.isClosed || reply.raw.destroyed) {
+          yield page;
+          return;
+        }
         if (!isWaiting) {
           if (!waiting.tryIncrement(limits.waitingMax)) throw unavailable('too many requests wait for changes');
           isWaiting = true;
           leaveGate(reply.raw, inFlight);
         }
         await changeWatch.wait(Math.min(left, checkMillis));
-        if (performance.now() - checkedAt >= checkMillis) {
-          if (!(await bearer.isStillAllowed(request))) return;
-          checkedAt = performance.now();
-        }
-        if (await store.changes.hasNews(place.position)) break;
-        if (performance.now() - sentAt >= heartbeatMillis) {
-          sentAt = performance.now();
+        if (!(await isAllowed())) return;
+        if (hasHeartbeats && isPast(sentAt, heartbeatMillis)) {
+          sentAt = clock();
           yield page;
         }
-      }
+      } while (!(await store.changes.hasNews(place)));
     }
   } finally {
     if (isWaiting) waiting.add(-1);

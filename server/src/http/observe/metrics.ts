@@ -1,4 +1,5 @@
 import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import type { ChangeCounts } from '../../domain/change-reads.ts';
 import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
 import { bounds, type Counter, type Series, SeriesTable } from './series-table.ts';
@@ -31,6 +32,8 @@ export class Metrics {
   readonly #threadMetrics = new Registry();
   readonly #series: SeriesTable;
   readonly #peers: Peers;
+  /** As of the last request for metrics. */
+  #changeCounts: ChangeCounts | undefined;
   /** By status, method and route. */
   readonly #requestCounters = new Map<string, { counter: Counter; isTraffic: boolean }>();
 
@@ -39,8 +42,11 @@ export class Metrics {
   /** The last hour in short intervals, for the console. */
   readonly traffic: Traffic;
 
-  /** `clock` returns milliseconds since the epoch, `inFlight` the number of requests in flight. */
-  constructor(clock: () => number, inFlight: () => number, context: WorkerContext) {
+  /**
+   * `clock` returns milliseconds since the epoch, `inFlight` and `waiting` the numbers of requests that are in flight and
+   * that wait for changes.
+   */
+  constructor(clock: () => number, inFlight: () => number, waiting: () => number, context: WorkerContext) {
     const { peers } = context;
     this.#series = new SeriesTable(context);
     this.#peers = peers;
@@ -64,6 +70,18 @@ export class Metrics {
     this.#register('backscroll_http_requests_in_flight', 'Requests in flight.', 'gauge', () => [
       { labels: {}, value: inFlight() },
     ]);
+    this.#register('backscroll_changes_waiting', 'Requests that wait for changes.', 'gauge', () => [
+      { labels: {}, value: waiting() },
+    ]);
+    const gauge = (name: string, help: string, value: (counts: ChangeCounts) => number) =>
+      this.#register(name, help, 'gauge', () =>
+        this.#changeCounts === undefined ? [] : [{ labels: {}, value: value(this.#changeCounts) }],
+      );
+    gauge('backscroll_changes_head', 'Newest position of the change feed.', ({ position }) => position);
+    gauge('backscroll_changes_unnumbered', 'Notes about changes without a position.', ({ notes }) => notes);
+    gauge('backscroll_changes_oldest_unnumbered_seconds', 'Age of the oldest of these notes.', ({ oldestNote }) =>
+      oldestNote === null ? 0 : Math.max(0, Math.floor(clock() / 1000) - oldestNote),
+    );
   }
 
   /** Those named `nodejs_` are of one thread, the others of the process. */
@@ -120,7 +138,9 @@ export class Metrics {
     this.#series.counter(prefixes.throttled + limit).add();
   }
 
-  async text(): Promise<string> {
+  /** Without `changeCounts`, the text has no values about the change feed. */
+  async text(changeCounts: ChangeCounts | undefined): Promise<string> {
+    this.#changeCounts = changeCounts;
     const others = (await this.#peers.collect()) as object[];
     const ofAllThreads = AggregatorRegistry.aggregate([await this.#threadMetrics.getMetricsAsJSON(), ...others]);
     return `${await this.#registry.metrics()}\n${await ofAllThreads.metrics()}`;

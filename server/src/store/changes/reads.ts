@@ -46,8 +46,9 @@ export class SqlChangeReads implements ChangeReads {
     return row as ChangesHead;
   }
 
-  async hasNews(position: number): Promise<boolean> {
-    if ((await this.head()).position > position) return true;
+  async hasNews(since: ChangesHead): Promise<boolean> {
+    const { epoch, position } = await this.head();
+    if (epoch !== since.epoch || position > since.position) return true;
     return (await this.#engine.read(numbering.findAnyNote)).length > 0;
   }
 
@@ -142,7 +143,7 @@ export class SqlChangeReads implements ChangeReads {
       const part = candidates.slice(at, at + Math.min(slice, limit - changes.length));
       for (const [index, change] of (await this.#records.read(part)).entries()) {
         const { place } = part[index] as Candidate;
-        const size = change?.line?.length ?? 0;
+        const size = Buffer.byteLength(change?.line ?? '');
         if (changes.length > 0 && bytes + size > limits.changesBytesMax) {
           return { changes, next: candidates[at + index - 1]?.place };
         }
