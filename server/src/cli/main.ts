@@ -10,6 +10,7 @@ const commands: Record<string, () => Promise<Command>> = {
   backup: async () => (await import('./backup.ts')).backupCommand,
   keys: async () => (await import('./keys.ts')).keysCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  changes: async () => (await import('./changes.ts')).changesCommand,
   audit: async () => (await import('./audit.ts')).auditCommand,
   purge: async () => (await import('./purge.ts')).purgeCommand,
 };
@@ -25,6 +26,7 @@ Commands:
   backup     copy the embedded database while the service runs
   keys       create, list and revoke API keys
   migrate    bring the database schema up to date
+  changes    print changed records, and follow changes
   audit      show the audit log
   purge      erase conversations permanently
 

@@ -35,6 +35,20 @@ export function trimRegularly(audit_days: number, { store, logger }: Options): M
   return { end: async () => clearInterval(timer) };
 }
 
+/** Numbers changes, now and regularly, so that notes do not pile up while no one reads the feed. One thread does so for all. */
+export function numberRegularly({ store, logger }: Options): Maintenance {
+  let isRunning = false;
+  const number = async () => {
+    if (isRunning) return;
+    isRunning = true;
+    await attempt('number changes', store.changes.number(), logger);
+    isRunning = false;
+  };
+  const timer = setInterval(number, limits.numberIntervalMillis).unref();
+  void number();
+  return { end: async () => clearInterval(timer) };
+}
+
 async function attempt(task: string, work: Promise<unknown>, logger: FastifyBaseLogger): Promise<void> {
   await work.catch((error: Error) => {
     logger.debug({ cause: String(error.cause ?? error.message) }, `cannot ${task} now`);

@@ -4,7 +4,7 @@ import { createSharedState } from '../http/workers/shared-state.ts';
 import { databaseOf } from '../store/open.ts';
 import { BufferedLog, standardOutput } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
-import { trimRegularly } from './maintenance.ts';
+import { numberRegularly, trimRegularly } from './maintenance.ts';
 import { loadStarter, pages, welcome } from './starter.ts';
 import { loggerOf, ServiceWorker } from './worker.ts';
 import { tryListening, workerCount } from './worker-count.ts';
@@ -47,6 +47,7 @@ Options:
       // Only when the port is open: a start that fails must not create keys whose secrets it never prints.
       const secrets = isNew ? await loadStarter(store).catch(closing(service)) : undefined;
       const trimming = trimRegularly(config.audit_days, { store, logger });
+      const numbering = numberRegularly({ store, logger });
       const pool = new WorkerPool({ data: { config, shared, keyChanges, port }, writer, logger, log: output });
       lines.flush();
       const base = addressOf(config.host, port);
@@ -61,6 +62,7 @@ Options:
       };
       await closeWithin(Promise.all([service.close(), pool.close()]), limits.shutdownMillisMax, giveUp);
       await trimming.end();
+      await numbering.end();
       return 0;
     } finally {
       await store.close();

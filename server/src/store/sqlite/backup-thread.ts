@@ -1,5 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
+import { newVersion } from '../../domain/version.ts';
+import { setEpoch } from '../changes/numbering.ts';
 import { explainDiskError } from '../disk-errors.ts';
 import type { BackupResult } from './backup.ts';
 import { sqliteSchemaStatus } from './migrate.ts';
@@ -9,6 +11,20 @@ import { sqliteSchemaStatus } from './migrate.ts';
 const busyMillis = 5_000;
 
 parentPort?.postMessage(copy(workerData.path, workerData.target));
+
+/**
+ * Cursors of the change feed are invalid in the copy: a reader that is ahead of a restored copy would miss changes. An older
+ * schema has no feed.
+ */
+function startEpoch(path: string): void {
+  const db = new DatabaseSync(path);
+  try {
+    const hasFeed = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'changes_head'`).get() !== undefined;
+    if (hasFeed) db.prepare(setEpoch).run(newVersion());
+  } finally {
+    db.close();
+  }
+}
 
 function copy(path: string, target: string): BackupResult {
   try {
@@ -20,6 +36,7 @@ function copy(path: string, target: string): BackupResult {
     } finally {
       db.close();
     }
+    startEpoch(target);
     return 'done';
   } catch (error) {
     return { failure: explainDiskError(error) };

@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { changeKinds } from '../contract/change.ts';
+import { limits } from '../contract/limits.ts';
+import { ChangeWatch } from '../domain/change-watch.ts';
+import { parseKinds, readChanges, startOf } from '../domain/changes.ts';
+import type { Store } from '../domain/store.ts';
+import { type Command, parse, print, Usage, withStore } from './command.ts';
+
+export const changesCommand: Command = {
+  help: `Usage: backscroll changes [--after CURSOR] [--follow] [--kinds KINDS]
+       backscroll changes --new-epoch
+
+Prints changed records, one JSON object per line, as GET /admin/changes returns them. Without --after, it prints all
+records first.
+
+Options:
+  --after CURSOR  continue behind an entry, by its cursor; now: only later changes
+  --follow        wait for more changes, until SIGINT or SIGTERM
+  --kinds KINDS   only these kinds, separated by commas: ${changeKinds.slice(0, 5).join(', ')},
+                  ${changeKinds.slice(5).join(', ')}
+  --new-epoch     make all cursors invalid, so that every reader starts again; required after a restore
+                  or a failover that may have lost changes (backscroll backup does it for its copy)`,
+
+  run: async (argv, config) => {
+    const { values } = parse(
+      argv,
+      {
+        after: { type: 'string' },
+        follow: { type: 'boolean' },
+        kinds: { type: 'string' },
+        'new-epoch': { type: 'boolean' },
+      },
+      { max: 0 },
+    );
+    if (values['new-epoch']) {
+      if (Object.keys(values).length > 1) throw new Usage('--new-epoch allows no other option');
+      await withStore(config, 'existing', (store) => store.changes.startEpoch());
+      print('all cursors of the change feed are now invalid: every reader starts again');
+      return 0;
+    }
+    const { after, kinds, follow = false } = values as { after?: string; kinds?: string; follow?: boolean };
+    await withStore(config, 'existing', (store) => printChanges(store, after, kinds, follow));
+    return 0;
+  },
+};
+
+async function printChanges(
+  store: Store,
+  after: string | undefined,
+  kinds: string | undefined,
+  follow: boolean,
+): Promise<void> {
+  const scope = { workspace_id: undefined, app_id: undefined, dataset_ids: undefined, kinds: parseKinds(kinds) };
+  const request = { scope, limit: limits.changesMax, include: 'record' as const };
+  const watch = new ChangeWatch(store);
+  const stop = () => watch.close();
+  if (follow) for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
+  let place = await startOf(store, after);
+  while (!watch.isClosed) {
+    const page = await readChanges(store, place, request);
+    place = page.next;
+    for (const { json } of page.entries) if (!process.stdout.write(`${json}\n`)) await once(process.stdout, 'drain');
+    if (page.hasMore) continue;
+    if (!follow) return;
+    do await watch.wait(limits.changesWaitSecondsMax * 1000);
+    while (!watch.isClosed && !(await store.changes.hasNews(place)));
+  }
+}
