@@ -170,7 +170,7 @@ describe('serve --starter', { concurrency: 3 }, () => {
     const count = (record: string) => records.filter((one) => one.record === record).length;
     assert.deepEqual(
       [count('app'), count('conversation') > 0, count('dataset'), count('model_provider'), count('api_key')],
-      [1, true, 1, 3, 4],
+      [1, true, 1, 3, 5],
     );
     const chat = ['advanced-chat', 'agent', 'chat', 'agent-chat'];
     assert.ok(chat.includes(records.find((one) => one.record === 'app')?.mode ?? ''));
