@@ -89,6 +89,10 @@ export const settings = {
     1_000_000,
     'maximum number of requests in flight; more are rejected with 503 and `Retry-After`',
   ),
+  changes: onOff(
+    'on',
+    'the change feed, `on` or `off`, the same for all processes of a database; after `off`, readers start again',
+  ),
   audit_days: integer(365, 1, 36_500, 'days until entries of the audit log are deleted'),
   metrics_token: {
     fallback: undefined,

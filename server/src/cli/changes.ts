@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { changeKinds } from '../contract/change.ts';
 import { limits } from '../contract/limits.ts';
 import { ChangeWatch } from '../domain/change-watch.ts';
-import { parseKinds, readChanges, startOf } from '../domain/changes.ts';
+import { parseKinds, readChanges, startEpoch, startOf } from '../domain/changes.ts';
 import type { Store } from '../domain/store.ts';
 import { type Command, parse, print, Usage, withStore } from './command.ts';
 
@@ -34,7 +34,7 @@ Options:
     );
     if (values['new-epoch']) {
       if (Object.keys(values).length > 1) throw new Usage('--new-epoch allows no other option');
-      await withStore(config, 'existing', (store) => store.changes.startEpoch());
+      await withStore(config, 'existing', startEpoch);
       print('all cursors of the change feed are now invalid: every reader starts again');
       return 0;
     }

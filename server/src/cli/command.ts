@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
+import { switchFeed } from '../domain/changes.ts';
 import type { Store } from '../domain/store.ts';
 import { type Database, databaseOf } from '../store/open.ts';
 
@@ -43,6 +44,7 @@ export async function withStore<T>(
   await database.migrate(epochSeconds());
   const store = await database.open();
   try {
+    if (!config.changes) await switchFeed(store, false);
     return await use(store);
   } finally {
     await store.close();

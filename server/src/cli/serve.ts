@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { limits } from '../contract/limits.ts';
+import { switchFeed } from '../domain/changes.ts';
 import { createSharedState } from '../http/workers/shared-state.ts';
 import { databaseOf } from '../store/open.ts';
 import { BufferedLog, standardOutput } from './buffered-log.ts';
@@ -39,6 +40,7 @@ Options:
       });
     logger.info({ database: database.location }, 'opened');
     try {
+      await switchFeed(store, config.changes);
       const isNew = values.starter && database.engine === 'sqlite' && (await store.isEmpty());
       const shared = createSharedState(workers);
       // The main thread is the first worker.

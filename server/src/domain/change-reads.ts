@@ -38,5 +38,6 @@ export interface ChangeReads {
   hasNews(since: ChangesHead): Promise<boolean>;
   read(position: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges>;
   count(): Promise<ChangeCounts>;
-  startEpoch(): Promise<ChangesHead>;
+  /** Makes all cursors invalid. By default the epoch is a new one. */
+  startEpoch(epoch?: string): Promise<ChangesHead>;
 }

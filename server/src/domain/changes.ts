@@ -1,6 +1,6 @@
 import { type ChangeKind, changeKinds } from '../contract/change.ts';
 import type { ChangePosition, ChangeScope, ChangesHead, FoundChange } from './change-reads.ts';
-import { invalidParam, ServiceError } from './errors.ts';
+import { invalidParam, notFound, ServiceError } from './errors.ts';
 import type { Store } from './store.ts';
 
 /** A page of the change feed: its entries as JSON texts, each with its cursor. */
@@ -14,6 +14,30 @@ export type ChangePage = {
 
 export type ChangeRequest = { scope: ChangeScope; limit: number; include: 'record' | 'none' };
 
+/** The epoch while writes are not noted. No cursor has it. */
+const offEpoch = 'off';
+
+/**
+ * To be called before the first write, if writes are not noted, and when the service starts. Changes were missed while the
+ * feed was off, so it begins again with a new epoch.
+ */
+export async function switchFeed(store: Store, isOn: boolean): Promise<void> {
+  const isOff = (await store.changes.head()).epoch === offEpoch;
+  if (isOn && isOff) await store.changes.startEpoch();
+  if (!isOn && !isOff) await store.changes.startEpoch(offEpoch);
+}
+
+/** Makes all cursors invalid. */
+export async function startEpoch(store: Store): Promise<void> {
+  requireOn(await store.changes.head());
+  await store.changes.startEpoch();
+}
+
+function requireOn(head: ChangesHead): ChangesHead {
+  if (head.epoch === offEpoch) throw notFound('the change feed is off (CHANGES=off)');
+  return head;
+}
+
 /** Where a reader is, in an epoch. */
 export type ChangePlace = ChangePosition & { epoch: string };
 
@@ -21,10 +45,10 @@ export type ChangePlace = ChangePosition & { epoch: string };
 export async function startOf(store: Store, after: string | undefined): Promise<ChangePlace> {
   // What was committed before is numbered first: a replay shows it, so it is not listed again after the replay.
   if (after === undefined || after === 'now') {
-    const { epoch, position } = await store.changes.number();
+    const { epoch, position } = requireOn(await store.changes.number());
     return after === 'now' ? { epoch, position } : { epoch, position, replay: { kind: changeKinds[0], key: [] } };
   }
-  const head = await store.changes.head();
+  const head = requireOn(await store.changes.head());
   const place = parseCursor(after, head);
   if (place === undefined) throw cursorGone();
   return { epoch: head.epoch, ...place };
@@ -35,7 +59,7 @@ const cursorGone = () => new ServiceError('cursor_gone', 'the cursor is no longe
 /** Throws if another epoch has begun since the start: changes after this place may not be those that follow it. */
 export async function readChanges(store: Store, start: ChangePlace, request: ChangeRequest): Promise<ChangePage> {
   const { epoch } = start;
-  if (epoch !== (await store.changes.head()).epoch) throw cursorGone();
+  if (epoch !== requireOn(await store.changes.head()).epoch) throw cursorGone();
   let place: ChangePosition = start;
   // A replay passes tables and rows that the reader may not see. A few steps find the next that it may see.
   for (let step = 1; ; step += 1) {

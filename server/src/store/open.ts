@@ -49,14 +49,16 @@ export type DatabaseOptions = {
   database_timeout: number;
   database_wait: number;
   database_prepared: boolean;
+  /** Whether writes are noted for the change feed. */
+  changes: boolean;
 };
 
 export function databaseOf(options: DatabaseOptions): Database {
-  return options.database_url.startsWith('sqlite:') ? sqliteAt(options.database_url) : postgresAt(options);
+  return options.database_url.startsWith('sqlite:') ? sqliteAt(options) : postgresAt(options);
 }
 
-function sqliteAt(url: string): Database {
-  const path = url.replace(/^sqlite:(\/\/)?/, '');
+function sqliteAt({ database_url, changes }: DatabaseOptions): Database {
+  const path = database_url.replace(/^sqlite:(\/\/)?/, '');
   /** SQLite's error messages do not name the file. */
   const withPath = async <T>(work: () => T): Promise<T> => {
     try {
@@ -77,11 +79,11 @@ function sqliteAt(url: string): Database {
       return withPath(() => migrateSqlite(path, now));
     },
     backup: (target) => backupSqlite(path, target),
-    startWriter: () => new Writer(path),
+    startWriter: () => new Writer(path, changes),
     open: ({ threads, keyChanges, writer } = onlyThread()) =>
       withPath(() => {
         const openPagesMax = Math.ceil(limits.largePagesMax / threads);
-        return new SqlStore(new SqliteEngine(path, { writer, openPagesMax }), keyChanges);
+        return new SqlStore(new SqliteEngine(path, { writer, openPagesMax, changes }), keyChanges);
       }),
   };
 }
@@ -105,6 +107,7 @@ function postgresAt(options: DatabaseOptions): Database {
       connections,
       statementMillis: options.database_timeout,
       prepared: options.database_prepared,
+      changes: options.changes,
     });
   };
   const withPool = async <T>(use: (pool: PostgresPool) => Promise<T>): Promise<T> => {

@@ -117,6 +117,41 @@ onEveryEngine('backscroll changes', (engine) => {
     assert.equal(await metric('backscroll_changes_head'), head + 2);
   });
 
+  it('CHANGES=off writes no notes, and the feed starts again when it is on', async (t) => {
+    const { entries, options } = await newDatabase(t);
+    const [first] = await entries();
+    const off = { ...options, env: { ...options.env, CHANGES: 'off' } };
+    const edit = (base: string, content: string) =>
+      sendRequest(base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content } });
+    const silent = await serve(t, off);
+    const append = { method: 'POST', lines: ndjson([message(one.ids.conversation, 5)]) };
+    assert.equal((await sendRequest(silent.base, '/admin/records', admin, append)).status, 200);
+    assert.equal((await edit(silent.base, 'not noted')).status, 200);
+    const { status, body } = await sendRequest(silent.base, '/admin/changes', admin);
+    assert.deepEqual([status, body.message], [404, 'the change feed is off (CHANGES=off)']);
+    const { text } = await sendRequest(silent.base, '/metrics', admin);
+    assert.match(text, /^backscroll_changes_unnumbered 0$/m);
+    for (const env of [options, off]) {
+      for (const args of [[], ['--new-epoch']]) {
+        const failed = await run(['changes', ...args], env);
+        assert.deepEqual([failed.code, failed.stderr], [1, 'the change feed is off (CHANGES=off)\n']);
+      }
+    }
+    await silent.end('SIGTERM');
+    const serving = await serve(t, options);
+    const get = (query: string) => sendRequest(serving.base, `/admin/changes${query}`, admin);
+    assert.equal((await get(`?after=${first.cursor}`)).status, 410);
+    const { cursor } = (await get('?after=now')).body;
+    await edit(serving.base, 'noted');
+    const page = (await get(`?after=${cursor}`)).body;
+    assert.deepEqual(
+      page.data.map(({ record }: { record: { content: string } }) => record.content),
+      ['noted'],
+    );
+    await serving.end('SIGTERM');
+    assert.equal((await entries('--after', cursor)).length, 1, 'a restart alone starts no epoch');
+  });
+
   if (engine === 'sqlite') {
     it('the restore of an older backup makes cursors invalid', async (t) => {
       const { url, succeed, options } = await newDatabase(t);

@@ -564,7 +564,7 @@ describe('errors and keys of every operation', () => {
       ...([`/admin/${path}`, 'get', ['admin', 'consoleSession']] as [string, string, string[]]),
       [...statuses, 401, 429, 500, 501, 503],
     ]),
-    ['/admin/changes', 'get', ['admin', 'feed', 'consoleSession'], [400, 401, 410, 429, 500, 501, 503]],
+    ['/admin/changes', 'get', ['admin', 'feed', 'consoleSession'], [400, 401, 404, 410, 429, 500, 501, 503]],
     [
       `/admin/${adminChunk}`,
       'patch',

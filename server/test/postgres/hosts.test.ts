@@ -37,7 +37,7 @@ describe('an address with several servers', { concurrency: 1 }, () => {
 
   function open(t: TestContext, list: readonly string[], options = '', connections = 4): PostgresPool {
     const address = parsePostgresUrl(urlOf(list, options)) as PostgresAddress;
-    const pool = new PostgresPool({ address, connections, statementMillis: 5_000, prepared: true });
+    const pool = new PostgresPool({ address, connections, statementMillis: 5_000, prepared: true, changes: true });
     t.after(() => pool.close());
     return pool;
   }
@@ -159,7 +159,7 @@ describe('a failed node of a distributed database', () => {
   ];
   const open = (t: TestContext) => {
     const address = parsePostgresUrl(url) as PostgresAddress;
-    const pool = new PostgresPool({ address, connections: 1, statementMillis: 5_000, prepared: true });
+    const pool = new PostgresPool({ address, connections: 1, statementMillis: 5_000, prepared: true, changes: true });
     t.after(() => pool.close());
     const backend = async () => (await pool.query('SELECT pg_backend_pid() AS pid'))[0]?.pid;
     const fail = async (times: number, code: string, message: string) => {

@@ -57,8 +57,8 @@ export class SqlChangeReads implements ChangeReads {
     return { ...(await this.head()), notes: Number(row?.n), oldestNote: row?.oldest as number | null };
   }
 
-  async startEpoch(): Promise<ChangesHead> {
-    await this.#engine.write('startEpoch', { epoch: newVersion() });
+  async startEpoch(epoch = newVersion()): Promise<ChangesHead> {
+    await this.#engine.write('startEpoch', { epoch });
     return this.head();
   }
 

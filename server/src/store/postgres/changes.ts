@@ -20,7 +20,8 @@ export async function addNotes(
   at: number,
   shard?: string,
 ): Promise<void> {
-  if (notes.length > 0) await transaction.query(writeNotes, ...noteValues(notes, at, shard));
+  if (notes.length > 0 && transaction.notesChanges)
+    await transaction.query(writeNotes, ...noteValues(notes, at, shard));
 }
 
 /**

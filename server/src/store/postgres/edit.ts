@@ -20,7 +20,7 @@ export async function updateChildChunk(pool: PostgresPool, edit: ChildChunkEdit)
   const deadline = performance.now() + pool.statementMillis;
   do {
     const values = [...path, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
-    values.push(note_id, notes);
+    values.push(pool.notesChanges ? note_id : '', notes);
     const rows = await pool.query(postgres.updateChildChunk, ...values);
     const foundPath = sql.childChunkOf(rows);
     const changed_at = rows[0]?.changed_at;

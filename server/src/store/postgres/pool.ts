@@ -13,9 +13,13 @@ export type PoolOptions = {
   statementMillis: number;
   /** Named prepared statements; off behind a pooler that assigns connections per transaction. */
   prepared: boolean;
+  /** Whether writes are noted for the change feed. */
+  changes: boolean;
 };
 
 export interface Transaction {
+  /** Whether its writes are noted for the change feed. */
+  readonly notesChanges: boolean;
   query(sql: string, ...values: Value[]): Promise<Row[]>;
 }
 
@@ -82,6 +86,10 @@ export class PostgresPool {
     return this.#options.connections;
   }
 
+  get notesChanges(): boolean {
+    return this.#options.changes;
+  }
+
   get statementMillis(): number {
     return this.#options.statementMillis;
   }
@@ -103,7 +111,10 @@ export class PostgresPool {
     return this.#withRetries(millis, async (client) => {
       await run(client, 'BEGIN');
       try {
-        const result = await work({ query: (sql, ...values) => run(client, sql, ...values) });
+        const result = await work({
+          notesChanges: this.notesChanges,
+          query: (sql, ...values) => run(client, sql, ...values),
+        });
         await run(client, 'COMMIT');
         return result;
       } catch (error) {
@@ -122,7 +133,7 @@ export class PostgresPool {
     try {
       const query = (sql: string, ...values: Value[]) => this.#run(client, sql, values, statementMillis);
       await query(begin);
-      yield* work({ query });
+      yield* work({ notesChanges: this.notesChanges, query });
       await query('COMMIT');
       isDone = true;
     } catch (error) {

@@ -67,7 +67,7 @@ export const dialect: Dialect = {
  * has read. `revision` stores the old text and `entry` adds to the audit log only if `changed` has updated the chunk. If
  * nothing was updated although the edit should have been written, another edit came first.
  * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null;
- * id and ids of the audit entry; id and text of the note for the change feed.
+ * id and ids of the audit entry; id and text of the note for the change feed; without an id there is none.
  */
 export const updateChildChunk = `
   WITH place AS (
@@ -99,7 +99,7 @@ export const updateChildChunk = `
     INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
     SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13 FROM changed
   ), note AS (
-    INSERT INTO changes_new (id, scope, at, notes) SELECT $14, $1, $8, $15 FROM changed
+    INSERT INTO changes_new (id, scope, at, notes) SELECT $14, $1, $8, $15 FROM changed WHERE $14 <> ''
   )
   SELECT place.*, changed.updated_at AS changed_at FROM place LEFT JOIN changed ON true`;
 

@@ -3,9 +3,10 @@ import { newVersion } from '../../domain/version.ts';
 import * as audit from '../accounting/audit.ts';
 import { contentOf, rate } from '../apps/rating.ts';
 import * as apps from '../apps/statements.ts';
-import { noteOfConversation, noteOfMessages, noteValues, writeNotes } from '../changes/notes.ts';
+import { noteOfConversation, noteOfMessages } from '../changes/notes.ts';
 import type { WriteInput } from '../engine.ts';
 import * as sql from '../statements.ts';
+import { addNotes } from './changes.ts';
 import type { Connection } from './connection.ts';
 
 /** Changes by app keys, and of keys, inside the caller's transaction. */
@@ -16,7 +17,7 @@ export function changeConversation(db: Connection, change: ConversationChange): 
   if (row === undefined) return undefined;
   const { app_id, conversation_id, now } = change;
   db.run(audit.writeEntry, ...audit.entryValues(entry, conversation_id));
-  db.run(writeNotes, ...noteValues([noteOfConversation(app_id, conversation_id)], now));
+  addNotes(db, [noteOfConversation(app_id, conversation_id)], now);
   return row as ConversationRow;
 }
 
@@ -30,7 +31,7 @@ export function rateMessage(db: Connection, rating: MessageRating): 'rated' | 'u
   db.run(apps.rateMessage, rated.doc, contentOf(rating), conversation_id, message_id);
   db.run(apps.touchConversation, newVersion(), conversation_id);
   db.run(audit.writeEntry, ...audit.entryValues(audit.ratingEntry(rating, conversation_id), conversation_id));
-  db.run(writeNotes, ...noteValues([noteOfMessages(conversation_id, [message_id])], rating.now));
+  addNotes(db, [noteOfMessages(conversation_id, [message_id])], rating.now);
   return 'rated';
 }
 

@@ -1,3 +1,4 @@
+import { type Note, noteValues, writeNotes } from '../changes/notes.ts';
 import * as numbering from '../changes/numbering.ts';
 import type { Row, WriteResult } from '../engine.ts';
 import type { Connection } from './connection.ts';
@@ -10,6 +11,10 @@ const writeEntry = `
   ${numbering.onKnownRecord}`;
 const deleteMessages = `DELETE FROM changes WHERE kind = 'message' AND scope = ?`;
 const deleteNote = 'DELETE FROM changes_new WHERE id = ?';
+
+export function addNotes(db: Connection, notes: readonly Note[], at: number): void {
+  if (notes.length > 0 && db.notesChanges) db.run(writeNotes, ...noteValues(notes, at));
+}
 
 /** Numbers notes inside the caller's transaction, which is the only one that writes. */
 export function numberChanges(db: Connection): WriteResult<'numberChanges'> {

@@ -8,8 +8,9 @@ import type {
 } from '../../domain/store.ts';
 import { decideCreation, decideDeletion, decideEdit } from '../../domain/update-child-chunk.ts';
 import * as audit from '../accounting/audit.ts';
-import { noteOfChunk, noteValues, writeNotes } from '../changes/notes.ts';
+import { noteOfChunk } from '../changes/notes.ts';
 import * as sql from '../statements.ts';
+import { addNotes } from './changes.ts';
 import type { Connection } from './connection.ts';
 import * as embedded from './statements.ts';
 
@@ -59,7 +60,7 @@ function addEntry(
   write: ChildChunkEdit | NewChildChunk | ChildChunkDeletion,
 ): void {
   const { dataset_id, child_chunk_id, now } = write;
-  db.run(writeNotes, ...noteValues([noteOfChunk(dataset_id, child_chunk_id)], now));
+  addNotes(db, [noteOfChunk(dataset_id, child_chunk_id)], now);
   db.run(audit.writeEntry, ...audit.entryValues(audit.chunkEntry(action, write), write.dataset_id));
 }
 

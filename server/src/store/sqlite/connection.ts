@@ -16,7 +16,11 @@ export class Connection {
   /** Statements that return rows as arrays of values. */
   readonly #ordered = new Map<string, StatementSync>();
 
-  constructor(path: string, busyMillis: number) {
+  /** Whether writes are noted for the change feed. */
+  readonly notesChanges: boolean;
+
+  constructor(path: string, busyMillis: number, { notesChanges = true } = {}) {
+    this.notesChanges = notesChanges;
     this.#path = path;
     makeLogWritable(path);
     this.db = new DatabaseSync(path, { timeout: busyMillis });

@@ -69,14 +69,17 @@ export class SqliteEngine implements Engine {
   #tickCommits: number | undefined;
 
   /** The schema must be up to date. */
-  constructor(path: string, { writer, openPagesMax }: { writer: WriterLinks | undefined; openPagesMax: number }) {
+  constructor(
+    path: string,
+    { writer, openPagesMax, changes }: { writer: WriterLinks | undefined; openPagesMax: number; changes: boolean },
+  ) {
     this.#path = path;
     this.openPagesMax = openPagesMax;
     this.spoolFolder = dirname(path);
     this.#reader = new Connection(path, readerBusyMillis);
     const memory = `PRAGMA mmap_size = ${mappedBytesMax}; PRAGMA cache_size = -${cacheKibibytes}`;
     this.#reader.db.exec(`PRAGMA query_only = ON; ${memory}`);
-    this.#ownWriter = writer === undefined ? new Writer(path) : undefined;
+    this.#ownWriter = writer === undefined ? new Writer(path, changes) : undefined;
     this.#writes = new WriterQueue(writer ?? (this.#ownWriter as Writer));
   }
 

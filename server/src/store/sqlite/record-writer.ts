@@ -6,13 +6,14 @@ import { type UsageFields, usageOf } from '../../domain/usage.ts';
 import { newVersion } from '../../domain/version.ts';
 import { addAppDay, addDay, dayColumns } from '../accounting/usage-statements.ts';
 import { byApp, UsageTally } from '../accounting/usage-tally.ts';
-import { NoteTally, noteOfMessages, noteValues, writeNotes } from '../changes/notes.ts';
+import { NoteTally, noteOfMessages } from '../changes/notes.ts';
 import type { Value } from '../engine.ts';
 import * as counts from '../records/document-counts.ts';
 import { lookupStatement } from '../records/lookups.ts';
 import type { SpooledOf, SpooledRecord } from '../records/spool.ts';
 import { omittedIn, upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
+import { addNotes } from './changes.ts';
 import type { Connection } from './connection.ts';
 import * as embedded from './statements.ts';
 
@@ -101,7 +102,7 @@ export class RecordWriter {
 
   #writeNotes(): void {
     const notes = this.#notes.take();
-    if (notes.length > 0) this.#db.run(writeNotes, ...noteValues(notes, this.#now));
+    addNotes(this.#db, notes, this.#now);
   }
 
   #assignPosition(record: Prepared<'document'>): void {

@@ -5,7 +5,7 @@ import { BadRecord, ServiceError } from '../../domain/errors.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import { subtractFromApps } from '../accounting/usage-statements.ts';
-import { NoteTally, noteOfConversation, noteValues, writeNotes } from '../changes/notes.ts';
+import { NoteTally, noteOfConversation } from '../changes/notes.ts';
 import * as numbering from '../changes/numbering.ts';
 import { changeSession } from '../console/session-statements.ts';
 import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
@@ -14,7 +14,7 @@ import { readSpool } from '../records/spool.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { changeConversation, rateMessage, updateKey } from './app-writes.ts';
-import { numberChanges } from './changes.ts';
+import { addNotes, numberChanges } from './changes.ts';
 import { createChildChunk, deleteChildChunk, updateChildChunk } from './child-chunks.ts';
 import { Connection } from './connection.ts';
 import { RecordWriter } from './record-writer.ts';
@@ -46,7 +46,7 @@ const cleanMillisMax = 2 * limits.slowReaderMillis + 10_000;
 const cacheKibibytes = 65_536;
 
 function open(): Connection {
-  const connection = new Connection(workerData.path, busyMillis);
+  const connection = new Connection(workerData.path, busyMillis, { notesChanges: workerData.changes });
   connection.db.exec(`PRAGMA cache_size = -${cacheKibibytes}`);
   return connection;
 }
@@ -262,7 +262,7 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
     for (const { app_id, conversation_id } of selected) {
       tally.add(noteOfConversation(app_id as string, conversation_id as string));
     }
-    if (selected.length > 0) db.run(writeNotes, ...noteValues(tally.take(), now));
+    addNotes(db, tally.take(), now);
     return { conversations, messages };
   },
 

@@ -6,6 +6,8 @@ const restartMillis = 500;
 /** The writer thread of a process. If it dies, it is replaced, and its writes fail. */
 export class Writer implements WriterLinks {
   readonly #path: string;
+  /** Whether writes are noted for the change feed. */
+  readonly #changes: boolean;
   readonly #longWrite = new Int32Array(new SharedArrayBuffer(4));
   readonly #commits = new Int32Array(new SharedArrayBuffer(4));
   readonly #subscribers = new Set<(link: WriterLink) => void>();
@@ -13,8 +15,9 @@ export class Writer implements WriterLinks {
   #restart: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(path: string) {
+  constructor(path: string, changes: boolean) {
     this.#path = path;
+    this.#changes = changes;
     this.#start();
   }
 
@@ -38,7 +41,9 @@ export class Writer implements WriterLinks {
 
   #start(): void {
     const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js';
-    const thread = new Worker(new URL(file, import.meta.url), { workerData: { path: this.#path } });
+    const thread = new Worker(new URL(file, import.meta.url), {
+      workerData: { path: this.#path, changes: this.#changes },
+    });
     this.#thread = thread;
     Atomics.store(this.#longWrite, 0, 0);
     // The threads with writes in flight notice it by their closed port, and log it with the failed requests.
