@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { after, before, it } from 'node:test';
+import pg from 'pg';
 import { limits } from '../../src/contract/limits.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -232,6 +233,23 @@ onEveryEngine('pages of the change feed', (engine) => {
       assert.equal(head.headers['cache-control'], 'no-store');
     }
   });
+
+  if (engine === 'postgres') {
+    it('/metrics leaves out the feed while the database does not respond', async () => {
+      const head = /^backscroll_changes_head \d+$/m;
+      const scrape = () => service.request('GET', '/metrics', { key: admin });
+      assert.match((await scrape()).text, head);
+      const client = new pg.Client(service.config.database_url);
+      await client.connect();
+      await client.query('BEGIN; LOCK TABLE changes_head IN ACCESS EXCLUSIVE MODE');
+      const { status, text } = await scrape();
+      await client.end();
+      assert.equal(status, 200);
+      assert.doesNotMatch(text, head);
+      assert.match(text, /^backscroll_http_requests_in_flight 1$/m);
+      await until(async () => head.test((await scrape()).text));
+    });
+  }
 
   it('are read by a session of the console, and by no other key', async () => {
     const signedIn = await service.request('POST', '/console/session', { body: { key: admin } });

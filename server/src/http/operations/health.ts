@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { choice, shape } from '../../contract/primitives.ts';
+import type { ChangeCounts } from '../../domain/change-reads.ts';
 import { unavailable } from '../../domain/errors.ts';
+import type { Store } from '../../domain/store.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 
 const Health = shape({ status: choice(['ok'], 'Always ok.') }, { title: 'Health', description: 'Healthy.' });
 const about = { tags: ['Operations'] };
 
-export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_token }) => {
+export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_token, inFlight }) => {
   app.get(
     '/health/live',
     {
@@ -54,12 +56,17 @@ export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_toke
       onRequest: bearer.requireKey(['admin'], metrics_token),
     },
     async (_request, reply) => {
-      // Other metrics are needed most when the database does not respond.
-      const counts = await Promise.race([
-        store.changes.count().catch(() => undefined),
-        sleep(limits.metricsMillisMax, undefined, { ref: false }),
-      ]);
+      // While it waits for the database, it does not take the place of another request.
+      inFlight.add(-1);
+      const counts = await countChanges(store).finally(() => inFlight.add(1));
       return reply.header('content-type', metrics.contentType).send(await metrics.text(counts));
     },
   );
 };
+
+/** Undefined if the database does not respond soon. Then the other metrics are needed most. */
+const countChanges = (store: Store): Promise<ChangeCounts | undefined> =>
+  Promise.race([
+    store.changes.count().catch(() => undefined),
+    sleep(limits.metricsMillisMax, undefined, { ref: false }),
+  ]);
