@@ -15,6 +15,9 @@ import type { SpooledRecord } from '../records/spool.ts';
  */
 export type Note = [kind: ChangeKind, scope: string, owner: string | null, ids: string[]];
 
+/** A note of a transaction that is not committed yet, and its time in seconds. */
+export type PendingNote = { note: Note; at: number };
+
 export const noteOfChunk = (dataset_id: string, id: string): Note => ['child_chunk', dataset_id, null, [id]];
 export const noteOfConversation = (app_id: string, id: string): Note => ['conversation', '', app_id, [id]];
 export const noteOfMessages = (conversation_id: string, ids: string[]): Note => ['message', conversation_id, null, ids];

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { unavailable } from '../../domain/errors.ts';
+import type { PendingNote } from '../changes/notes.ts';
 import type { Row, Value } from '../engine.ts';
 
 /** With 16 KiB pages most messages need no overflow page. The size is fixed when a file is created. */
@@ -18,6 +19,8 @@ export class Connection {
 
   /** Whether writes are noted for the change feed. */
   readonly notesChanges: boolean;
+  /** Notes of the transaction that are not written yet: see `addNotes`. */
+  readonly pendingNotes: PendingNote[] = [];
 
   constructor(path: string, busyMillis: number, { notesChanges = true } = {}) {
     this.notesChanges = notesChanges;

@@ -13,7 +13,7 @@ import { lookupStatement } from '../records/lookups.ts';
 import type { SpooledOf, SpooledRecord } from '../records/spool.ts';
 import { omittedIn, upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
-import { addNotes } from './changes.ts';
+import { addNotes, writeManyNotes } from './changes.ts';
 import type { Connection } from './connection.ts';
 import * as embedded from './statements.ts';
 
@@ -101,8 +101,7 @@ export class RecordWriter {
   }
 
   #writeNotes(): void {
-    const notes = this.#notes.take();
-    addNotes(this.#db, notes, this.#now);
+    writeManyNotes(this.#db, this.#notes.take(), this.#now);
   }
 
   #assignPosition(record: Prepared<'document'>): void {
@@ -132,7 +131,7 @@ export class RecordWriter {
     for (const conversation of this.#open.values()) if (conversation.hasNewTexts) this.#advance(conversation);
     this.#open.clear();
     this.#writeCounts();
-    this.#writeNotes();
+    addNotes(this.#db, this.#notes.take(), this.#now);
     const changed = this.#usage.take();
     for (const row of changed) this.#db.run(addDay, ...dayColumns.map((column) => row[column]));
     for (const { day, app_id, currency, messages, tokens, price_nanos } of byApp(changed)) {

@@ -4,8 +4,6 @@ import type { AuditEntry } from '../../domain/audit.ts';
 import { BadRecord, ServiceError } from '../../domain/errors.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
-import { subtractFromApps } from '../accounting/usage-statements.ts';
-import { NoteTally, noteOfConversation } from '../changes/notes.ts';
 import * as numbering from '../changes/numbering.ts';
 import { changeSession } from '../console/session-statements.ts';
 import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
@@ -14,9 +12,10 @@ import { readSpool } from '../records/spool.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { changeConversation, rateMessage, updateKey } from './app-writes.ts';
-import { addNotes, numberChanges } from './changes.ts';
+import { numberChanges, writePendingNotes } from './changes.ts';
 import { createChildChunk, deleteChildChunk, updateChildChunk } from './child-chunks.ts';
 import { Connection } from './connection.ts';
+import { purge } from './purge.ts';
 import { RecordWriter } from './record-writer.ts';
 import * as embedded from './statements.ts';
 import {
@@ -119,7 +118,9 @@ function commit(sent: Group[]): void {
     return;
   }
   try {
+    db.pendingNotes.length = 0;
     const outcomes = groups.map(({ link, writes }) => writes.map((write) => attempt(write, link)));
+    writePendingNotes(db);
     db.db.exec('COMMIT');
     // All links have the same counter.
     const [{ link: anyLink }] = groups as [Group];
@@ -187,6 +188,7 @@ const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuf
 
 /** Runs one write of a group. If it fails, only this write is rolled back. */
 function attempt({ name, input }: QueuedWrite, link: WriterLink): WriteOutcome {
+  const noted = db.pendingNotes.length;
   db.run('SAVEPOINT write');
   try {
     const result = perform(name, input, (applied) => send(link, { applied }));
@@ -196,6 +198,7 @@ function attempt({ name, input }: QueuedWrite, link: WriterLink): WriteOutcome {
     // On a full disk SQLite rolls back the whole transaction, with all writes of the group.
     if (!db.db.isTransaction) throw error;
     db.db.exec('ROLLBACK TO write; RELEASE write');
+    db.pendingNotes.length = noted;
     return { failure: failureOf(error) };
   }
 }
@@ -248,23 +251,7 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
 
   changeSession: (change) => void db.run(...changeSession(change)),
 
-  purge: ({ selection, now }) => {
-    const [by, values] = sql.purgeBy(selection);
-    const selectedIds = sql.purge.selectedIds(by);
-    const selected = db.all(sql.purge.selected(by), ...values);
-    const ids = selected.map(({ conversation_id }) => conversation_id as string);
-    db.run(subtractFromApps(selectedIds), ...values);
-    db.run(sql.purge.days(by), ...values);
-    const messages = db.run(sql.purge.messages(by), ...values);
-    const conversations = db.run(sql.purge.conversations(by), ...values);
-    for (const entry of audit.purgeEntries(ids, messages, now)) addAuditEntry(entry);
-    const tally = new NoteTally();
-    for (const { app_id, conversation_id } of selected) {
-      tally.add(noteOfConversation(app_id as string, conversation_id as string));
-    }
-    addNotes(db, tally.take(), now);
-    return { conversations, messages };
-  },
+  purge: (input) => purge(db, input),
 
   trimAudit: ({ before }) => db.run(audit.trimEntries, before, limits.auditBatchMax),
 
