@@ -568,7 +568,7 @@ describe('statements executed on SQLite', () => {
           'INSERT child_chunk_revisions child_chunks',
           'UPDATE child_chunks',
         ],
-        ...['INSERT changes_new', 'INSERT audit_entries', 'RELEASE', 'COMMIT'],
+        ...['INSERT audit_entries', 'RELEASE', 'INSERT changes_new', 'COMMIT'],
       ],
     );
   });
