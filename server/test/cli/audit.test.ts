@@ -118,7 +118,7 @@ onEveryEngine('the audit log', (engine) => {
     const entries = await installation.audit();
     const kinds = new Map(entries.map((entry) => [entry.record, entry]));
     assert.equal(kinds.size, entries.length);
-    assert.deepEqual([kinds.get('workspace')?.count, kinds.get('api_key')?.count], [2, 7]);
+    assert.deepEqual([kinds.get('workspace')?.count, kinds.get('api_key')?.count], [2, 9]);
     assert.deepEqual(kinds.get('workspace')?.ids, [installation.one.ids.workspace, installation.other.ids.workspace]);
     for (const { key_id, action } of entries) assert.deepEqual([key_id, action], [null, 'import']);
   });
