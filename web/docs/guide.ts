@@ -91,6 +91,7 @@ const causes: readonly [number, string, string][] = [
   [404, 'not_found', 'It does not exist, or the key has no access to it.'],
   [405, 'method_not_allowed', 'The path has other methods; `Allow` lists them.'],
   [408, 'request_timeout', 'The request took too long to arrive.'],
+  [410, 'cursor_gone', 'The cursor of the change feed is no longer valid: start again without it.'],
   [412, 'precondition_failed', 'The text is no longer the one that `If-Match` names.'],
   [413, 'payload_too_large', 'The body is too large.'],
   [415, 'unsupported_media_type', 'The content type is not supported here.'],
