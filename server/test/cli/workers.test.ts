@@ -47,10 +47,11 @@ onEveryEngine('two workers', (engine) => {
     serving = await installation.start();
     await untilBothListen(serving);
     workers = await connectToBothWorkers(serving.base, installation.admin);
-    all = workers.flat();
+    // Few, since some tests send requests of each for each: a minute allows a hundred failed keys.
+    all = workers.flatMap((connections) => connections.slice(0, 2));
   });
   after(async () => {
-    closeAll(all ?? []);
+    closeAll(workers?.flat() ?? []);
     await scope.end();
   });
 
