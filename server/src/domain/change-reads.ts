@@ -1,4 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import type { ChangeKind } from '../contract/change.ts';
+
+/** Hexadecimal, so that a cursor never looks like an option of a command. */
+export const newEpoch = (): string => randomBytes(6).toString('hex');
 
 /** The newest position of the change feed. Cursors of another epoch are invalid. */
 export type ChangesHead = { epoch: string; position: number };

@@ -1,15 +1,15 @@
 import { type ChangeKind, changeKinds } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
-import type {
-  ChangeCounts,
-  ChangePosition,
-  ChangeReads,
-  ChangeScope,
-  ChangesHead,
-  FoundChange,
-  FoundChanges,
+import {
+  type ChangeCounts,
+  type ChangePosition,
+  type ChangeReads,
+  type ChangeScope,
+  type ChangesHead,
+  type FoundChange,
+  type FoundChanges,
+  newEpoch,
 } from '../../domain/change-reads.ts';
-import { newVersion } from '../../domain/version.ts';
 import type { Engine, Row, Value } from '../engine.ts';
 import * as numbering from './numbering.ts';
 import { RecordReader } from './records.ts';
@@ -57,7 +57,7 @@ export class SqlChangeReads implements ChangeReads {
     return { ...(await this.head()), notes: Number(row?.n), oldestNote: row?.oldest as number | null };
   }
 
-  async startEpoch(epoch = newVersion()): Promise<ChangesHead> {
+  async startEpoch(epoch = newEpoch()): Promise<ChangesHead> {
     await this.#engine.write('startEpoch', { epoch });
     return this.head();
   }

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { newVersion } from '../../domain/version.ts';
+import { newEpoch } from '../../domain/change-reads.ts';
 import { setEpoch } from '../changes/numbering.ts';
 import { explainDiskError } from '../disk-errors.ts';
 import type { BackupResult } from './backup.ts';
@@ -20,7 +20,7 @@ function startEpoch(path: string): void {
   const db = new DatabaseSync(path);
   try {
     const hasFeed = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'changes_head'`).get() !== undefined;
-    if (hasFeed) db.prepare(setEpoch).run(newVersion());
+    if (hasFeed) db.prepare(setEpoch).run(newEpoch());
   } finally {
     db.close();
   }
