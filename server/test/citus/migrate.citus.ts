@@ -14,7 +14,10 @@ import { until } from '../support/until.ts';
 import { createPlainDatabase, dropDatabase, installCitus, onEveryNode, onNode, urlOf, workerUrls } from './cluster.ts';
 
 const tableCount =
-  distribution.control.length + distribution.reference.length + Object.keys(distribution.distributed).length;
+  distribution.control.length +
+  distribution.reference.length +
+  Object.keys(distribution.distributed).length +
+  distribution.single.length;
 
 async function newUrl(t: TestContext): Promise<string> {
   const { url, remove } = await newDatabaseUrl('postgres');
@@ -191,7 +194,9 @@ describe('upgrading a distributed database', () => {
         await client.query('INSERT INTO schema_migrations VALUES ($1, $2, 1)', [version, name]);
       }
       const isDistributed = new Map(distribution.control.map((table) => [table, { hasLocalRows: false }]));
-      for (const [text] of distributionSteps(isDistributed)) await client.query(text ?? '');
+      // The tables of the change feed are newer.
+      const steps = distributionSteps(isDistributed).filter(([text]) => !text?.includes("'changes"));
+      for (const [text] of steps) await client.query(text ?? '');
     });
   }
 
