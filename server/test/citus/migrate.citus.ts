@@ -117,7 +117,7 @@ describe('a worker node', () => {
       for (let round = 0; round < 3; round += 1)
         await Promise.all(services.map((service) => service.load([...records, ...makeTwoTenants().records])));
       const counts = await Promise.all(services.map(async ({ store }) => (await store.listKeys()).length));
-      assert.deepEqual(new Set(counts), new Set([7 + 7 * 3 * services.length]));
+      assert.deepEqual(new Set(counts), new Set([9 + 9 * 3 * services.length]));
     } finally {
       for (const service of services) await service.close();
     }
