@@ -79,7 +79,7 @@ async function killRepeatedly(
   const { edits, appends, imports } = ledger.acknowledged();
   return [
     {
-      promise: `${engine}: who follows the change feed has what the database has`,
+      promise: `${engine}: a reader of the change feed has what the database has`,
       measured:
         `${faults.length} records missing or wrong after ${count(edits)} edits, ${count(appends)} appends, ${count(imports)} imports, ` +
         `${kills - databaseKills} kills of serve and ${databaseKills} of the database; ${count(followers[0]?.entries ?? 0)} entries${some(faults)}`,

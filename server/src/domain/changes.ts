@@ -102,8 +102,8 @@ function parseCursor(cursor: string, head: ChangesHead): ChangePosition | undefi
   return epoch !== head.epoch || position > head.position ? undefined : place;
 }
 
-/** The number of values in the key of each kind. */
-const keyLengths: Record<ChangeKind, readonly ('string' | 'number')[]> = {
+/** The types of the values in the key of each kind. */
+const keyTypes: Record<ChangeKind, readonly ('string' | 'number')[]> = {
   workspace: ['string'],
   app: ['string'],
   dataset: ['string'],
@@ -118,9 +118,9 @@ const keyLengths: Record<ChangeKind, readonly ('string' | 'number')[]> = {
 function parseReplay(text: string): ChangePosition['replay'] {
   try {
     const [kind, ...key] = JSON.parse(Buffer.from(text, 'base64url').toString());
-    const types = keyLengths[kind as ChangeKind];
+    const types = keyTypes[kind as ChangeKind];
     const fits =
-      Object.hasOwn(keyLengths, kind) &&
+      Object.hasOwn(keyTypes, kind) &&
       (key.length === 0 ||
         (key.length === types.length && key.every((value: unknown, at: number) => isPart(value, types[at]))));
     return fits ? { kind, key } : undefined;

@@ -60,7 +60,7 @@ export async function applyRecords(
 const listMin = 100;
 
 /**
- * Notes the messages of deleted conversations that these records restore: who follows the feed has removed them. The rows
+ * Notes the messages of deleted conversations that these records restore: readers of the feed have removed them. The rows
  * are locked, in the order of their ids, so that no deletion comes between.
  */
 async function noteUndeleted(

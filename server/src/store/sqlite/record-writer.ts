@@ -91,7 +91,7 @@ export class RecordWriter {
     return false;
   }
 
-  /** Who follows the feed has removed the messages of a deleted conversation. */
+  /** Readers of the feed have removed the messages of a deleted conversation, so they are listed again. */
   #noteUndeleted(conversation_id: string): void {
     if (this.#db.get(sql.findDeleted, conversation_id) === undefined) return;
     for (const { id } of this.#db.iterate(sql.findMessageIds, conversation_id)) {
