@@ -1,0 +1,136 @@
+import pg from 'pg';
+import { parsePostgresUrl } from '../contract/database-url.ts';
+import type { DifySource } from './source.ts';
+
+const statementMillis = 60_000;
+const connectMillis = 10_000;
+
+/** Values are parsed by the importer: a driver's date or number may differ from what is stored. */
+const asText = [
+  pg.types.builtins.JSON,
+  pg.types.builtins.JSONB,
+  pg.types.builtins.TIMESTAMP,
+  pg.types.builtins.TIMESTAMPTZ,
+  pg.types.builtins.NUMERIC,
+  pg.types.builtins.INT8,
+];
+const types = {
+  getTypeParser: ((oid: number, format: 'text' | 'binary') =>
+    asText.includes(oid) ? String : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};
+
+/** Reasons that contain no part of the address. */
+const networkReasons: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'its host name cannot be resolved',
+  EAI_AGAIN: 'its host name cannot be resolved',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the connection was closed',
+  EPIPE: 'the connection was closed',
+  ETIMEDOUT: 'no response',
+  EHOSTUNREACH: 'no route to its host',
+  ENETUNREACH: 'no route to its host',
+  ENOENT: 'its socket does not exist',
+};
+
+/** The source does not respond. A later attempt may succeed. */
+export class SourceUnavailable extends Error {}
+
+/** A connection to the database of a Dify. It is opened again after it was lost. Errors never contain its address. */
+export class DifyConnection implements DifySource {
+  readonly #urls: readonly string[];
+  #client: pg.Client | undefined;
+  #columns: ReadonlyMap<string, ReadonlySet<string>> = new Map();
+  /** Statements that were sent, for measurements. */
+  statements = 0;
+
+  private constructor(urls: readonly string[]) {
+    this.#urls = urls;
+  }
+
+  /** Throws if the address is wrong or the server does not respond. */
+  static async open(url: string): Promise<DifyConnection> {
+    if (/^(?:mysql|mariadb)[\w+]*:/i.test(url)) {
+      throw new Error('--from-dify reads PostgreSQL only: a Dify on MySQL cannot be imported');
+    }
+    const address = parsePostgresUrl(url);
+    if (typeof address === 'string') throw new Error(`the address of the Dify database is wrong: ${expected}`);
+    const connection = new DifyConnection(address.urls);
+    const rows = await connection.query<{ table: string; column: string }>(findColumns, []);
+    connection.#columns = new Map(
+      [...Map.groupBy(rows, ({ table }) => table)].map(([table, columns]) => [
+        table,
+        new Set(columns.map(({ column }) => column)),
+      ]),
+    );
+    return connection;
+  }
+
+  has(table: string, column?: string): boolean {
+    const columns = this.#columns.get(table);
+    return column === undefined ? columns !== undefined : columns?.has(column) === true;
+  }
+
+  /** Each statement is a transaction: no session setting remains behind a pooler, and none can write. */
+  async query<T>(sql: string, parameters: readonly unknown[]): Promise<T[]> {
+    const client = (this.#client ??= await this.#connect());
+    this.statements += 1;
+    try {
+      const query = { text: sql, values: [...parameters], query_timeout: statementMillis * 2 };
+      const begin = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${statementMillis}`;
+      const [, result] = await Promise.all([client.query(begin), client.query(query), client.query('COMMIT')]);
+      return result.rows;
+    } catch (error) {
+      await this.close();
+      throw publicError(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => undefined);
+  }
+
+  async #connect(): Promise<pg.Client> {
+    let failure: unknown;
+    for (const connectionString of this.#urls) {
+      const client = new pg.Client({
+        connectionString,
+        connectionTimeoutMillis: connectMillis,
+        application_name: 'backscroll import',
+        types,
+      });
+      client.on('error', () => {
+        if (this.#client === client) this.#client = undefined;
+      });
+      try {
+        await client.connect();
+        return client;
+      } catch (error) {
+        failure = error;
+        await client.end().catch(() => undefined);
+      }
+    }
+    throw publicError(failure);
+  }
+}
+
+const expected = 'it must be postgres://USER:PASSWORD@HOST:PORT/DATABASE';
+
+const findColumns = `
+  SELECT c.relname AS table, a.attname AS column FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+  WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_table_is_visible(c.oid) AND a.attnum > 0 AND NOT a.attisdropped
+    AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)`;
+
+/** A wrong password, or a database that does not exist: a later attempt would fail too. */
+const isPermanent = (code: string): boolean => code.startsWith('28') || code.startsWith('3D') || code.startsWith('42');
+
+function publicError(error: unknown): Error {
+  const { code = '', message, severity } = error as { code?: string; message: string; severity?: string };
+  if (severity === undefined) {
+    const reason = networkReasons[code] ?? (/timeout/i.test(message) ? 'no response' : 'the connection was closed');
+    return new SourceUnavailable(`the Dify database cannot be read: ${reason}`);
+  }
+  const text = `the Dify database cannot be read: ${message} (${code})`;
+  return isPermanent(code) ? new Error(text) : new SourceUnavailable(text);
+}

@@ -1,0 +1,39 @@
+import type { RecordKind } from '../contract/record.ts';
+
+/** A connection to a Dify database. Read-only. Every statement is short. */
+export interface DifySource {
+  /** JSON, times, decimals and integers of 64 bits are returned as texts. Parameters are `$1`, `$2`, … */
+  query<T>(sql: string, parameters: readonly unknown[]): Promise<T[]>;
+  /** Whether the table exists, or the table with this column (probed once at the start). */
+  has(table: string, column?: string): boolean;
+}
+
+/**
+ * A record, a part of a record, or a row that was not imported. `kind` is the kind of record, or the table of the source if
+ * there is none. `part` is a path such as `retriever_resources[2]`. `reason` is a short stable text, since skips are counted
+ * by reason; `detail` says what is wrong with this value.
+ */
+export type Skip = { kind: string; id: string; part?: string; reason: string; detail?: string };
+
+export type ImportOptions = {
+  /** Also conversations that were not started through the API: test chats of the console. */
+  console: boolean;
+  /** Also archived workspaces. */
+  archived: boolean;
+  /** Also documents whose indexing is not completed. */
+  allDocuments: boolean;
+  /** Replaces scheme and host of links to files. */
+  filesBase: string | undefined;
+  workspaceIds: readonly string[] | undefined;
+  /** Only these apps, and no knowledge bases. */
+  appIds: readonly string[] | undefined;
+  /** Only conversations that were created or updated since then, in epoch seconds. */
+  since: number | undefined;
+  keys: boolean;
+};
+
+/** `count` is for events that are not skips, such as removed signatures of links. */
+export type Report = { skip(skip: Skip): void; count(what: string, n?: number): void };
+
+/** The input form of a record, as in contract/record.ts. */
+export type RecordInput = { record: RecordKind } & Record<string, unknown>;
