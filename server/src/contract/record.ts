@@ -128,6 +128,9 @@ export const records = {
         default: 0,
       }),
       feedback_content: nullable(text('Text of the feedback. Readers cannot see it.')),
+      rated_at: nullable(
+        epochSeconds('Time at which a reader gave or removed the feedback; null if it was imported. Not shown.'),
+      ),
     }) as Node,
     true,
     ['record', 'id', 'conversation_id', 'query', 'answer'],

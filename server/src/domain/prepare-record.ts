@@ -82,17 +82,20 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
   message: (fields, { input, texts, reject }) => {
     fields.total_tokens = fields.message_tokens + fields.answer_tokens;
     if (!Number.isSafeInteger(fields.total_tokens)) reject('message_tokens and answer_tokens add up to too much');
-    const { id, conversation_id, created_at, feedback_content } = fields;
+    const { id, conversation_id, created_at, feedback_content, rated_at } = fields;
     // Not part of the text that readers get.
     fields.feedback_content = undefined;
+    fields.rated_at = undefined;
     const doc = JSON.stringify(fields);
     texts.push(doc);
     return {
       id,
       conversation_id,
       created_at,
-      omitted: omittedFields('message', input),
+      // Feedback that the record has is not that of a reader, unless the record says so.
+      omitted: omittedFields('message', input).filter((field) => field !== 'rated_at' || input.feedback === undefined),
       feedback_content,
+      rated_at,
       derived_name: deriveName(fields.query),
       derived_inputs: JSON.stringify(fields.inputs),
       usage: usageOf(fields),

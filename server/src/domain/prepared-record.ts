@@ -31,6 +31,7 @@ type Special = {
     conversation_id: string;
     created_at: number;
     feedback_content: string | null;
+    rated_at: number | null;
     derived_name: string | null;
     derived_inputs: string;
     usage: Usage;
@@ -68,6 +69,7 @@ export type KeptMessage = {
   feedback: string | null;
   inputs: string;
   feedback_content: string | null;
+  rated_at: number | null;
 };
 
 /** Fills in the stored values of fields that the record omits. */
@@ -78,6 +80,7 @@ export function keepStored(record: Prepared<'message'> & { doc: Buffer }, stored
     kept.created_at = record.created_at = stored.created_at;
   }
   if (omitted.includes('feedback_content')) record.feedback_content = stored.feedback_content;
+  if (omitted.includes('rated_at')) record.rated_at = stored.rated_at;
   // The text has the defaults of omitted fields, which are often the stored values too.
   if (omitted.includes('feedback') && stored.feedback !== null) kept.feedback = JSON.parse(stored.feedback);
   if (omitted.includes('inputs') && stored.inputs !== '{}') kept.inputs = JSON.parse(stored.inputs);

@@ -48,7 +48,7 @@ export const kindRules = {
  */
 export const keptFields: { readonly [K in RecordKind]?: readonly string[] } = {
   conversation: ['user', 'created_at', 'deleted', 'name', 'inputs', 'introduction', 'renamed_at'],
-  message: ['inputs', 'feedback', 'created_at', 'feedback_content'],
+  message: ['inputs', 'feedback', 'created_at', 'feedback_content', 'rated_at'],
 };
 
 type Rules = typeof kindRules;

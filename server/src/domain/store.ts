@@ -9,6 +9,7 @@ import type { AppStore } from './app-store.ts';
 import type { AuditEntry, AuditQuery, Author } from './audit.ts';
 import type { App } from './caller.ts';
 import type { ChangeReads } from './change-reads.ts';
+import type { ImportSources } from './import-sources.ts';
 import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
 import type { Batch } from './prepare-lines.ts';
 import type { ReferableKind } from './record-kinds.ts';
@@ -201,6 +202,9 @@ export interface Store {
 
   /** The change feed. */
   readonly changes: ChangeReads;
+
+  /** Sources of imports that run again. */
+  readonly imports: ImportSources;
 
   /** Reads for the console. */
   readonly admin: AdminReads;

@@ -30,6 +30,13 @@ export type SessionChange = { open: Session } | { end: string } | { trim: number
 export type Row = Record<string, unknown>;
 export type Value = string | number | null | Uint8Array | readonly string[];
 
+/** Changes of the values of a source of imports, or of its listed ids of one kind. */
+export type ImportSourceChange = { source: string } & (
+  | { values: Readonly<Record<string, string | null>> }
+  | { kind: string; added: readonly string[] }
+  | { kind: string; removed: readonly string[] }
+);
+
 /** Runs one statement with `?` for its parameters. */
 export type Reader = (sql: string, ...values: Value[]) => Promise<Row[]>;
 
@@ -78,6 +85,7 @@ export type Writes = {
   numberChanges: { input: undefined; result: ChangesHead & { hasMore: boolean } };
   /** Makes all cursors of the change feed invalid. */
   startEpoch: { input: { epoch: string }; result: undefined };
+  changeImportSource: { input: ImportSourceChange; result: undefined };
 };
 
 export type WriteName = keyof Writes;

@@ -36,6 +36,7 @@ import { KeyCache } from './key-cache.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
 import { LargePages } from './large-pages.ts';
 import { exportSteps } from './records/export.ts';
+import { SqlImportSources } from './records/import-sources.ts';
 import { lookupStatement } from './records/lookups.ts';
 import { SeenIds } from './records/seen-ids.ts';
 import { Spool } from './records/spool.ts';
@@ -52,6 +53,7 @@ export class SqlStore implements Store {
   readonly apps: SqlAppStore;
   readonly knowledge: SqlKnowledgeReads;
   readonly changes: SqlChangeReads;
+  readonly imports: SqlImportSources;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
   readonly #largePages: LargePages;
@@ -63,6 +65,7 @@ export class SqlStore implements Store {
     this.activity = new SqlActivityReads(engine);
     this.sessions = new SqlSessions(engine);
     this.changes = new SqlChangeReads(engine);
+    this.imports = new SqlImportSources(engine);
     const scans = new LargePages(limits.scansMax);
     const openScan = engine.openScan?.bind(engine);
     this.knowledge = new SqlKnowledgeReads(

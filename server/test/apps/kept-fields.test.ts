@@ -51,6 +51,7 @@ onEveryEngine('records written again', (engine) => {
       inputs: { city: 'Bern', nested: { '': null } },
       feedback: { rating: 'like' },
       feedback_content: 'Good',
+      rated_at: 1600,
       answer_tokens: 7,
     });
   /** Beyond the size that is spooled to disk. */
@@ -71,7 +72,14 @@ onEveryEngine('records written again', (engine) => {
       const conversation = wholeConversation();
       const rated = wholeMessage(conversation.id);
       await service.load([conversation, rated]);
-      const { created_at: _, inputs: __, feedback: ___, feedback_content: ____, ...again } = rated as Line;
+      const {
+        created_at: _,
+        inputs: __,
+        feedback: ___,
+        feedback_content: ____,
+        rated_at: _____,
+        ...again
+      } = rated as Line;
       await write([
         { record: 'conversation', id: conversation.id, app_id },
         { ...again, answer: 'new', answer_tokens: undefined },
@@ -79,7 +87,7 @@ onEveryEngine('records written again', (engine) => {
       assert.deepEqual(await storedRecord('conversation', conversation.id), conversation);
       const { answer, answer_tokens, ...rest } = await storedRecord('message', rated.id);
       assert.deepEqual([answer, answer_tokens], ['new', 0]);
-      for (const field of ['created_at', 'inputs', 'feedback', 'feedback_content']) {
+      for (const field of ['created_at', 'inputs', 'feedback', 'feedback_content', 'rated_at']) {
         assert.deepEqual(rest[field], (rated as Line)[field], field);
       }
     });
@@ -145,6 +153,31 @@ onEveryEngine('records written again', (engine) => {
       created_at: 5,
       ...defaults,
     });
+  });
+
+  it('stores the time of feedback that a reader gives, until a record sets the feedback', async () => {
+    const conversation = { ...wholeConversation(), deleted: false, user: null };
+    const unrated = { ...wholeMessage(conversation.id), rated_at: undefined };
+    await service.load([conversation, unrated]);
+    const ratedAt = async () => (await storedRecord('message', unrated.id)).rated_at;
+    const rate = async (rating: string | null) => {
+      const path = `/v1/messages/${unrated.id}/feedbacks`;
+      const { status } = await service.request('POST', path, { key: one.keys.app, body: { rating, user: 'ann' } });
+      assert.equal(status, 200);
+    };
+    assert.equal(await ratedAt(), null);
+    for (const rating of ['dislike', null]) {
+      const before = Math.floor(Date.now() / 1000);
+      await rate(rating);
+      const { feedback, rated_at } = await storedRecord('message', unrated.id);
+      assert.deepEqual(feedback, rating && { rating });
+      assert.ok((rated_at as number) >= before);
+    }
+    const { feedback: _feedback, ...again } = unrated as Line;
+    await service.load([again]);
+    assert.notEqual(await ratedAt(), null);
+    await service.load([unrated]);
+    assert.equal(await ratedAt(), null);
   });
 
   it('never shows the text of feedback to readers', async () => {

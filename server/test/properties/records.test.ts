@@ -178,6 +178,7 @@ const optional = fc.record(
     total_price: orNull(decimal),
     currency: orNull(text),
     feedback_content: orNull(text),
+    rated_at: orNull(fc.nat()),
   },
   { requiredKeys: [] },
 );
@@ -322,7 +323,7 @@ function build(drawn: Installation) {
     };
     records.push({ record: 'message', ...fields });
     const { inputs, feedback, created_at: storedTime } = stored?.value ?? { ...defaults, created_at };
-    const { feedback_content: _content, ...shown } = fields;
+    const { feedback_content: _content, rated_at: _ratedAt, ...shown } = fields;
     const value: Json = { ...defaults, inputs, feedback, created_at: storedTime, ...shown };
     value.total_tokens = (value.message_tokens as number) + (value.answer_tokens as number);
     expectedMessages.set(message_id, { value, sequence: stored?.sequence ?? expectedMessages.size, conversation });

@@ -218,6 +218,7 @@ const topLevel: Record<string, Shape> = {
     total_price: orNull({ type: 'decimal' }),
     currency: orNull(string),
     feedback_content: orNull(string),
+    rated_at: orNull(integer),
   },
   dataset: {
     id: string,
@@ -440,6 +441,7 @@ function completeRecords() {
       total_price: '0.0001200',
       currency: 'USD',
       feedback_content: 'Thanks',
+      rated_at: 1_600_000_010,
     },
     dataset: {
       record: 'dataset',
@@ -861,7 +863,7 @@ onEveryEngine('fields of records', (engine) => {
     const from = Math.floor(Date.now() / 1000);
     const { created_at, ...out } = await roundTrip(sent);
     assert.ok(from <= (created_at as number) && (created_at as number) <= Date.now() / 1000);
-    assert.deepEqual(out, { ...messageDefaults, feedback_content: null, ...sent });
+    assert.deepEqual(out, { ...messageDefaults, feedback_content: null, rated_at: null, ...sent });
   });
 
   it('stores the sum as total_tokens, whatever the record says', async () => {

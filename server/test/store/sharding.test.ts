@@ -551,6 +551,8 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('changes_new', 'scope', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('changes_head', NULL, colocate_with => 'none')`,
     `SELECT create_distributed_table('changes', NULL, colocate_with => 'changes_head')`,
+    `SELECT create_distributed_table('import_sources', NULL, colocate_with => 'changes_head')`,
+    `SELECT create_distributed_table('import_source_records', NULL, colocate_with => 'changes_head')`,
   ];
 
   const truncate = (call: string) =>

@@ -111,5 +111,6 @@ export const findDoc = 'SELECT doc FROM messages WHERE conversation_id = ? AND i
 /** Also locks the conversation. Parameters: version, conversation_id. */
 export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND deleted = 0';
 
-/** Parameters: doc, feedback_content, conversation_id, id. */
-export const rateMessage = 'UPDATE messages SET doc = ?, feedback_content = ? WHERE conversation_id = ? AND id = ?';
+/** Parameters: doc, feedback_content, rated_at, conversation_id, id. */
+export const rateMessage = `
+  UPDATE messages SET doc = ?, feedback_content = ?, rated_at = ? WHERE conversation_id = ? AND id = ?`;

@@ -21,6 +21,7 @@ import type {
   WriteOptions,
   WriteResult,
 } from '../engine.ts';
+import { changeStatements } from '../records/import-sources.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { addAuditEntries, applyRecords, isAppend } from './apply-records.ts';
@@ -146,7 +147,7 @@ export class PostgresEngine implements Engine {
         if (locked.length === 0 || message === undefined) return 'missing';
         const rated = rate(message.doc as string, rating);
         if (rated === 'unrated') return isRated ? 'rated' : rated;
-        const values = [rated.doc, contentOf(rating), conversation_id, message_id];
+        const values = [rated.doc, contentOf(rating), rating.now, conversation_id, message_id];
         await transaction.query(apps.rateMessage, ...values);
         const entry = audit.ratingEntry(rating, conversation_id);
         await addAuditEntries(transaction, this.#layout.rows, [entry], conversation_id);
@@ -202,6 +203,12 @@ export class PostgresEngine implements Engine {
     startEpoch: async ({ epoch }) => {
       await this.#pool.query(setEpoch, epoch);
     },
+
+    changeImportSource: (change) =>
+      this.#pool.transaction(async (transaction) => {
+        for (const statement of changeStatements(change, this.dialect)) await transaction.query(...statement);
+        return undefined;
+      }),
   };
 
   /**

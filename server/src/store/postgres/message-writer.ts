@@ -92,9 +92,9 @@ export class MessageWriter {
   }
 
   #insert(messages: readonly Message[], open: OpenConversations): Promise<void> {
-    const rows = messages.map(({ conversation_id, created_at, id, doc, feedback_content }, index) => {
+    const rows = messages.map(({ conversation_id, created_at, id, doc, feedback_content, rated_at }, index) => {
       const sequence = (open.get(conversation_id)?.first_sequence ?? 0) + index;
-      return { conversation_id, created_at, sequence, id, doc: doc.toString(), feedback_content };
+      return { conversation_id, created_at, sequence, id, doc: doc.toString(), feedback_content, rated_at };
     });
     return this.#rows.insertMessages(this.#tx, rows);
   }

@@ -27,7 +27,18 @@ export type MessageRow = {
   id: string;
   doc: string;
   feedback_content: string | null;
+  rated_at: number | null;
 };
+/** In the order of the parameters that insert a message. */
+export const messageColumns = [
+  'conversation_id',
+  'created_at',
+  'sequence',
+  'id',
+  'doc',
+  'feedback_content',
+  'rated_at',
+] as const satisfies (keyof MessageRow)[];
 export type MessageId = Pick<MessageRow, 'conversation_id' | 'id'>;
 
 /** Reads and writes rows of several records inside a transaction. */
@@ -103,8 +114,7 @@ export const bulkRows: Rows = {
     )) as unknown as StoredMessage[],
 
   insertMessages: async (transaction, messages) => {
-    const columns = columnsOf(messages, ['conversation_id', 'created_at', 'sequence', 'id', 'doc', 'feedback_content']);
-    await transaction.query(postgres.insertMessages, ...columns);
+    await transaction.query(postgres.insertMessages, ...columnsOf(messages, messageColumns));
   },
 
   addDays: async (transaction, days) => {

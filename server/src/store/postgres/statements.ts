@@ -152,15 +152,15 @@ export const updateActivity = `
   WHERE conversation_id = ANY($1)`;
 
 export const insertMessages = `
-  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content)
-  SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
+  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content, rated_at)
+  SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[])
   ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc,
-    feedback_content = excluded.feedback_content`;
+    feedback_content = excluded.feedback_content, rated_at = excluded.rated_at`;
 
 /** Which of these messages exist, with the fields for their usage and those that a record may omit. Parameters: conversation ids, ids. */
 export const findMessages = `
   SELECT m.conversation_id, m.id, m.created_at, f.total_tokens, f.total_price, f.currency, f.feedback, f.inputs,
-    m.feedback_content
+    m.feedback_content, m.rated_at
   FROM unnest($1::text[], $2::text[]) AS given (conversation_id, id)
   JOIN messages m ON m.conversation_id = given.conversation_id AND m.id = given.id
   CROSS JOIN LATERAL json_to_record(CAST(m.doc AS json)) 

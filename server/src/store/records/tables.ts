@@ -127,7 +127,7 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
   message: {
     name: 'messages',
     order: ['conversation_id', 'created_at', 'sequence'],
-    beside: ['feedback_content'],
+    beside: ['feedback_content', 'rated_at'],
   },
 };
 

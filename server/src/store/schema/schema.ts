@@ -1,5 +1,6 @@
 import { changesSteps } from './changes-step.ts';
 import { conversationSteps } from './conversation-step.ts';
+import { importStep } from './import-step.ts';
 import { knowledgeStep, recount } from './knowledge-step.ts';
 import { usageSteps } from './usage-step.ts';
 
@@ -162,6 +163,7 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 5, name: 'lists of conversations', statements: conversationSteps[engine] },
   { version: 6, name: 'lists of knowledge bases', statements: knowledgeStep, afterCounting: recount },
   { version: 7, name: 'change feed', statements: changesSteps[engine] },
+  { version: 8, name: 'imports that run again', statements: importStep },
 ];
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
@@ -202,8 +204,8 @@ export const distribution = {
     audit_entries: 'dataset_id',
     changes_new: 'scope',
   },
-  /** On one node: positions are one sequence. */
-  single: ['changes_head', 'changes'],
+  /** On one node: positions are one sequence, and only one process imports from a source. */
+  single: ['changes_head', 'changes', 'import_sources', 'import_source_records'],
 } as const;
 
 export type SchemaStatus = {

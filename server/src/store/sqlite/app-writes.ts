@@ -28,7 +28,7 @@ export function rateMessage(db: Connection, rating: MessageRating): 'rated' | 'u
   const conversation_id = found.conversation_id as string;
   const rated = rate(db.get(apps.findDoc, conversation_id, message_id)?.doc as string, rating);
   if (rated === 'unrated') return rated;
-  db.run(apps.rateMessage, rated.doc, contentOf(rating), conversation_id, message_id);
+  db.run(apps.rateMessage, rated.doc, contentOf(rating), rating.now, conversation_id, message_id);
   db.run(apps.touchConversation, newVersion(), conversation_id);
   db.run(audit.writeEntry, ...audit.entryValues(audit.ratingEntry(rating, conversation_id), conversation_id));
   addNotes(db, [noteOfMessages(conversation_id, [message_id])], rating.now);

@@ -170,11 +170,11 @@ export class RecordWriter {
   }
 
   #writeMessage(record: SpooledOf<'message'>): void {
-    const { conversation_id, id, created_at, usage, doc, feedback_content } = record;
+    const { conversation_id, id, created_at, usage, doc, feedback_content, rated_at } = record;
     const conversation = this.#open.get(conversation_id) as OpenConversation;
     conversation.hasNewTexts = true;
     const { next_sequence } = conversation;
-    const values = [conversation_id, created_at, next_sequence, id, doc, feedback_content];
+    const values = [conversation_id, created_at, next_sequence, id, doc, feedback_content, rated_at];
     if (this.#db.run(embedded.insertMessage, ...values) > 0) {
       conversation.next_sequence += 1;
       this.#usage.add(conversation, created_at, usage, 1);
@@ -193,9 +193,9 @@ export class RecordWriter {
     const { conversation_id, id } = record;
     const stored = this.#db.get(embedded.findMessage, conversation_id, id) as StoredMessage;
     keepStored(record, stored);
-    const { created_at, doc, feedback_content } = record;
+    const { created_at, doc, feedback_content, rated_at } = record;
     const position = [conversation_id, stored.created_at, stored.sequence];
-    this.#db.run(embedded.replaceMessage, created_at, doc, feedback_content, ...position);
+    this.#db.run(embedded.replaceMessage, created_at, doc, feedback_content, rated_at, ...position);
     const hasMoved = created_at !== stored.created_at;
     conversation.isReordered ||= hasMoved || created_at === conversation.first_message_at;
     conversation.newest = Math.max(conversation.newest, created_at);

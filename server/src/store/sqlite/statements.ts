@@ -98,17 +98,18 @@ export const replaceChildChunk = `
 
 /** Writes nothing if the message already exists. The text is bound as bytes. */
 export const insertMessage = `
-  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content)
-  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?)
+  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content, rated_at)
+  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?)
   ON CONFLICT (conversation_id, id) DO NOTHING`;
 /** A message's position, the fields for its usage, and those that a record may omit. */
 export const findMessage = `
   SELECT created_at, sequence, doc ->> 'total_tokens' AS total_tokens, doc ->> 'total_price' AS total_price,
-    doc ->> 'currency' AS currency, doc ->> 'feedback' AS feedback, doc ->> 'inputs' AS inputs, feedback_content
+    doc ->> 'currency' AS currency, doc ->> 'feedback' AS feedback, doc ->> 'inputs' AS inputs, feedback_content,
+    rated_at
   FROM messages WHERE conversation_id = ? AND id = ?`;
-/** Parameters: created_at, doc as bytes, feedback_content, conversation_id, stored created_at, sequence. */
+/** Parameters: created_at, doc as bytes, feedback_content, rated_at, conversation_id, stored created_at, sequence. */
 export const replaceMessage = `
-  UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT), feedback_content = ?
+  UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT), feedback_content = ?, rated_at = ?
   WHERE conversation_id = ? AND created_at = ? AND sequence = ?`;
 export const findSequence =
   'SELECT next_sequence, app_id, first_message_at FROM conversations WHERE conversation_id = ?';

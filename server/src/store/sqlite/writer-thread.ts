@@ -8,6 +8,7 @@ import * as numbering from '../changes/numbering.ts';
 import { changeSession } from '../console/session-statements.ts';
 import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
 import type { WriteInput, WriteName, WriteResult } from '../engine.ts';
+import { changeStatements } from '../records/import-sources.ts';
 import { readSpool } from '../records/spool.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
@@ -262,6 +263,10 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
   numberChanges: () => numberChanges(db),
 
   startEpoch: ({ epoch }) => void db.run(numbering.setEpoch, epoch),
+
+  changeImportSource: (change) => {
+    for (const statement of changeStatements(change, embedded.dialect)) db.run(...statement);
+  },
 };
 
 function addAuditEntry(entry: AuditEntry, dataset_id?: string): void {

@@ -3,7 +3,7 @@ import * as audit from '../../accounting/audit.ts';
 import { addDay, dayColumns } from '../../accounting/usage-statements.ts';
 import type { Row, Value } from '../../engine.ts';
 import { omittedIn, upsertOf } from '../../records/upserts.ts';
-import { bulkRows, type OpenedConversation, type Rows, type StoredMessage } from '../rows.ts';
+import { bulkRows, messageColumns, type OpenedConversation, type Rows, type StoredMessage } from '../rows.ts';
 import * as citus from './statements.ts';
 
 /** Up to this number, one statement for each row is faster than one statement that Citus sends to the nodes in parts. */
@@ -43,8 +43,8 @@ const singleRows: Rows = {
   },
 
   insertMessages: async (transaction, messages) => {
-    for (const { conversation_id, created_at, sequence, id, doc, feedback_content } of messages)
-      await transaction.query(citus.insertMessage, conversation_id, created_at, sequence, id, doc, feedback_content);
+    for (const message of messages)
+      await transaction.query(citus.insertMessage, ...messageColumns.map((column) => message[column]));
   },
 
   addDays: async (transaction, days) => {

@@ -58,14 +58,16 @@ export const openConversation = `
 export const findStoredMessages = `
   SELECT conversation_id, id, created_at, CAST(doc AS json) ->> 'total_tokens' AS total_tokens,
     CAST(doc AS json) ->> 'total_price' AS total_price, CAST(doc AS json) ->> 'currency' AS currency,
-    CAST(doc AS json) ->> 'feedback' AS feedback, CAST(doc AS json) ->> 'inputs' AS inputs, feedback_content
+    CAST(doc AS json) ->> 'feedback' AS feedback, CAST(doc AS json) ->> 'inputs' AS inputs, feedback_content,
+    rated_at
   FROM messages WHERE conversation_id = ? AND id = ANY(?)`;
 
-/** Parameters: conversation_id, created_at, sequence, id, doc, feedback_content. */
+/** Parameters: as in `messageColumns`. */
 export const insertMessage = `
-  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content) VALUES (?, ?, ?, ?, ?, ?)
+  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content, rated_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc,
-    feedback_content = excluded.feedback_content`;
+    feedback_content = excluded.feedback_content, rated_at = excluded.rated_at`;
 
 /** Parameters: conversation_id. */
 export const findNewestTime = 'SELECT MAX(created_at) AS created_at FROM messages WHERE conversation_id = ?';

@@ -1,0 +1,130 @@
+import type { RecordKind } from '../../contract/record.ts';
+import type { ImportSources, MessageCount, StoredRecord } from '../../domain/import-sources.ts';
+import type { Dialect, Engine, ImportSourceChange, Row, Value } from '../engine.ts';
+import { exportSteps } from './export.ts';
+import { type RowKind, tables } from './tables.ts';
+
+const idColumnOf = (kind: RecordKind): string => {
+  if (kind === 'model_provider') return 'provider';
+  return ('idColumn' in tables[kind as RowKind] && tables[kind as RowKind].idColumn) || 'id';
+};
+
+/** Sources of imports, on either engine. */
+export class SqlImportSources implements ImportSources {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async read(source: string): Promise<Map<string, string>> {
+    const rows = await this.#engine.read('SELECT name, value FROM import_sources WHERE source = ?', source);
+    return new Map(rows.map(({ name, value }) => [name as string, value as string]));
+  }
+
+  write(source: string, values: Readonly<Record<string, string | null>>): Promise<void> {
+    return this.#change({ source, values });
+  }
+
+  /** Reads first: usually all are listed, and then nothing is written. */
+  async addIds(source: string, kind: string, ids: readonly string[]): Promise<void> {
+    const listed = await this.findIds(source, kind, ids);
+    const added = ids.filter((id) => !listed.has(id));
+    if (added.length > 0) await this.#change({ source, kind, added });
+  }
+
+  async removeIds(source: string, kind: string, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.#change({ source, kind, removed: ids });
+  }
+
+  async listIds(source: string, kind: string, after: string, limit: number): Promise<string[]> {
+    const statement = `
+      SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?`;
+    return (await this.#engine.read(statement, source, kind, after, limit)).map(({ id }) => id as string);
+  }
+
+  async findIds(source: string, kind: string, ids: readonly string[]): Promise<Set<string>> {
+    const { isIn } = this.#engine.dialect;
+    const statement = `SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND ${isIn('id')}`;
+    return new Set((await this.#readList(statement, ids, source, kind)).map(({ id }) => id as string));
+  }
+
+  async findRecords(
+    kind: RecordKind,
+    ids: readonly string[],
+    conversation_ids?: readonly string[],
+  ): Promise<Map<string, StoredRecord>> {
+    const { isIn, list } = this.#engine.dialect;
+    const step = exportSteps.find((candidate) => candidate.kind === kind);
+    if (step === undefined) throw new Error(`an export has no ${kind}`);
+    const inConversations = conversation_ids === undefined ? [] : [isIn('conversation_id')];
+    const condition = [...inConversations, isIn(idColumnOf(kind))].join(' AND ');
+    const statement = `SELECT ${step.columns.join(', ')} FROM ${step.table} WHERE ${condition}`;
+    const rows = await this.#readList(statement, ids, ...(conversation_ids ? [list(conversation_ids)] : []));
+    const records = rows.map((row) => JSON.parse(step.line(row)) as StoredRecord);
+    return new Map(records.map((record) => [(record.id ?? record.provider) as string, record]));
+  }
+
+  async findEdited(child_chunk_ids: readonly string[]): Promise<Set<string>> {
+    const statement = `
+      SELECT child_chunk_id AS id, revision, key_id FROM child_chunk_revisions
+      WHERE ${this.#engine.dialect.isIn('child_chunk_id')} ORDER BY child_chunk_id, revision`;
+    const newest = new Map((await this.#readList(statement, child_chunk_ids)).map((row) => [row.id as string, row]));
+    return new Set([...newest].filter(([, { key_id }]) => key_id !== null).map(([id]) => id));
+  }
+
+  async countMessages(conversation_ids: readonly string[]): Promise<Map<string, MessageCount>> {
+    const isIn = this.#engine.dialect.isIn('conversation_id');
+    const counted = await this.#readList(
+      `SELECT conversation_id AS id, CAST(SUM(messages) AS BIGINT) AS messages FROM conversation_days
+       WHERE ${isIn} GROUP BY conversation_id`,
+      conversation_ids,
+    );
+    const counts = new Map(counted.map(({ id, messages }) => [id as string, Number(messages)]));
+    const rows = await this.#readList(
+      `SELECT conversation_id AS id, CASE WHEN first_message_at IS NOT NULL THEN last_message_at END AS newest
+       FROM conversations WHERE ${isIn}`,
+      conversation_ids,
+    );
+    return new Map(
+      rows.map(({ id, newest }) => [
+        id as string,
+        { messages: counts.get(id as string) ?? 0, newest: newest as number | null },
+      ]),
+    );
+  }
+
+  async #readList(statement: string, ids: readonly string[], ...first: Value[]): Promise<Row[]> {
+    if (ids.length === 0) return [];
+    return this.#engine.read(statement, ...first, this.#engine.dialect.list(ids));
+  }
+
+  async #change(change: ImportSourceChange): Promise<void> {
+    await this.#engine.write('changeImportSource', change, { waitForever: true });
+  }
+}
+
+/** The statements of a change, which run in one transaction. */
+export function changeStatements(change: ImportSourceChange, dialect: Dialect): [string, ...Value[]][] {
+  const { source } = change;
+  if ('values' in change) {
+    return Object.entries(change.values).map(([name, value]) =>
+      value === null ? [removeValue, source, name] : [setValue, source, name, value],
+    );
+  }
+  const { kind } = change;
+  if ('removed' in change) {
+    const remove = `DELETE FROM import_source_records WHERE source = ? AND kind = ? AND ${dialect.isIn('id')}`;
+    return [[remove, source, kind, dialect.list(change.removed)]];
+  }
+  // SQLite needs a WHERE before ON CONFLICT (https://sqlite.org/lang_upsert.html#parsing_ambiguity).
+  const add = `
+    INSERT INTO import_source_records (source, kind, id)
+    SELECT CAST(? AS TEXT), CAST(? AS TEXT), value FROM ${dialect.listTable} WHERE true ON CONFLICT DO NOTHING`;
+  return [[add, source, kind, dialect.list(change.added)]];
+}
+
+const removeValue = 'DELETE FROM import_sources WHERE source = ? AND name = ?';
+const setValue = `
+  INSERT INTO import_sources (source, name, value) VALUES (?, ?, ?)
+  ON CONFLICT (source, name) DO UPDATE SET value = excluded.value`;
