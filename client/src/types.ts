@@ -476,6 +476,38 @@ export type ConversationPage = {
   data: ListedConversation[];
 };
 
+/** A conversation of any app, with counts of its messages. */
+export type ConversationSummary = {
+  /** Conversation ID. */
+  id: string;
+  /** End user of the conversation. */
+  user: string | null;
+  /** Name. Without a name of its own, the beginning of its first query. */
+  name: string;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** App ID. */
+  app_id: string;
+  /** Name of the app. */
+  app_name: string;
+  /** The latest of its creation, its newest message and its last rename. Unix epoch seconds. */
+  updated_at: number;
+  /** Time of its newest message; null if it has none. Unix epoch seconds. */
+  last_message_at: number | null;
+  /** Number of messages in it. */
+  message_count: number;
+  /** Number of messages that the user disliked. */
+  disliked_count: number;
+  /** Number of messages whose status is `error`. */
+  failed_count: number;
+  /** Sum of the prices of its messages; null without prices, or in several currencies. */
+  price: number | null;
+  /** Currency of price; null if price is null. */
+  currency: string | null;
+  /** Beginning of the newest answer, or of its query if the answer is empty: up to 200 characters. Empty if that message is larger than 64 KiB. */
+  last_text: string;
+};
+
 /** A new key, with its secret. */
 export type CreatedKey = {
   /** Key ID. */

@@ -20,6 +20,44 @@ export const ConversationListed = shape(
 
 export type ConversationListed = Static<typeof ConversationListed>;
 
+const { message_count, last_message_at, updated_at, ...ofConversation } = ConversationListed.properties;
+
+export const ConversationSummary = shape(
+  {
+    ...ofConversation,
+    app_id: id('App ID.'),
+    app_name: text('Name of the app.'),
+    updated_at,
+    last_message_at,
+    message_count,
+    disliked_count: integer('Number of messages that the user disliked.'),
+    failed_count: integer('Number of messages whose status is `error`.'),
+    price: nullable(
+      number('double', 'Sum of the prices of its messages; null without prices, or in several currencies.'),
+    ),
+    currency: nullable(text('Currency of price; null if price is null.')),
+    last_text: text(
+      `Beginning of the newest answer, or of its query if the answer is empty: up to ${limits.lastTextCharsMax} characters. ` +
+        `Empty if that message is larger than ${limits.joinedDocBytesMax / 1024} KiB.`,
+    ),
+  },
+  { title: 'ConversationSummary', description: 'A conversation of any app, with counts of its messages.' },
+);
+
+export type ConversationSummary = Static<typeof ConversationSummary>;
+
+export const SummaryQuery = Type.Object({
+  ...listParameters,
+  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
+  id: Type.Optional(
+    Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: limits.listRowsMax,
+      description: 'A conversation ID. Repeat it for several conversations: only these are listed, on one page.',
+    }),
+  ),
+});
+
 export const UsageListed = shape(
   {
     day: day('Day in UTC, such as `2026-11-15`.'),

@@ -27,6 +27,8 @@ export const limits = {
   /** Higher than `listRowsMax`: usage has many small rows, one for each day, app and currency. */
   usageRowsMax: 1_000,
   searchUnitsMax: 200,
+  /** Characters of the newest answer in a list of conversations. */
+  lastTextCharsMax: 200,
   /** Lists with a keyword that one thread of the embedded engine reads concurrently. */
   scansMax: 2,
   /** How long such a list reads rows before other requests of the thread run. */

@@ -1,4 +1,4 @@
-import type { ConversationListed, FeedbackText, UsageListed } from '../contract/activity.ts';
+import type { ConversationListed, ConversationSummary, FeedbackText, UsageListed } from '../contract/activity.ts';
 import type { ListRange } from './admin-reads.ts';
 
 /** `since` counts days from 1970-01-01. */
@@ -14,6 +14,10 @@ export interface ActivityReads {
    */
   searchConversations(app_id: string, search: string, range: ListRange): Promise<ConversationListed[]>;
   findConversation(app_id: string, id: string): Promise<ConversationListed | undefined>;
+  /** Conversations of all apps or of one, in the order of `listConversations`. */
+  listSummaries(app_id: string | undefined, range: ListRange): Promise<ConversationSummary[]>;
+  /** Those of these conversations that exist and are not deleted, in the order of `listConversations`. */
+  findSummaries(ids: readonly string[]): Promise<ConversationSummary[]>;
   /** The feedback texts of these messages of a conversation that is not deleted. */
   listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]>;
   /** Newest day first, then by app and currency. The sort key is day, app_id and currency. */

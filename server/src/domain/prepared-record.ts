@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { RecordKind, records } from '../contract/record.ts';
 import { BadRecord } from './errors.ts';
-import type { Usage } from './usage.ts';
+import { ratingsOf, type Usage, type UsageFields, usageOf } from './usage.ts';
 
 /** A line of an input. `source` is the name of the file, if an import reads several. */
 export type Line = { number: number; source?: string | undefined };
@@ -72,6 +72,12 @@ export type KeptMessage = {
   rated_at: number | null;
 };
 
+/** The fields of a stored message that give its usage, with `feedback` as a JSON text. */
+export type StoredUsage = Omit<UsageFields, 'feedback'> & Pick<KeptMessage, 'feedback'>;
+
+export const storedUsage = (stored: StoredUsage): Usage =>
+  usageOf({ ...stored, feedback: stored.feedback === null ? null : JSON.parse(stored.feedback) });
+
 /** Fills in the stored values of fields that the record omits. */
 export function keepStored(record: Prepared<'message'> & { doc: Buffer }, stored: KeptMessage): void {
   const { omitted } = record;
@@ -82,7 +88,11 @@ export function keepStored(record: Prepared<'message'> & { doc: Buffer }, stored
   if (omitted.includes('feedback_content')) record.feedback_content = stored.feedback_content;
   if (omitted.includes('rated_at')) record.rated_at = stored.rated_at;
   // The text has the defaults of omitted fields, which are often the stored values too.
-  if (omitted.includes('feedback') && stored.feedback !== null) kept.feedback = JSON.parse(stored.feedback);
+  if (omitted.includes('feedback') && stored.feedback !== null) {
+    const feedback = JSON.parse(stored.feedback);
+    kept.feedback = feedback;
+    record.usage = { ...record.usage, ...ratingsOf(feedback) };
+  }
   if (omitted.includes('inputs') && stored.inputs !== '{}') kept.inputs = JSON.parse(stored.inputs);
   if (Object.keys(kept).length === 0) return;
   record.doc = Buffer.from(JSON.stringify({ ...JSON.parse(record.doc.toString()), ...kept }));

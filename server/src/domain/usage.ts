@@ -1,11 +1,19 @@
 import { limits } from '../contract/limits.ts';
 import { decimalPattern } from '../contract/primitives.ts';
 
-/** The usage of one message. The price is in billionths, so that sums of prices are sums of integers. '' means no currency. */
-export type Usage = { tokens: number; price_nanos: number; currency: string };
+type Rating = { rating: 'like' | 'dislike' };
+
+/**
+ * The usage of one message. The price is in billionths, so that sums of prices are sums of integers. '' means no currency.
+ * The counts are 0 or 1.
+ */
+export type Usage = Cost & Ratings & { failed: number };
+type Cost = { tokens: number; price_nanos: number; currency: string };
+type Ratings = { liked: number; disliked: number };
 
 /** The fields of a message that give its usage. */
-export type UsageFields = { total_tokens: number | null; total_price: string | null; currency: string | null };
+export type UsageFields = CostFields & { feedback: Rating | null; status: string };
+type CostFields = { total_tokens: number | null; total_price: string | null; currency: string | null };
 
 const daySeconds = 86_400;
 /** The first and last day with a four-digit year. A message outside this range is counted on the nearest day. */
@@ -20,8 +28,17 @@ export const priceRules = {
   currencyBytesMax: 16,
 } as const;
 
+export function usageOf(fields: UsageFields): Usage {
+  return { ...costOf(fields), ...ratingsOf(fields.feedback), failed: fields.status === 'error' ? 1 : 0 };
+}
+
+export const ratingsOf = (feedback: Rating | null): Ratings => ({
+  liked: feedback?.rating === 'like' ? 1 : 0,
+  disliked: feedback?.rating === 'dislike' ? 1 : 0,
+});
+
 /** A price without a valid currency is not counted. */
-export function usageOf({ total_tokens, total_price, currency }: UsageFields): Usage {
+function costOf({ total_tokens, total_price, currency }: CostFields): Cost {
   const tokens = total_tokens ?? 0;
   if (total_price === null || !isCurrency(currency)) return { tokens, price_nanos: 0, currency: '' };
   return { tokens, price_nanos: nanosOf(total_price), currency };

@@ -390,6 +390,11 @@ onEveryEngine('a database from before counts were stored', (engine) => {
       -62_167_219_200,
       -62_167_219_201,
     ];
+    const ratedMessages = ['USD', '', null].flatMap((currency, at) =>
+      [{ feedback: { rating: 'like' } }, { feedback: { rating: 'dislike' }, status: 'error' }, { status: 'error' }].map(
+        (more) => message(one.ids.conversation, at * day, { total_price: '0.1', currency, ...more }),
+      ),
+    );
     const timedMessages = extremeTimes.map((at) => message(other.ids.conversation, at, { currency: 'USD' }));
     const readCounts = async (): Promise<Row[]> => {
       const service = await startService(engine, {}, database.url);
@@ -398,12 +403,14 @@ onEveryEngine('a database from before counts were stored', (engine) => {
           await service.load([
             ...records,
             ...pricedMessages,
+            ...ratedMessages,
             ...timedMessages,
             { ...one.records.at(-1), id: randomUUID() },
           ]);
         const pages = [
           ...[one, other].map(({ ids }) => `/admin/apps/${ids.app}/conversations`),
           '/admin/usage?since=0000-01-01&limit=100',
+          '/admin/conversations',
         ];
         const responses = [];
         for (const page of pages) responses.push((await service.request('GET', page, { key: admin })).body);
@@ -415,8 +422,12 @@ onEveryEngine('a database from before counts were stored', (engine) => {
     const counts = await readCounts();
     assert.deepEqual([counts[0].data.length, counts[1].data[0].last_message_at], [2, 2 ** 53 - 1]);
     assert.ok(counts[2].data.length > 20);
-    await revertTo(database, 3);
-    await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
-    assert.deepEqual(await readCounts(), counts);
+    const ofRated = counts[3].data.find((row: Row) => row.id === one.ids.conversation);
+    assert.deepEqual([ofRated.disliked_count, ofRated.failed_count], [3, 6]);
+    for (const version of [3, 7]) {
+      await revertTo(database, version);
+      await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
+      assert.deepEqual(await readCounts(), counts);
+    }
   });
 });

@@ -34,11 +34,14 @@ type Write = {
   message_tokens: number;
   total_price: string | null;
   currency: string | null;
+  feedback: { rating: string } | null | undefined;
+  status: string;
 };
 type Step =
   | { kind: 'import'; writes: Write[] }
   | { kind: 'append'; batches: Write[][] }
   | { kind: 'conversation'; conversation: number; user: string; deleted: boolean }
+  | { kind: 'rate'; conversation: number; slot: number; rating: string | null }
   | { kind: 'purge'; conversation: number };
 
 const day = 86_400;
@@ -54,7 +57,10 @@ const write: fc.Arbitrary<Write> = fc.record({
   message_tokens: fc.oneof(fc.nat(5_000), fc.constantFrom(-3, 0, 2 ** 40)),
   total_price: fc.option(fc.constantFrom(...Object.keys(prices)), { freq: 4 }),
   currency: fc.option(fc.constantFrom('USD', 'EUR', '', '€uro', 'a currency that is far too long for one')),
+  feedback: fc.constantFrom({ rating: 'like' }, { rating: 'dislike' }, null, undefined),
+  status: fc.constantFrom('normal', 'error'),
 });
+const rating = fc.constantFrom('like', 'dislike', null);
 const writes = fc.array(write, { minLength: 1, maxLength: 12 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('import' as const), writes }) },
@@ -71,6 +77,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     user: fc.constantFrom('ann', 'bob'),
     deleted: fc.boolean(),
   }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('rate' as const),
+      conversation: fc.nat(conversations - 1),
+      slot: fc.nat(slots - 1),
+      rating,
+    }),
+  },
   fc.record({ kind: fc.constant('purge' as const), conversation: fc.nat(conversations - 1) }),
 );
 
@@ -82,6 +97,9 @@ function idOf(...parts: (string | number)[]): string {
 
 // biome-ignore lint/suspicious/noExplicitAny: lines of an export
 type Line = any;
+
+const isPriced = ({ total_price, currency }: Line): boolean =>
+  total_price !== null && currency !== null && /^(USD|EUR|€uro)$/.test(currency);
 
 onEveryEngine('message counts and usage', (engine) => {
   let service: Service;
@@ -145,18 +163,38 @@ onEveryEngine('message counts and usage', (engine) => {
       .sort((a, b) => b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1));
   }
 
+  function expectedSummaries(app_id: string, lines: { conversations: Line[]; messages: Line[] }): Line[] {
+    return expectedRows(lines).map(({ id, ...row }) => {
+      const own = lines.messages.filter((one) => one.conversation_id === id);
+      const priced = own.filter(isPriced);
+      const currencies = [...new Set(priced.map(({ currency }) => currency))];
+      const nanos = priced.reduce((sum, { total_price }) => sum + (prices[total_price] ?? assert.fail(total_price)), 0);
+      return {
+        ...row,
+        id,
+        app_id,
+        app_name: 'app',
+        disliked_count: own.filter(({ feedback }) => feedback?.rating === 'dislike').length,
+        failed_count: own.filter(({ status }) => status === 'error').length,
+        price: currencies.length === 1 ? nanos / 1e9 : null,
+        currency: currencies.length === 1 ? currencies[0] : null,
+        last_text: own.length === 0 ? '' : 'a',
+      };
+    });
+  }
+
   function expectedUsage(app_id: string, messages: Line[]): Line[] {
     const sums = new Map<string, Line>();
-    for (const { created_at, total_tokens, total_price, currency: messageCurrency } of messages) {
+    for (const message of messages) {
+      const { created_at, total_tokens, total_price } = message;
       const at = Math.min(Math.max(created_at, -62_167_219_200), 253_402_300_799);
       const date = new Date(at * 1000).toISOString().slice(0, 10);
-      const isPriced = total_price !== null && messageCurrency !== null && /^(USD|EUR|€uro)$/.test(messageCurrency);
-      const currency = isPriced ? messageCurrency : null;
+      const currency = isPriced(message) ? message.currency : null;
       const key = `${9_999 - Number(date.slice(0, 4))} ${date} ${currency}`;
       const sum = sums.get(key) ?? { day: date, app_id, app_name: 'app', currency, messages: 0, tokens: 0, price: 0 };
       sum.messages += 1;
       sum.tokens += total_tokens;
-      sum.price += isPriced ? (prices[total_price] ?? assert.fail(total_price)) : 0;
+      sum.price += isPriced(message) ? (prices[total_price] ?? assert.fail(total_price)) : 0;
       sums.set(key, sum);
     }
     const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
@@ -181,7 +219,12 @@ onEveryEngine('message counts and usage', (engine) => {
           ...{ query: 'q', answer: 'a', ...fields },
         });
         const allConversations = Array.from({ length: conversations }, (_, at) => conversation(at));
-        await post([{ record: 'app', id: app_id, workspace_id, name: 'app', mode: 'chat' }, ...allConversations]);
+        const app = makeSecret('app');
+        await post([
+          { record: 'app', id: app_id, workspace_id, name: 'app', mode: 'chat' },
+          { record: 'api_key', kind: 'app', name: 'app', workspace_id, app_id, secret: app, read_only: false },
+          ...allConversations,
+        ]);
         for (const step of steps) {
           if (step.kind === 'import') {
             const needed = [...new Set(step.writes.map((write) => write.conversation))].map((at) => conversation(at));
@@ -191,6 +234,11 @@ onEveryEngine('message counts and usage', (engine) => {
             await Promise.all(step.batches.map((batch) => post(batch.map(message), [200, 400])));
           } else if (step.kind === 'conversation') {
             await post([conversation(step.conversation, { user: step.user, deleted: step.deleted })]);
+          } else if (step.kind === 'rate') {
+            const path = `/v1/messages/${idOf(app_id, step.conversation, step.slot)}/feedbacks`;
+            const body = { rating: step.rating, user: 'ann' };
+            const { status, text } = await service.request('POST', path, { key: app, body });
+            assert.ok([200, 400, 404].includes(status), text);
           } else {
             await service.store.purge({ conversation_id: idOf(app_id, step.conversation) }, 1);
           }
@@ -198,6 +246,8 @@ onEveryEngine('message counts and usage', (engine) => {
         const lines = await exportApp(app_id);
         const rows = await walk(`/admin/apps/${app_id}/conversations?`, limit);
         assert.deepEqual(rows, expectedRows(lines));
+        const summaries = await walk(`/admin/conversations?app_id=${app_id}`, limit);
+        assert.deepEqual(summaries, expectedSummaries(app_id, lines));
         const usage = await walk(`/admin/usage?since=0000-01-01&app_id=${app_id}`, limit);
         assert.deepEqual(usage, expectedUsage(app_id, lines.messages));
       },

@@ -349,7 +349,12 @@ describe('the statements', () => {
     assert.equal(signedIn.status, 200);
     const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0];
     const withSession = { headers: { cookie, 'backscroll-console': '1' } };
-    const activity = [`apps/${one.ids.app}/conversations`, `apps/${one.ids.app}/conversations?search=ann`, 'usage'];
+    const activity = [
+      `apps/${one.ids.app}/conversations`,
+      `apps/${one.ids.app}/conversations?search=ann`,
+      'usage',
+      'conversations',
+    ];
     const workspacePath = `workspaces/${one.ids.workspace}`;
     const lists = ['workspaces', workspacePath, 'apps', 'datasets', 'keys', `${workspacePath}/model-providers`];
     for (const path of [...lists, ...activity])
@@ -389,7 +394,7 @@ describe('the statements', () => {
       /LEFT JOIN LATERAL/,
       /DECLARE export/,
       /DELETE FROM messages/,
-      /INSERT INTO conversation_days \(conversation_id, day, currency, app_id, messages, tokens, price_nanos\)\s+SELECT \* /,
+      /INSERT INTO conversation_days \(conversation_id, day, currency, app_id, messages, tokens, price_nanos, liked, disliked, failed\)\s+SELECT \* /,
       /SUM\(d\.messages\)/,
       /UPDATE api_keys/,
     ])
@@ -408,6 +413,7 @@ describe('the statements', () => {
     const files = [
       'schema/schema',
       'schema/usage-step',
+      'schema/rating-step',
       'schema/conversation-step',
       'schema/knowledge-step',
       'statements',
@@ -415,6 +421,7 @@ describe('the statements', () => {
       'knowledge/statements',
       'console/admin-statements',
       'console/activity-statements',
+      'console/summary-statements',
       'console/session-statements',
       'accounting/usage-statements',
       'accounting/audit',

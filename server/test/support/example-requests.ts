@@ -81,6 +81,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   getWorkspace: { key: 'admin', parameters: { workspace_id } },
   listApps: { key: 'admin' },
   getApp: { key: 'admin', parameters: { app_id } },
+  listAllConversations: { key: 'admin', parameters: { limit: 1 } },
   listConversations: { key: 'admin', parameters: { app_id } },
   getConversation: { key: 'admin', parameters: { app_id, conversation_id } },
   getTranscript: { key: 'admin', parameters: { app_id, conversation_id, limit: 1 } },

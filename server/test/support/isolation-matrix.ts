@@ -297,6 +297,7 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/feedback': adminOnly(
       get(`${ofApp}/feedback?message_id=x`),
     ),
+    'GET /admin/conversations': adminOnly(get('/admin/conversations')),
     'GET /admin/usage': adminOnly(get('/admin/usage')),
     'GET /admin/changes': {
       targets: [unscoped('/admin/changes', ['one feed', 'other feed', 'admin'])],

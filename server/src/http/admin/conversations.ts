@@ -1,10 +1,13 @@
 import {
   ConversationListed,
   ConversationQuery,
+  ConversationSummary,
   FeedbackQuery,
   FeedbackTexts,
+  SummaryQuery,
   TranscriptQuery,
 } from '../../contract/activity.ts';
+import { limits } from '../../contract/limits.ts';
 import { MessagePage } from '../../contract/message.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
@@ -24,8 +27,9 @@ const app_id = Type.String({ description: 'App ID.' });
 const conversation_id = Type.String({ description: 'Conversation ID.' });
 
 type Row = ConversationListed;
-const activityOf = ({ updated_at, id }: Row) => [updated_at, id];
+const activityOf = ({ updated_at, id }: Pick<Row, 'updated_at' | 'id'>) => [updated_at, id];
 const latestFirst = new Paging<Row>(['number', 'string'], activityOf);
+const latestOfAll = new Paging<ConversationSummary>(['number', 'string'], activityOf);
 /** The conversation whose id is the search text comes first. */
 const matchesFirst = (search: string) =>
   new Paging<Row>(['number', 'string', 'number', 'string'], (row) => [
@@ -38,6 +42,28 @@ const matchesFirst = (search: string) =>
 export const adminConversationRoutes: Routes = (app, dependencies) => {
   const { store, pages, bearer, page_order } = dependencies;
   const { activity } = store;
+
+  adminList(app, dependencies, {
+    url: '/admin/conversations',
+    operationId: 'listAllConversations',
+    summary: 'List conversations of all apps',
+    description:
+      'Latest update first, then by id, descending. With `id`: those of these conversations that exist, on one page. Deleted ' +
+      'conversations are not listed.',
+    querystring: SummaryQuery,
+    row: ConversationSummary,
+    errors: [404],
+    read: ({ query }) => {
+      const { id: ids } = query;
+      if (ids !== undefined) {
+        return latestOfAll.read({ limit: limits.listRowsMax }, () => activity.findSummaries(ids.map(canonicalId)));
+      }
+      return latestOfAll.read(query, async (range) => {
+        const app_id = query.app_id === undefined ? undefined : (await requireApp(store, query.app_id)).id;
+        return activity.listSummaries(app_id, range);
+      });
+    },
+  });
 
   adminList(app, dependencies, {
     url,

@@ -1,15 +1,9 @@
 import { dayOf, type Usage } from '../../domain/usage.ts';
+import { sumColumns, type UsageSums } from './usage-statements.ts';
 
 /** The usage of a conversation's messages on one day, or a change of it. */
-export type UsageOfDay = {
-  conversation_id: string;
-  day: number;
-  currency: string;
-  app_id: string;
-  messages: number;
-  tokens: number;
-  price_nanos: number;
-};
+export type UsageOfDay = UsageKey & UsageSums;
+type UsageKey = { conversation_id: string; day: number; currency: string; app_id: string };
 
 /** Adds up the usage of written messages by day. */
 export class UsageTally {
@@ -26,6 +20,9 @@ export class UsageTally {
     sum.messages += times;
     sum.tokens += times * usage.tokens;
     sum.price_nanos += times * usage.price_nanos;
+    sum.liked += times * usage.liked;
+    sum.disliked += times * usage.disliked;
+    sum.failed += times * usage.failed;
   }
 
   /** Consecutive messages mostly belong to one conversation and day, so the last sum is tried first. */
@@ -38,21 +35,17 @@ export class UsageTally {
 
   /** Returns the changes so far, in the order of the table's key, so that adjacent rows are written together, and resets them. */
   take(): UsageOfDay[] {
-    const changed = [...this.#days.entries()].filter(([, { messages, tokens, price_nanos }]) =>
-      [messages, tokens, price_nanos].some((sum) => sum !== 0),
-    );
+    const changed = [...this.#days.entries()].filter(([, row]) => sumColumns.some((column) => row[column] !== 0));
     this.#days.clear();
     this.#last = undefined;
     return changed.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
   }
 }
 
-type UsageKey = Omit<UsageOfDay, 'messages' | 'tokens' | 'price_nanos'>;
-
 function sumIn(sums: Map<string, UsageOfDay>, key: string, fields: UsageKey): UsageOfDay {
   let sum = sums.get(key);
   if (sum === undefined) {
-    sum = { ...fields, messages: 0, tokens: 0, price_nanos: 0 };
+    sum = { ...fields, messages: 0, tokens: 0, price_nanos: 0, liked: 0, disliked: 0, failed: 0 };
     sums.set(key, sum);
   }
   return sum;
@@ -64,9 +57,7 @@ export function byApp(rows: readonly UsageOfDay[]): UsageOfDay[] {
   for (const row of rows) {
     const { app_id, day, currency } = row;
     const sum = sumIn(sums, `${app_id} ${day} ${currency}`, { conversation_id: '', app_id, day, currency });
-    sum.messages += row.messages;
-    sum.tokens += row.tokens;
-    sum.price_nanos += row.price_nanos;
+    for (const column of sumColumns) sum[column] += row[column];
   }
   return [...sums.values()];
 }

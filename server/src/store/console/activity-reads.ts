@@ -1,4 +1,4 @@
-import type { ConversationListed, FeedbackText, UsageListed } from '../../contract/activity.ts';
+import type { ConversationListed, ConversationSummary, FeedbackText, UsageListed } from '../../contract/activity.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import type { ActivityReads, UsageSelection } from '../../domain/activity-reads.ts';
 import type { ListRange } from '../../domain/admin-reads.ts';
@@ -7,6 +7,8 @@ import { formatDay } from '../../domain/usage.ts';
 import type { Engine, Row, Value } from '../engine.ts';
 import * as sql from './activity-statements.ts';
 import { type List, listPage } from './admin-statements.ts';
+import { readSummaries } from './summaries.ts';
+import * as all from './summary-statements.ts';
 
 /** Reads conversations and usage of apps, on either engine. */
 export class SqlActivityReads implements ActivityReads {
@@ -55,6 +57,17 @@ export class SqlActivityReads implements ActivityReads {
     const userBounds = [isInUser ? user : search, ...(end === undefined ? [] : [end])];
     page.push(...(await this.#conversations(statement, app_id, ...userBounds, id, count - page.length)));
     return page;
+  }
+
+  listSummaries(app_id: string | undefined, range: ListRange): Promise<ConversationSummary[]> {
+    const page =
+      app_id === undefined ? listPage(all.summaries, [], range) : listPage(all.summariesOfApp, [app_id], range);
+    return readSummaries(this.#engine, ...page);
+  }
+
+  findSummaries(ids: readonly string[]): Promise<ConversationSummary[]> {
+    const { isIn, list } = this.#engine.dialect;
+    return readSummaries(this.#engine, all.findSummaries(isIn('c.conversation_id')), list(ids));
   }
 
   async listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]> {

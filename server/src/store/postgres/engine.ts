@@ -149,6 +149,8 @@ export class PostgresEngine implements Engine {
         if (rated === 'unrated') return isRated ? 'rated' : rated;
         const values = [rated.doc, contentOf(rating), rating.now, conversation_id, message_id];
         await transaction.query(apps.rateMessage, ...values);
+        const usage = rated.usage.take();
+        if (usage.length > 0) await this.#layout.rows.addDays(transaction, usage);
         const entry = audit.ratingEntry(rating, conversation_id);
         await addAuditEntries(transaction, this.#layout.rows, [entry], conversation_id);
         await addNotes(transaction, [noteOfMessages(conversation_id, [message_id])], rating.now, conversation_id);

@@ -1,8 +1,7 @@
 import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
-import { keepStored } from '../../domain/prepared-record.ts';
+import { keepStored, storedUsage } from '../../domain/prepared-record.ts';
 import { identityOf } from '../../domain/record-kinds.ts';
 import type { ReferenceTarget } from '../../domain/store.ts';
-import { usageOf } from '../../domain/usage.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import type { SpooledOf } from '../records/spool.ts';
 import type { Transaction } from './pool.ts';
@@ -41,7 +40,7 @@ export class MessageWriter {
       const conversation = open.get(record.conversation_id) as OpenConversation;
       const oldMessage = stored.size === 0 ? undefined : stored.get(identityOf(record));
       if (oldMessage !== undefined) {
-        this.#usage.add(conversation, oldMessage.created_at, usageOf(oldMessage), -1);
+        this.#usage.add(conversation, oldMessage.created_at, storedUsage(oldMessage), -1);
         // Opening the conversation has counted the record's time, even if the message keeps the stored one.
         const hasMoved = oldMessage.created_at !== record.created_at;
         if (hasMoved || oldMessage.created_at <= conversation.first_message_at) this.#reordered.add(conversation.id);

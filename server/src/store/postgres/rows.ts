@@ -1,5 +1,4 @@
-import type { KeptMessage } from '../../domain/prepared-record.ts';
-import type { UsageFields } from '../../domain/usage.ts';
+import type { KeptMessage, StoredUsage } from '../../domain/prepared-record.ts';
 import { newVersion } from '../../domain/version.ts';
 import { addDays, dayColumns } from '../accounting/usage-statements.ts';
 import type { UsageOfDay } from '../accounting/usage-tally.ts';
@@ -19,7 +18,7 @@ export type OpenedConversation = {
 };
 /** New messages of one conversation: the time of the newest, and the oldest. */
 export type NewMessages = { newest: number; oldest: SpooledOf<'message'> };
-export type StoredMessage = UsageFields & KeptMessage & { conversation_id: string; id: string };
+export type StoredMessage = StoredUsage & KeptMessage & { conversation_id: string; id: string };
 export type MessageRow = {
   conversation_id: string;
   created_at: number;

@@ -160,11 +160,11 @@ export const insertMessages = `
 /** Which of these messages exist, with the fields for their usage and those that a record may omit. Parameters: conversation ids, ids. */
 export const findMessages = `
   SELECT m.conversation_id, m.id, m.created_at, f.total_tokens, f.total_price, f.currency, f.feedback, f.inputs,
-    m.feedback_content, m.rated_at
+    f.status, m.feedback_content, m.rated_at
   FROM unnest($1::text[], $2::text[]) AS given (conversation_id, id)
   JOIN messages m ON m.conversation_id = given.conversation_id AND m.id = given.id
   CROSS JOIN LATERAL json_to_record(CAST(m.doc AS json)) 
-    AS f (total_tokens float8, total_price text, currency text, feedback text, inputs text)
+    AS f (total_tokens float8, total_price text, currency text, feedback text, inputs text, status text)
   WHERE m.conversation_id = ANY($1)`;
 
 /** The rows stay locked until the end of the transaction. Parameters: conversation ids. */

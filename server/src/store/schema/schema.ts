@@ -2,6 +2,7 @@ import { changesSteps } from './changes-step.ts';
 import { conversationSteps } from './conversation-step.ts';
 import { importStep } from './import-step.ts';
 import { knowledgeStep, recount } from './knowledge-step.ts';
+import { ratingSteps } from './rating-step.ts';
 import { usageSteps } from './usage-step.ts';
 
 /** A migration step from one schema version to the next. Steps are only added, never changed. */
@@ -164,6 +165,7 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 6, name: 'lists of knowledge bases', statements: knowledgeStep, afterCounting: recount },
   { version: 7, name: 'change feed', statements: changesSteps[engine] },
   { version: 8, name: 'imports that run again', statements: importStep },
+  { version: 9, name: 'ratings by day, lists of all apps', statements: ratingSteps[engine] },
 ];
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */

@@ -18,12 +18,14 @@ const dayTable = `
     PRIMARY KEY (conversation_id, day, currency)
   )`.trim();
 
-const dayOfMessage = `
+/** The day of a message `m`. */
+export const dayOfMessage = `
   CASE WHEN m.created_at < ${days.first * days.seconds} THEN ${days.first}
     WHEN m.created_at > ${days.last * days.seconds} THEN ${days.last}
     ELSE CAST(floor(m.created_at / CAST(${days.seconds} AS DOUBLE PRECISION)) AS BIGINT) END`;
 
-const isPriced = `total_price IS NOT NULL AND currency IS NOT NULL
+/** Whether the price of a message is counted. */
+export const isPriced = `total_price IS NOT NULL AND currency IS NOT NULL
   AND octet_length(currency) BETWEEN 1 AND ${priceRules.currencyBytesMax}`;
 const price = 'lower(total_price)';
 const isPlain = `length(total_price) <= ${priceRules.charsMax}

@@ -8,6 +8,7 @@ import type { WriteInput } from '../engine.ts';
 import * as sql from '../statements.ts';
 import { addNotes } from './changes.ts';
 import type { Connection } from './connection.ts';
+import { writeUsage } from './usage.ts';
 
 /** Changes by app keys, and of keys, inside the caller's transaction. */
 
@@ -29,6 +30,7 @@ export function rateMessage(db: Connection, rating: MessageRating): 'rated' | 'u
   const rated = rate(db.get(apps.findDoc, conversation_id, message_id)?.doc as string, rating);
   if (rated === 'unrated') return rated;
   db.run(apps.rateMessage, rated.doc, contentOf(rating), rating.now, conversation_id, message_id);
+  writeUsage(db, rated.usage);
   db.run(apps.touchConversation, newVersion(), conversation_id);
   db.run(audit.writeEntry, ...audit.entryValues(audit.ratingEntry(rating, conversation_id), conversation_id));
   addNotes(db, [noteOfMessages(conversation_id, [message_id])], rating.now);

@@ -1,11 +1,15 @@
 import { recheckReferences } from '../../domain/check-references.ts';
-import { type KeptMessage, keepStored, type Prepared } from '../../domain/prepared-record.ts';
+import {
+  type KeptMessage,
+  keepStored,
+  type Prepared,
+  type StoredUsage,
+  storedUsage,
+} from '../../domain/prepared-record.ts';
 import { changedParent } from '../../domain/record-kinds.ts';
 import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
-import { type UsageFields, usageOf } from '../../domain/usage.ts';
 import { newVersion } from '../../domain/version.ts';
-import { addAppDay, addDay, dayColumns } from '../accounting/usage-statements.ts';
-import { byApp, UsageTally } from '../accounting/usage-tally.ts';
+import { UsageTally } from '../accounting/usage-tally.ts';
 import { NoteTally, noteOfMessages } from '../changes/notes.ts';
 import type { Value } from '../engine.ts';
 import * as counts from '../records/document-counts.ts';
@@ -16,6 +20,7 @@ import * as sql from '../statements.ts';
 import { addNotes, writeManyNotes } from './changes.ts';
 import type { Connection } from './connection.ts';
 import * as embedded from './statements.ts';
+import { writeUsage } from './usage.ts';
 
 /** Maximum number of conversations with their next sequence, and of sums by day, in memory before they are written. */
 const openConversationsMax = 10_000;
@@ -37,7 +42,7 @@ type OpenConversation = ReferenceTarget & {
   /** A stored message was replaced that may have been the first or the newest one. */
   isReordered: boolean;
 };
-type StoredMessage = UsageFields & KeptMessage & { sequence: number };
+type StoredMessage = StoredUsage & KeptMessage & { sequence: number };
 
 /** Writes checked records inside the caller's transaction. Throws BadRecord if a reference is no longer valid. */
 export class RecordWriter {
@@ -132,11 +137,7 @@ export class RecordWriter {
     this.#open.clear();
     this.#writeCounts();
     addNotes(this.#db, this.#notes.take(), this.#now);
-    const changed = this.#usage.take();
-    for (const row of changed) this.#db.run(addDay, ...dayColumns.map((column) => row[column]));
-    for (const { day, app_id, currency, messages, tokens, price_nanos } of byApp(changed)) {
-      this.#db.run(addAppDay, day, app_id, currency, messages, tokens, price_nanos);
-    }
+    writeUsage(this.#db, this.#usage);
   }
 
   /** Texts of messages are read again only if one of them was replaced. */
@@ -199,7 +200,7 @@ export class RecordWriter {
     const hasMoved = created_at !== stored.created_at;
     conversation.isReordered ||= hasMoved || created_at === conversation.first_message_at;
     conversation.newest = Math.max(conversation.newest, created_at);
-    this.#usage.add(conversation, stored.created_at, usageOf(stored), -1);
+    this.#usage.add(conversation, stored.created_at, storedUsage(stored), -1);
     this.#usage.add(conversation, created_at, record.usage, 1);
   }
 

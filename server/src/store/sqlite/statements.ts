@@ -104,8 +104,8 @@ export const insertMessage = `
 /** A message's position, the fields for its usage, and those that a record may omit. */
 export const findMessage = `
   SELECT created_at, sequence, doc ->> 'total_tokens' AS total_tokens, doc ->> 'total_price' AS total_price,
-    doc ->> 'currency' AS currency, doc ->> 'feedback' AS feedback, doc ->> 'inputs' AS inputs, feedback_content,
-    rated_at
+    doc ->> 'currency' AS currency, doc ->> 'feedback' AS feedback, doc ->> 'inputs' AS inputs, doc ->> 'status' AS status,
+    feedback_content, rated_at
   FROM messages WHERE conversation_id = ? AND id = ?`;
 /** Parameters: created_at, doc as bytes, feedback_content, rated_at, conversation_id, stored created_at, sequence. */
 export const replaceMessage = `

@@ -58,8 +58,8 @@ export const openConversation = `
 export const findStoredMessages = `
   SELECT conversation_id, id, created_at, CAST(doc AS json) ->> 'total_tokens' AS total_tokens,
     CAST(doc AS json) ->> 'total_price' AS total_price, CAST(doc AS json) ->> 'currency' AS currency,
-    CAST(doc AS json) ->> 'feedback' AS feedback, CAST(doc AS json) ->> 'inputs' AS inputs, feedback_content,
-    rated_at
+    CAST(doc AS json) ->> 'feedback' AS feedback, CAST(doc AS json) ->> 'inputs' AS inputs,
+    CAST(doc AS json) ->> 'status' AS status, feedback_content, rated_at
   FROM messages WHERE conversation_id = ? AND id = ANY(?)`;
 
 /** Parameters: as in `messageColumns`. */
