@@ -348,7 +348,7 @@ describe('operations of the API document', () => {
     const cursors = operations.flatMap(([, , { parameters = [] }]) =>
       parameters.map(resolve).filter((parameter: Json) => parameter.name === 'cursor'),
     );
-    assert.equal(cursors.length, 11);
+    assert.equal(cursors.length, 12);
     const sortKeys = [[-1], [0], ['é', ''], [1, '👋'], [-719528, '', ''], [20, 'a"b', 3, 'x']];
     for (const { schema } of cursors) {
       const pattern = new RegExp(schema.pattern, 'u');
@@ -547,6 +547,7 @@ describe('errors and keys of every operation', () => {
         ['apps/{app_id}/conversations/{conversation_id}', [404]],
         ['apps/{app_id}/conversations/{conversation_id}/messages', [400, 404]],
         ['apps/{app_id}/conversations/{conversation_id}/feedback', [400, 404]],
+        ['conversations', [400, 404]],
         ['usage', [400, 404]],
         ['datasets', [400]],
         ['datasets/{dataset_id}', [404]],
