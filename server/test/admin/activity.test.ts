@@ -424,7 +424,7 @@ onEveryEngine('a database from before counts were stored', (engine) => {
     assert.ok(counts[2].data.length > 20);
     const ofRated = counts[3].data.find((row: Row) => row.id === one.ids.conversation);
     assert.deepEqual([ofRated.disliked_count, ofRated.failed_count], [3, 6]);
-    for (const version of [3, 7]) {
+    for (const version of [3, 8]) {
       await revertTo(database, version);
       await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
       assert.deepEqual(await readCounts(), counts);
