@@ -1,0 +1,160 @@
+import type { ImportOptions, RecordInput, Report } from '../source.ts';
+import { RecordMapper } from './record-mapper.ts';
+import { asText, isObject, type OpenObject, pick } from './values.ts';
+
+/** A row of `apps` with its settings: the columns of `app_model_configs`, or `features` of its workflow. */
+export type AppRow = {
+  id: string;
+  workspace_id: string;
+  name: string;
+  mode: string;
+  description: string | null;
+  has_annotation_reply: boolean;
+  features: string | null;
+  config_id: string | null;
+  site: string | null;
+} & { [name in ConfigColumn]: string | null };
+
+/** Columns of `app_model_configs`. The others have prompts, models and credentials of tools: they are never read. */
+export const configColumns = [
+  'opening_statement',
+  'suggested_questions',
+  'suggested_questions_after_answer',
+  'speech_to_text',
+  'text_to_speech',
+  'more_like_this',
+  'user_input_form',
+  'sensitive_word_avoidance',
+  'retriever_resource',
+  'file_upload',
+] as const;
+type ConfigColumn = (typeof configColumns)[number];
+
+/** Columns of `sites` that the API shows. `code` is left out: it opens the web app. */
+export const siteColumns = [
+  'title',
+  'chat_color_theme',
+  'chat_color_theme_inverted',
+  'icon_type',
+  'icon',
+  'icon_background',
+  'description',
+  'copyright',
+  'privacy_policy',
+  'input_placeholder',
+  'custom_disclaimer',
+  'default_language',
+  'show_workflow_steps',
+  'use_icon_as_answer_icon',
+] as const;
+
+export function mapApp(row: AppRow, options: ImportOptions, report: Report): RecordInput | undefined {
+  const mapper = new RecordMapper('app', row.id, options, report);
+  const site = mapper.object(row.site, 'site');
+  const record: RecordInput = {
+    record: 'app',
+    id: row.id,
+    workspace_id: row.workspace_id,
+    name: row.name,
+    mode: row.mode,
+    description: mapper.textOrNull(row.description),
+    parameters: mapParameters(row, mapper),
+    site: site === undefined ? null : pick(site, siteColumns),
+  };
+  return mapper.finish(record, { optional: ['parameters', 'site'], large: ['parameters', 'site', 'description'] });
+}
+
+/** What `GET /v1/parameters` returns for the app, or null if there are no settings. */
+function mapParameters(row: AppRow, mapper: RecordMapper): OpenObject | null {
+  const isWorkflow = row.mode === 'advanced-chat' || row.mode === 'workflow';
+  const settings = isWorkflow ? mapper.object(row.features, 'parameters') : readConfig(row, mapper);
+  if (settings === undefined) return null;
+  const parameters: OpenObject = { annotation_reply: { enabled: row.has_annotation_reply } };
+  // A workflow without this setting has no citations; the default of the parameters is the opposite.
+  if (isWorkflow) parameters.retriever_resource = { enabled: false };
+  for (const [name, select] of Object.entries(selectors)) {
+    const value = settings[name];
+    if (value === null || value === undefined) continue;
+    const selected = select(value);
+    if (selected === undefined) mapper.skip(`parameters.${name}`, 'wrong type');
+    else parameters[name] = selected;
+  }
+  return parameters;
+}
+
+function readConfig(row: AppRow, mapper: RecordMapper): OpenObject | undefined {
+  if (row.config_id === null) return undefined;
+  const read = (name: ConfigColumn) =>
+    name === 'opening_statement' ? mapper.textOrNull(row[name]) : mapper.json(row[name], `parameters.${name}`);
+  return Object.fromEntries(configColumns.map((name) => [name, read(name)]));
+}
+
+/** Selects what is imported of a parameter; undefined if its type is wrong. */
+type Select = (value: unknown) => unknown;
+
+const fields =
+  (...names: readonly string[]): Select =>
+  (value) =>
+    isObject(value) ? pick(value, names) : undefined;
+
+const flag: Select = (value) => (isObject(value) ? { enabled: value.enabled === true } : undefined);
+
+const uploadFields = [
+  'enabled',
+  'number_limits',
+  'detail',
+  'transfer_methods',
+  'allowed_file_types',
+  'allowed_file_extensions',
+  'allowed_file_upload_methods',
+];
+const uploadKinds = ['image', 'document', 'audio', 'video', 'custom'];
+
+/**
+ * The settings of a parameter may contain more than its users should see: `suggested_questions_after_answer` has a prompt,
+ * `sensitive_word_avoidance` the words, `user_input_form` the configuration of external tools. So names are selected here.
+ */
+const selectors: Readonly<Record<string, Select>> = {
+  opening_statement: (value) => asText(value),
+  suggested_questions: (value) =>
+    Array.isArray(value) ? value.filter((question) => typeof question === 'string') : undefined,
+  suggested_questions_after_answer: flag,
+  speech_to_text: flag,
+  text_to_speech: fields('enabled', 'voice', 'language', 'autoPlay'),
+  more_like_this: flag,
+  retriever_resource: flag,
+  user_input_form: (value) => (Array.isArray(value) ? value.filter(isObject).map(mapFormField) : undefined),
+  sensitive_word_avoidance: (value) =>
+    isObject(value) ? { enabled: value.enabled === true, type: asText(value.type) ?? '', configs: [] } : undefined,
+  file_upload: (value) => {
+    if (!isObject(value)) return undefined;
+    const kinds = uploadKinds.filter((kind) => isObject(value[kind]));
+    const limits = kinds.map((kind) => [kind, pick(value[kind] as OpenObject, uploadFields)]);
+    return { ...Object.fromEntries(limits), ...pick(value, uploadFields) };
+  },
+};
+
+const formFieldNames = [
+  'type',
+  'label',
+  'variable',
+  'description',
+  'hint',
+  'placeholder',
+  'required',
+  'hide',
+  'default',
+  'max_length',
+  'options',
+  'number_limits',
+  'allowed_file_types',
+  'allowed_file_extensions',
+  'allowed_file_upload_methods',
+];
+
+/** A field of the form is an object with one name, its type: `{"text-input": {…}}`. */
+function mapFormField(field: OpenObject): OpenObject {
+  return Object.fromEntries(
+    Object.entries(field).map(([type, value]) => [type, isObject(value) ? pick(value, formFieldNames) : {}]),
+  );
+}

@@ -1,0 +1,238 @@
+import { constantsOf, KnowledgeBase } from '../../contract/knowledge.ts';
+import { compile, type Validator } from '../../contract/validator.ts';
+import type { ImportOptions, RecordInput, Report } from '../source.ts';
+import { RecordMapper } from './record-mapper.ts';
+import { asText, isAbsent, isObject, type OpenObject, pick } from './values.ts';
+
+export type DatasetRow = {
+  id: string;
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  indexing_technique: string | null;
+  embedding_model: string | null;
+  embedding_model_provider: string | null;
+  doc_form: string | null;
+  data_source_type: string | null;
+  created_at: number;
+  updated_at: number;
+  provider: string | null;
+  permission: string | null;
+  retrieval_model: string | null;
+  summary_index_setting: string | null;
+  icon_info: string | null;
+  built_in_field_enabled: boolean | null;
+  runtime_mode: string | null;
+  pipeline_id: string | null;
+  chunk_structure: string | null;
+  enable_api: boolean | null;
+  is_multimodal: boolean | null;
+};
+
+/** What other tables say about a dataset. The address and the key of an external API are never read. */
+export type DatasetDetails = { tags: OpenObject[]; metadata: OpenObject[]; external: OpenObject | undefined };
+
+export function mapDataset(
+  row: DatasetRow,
+  { tags, metadata, external }: DatasetDetails,
+  options: ImportOptions,
+  report: Report,
+): RecordInput | undefined {
+  const mapper = new RecordMapper('dataset', row.id, options, report);
+  const record: RecordInput = {
+    record: 'dataset',
+    ...pick(row, ['id', 'workspace_id', 'name', 'description', 'indexing_technique', 'embedding_model']),
+    ...pick(row, ['embedding_model_provider', 'doc_form', 'data_source_type', 'created_at', 'updated_at']),
+    tags,
+    settings: selectSettings(mapper, {
+      ...pick(row, ['provider', 'permission', 'built_in_field_enabled', 'runtime_mode', 'pipeline_id']),
+      ...pick(row, ['chunk_structure', 'enable_api', 'is_multimodal']),
+      retrieval_model_dict: mapper.object(row.retrieval_model, 'settings.retrieval_model_dict'),
+      // Without its prompt.
+      summary_index_setting: withoutPrompt(mapper.object(row.summary_index_setting, 'settings.summary_index_setting')),
+      icon_info: mapper.object(row.icon_info, 'settings.icon_info'),
+      external_knowledge_info: external,
+      doc_metadata: metadata.length === 0 ? undefined : metadata,
+    }),
+  };
+  return mapper.finish(record, {
+    lists: ['tags'],
+    optional: ['settings', 'created_at', 'updated_at'],
+    large: ['settings', 'description'],
+  });
+}
+
+const withoutPrompt = (setting: OpenObject | undefined): OpenObject | undefined =>
+  setting && pick(setting, ['enable', 'model_name', 'model_provider_name']);
+
+const constants = constantsOf(KnowledgeBase);
+const validators = new Map<string, Validator>();
+
+/** Settings that replace constants of the knowledge base: known names with valid values, without those that are null. */
+function selectSettings(mapper: RecordMapper, settings: OpenObject): OpenObject {
+  const selected: OpenObject = {};
+  for (const [name, value] of Object.entries(settings)) {
+    if (value === null || value === undefined) continue;
+    const constant = constants[name];
+    const setting = isObject(constant) && isObject(value) ? selectFields(value, constant) : value;
+    const whole = isObject(constant) && isObject(setting) ? { ...constant, ...setting } : setting;
+    if (validatorOf(name).Check(whole)) selected[name] = setting;
+    else mapper.skip(`settings.${name}`, 'wrong type');
+  }
+  return selected;
+}
+
+/** Fields that the constant has, at both levels. */
+function selectFields(value: OpenObject, constant: OpenObject): OpenObject {
+  const picked = Object.entries(pick(value, Object.keys(constant))).map(([name, inner]) => {
+    const innerConstant = constant[name];
+    if (!isObject(innerConstant)) return [name, inner];
+    return [name, { ...innerConstant, ...(isObject(inner) ? pick(inner, Object.keys(innerConstant)) : {}) }];
+  });
+  return Object.fromEntries(picked);
+}
+
+function validatorOf(name: string): Validator {
+  const known = validators.get(name) ?? compile((KnowledgeBase.properties as OpenObject)[name] as never);
+  validators.set(name, known);
+  return known;
+}
+
+export type DocumentRow = {
+  id: string;
+  dataset_id: string;
+  name: string;
+  position: number;
+  created_at: number;
+  updated_at: number;
+  enabled: boolean;
+  archived: boolean;
+  indexing_status: string;
+  is_paused: boolean | null;
+  doc_form: string | null;
+  doc_language: string | null;
+  data_source_type: string | null;
+  data_source_info: string | null;
+  tokens: number | null;
+  doc_metadata: string | null;
+};
+
+/** A metadata field of a dataset that a document has. */
+export type MetadataField = { id: string; name: string; type: string };
+
+export function mapDocument(
+  row: DocumentRow,
+  metadataFields: readonly MetadataField[],
+  options: ImportOptions,
+  report: Report,
+): RecordInput | undefined {
+  const mapper = new RecordMapper('document', row.id, options, report);
+  const isRunning = !['completed', 'error', 'waiting'].includes(row.indexing_status);
+  const info = mapper.object(row.data_source_info, 'data_source_info');
+  const record: RecordInput = {
+    record: 'document',
+    ...pick(row, ['id', 'dataset_id', 'name', 'position', 'created_at', 'updated_at', 'enabled', 'archived']),
+    indexing_status: isRunning && row.is_paused === true ? 'paused' : row.indexing_status,
+    ...pick(row, ['doc_form', 'doc_language', 'data_source_type', 'tokens']),
+    data_source_info: info === undefined ? null : withoutCredentials(info),
+    doc_metadata: mapMetadata(mapper, row.doc_metadata, metadataFields),
+  };
+  return mapper.finish(record, {
+    lists: ['doc_metadata'],
+    optional: ['data_source_info', 'created_at', 'updated_at'],
+    large: ['data_source_info', 'doc_metadata'],
+  });
+}
+
+/** Without fields that identify or contain credentials of the data source. */
+function withoutCredentials(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutCredentials);
+  if (!isObject(value)) return value;
+  const isOpen = ([name]: [string, unknown]) => !/credential|secret|token|password|api_?key|authorization/i.test(name);
+  const entries = Object.entries(value).filter(isOpen);
+  return Object.fromEntries(entries.map(([name, inner]) => [name, withoutCredentials(inner)]));
+}
+
+/** Metadata that every document has. The others are fields of the dataset. */
+const builtInTypes: Readonly<Record<string, string>> = {
+  document_name: 'string',
+  uploader: 'string',
+  upload_date: 'time',
+  last_update_date: 'time',
+  source: 'string',
+};
+
+/** A list of fields with their values. In the source, it is an object of values by name. */
+function mapMetadata(
+  mapper: RecordMapper,
+  cell: string | null,
+  metadataFields: readonly MetadataField[],
+): OpenObject[] {
+  const values = mapper.object(cell, 'doc_metadata');
+  if (values === undefined) return [];
+  const byName = new Map(metadataFields.map((field) => [field.name, field]));
+  return Object.entries(values).map(([name, value]) => {
+    const field = byName.get(name);
+    if (field !== undefined) return { ...field, value };
+    const builtIn = Object.hasOwn(builtInTypes, name) ? { id: 'built-in' } : {};
+    return { ...builtIn, name, type: builtInTypes[name] ?? (typeof value === 'number' ? 'number' : 'string'), value };
+  });
+}
+
+export type SegmentRow = {
+  id: string;
+  document_id: string;
+  position: number;
+  content: string;
+  answer: string | null;
+  keywords: string | null;
+  enabled: boolean;
+  status: string;
+  tokens: number | null;
+  hit_count: number | null;
+  index_node_id: string | null;
+  index_node_hash: string | null;
+  created_at: number;
+  updated_at: number;
+};
+
+export function mapSegment(row: SegmentRow, options: ImportOptions, report: Report): RecordInput | undefined {
+  const mapper = new RecordMapper('segment', row.id, options, report);
+  const keywords = mapper.list(row.keywords, 'keywords');
+  const record: RecordInput = {
+    record: 'segment',
+    ...pick(row, ['id', 'document_id', 'position']),
+    content: mapper.text(row.content),
+    answer: mapper.textOrNull(row.answer),
+    keywords: keywords?.map((keyword) => asText(keyword) ?? JSON.stringify(keyword)) ?? null,
+    ...pick(row, ['enabled', 'status']),
+    tokens: row.tokens ?? 0,
+    hit_count: row.hit_count ?? 0,
+    ...pick(row, ['index_node_id', 'index_node_hash', 'created_at', 'updated_at']),
+  };
+  return mapper.finish(record, { optional: ['keywords', 'created_at', 'updated_at'], large: ['keywords'] });
+}
+
+export type ChildChunkRow = {
+  id: string;
+  segment_id: string;
+  content: string;
+  position: number;
+  type: string | null;
+  created_at: number;
+  updated_at: number;
+  index_node_id: string | null;
+};
+
+/** Without `word_count`: the source counts characters. */
+export function mapChildChunk(row: ChildChunkRow, options: ImportOptions, report: Report): RecordInput | undefined {
+  const mapper = new RecordMapper('child_chunk', row.id, options, report);
+  const record: RecordInput = {
+    record: 'child_chunk',
+    ...pick(row, ['id', 'segment_id', 'position']),
+    content: mapper.text(row.content),
+    type: isAbsent(row.type) ? 'automatic' : row.type,
+    ...pick(row, ['created_at', 'updated_at', 'index_node_id']),
+  };
+  return mapper.finish(record, { optional: ['created_at', 'updated_at'] });
+}

@@ -1,0 +1,126 @@
+import { limits } from '../../contract/limits.ts';
+import type { RecordKind } from '../../contract/record.ts';
+import { BadRecord } from '../../domain/errors.ts';
+import { prepareRecord } from '../../domain/prepare-record.ts';
+import type { ImportOptions, RecordInput, Report, Skip } from '../source.ts';
+import { parseJson } from './json.ts';
+import { removeSignatures } from './links.ts';
+import { isAbsent, isObject, type OpenObject } from './values.ts';
+
+const tooLarge = `longer than ${limits.recordBytesMax} bytes`;
+
+/** Maps the values of one record. Lists what cannot be imported, by the path of the part. */
+export class RecordMapper {
+  readonly #kind: RecordKind;
+  readonly #id: string;
+  readonly #report: Report;
+  readonly filesBase: string | undefined;
+  /** The paths of parts in the source: positions in the record change when a part is removed. */
+  readonly #paths = new Map<unknown, string>();
+
+  constructor(kind: RecordKind, id: string, { filesBase }: ImportOptions, report: Report) {
+    this.#kind = kind;
+    this.#id = id;
+    this.#report = report;
+    this.filesBase = filesBase;
+  }
+
+  skip(part: string | undefined, reason: string, detail?: string): void {
+    const skip: Skip = { kind: this.#kind, id: this.#id, reason };
+    if (part !== undefined) skip.part = part;
+    if (detail !== undefined) skip.detail = detail;
+    this.#report.skip(skip);
+  }
+
+  /** Remembers where a part of the record comes from. */
+  place<P extends object>(part: P, path: string): P {
+    this.#paths.set(part, path);
+    return part;
+  }
+
+  /** A text without signatures of links. */
+  readonly text = (text: string): string => {
+    const cleaned = removeSignatures(text, this.filesBase);
+    if (cleaned.count > 0) this.#report.count('signed links removed', cleaned.count);
+    return cleaned.text;
+  };
+
+  textOrNull(text: string | null | undefined): string | null {
+    return text === null || text === undefined ? null : this.text(text);
+  }
+
+  /** The value of a cell with JSON; undefined if it is empty or cannot be parsed. */
+  json(cell: string | null | undefined, part: string): unknown {
+    if (isAbsent(cell)) return undefined;
+    const parsed = parseJson(cell, this.text);
+    if ('problem' in parsed) {
+      this.skip(part, parsed.problem);
+      return undefined;
+    }
+    if (parsed.hadNonFinite) this.skip(part, 'NaN or Infinity', 'replaced by null');
+    if (parsed.hadLargeNumber) this.#report.count('cells with numbers kept as text');
+    if (parsed.hadBadText) this.#report.count('cells with NUL or lone surrogates replaced');
+    return parsed.value ?? undefined;
+  }
+
+  /** An object in a cell with JSON, or undefined. Another value is listed, unless it is empty. */
+  object(cell: string | null | undefined, part: string): OpenObject | undefined {
+    const value = this.json(cell, part);
+    if (value === undefined || isObject(value)) return value;
+    if (!(Array.isArray(value) && value.length === 0)) this.skip(part, 'not an object');
+    return undefined;
+  }
+
+  /** A list in a cell with JSON, or undefined. Another value is listed. */
+  list(cell: string | null | undefined, part: string): unknown[] | undefined {
+    const value = this.json(cell, part);
+    if (value === undefined || Array.isArray(value)) return value;
+    this.skip(part, 'not a list');
+    return undefined;
+  }
+
+  /**
+   * The record if it is valid, without parts that are not: elements of `lists`, and `optional` fields, which get their
+   * defaults. A record that is too large loses its `large` fields. Undefined if the record cannot be imported.
+   */
+  finish(record: RecordInput, { lists = [], optional = [], large = [] }: Repair = {}): RecordInput | undefined {
+    for (;;) {
+      const problem = findProblem(record);
+      if (problem === undefined) return record;
+      const reason = problem === tooLarge ? 'too large' : 'not valid';
+      const [, field = '', index] = /^(\w+)(?:\[(\d+)\])?/.exec(problem) ?? [];
+      const dropped = problem === tooLarge ? largest(record, large) : optional.find((name) => name === field);
+      if (index !== undefined && lists.includes(field)) {
+        const [part] = (record[field] as unknown[]).splice(Number(index), 1);
+        this.skip(this.#paths.get(part) ?? `${field}[${index}]`, reason, problem);
+      } else if (dropped !== undefined && record[dropped] !== undefined) {
+        delete record[dropped];
+        this.skip(dropped, reason, problem);
+      } else {
+        this.skip(undefined, reason, problem);
+        return undefined;
+      }
+    }
+  }
+}
+
+export type Repair = { lists?: readonly string[]; optional?: readonly string[]; large?: readonly string[] };
+
+/** The field with the longest value, of those that the record has. */
+function largest(record: RecordInput, fields: readonly string[]): string | undefined {
+  const length = (field: string): number => JSON.stringify(record[field]).length;
+  return fields.filter((field) => record[field] !== undefined).toSorted((a, b) => length(b) - length(a))[0];
+}
+
+/** What the import would reject. */
+function findProblem(record: RecordInput): string | undefined {
+  const json = JSON.stringify(record);
+  if (Buffer.byteLength(json) > limits.recordBytesMax) return tooLarge;
+  try {
+    prepareRecord({ number: 1 }, json, 0, []);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof BadRecord)) throw error;
+    return error.message.replace(`line 1: ${record.record}: `, '');
+  }
+}

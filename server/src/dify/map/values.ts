@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { uuidPattern } from '../../contract/primitives.ts';
+
+export type OpenObject = Record<string, unknown>;
+
+export const isObject = (value: unknown): value is OpenObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Null and the empty text are the same in many columns of the source. */
+export const isAbsent = (value: unknown): value is null | undefined | '' =>
+  value === null || value === undefined || value === '';
+
+export const isUuid = (value: unknown): value is string => typeof value === 'string' && uuidPattern.test(value);
+
+/** Any fixed UUID: it makes the derived ids differ from those of others. */
+const namespace = Buffer.from('6f1d3c52a2c14f0bb7b1c0d6a5e84d27', 'hex');
+
+/** A UUID of version 5: the same for the same parts in every run. */
+export function derivedId(...parts: readonly string[]): string {
+  const hash = createHash('sha1').update(namespace).update(JSON.stringify(parts)).digest();
+  hash.writeUInt8(((hash[6] ?? 0) & 0x0f) | 0x50, 6);
+  hash.writeUInt8(((hash[8] ?? 0) & 0x3f) | 0x80, 8);
+  const hex = hash.toString('hex', 0, 16);
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+/** The value as text; undefined if it is an object or a list. */
+export function asText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? `${value}` : undefined;
+}
+
+/** The value as a number; undefined if it is none. Python writes some numbers as text. */
+export function asNumber(value: unknown): number | undefined {
+  const isNumeric = typeof value === 'number' || (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value));
+  return isNumeric && Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER ? Number(value) : undefined;
+}
+
+/** `3.0` is an integer too; JSON does not distinguish it from `3`. */
+export function asInteger(value: unknown): number | undefined {
+  const number = asNumber(value);
+  return Number.isInteger(number) ? number : undefined;
+}
+
+/** Only these fields of an object. */
+export function pick(value: OpenObject, names: readonly string[]): OpenObject {
+  return Object.fromEntries(names.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]));
+}

@@ -1,0 +1,104 @@
+import { RecordMapper } from '../map/record-mapper.ts';
+import type { DifySource, ImportOptions, RecordInput, Report } from '../source.ts';
+
+type KeyRow = {
+  id: string;
+  type: string;
+  digest: string;
+  created_at: number;
+  /** 1 for the newest row with its token. */
+  age: number;
+  is_empty: boolean;
+  app_id: string | null;
+  workspace_id: string | null;
+  is_archived: boolean;
+  is_active: boolean;
+};
+
+/**
+ * API keys. A token never leaves the source: its digest is computed there. A key that the source would reject is revoked at
+ * `revokedAt`. `datasets` are the records of all selected datasets, read before: knowledge keys reach those of them whose API
+ * is enabled now.
+ */
+export async function readKeys(
+  source: DifySource,
+  options: ImportOptions,
+  report: Report,
+  revokedAt: number,
+  datasets: readonly RecordInput[],
+): Promise<RecordInput[]> {
+  const rows = await source.query<KeyRow>(
+    `SELECT k.id, k.type, encode(sha256(convert_to(k.token, 'UTF8')), 'hex') AS digest,
+       floor(extract(epoch FROM k.created_at))::float8 AS created_at, k.age::int4 AS age, k.token = '' AS is_empty,
+       a.id AS app_id, t.id AS workspace_id, t.status IS NOT DISTINCT FROM 'archive' AS is_archived,
+       coalesce(t.status = 'normal' AND (k.type = 'dataset' OR a.status = 'normal' AND a.enable_api), false) AS is_active
+     FROM (SELECT *, row_number() OVER (PARTITION BY token ORDER BY created_at DESC, id DESC) AS age FROM api_tokens) k
+     LEFT JOIN apps a ON k.type = 'app' AND a.id = k.app_id
+     LEFT JOIN tenants t ON t.id = CASE k.type WHEN 'app' THEN a.tenant_id ELSE k.tenant_id END
+     ORDER BY k.created_at, k.id`,
+    [],
+  );
+  const closedIds = await readClosedDatasets(source);
+  const reach = new Map<string, string[] | null>();
+  const records: RecordInput[] = [];
+  for (const row of rows) {
+    if (!isSelected(row, options)) continue;
+    const mapper = new RecordMapper('api_key', row.id, options, report);
+    const reason = reasonToSkip(row);
+    if (reason !== undefined) {
+      mapper.skip(undefined, reason);
+      continue;
+    }
+    const { id, app_id, workspace_id } = row;
+    const isApp = row.type === 'app';
+    if (!isApp && workspace_id !== null && !reach.has(workspace_id)) {
+      reach.set(workspace_id, reachOf(workspace_id, datasets, closedIds));
+    }
+    const record = mapper.finish({
+      record: 'api_key',
+      id,
+      kind: isApp ? 'app' : 'knowledge',
+      workspace_id,
+      app_id,
+      dataset_ids: isApp ? null : (reach.get(workspace_id ?? '') ?? null),
+      name: 'from Dify',
+      digest: row.digest,
+      created_at: row.created_at,
+      revoked_at: row.is_active ? null : revokedAt,
+    });
+    if (record !== undefined) records.push(record);
+  }
+  return records;
+}
+
+function isSelected(row: KeyRow, { archived, workspaceIds, appIds }: ImportOptions): boolean {
+  const { workspace_id, app_id } = row;
+  const isOneOf = (id: string | null, ids: readonly string[] | undefined) =>
+    ids === undefined || (id !== null && ids.some((one) => one.toLowerCase() === id));
+  return (archived || !row.is_archived) && isOneOf(workspace_id, workspaceIds) && isOneOf(app_id, appIds);
+}
+
+function reasonToSkip(row: KeyRow): string | undefined {
+  if (row.type !== 'app' && row.type !== 'dataset') return 'unknown type';
+  if (row.type === 'app' && row.app_id === null) return 'app missing';
+  if (row.workspace_id === null) return 'workspace missing';
+  if (row.is_empty) return 'empty token';
+  // The source would accept any of them, in no fixed order.
+  return row.age > 1 ? 'equal to a newer key' : undefined;
+}
+
+async function readClosedDatasets(source: DifySource): Promise<ReadonlySet<string>> {
+  if (!source.has('datasets', 'enable_api')) return new Set();
+  const rows = await source.query<{ id: string }>('SELECT id FROM datasets WHERE enable_api IS NOT TRUE', []);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** The datasets that a knowledge key of the workspace reaches: null for all, an empty list for none. */
+function reachOf(
+  workspaceId: string,
+  datasets: readonly RecordInput[],
+  closedIds: ReadonlySet<string>,
+): string[] | null {
+  const ids = datasets.filter(({ workspace_id }) => workspace_id === workspaceId).map(({ id }) => id as string);
+  return ids.some((id) => closedIds.has(id)) ? ids.filter((id) => !closedIds.has(id)) : null;
+}

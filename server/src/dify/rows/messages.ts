@@ -1,0 +1,127 @@
+import { limits } from '../../contract/limits.ts';
+import { type MessageRow, mapMessage } from '../map/message.ts';
+import type { DifySource, ImportOptions, RecordInput, Report } from '../source.ts';
+import { type MessageKey, orderMessages } from './message-order.ts';
+import { readMessageParts } from './message-parts.ts';
+import { conditionOf, epoch, Parameters, tables } from './selection.ts';
+
+/** `waiting` are the ids of messages that the source has not finished: a later run reads them again. */
+export type MessageBatch = { records: RecordInput[]; waiting: string[] };
+
+/** Keys of messages that one statement reads. */
+const keysMax = 10_000;
+/** Messages that one statement reads, and the size of their texts. */
+const batchMessagesMax = 500;
+const batchBytesMax = 4_194_304;
+
+type Key = MessageKey & { created_at: string; text_bytes: number; metadata_bytes: number };
+
+/**
+ * Messages of conversations, or messages with these ids, in batches of bounded size. Order: by conversation, then by time;
+ * messages of one second have parents before children.
+ */
+export async function* readMessages(
+  source: DifySource,
+  options: ImportOptions,
+  report: Report,
+  selected: { conversationIds: readonly string[] } | { messageIds: readonly string[] },
+): AsyncGenerator<MessageBatch> {
+  const pages =
+    'messageIds' in selected
+      ? readKeysOf(source, options, selected.messageIds)
+      : readKeysIn(source, options, selected.conversationIds);
+  for await (const ids of batches(orderMessages(pages), report)) yield readBatch(source, options, report, ids);
+}
+
+async function* readKeysOf(source: DifySource, options: ImportOptions, ids: readonly string[]): AsyncGenerator<Key[]> {
+  const parameters = new Parameters();
+  const from = `(SELECT m.* FROM ${tables.messages}
+    WHERE m.id = ANY(${parameters.bind(ids)}::uuid[]) AND ${conditionOf('messages', options, parameters)}) k`;
+  yield source.query<Key>(selectKeys(from), parameters.values);
+}
+
+/** Pages of keys. The size of a page bounds the memory, also for a conversation with a million messages. */
+async function* readKeysIn(source: DifySource, options: ImportOptions, ids: readonly string[]): AsyncGenerator<Key[]> {
+  const selection = new Parameters();
+  const conversations = await source.query<{ id: string }>(
+    `SELECT c.id FROM ${tables.conversations}
+     WHERE c.id = ANY(${selection.bind(ids)}::uuid[]) AND ${conditionOf('conversations', options, selection)}`,
+    selection.values,
+  );
+  let rest = conversations.map(({ id }) => id).sort();
+  let last: Key | undefined;
+  while (rest.length > 0) {
+    const parameters = new Parameters();
+    const inConversations = `conversation_id = ANY(${parameters.bind(rest)}::uuid[])`;
+    const after =
+      last === undefined
+        ? ''
+        : `AND (conversation_id, created_at, id) > (${parameters.bind(last.conversation_id)}::uuid,
+             ${parameters.bind(last.created_at)}::timestamp, ${parameters.bind(last.id)}::uuid)`;
+    const from = `(SELECT id, conversation_id, created_at, parent_message_id FROM messages WHERE ${inConversations} ${after}
+      ORDER BY conversation_id, created_at, id LIMIT ${keysMax}) k`;
+    const page = await source.query<Key>(selectKeys(from), parameters.values);
+    yield page;
+    last = page.at(-1);
+    if (last === undefined || page.length < keysMax) return;
+    const current = last.conversation_id;
+    rest = rest.filter((id) => id >= current);
+  }
+}
+
+const selectKeys = (from: string): string => `
+  SELECT k.id, k.conversation_id, k.parent_message_id, k.created_at::text AS created_at, ${epoch('k.created_at')} AS second,
+    coalesce(octet_length(m.query), 0) + coalesce(octet_length(m.answer), 0) AS text_bytes,
+    coalesce(octet_length(m.message_metadata), 0) AS metadata_bytes
+  FROM ${from} JOIN messages m ON m.id = k.id ORDER BY k.conversation_id, k.created_at, k.id`;
+
+/** Ids of messages that are read together. Messages that are too large are listed and never read. */
+async function* batches(pages: AsyncIterable<readonly Key[]>, report: Report): AsyncGenerator<string[]> {
+  let ids: string[] = [];
+  let bytes = 0;
+  for await (const page of pages) {
+    for (const { id, text_bytes, metadata_bytes } of page) {
+      if (text_bytes > limits.recordBytesMax) {
+        report.skip({ kind: 'message', id, reason: 'too large', detail: `${text_bytes} bytes` });
+        continue;
+      }
+      if (ids.length === batchMessagesMax || (ids.length > 0 && bytes + text_bytes + metadata_bytes > batchBytesMax)) {
+        yield ids;
+        ids = [];
+        bytes = 0;
+      }
+      ids.push(id);
+      bytes += text_bytes + metadata_bytes;
+    }
+  }
+  if (ids.length > 0) yield ids;
+}
+
+async function readBatch(
+  source: DifySource,
+  options: ImportOptions,
+  report: Report,
+  ids: readonly string[],
+): Promise<MessageBatch> {
+  const rows = await source.query<MessageRow>(selectMessages, [ids]);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  // A message may have been deleted since its key was read.
+  const finished = ids.flatMap((id) => byId.get(id) ?? []).filter((row) => !row.is_unfinished);
+  const parts = await readMessageParts(
+    source,
+    finished.map(({ id }) => id),
+  );
+  return {
+    records: finished.flatMap((row) => mapMessage(row, parts, options, report) ?? []),
+    waiting: rows.filter((row) => row.is_unfinished).map(({ id }) => id),
+  };
+}
+
+const selectMessages = `
+  SELECT m.id, m.conversation_id, a.tenant_id AS workspace_id, m.parent_message_id, m.inputs::text AS inputs, m.query,
+    m.answer, m.status, m.error, m.message_metadata, m.message_tokens, m.answer_tokens, m.provider_response_latency,
+    m.total_price::text AS total_price, m.currency, ${epoch('m.created_at')} AS created_at,
+    (m.status = 'normal' AND m.answer = '' AND m.message_tokens = 0 AND m.answer_tokens = 0
+      AND m.created_at > now() AT TIME ZONE 'UTC' - interval '10 minutes') AS is_unfinished
+  FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN apps a ON a.id = c.app_id
+  WHERE m.id = ANY($1::uuid[])`;

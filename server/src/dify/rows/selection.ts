@@ -1,0 +1,91 @@
+import type { DifySource, ImportOptions } from '../source.ts';
+
+/** The parameters of one statement. */
+export class Parameters {
+  readonly values: unknown[] = [];
+
+  /** Adds a value and returns its placeholder. */
+  bind(value: unknown): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+}
+
+/**
+ * The rows that are imported, as a FROM clause with the parents of a row, and a condition. The aliases of tables are those of
+ * the keys: `c` in `c.id`. Rows without a parent are orphans, and not selected.
+ */
+const workspaces = 'tenants t';
+const apps = 'apps a JOIN tenants t ON t.id = a.tenant_id';
+const conversations = 'conversations c JOIN apps a ON a.id = c.app_id JOIN tenants t ON t.id = a.tenant_id';
+const messages = `messages m JOIN conversations c ON c.id = m.conversation_id JOIN apps a ON a.id = c.app_id
+  JOIN tenants t ON t.id = a.tenant_id`;
+const datasets = 'datasets s JOIN tenants t ON t.id = s.tenant_id';
+const documents = `documents d JOIN datasets s ON s.id = d.dataset_id JOIN tenants t ON t.id = s.tenant_id`;
+const segments = `document_segments g JOIN documents d ON d.id = g.document_id JOIN datasets s ON s.id = d.dataset_id
+  JOIN tenants t ON t.id = s.tenant_id`;
+const child_chunks = `child_chunks h JOIN document_segments g ON g.id = h.segment_id
+  JOIN documents d ON d.id = g.document_id JOIN datasets s ON s.id = d.dataset_id JOIN tenants t ON t.id = s.tenant_id`;
+
+export const tables = { workspaces, apps, conversations, messages, datasets, documents, segments, child_chunks };
+export type SelectedTable = keyof typeof tables;
+
+/** The condition for the FROM clause in `tables`. */
+export function conditionOf(table: SelectedTable, options: ImportOptions, parameters: Parameters): string {
+  const conditions = conditionsOf(table, options, parameters);
+  return conditions.length === 0 ? 'true' : conditions.join(' AND ');
+}
+
+function conditionsOf(table: SelectedTable, options: ImportOptions, parameters: Parameters): string[] {
+  const { workspaceIds, appIds, since } = options;
+  const isOneOf = (column: string, ids: readonly string[]) =>
+    `${column}::text = ANY(${parameters.bind(ids.map((id) => id.toLowerCase()))})`;
+  switch (table) {
+    case 'workspaces':
+      return [
+        ...ofWorkspace(options, isOneOf),
+        ...(appIds === undefined ? [] : [`t.id IN (SELECT tenant_id FROM apps WHERE ${isOneOf('id', appIds)})`]),
+      ];
+    case 'apps':
+      return [...ofWorkspace(options, isOneOf), ...(appIds === undefined ? [] : [isOneOf('a.id', appIds)])];
+    case 'messages':
+    case 'conversations': {
+      const conditions = conditionsOf('apps', { ...options, workspaceIds }, parameters);
+      // Test chats of the console have this source: they must not become readable for the users of the app.
+      if (!options.console) conditions.push("c.from_source = 'api'");
+      if (since !== undefined) {
+        const time = `to_timestamp(${parameters.bind(since)}::float8) AT TIME ZONE 'UTC'`;
+        conditions.push(`(c.created_at >= ${time} OR c.updated_at >= ${time})`);
+      }
+      return conditions;
+    }
+    case 'datasets':
+      return appIds === undefined ? ofWorkspace(options, isOneOf) : ['false'];
+    case 'documents': {
+      const conditions = conditionsOf('datasets', options, parameters);
+      if (!options.allDocuments) conditions.push("d.indexing_status = 'completed'");
+      return conditions;
+    }
+    case 'segments':
+    case 'child_chunks':
+      return [...conditionsOf('documents', options, parameters), "g.status NOT IN ('re_segment', 'error')"];
+  }
+}
+
+function ofWorkspace(
+  { archived, workspaceIds }: ImportOptions,
+  isOneOf: (column: string, ids: readonly string[]) => string,
+): string[] {
+  return [
+    ...(archived ? [] : ["t.status IS DISTINCT FROM 'archive'"]),
+    ...(workspaceIds === undefined ? [] : [isOneOf('t.id', workspaceIds)]),
+  ];
+}
+
+/** Whole seconds since 1970. The source stores times in UTC, without a zone. */
+export const epoch = (column: string): string => `floor(extract(epoch FROM ${column}))::float8`;
+
+/** Columns of a table, null for those that this version of the source does not have. */
+export function columns(source: DifySource, table: string, alias: string, names: readonly string[]): string {
+  return names.map((name) => `${source.has(table, name) ? `${alias}.${name}` : 'NULL'} AS ${name}`).join(', ');
+}

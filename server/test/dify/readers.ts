@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import type { DifySource, ImportOptions, RecordInput, Report, Skip } from '../../src/dify/source.ts';
+
+export const defaults: ImportOptions = {
+  console: false,
+  archived: false,
+  allDocuments: false,
+  filesBase: undefined,
+  workspaceIds: undefined,
+  appIds: undefined,
+  since: undefined,
+  keys: true,
+};
+
+/** What a reader returned and reported. */
+export type Reading = { records: RecordInput[]; skips: Skip[]; counts: Record<string, number>; waiting: string[] };
+
+type Batch = { records: RecordInput[]; waiting: string[] };
+type Reader<A extends unknown[]> = (
+  source: DifySource,
+  options: ImportOptions,
+  report: Report,
+  ...args: A
+) => Promise<RecordInput[]> | AsyncIterable<RecordInput | Batch>;
+
+/** Runs a reader to its end. */
+export async function read<A extends unknown[]>(
+  source: DifySource,
+  reader: Reader<A>,
+  options: Partial<ImportOptions> = {},
+  ...args: A
+): Promise<Reading> {
+  const reading: Reading = { records: [], skips: [], counts: {}, waiting: [] };
+  const report: Report = {
+    skip(one) {
+      reading.skips.push(one);
+    },
+    count(what, n = 1) {
+      reading.counts[what] = (reading.counts[what] ?? 0) + n;
+    },
+  };
+  const result = reader(source, { ...defaults, ...options }, report, ...args);
+  if (result instanceof Promise) reading.records = await result;
+  else {
+    for await (const one of result) {
+      if ('waiting' in one && 'records' in one) {
+        reading.records.push(...(one as Batch).records);
+        reading.waiting.push(...(one as Batch).waiting);
+      } else reading.records.push(one as RecordInput);
+    }
+  }
+  return reading;
+}
+
+export const idsOf = (reading: Reading): unknown[] => reading.records.map(({ id }) => id);
+
+/** The only record of a reading. */
+export function onlyRecord(reading: Reading): Record<string, unknown> {
+  assert.equal(reading.records.length, 1);
+  return reading.records[0] as Record<string, unknown>;
+}
