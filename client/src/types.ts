@@ -248,6 +248,37 @@ export type ListChangesQuery = {
   include?: 'record' | 'none' | undefined;
 };
 
+/** An entry of the audit log. It never contains texts or secrets. */
+export type Activity = {
+  /** Entry ID. IDs sort by time. */
+  id: string;
+  /** Time. Unix epoch seconds. */
+  at: number;
+  /** Key of the request; null for the command line. */
+  key_id: string | null;
+  /** Name of that key now; null for the command line, or if the key does not exist. */
+  key_name: string | null;
+  /** Action. */
+  action: 'import' | 'create' | 'update' | 'delete' | 'revoke' | 'purge';
+  /** Kind of record. */
+  record:
+    | 'workspace'
+    | 'app'
+    | 'api_key'
+    | 'conversation'
+    | 'message'
+    | 'dataset'
+    | 'document'
+    | 'segment'
+    | 'child_chunk'
+    | 'child_chunk_revision'
+    | 'model_provider';
+  /** Number of records. */
+  count: number;
+  /** The first 10 of them. */
+  records: NamedRecord[];
+};
+
 export type AgentThought = {
   /** Thought ID. */
   id: string;
@@ -1053,6 +1084,15 @@ export type ModelProvider = {
   models: Model[];
   /** Workspace identifier. */
   tenant_id: string;
+};
+
+export type NamedRecord = {
+  /** ID. For a kind that is identified by two fields: both, with `/` between them. */
+  id: string;
+  /** Its name now; null if it does not exist any more. */
+  name: string | null;
+  /** IDs from the top down to the record, such as dataset, document, segment and child chunk. */
+  path: string[] | null;
 };
 
 /** A key to create. */

@@ -1,6 +1,8 @@
+import type { ActivityListed } from '../contract/audit.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
-import type { AuditEntry } from '../domain/audit.ts';
+import type { AuditEntry, AuditQuery } from '../domain/audit.ts';
+import { nameEntries } from '../domain/list-activity.ts';
 import type { Store } from '../domain/store.ts';
 import {
   type Command,
@@ -20,7 +22,8 @@ const shownIds = 3;
 export const auditCommand: Command = {
   help: `Usage: backscroll audit [--limit N] [--since TIME] [--key ID] [--id ID] [--json]
 
-Shows the audit log, newest first: edits, imports, created and revoked keys, purges.
+Shows the audit log, newest first: edits, imports, created and revoked keys, purges. Keys and records that still exist
+are shown with their current names.
 
 Options:
   --limit N     maximum number of entries (default: 100)
@@ -47,14 +50,15 @@ texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
     const options = values as { limit?: string; since?: string; key?: string; id?: string; json?: boolean };
     const query = {
       limit: limitOf(options.limit ?? '100'),
-      since: options.since === undefined ? 0 : epochSeconds() - secondsOf('--since', options.since),
+      from: options.since === undefined ? undefined : Math.max(0, epochSeconds() - secondsOf('--since', options.since)),
       key_id: options.key && canonicalId(options.key),
       record_id: options.id && canonicalId(options.id),
     };
     await withStore(config, 'existing', async (store) => {
       if (options.json) {
         for await (const batch of entries(store, query))
-          for (const { id, ...entry } of batch) print(JSON.stringify(entry));
+          for (const [{ ids }, { id: _, records, ...named }] of batch)
+            print(JSON.stringify({ ...named, ids, names: records.map(({ name }) => name) }));
       } else {
         const rows: string[][] = [];
         for await (const batch of entries(store, query)) rows.push(...batch.map(entryRow));
@@ -65,32 +69,29 @@ texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
   },
 };
 
-type Query = { limit: number; since: number; key_id: string | undefined; record_id: string | undefined };
-
 function limitOf(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new Usage(`--limit ${text}: must be a whole number from 1`);
   return Number(text);
 }
 
-async function* entries(store: Store, { limit, ...query }: Query): AsyncGenerator<AuditEntry[]> {
+type NamedEntry = readonly [AuditEntry, ActivityListed];
+
+async function* entries(store: Store, { limit, ...query }: AuditQuery): AsyncGenerator<NamedEntry[]> {
   for (let left = limit, before: string | undefined; left > 0; ) {
-    const count = Math.min(left, limits.auditBatchMax);
-    const batch = await store.listAudit({ ...query, before, limit: count });
-    if (batch.length > 0) yield batch;
-    if (batch.length < count) return;
-    left -= batch.length;
-    before = batch.at(-1)?.id;
+    const page = await store.listAudit({ ...query, before, limit: Math.min(left, limits.auditBatchMax) });
+    const named = await nameEntries(store, page.entries);
+    if (named.length > 0) yield page.entries.map((entry, at) => [entry, named[at] as ActivityListed] as const);
+    if (page.next === undefined) return;
+    left -= named.length;
+    before = page.next;
   }
 }
 
-function entryRow({ at, key_id, action, record, count, ids }: AuditEntry): string[] {
-  const more = count - Math.min(ids.length, shownIds);
-  const shownIdList = visible(ids.slice(0, shownIds).join(' '));
-  const rest = shownIdList === '' ? '' : more > 0 ? ` and ${more} more` : '';
-  return [
-    timeOf(at),
-    key_id ?? 'command line',
-    action,
-    `${count} ${record}${shownIdList && `: ${shownIdList}`}${rest}`,
-  ];
+function entryRow([, { at, key_id, key_name, action, record, count, records }]: NamedEntry): string[] {
+  const shown = records.slice(0, shownIds).map(({ id, name }) => visible(name === null ? id : `${name} (${id})`));
+  const more = count - shown.length;
+  const rest = shown.length > 0 && more > 0 ? ` and ${more} more` : '';
+  const list = shown.length === 0 ? '' : `: ${shown.join(' ')}`;
+  const key = key_id === null ? 'command line' : key_name ? `${key_name} (${key_id})` : key_id;
+  return [timeOf(at), visible(key), action, `${count} ${record}${list}${rest}`];
 }

@@ -75,6 +75,12 @@ export const limits = {
   auditIdsMax: 100,
   /** Audit entries deleted or read by one statement. */
   auditBatchMax: 1_000,
+  /** Audit entries that one request compares with a filter for which there is no index. */
+  auditScanMax: 20_000,
+  /** Records of one audit entry that are listed with their names. */
+  namedRecordsMax: 10,
+  /** The year 5138. */
+  epochSecondsMax: 99_999_999_999,
   /** Time between two deletions of old audit entries and sessions. */
   trimIntervalMillis: 3_600_000,
   /** Time between two writes of `last_used_at`. */

@@ -9,6 +9,8 @@ import type {
   WorkspaceListed,
 } from '../contract/admin.ts';
 import type { ChildChunk } from '../contract/child-chunk.ts';
+import type { RecordKind } from '../contract/record.ts';
+import type { RecordName } from './audit.ts';
 
 /** The rows to read for a page of a list: `count` is one more than the page has, to detect the last page. */
 export type ListRange = {
@@ -65,4 +67,7 @@ export interface AdminReads {
   /** Newest first. */
   listKeys(range: ListRange): Promise<ListedKey[]>;
   findKey(id: string): Promise<ListedKey | undefined>;
+
+  /** The names of the records of one kind that exist and are not deleted, by their ids in the audit log. */
+  findNames(kind: RecordKind, ids: readonly string[]): Promise<ReadonlyMap<string, RecordName>>;
 }

@@ -1,3 +1,4 @@
+import type { AuditAction } from '../contract/audit.ts';
 import type { RecordKind } from '../contract/record.ts';
 import { newVersion } from './version.ts';
 
@@ -8,7 +9,7 @@ export type AuditEntry = {
   at: number;
   /** Null for the command line. */
   key_id: string | null;
-  action: 'update' | 'delete' | 'import' | 'create' | 'revoke' | 'purge';
+  action: AuditAction;
   record: RecordKind;
   count: number;
   /** The ids of the first `limits.auditIdsMax` records. */
@@ -18,14 +19,28 @@ export type AuditEntry = {
 /** Who imports records, and when, in seconds. */
 export type Author = { key_id: string | null; now: number };
 
-/** Selects entries, newest first: older than the entry `before`, and not older than `since`, in seconds. */
+/**
+ * Selects entries, newest first: older than the entry `before`, with times from `from` until before `to`, in seconds.
+ * `record_id` is a part of an id. `dataset_id` and `document_id` select writes of child chunks by API requests, not imports.
+ */
 export type AuditQuery = {
-  before: string | undefined;
-  since: number;
-  key_id: string | undefined;
-  record_id: string | undefined;
+  before?: string | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+  key_id?: string | undefined;
+  action?: AuditAction | undefined;
+  record?: RecordKind | undefined;
+  record_id?: string | undefined;
+  dataset_id?: string | undefined;
+  document_id?: string | undefined;
   limit: number;
 };
+
+/** If `next` is set, older entries may match: `before` of the next query. There may be fewer entries than the limit then. */
+export type AuditPage = { entries: AuditEntry[]; next: string | undefined };
+
+/** The name of a record, and the ids in its address, from the top: a child chunk has its dataset's, document's and segment's. */
+export type RecordName = { name: string; path: string[] };
 
 /** Milliseconds have nine digits in this base until the year 5188. */
 const base = 36;

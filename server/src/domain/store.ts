@@ -6,7 +6,7 @@ import type { ModelType } from '../contract/model.ts';
 import type { ActivityReads } from './activity-reads.ts';
 import type { AdminReads } from './admin-reads.ts';
 import type { AppStore } from './app-store.ts';
-import type { AuditEntry, AuditQuery, Author } from './audit.ts';
+import type { AuditPage, AuditQuery, Author } from './audit.ts';
 import type { App } from './caller.ts';
 import type { ChangeReads } from './change-reads.ts';
 import type { ImportSources } from './import-sources.ts';
@@ -226,7 +226,7 @@ export interface Store {
   purge(selection: PurgeSelection, now: number): Promise<{ conversations: number; messages: number }>;
 
   /** Every write adds an audit entry in its own transaction. */
-  listAudit(query: AuditQuery): Promise<AuditEntry[]>;
+  listAudit(query: AuditQuery): Promise<AuditPage>;
   /** Deletes entries from before a time in seconds, in batches; returns how many. */
   trimAudit(before: number): Promise<number>;
   /** Stores when keys were last used, in seconds, by key id. */

@@ -10,6 +10,7 @@ import type { LastUsed } from '../domain/last-used.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { LineValidator } from '../domain/prepare-lines.ts';
 import type { Store } from '../domain/store.ts';
+import { adminActivityRoutes } from './admin/activity.ts';
 import { adminChangeRoutes } from './admin/changes.ts';
 import { adminConversationRoutes } from './admin/conversations.ts';
 import { adminKeyRoutes } from './admin/keys.ts';
@@ -81,6 +82,7 @@ const routes: readonly Routes[] = [
   recordRoutes,
   adminWorkspaceRoutes,
   adminKnowledgeRoutes,
+  adminActivityRoutes,
   adminKeyRoutes,
   adminTrafficRoutes,
   sessionRoutes,

@@ -1,7 +1,7 @@
 import type { KeyChange, ListedKey } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
 import type { ModelType } from '../contract/model.ts';
-import { type AuditEntry, type AuditQuery, type Author, firstEntryId } from '../domain/audit.ts';
+import { type AuditEntry, type AuditPage, type AuditQuery, type Author, firstEntryId } from '../domain/audit.ts';
 import type { KnowledgeSnapshot } from '../domain/knowledge-reads.ts';
 import type {
   CachedVersion,
@@ -210,9 +210,14 @@ export class SqlStore implements Store {
     return this.#engine.write('purge', { selection, now }, { waitForever: true });
   }
 
-  async listAudit(query: AuditQuery): Promise<AuditEntry[]> {
-    const rows = await this.#engine.read(...audit.findEntries(query));
-    return rows.map((row) => ({ ...row, ids: JSON.parse(row.ids as string) }) as AuditEntry);
+  async listAudit(query: AuditQuery): Promise<AuditPage> {
+    const scanEnd = audit.scanEnd(query);
+    const end = scanEnd && ((await this.#engine.read(...scanEnd))[0]?.id as string | undefined);
+    const rows = await this.#engine.read(...audit.findEntries(query, end));
+    const entries = rows
+      .slice(0, query.limit)
+      .map((row) => ({ ...row, ids: JSON.parse(row.ids as string) }) as AuditEntry);
+    return { entries, next: rows.length > query.limit ? entries.at(-1)?.id : end };
   }
 
   async trimAudit(before: number): Promise<number> {

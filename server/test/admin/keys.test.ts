@@ -19,8 +19,8 @@ onEveryEngine('keys in the console API', (engine) => {
   const revoke = (id: string) => service.request('DELETE', `/admin/keys/${id}`, { key: admin });
   const listKeys = async () => (await service.request('GET', '/admin/keys?limit=100', { key: admin })).body.data;
   const newestAuditEntry = async () => {
-    const query = { before: undefined, since: 0, key_id: undefined, record_id: undefined, limit: 1 };
-    const [{ id: _, at: __, ...entry } = assert.fail()] = await service.store.listAudit(query);
+    const { entries } = await service.store.listAudit({ limit: 1 });
+    const [{ id: _, at: __, ...entry } = assert.fail()] = entries;
     return entry;
   };
 

@@ -165,9 +165,9 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.notEqual((await get(`/messages?conversation_id=${id}`)).headers.etag, before.headers.etag);
     const derived = await rename(id, { auto_generate: true, name: 'ignored' });
     assert.equal(derived.body.name, 'A first query of man…');
-    const [entry] = await service.store.listAudit({
-      before: undefined,
-      since: 0,
+    const {
+      entries: [entry],
+    } = await service.store.listAudit({
       key_id: one.keyIds.app,
       record_id: id,
       limit: 1,
@@ -221,9 +221,9 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.deepEqual((await remove(id)).body, missing);
     assert.equal(await find(id, user), undefined);
     assert.equal((await get(`/messages?conversation_id=${id}`)).body.message, 'conversation not exists');
-    const [entry] = await service.store.listAudit({
-      before: undefined,
-      since: 0,
+    const {
+      entries: [entry],
+    } = await service.store.listAudit({
       key_id: undefined,
       record_id: id,
       limit: 1,
@@ -247,9 +247,9 @@ onEveryEngine('conversations of an app', (engine) => {
     const after = await page();
     assert.deepEqual(after.body.data[0], { ...before.body.data[0], feedback: { rating: 'like' } });
     assert.notEqual(after.headers.etag, before.headers.etag);
-    const [entry] = await service.store.listAudit({
-      before: undefined,
-      since: 0,
+    const {
+      entries: [entry],
+    } = await service.store.listAudit({
       key_id: undefined,
       record_id: rated.id,
       limit: 1,

@@ -18,7 +18,8 @@ import {
 import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-type Entry = { at: number; key_id: string | null; action: string; record: string; count: number; ids: string[] };
+type Written = { key_id: string | null; action: string; record: string; count: number; ids: string[] };
+type Entry = Written & { at: number; key_name: string | null; names: (string | null)[] };
 
 /** Starts a service process on a database with the test records; commands run on the same database. */
 async function startInstallation(engine: Engine) {
@@ -106,10 +107,10 @@ onEveryEngine('the audit log', (engine) => {
   });
   after(async () => installation?.end());
 
-  const newest = async (): Promise<Omit<Entry, 'at'> | undefined> => {
+  const newest = async (): Promise<Written | undefined> => {
     const [entry] = await installation.audit('--limit', '1');
     if (entry === undefined) return undefined;
-    const { at, ...rest } = entry;
+    const { at, key_name: _, names: __, ...rest } = entry;
     assert.ok(isDuringTests(at));
     return rest;
   };
@@ -197,12 +198,12 @@ onEveryEngine('the audit log', (engine) => {
     assert.equal((await send('/admin/records', other.keys.writer, { method: 'POST', lines })).status, 200);
     await command('purge', '--app', other.ids.app, '--user', 'ann', '--yes');
     const [messages, conversations] = await installation.audit('--limit', '2');
-    const common = { key_id: null, action: 'purge' };
+    const common = { at: 0, key_id: null, key_name: null, action: 'purge' };
     assert.deepEqual(
       [messages, conversations].map((entry) => ({ ...entry, at: 0 })),
       [
-        { at: 0, ...common, record: 'message', count: 2, ids: [] },
-        { at: 0, ...common, record: 'conversation', count: 1, ids: [other.ids.conversation] },
+        { ...common, record: 'message', count: 2, ids: [], names: [] },
+        { ...common, record: 'conversation', count: 1, ids: [other.ids.conversation], names: [null] },
       ],
     );
     const before = await installation.audit();
@@ -257,14 +258,38 @@ onEveryEngine('the audit log', (engine) => {
     const { status, text } = await send('/admin/records', admin, { method: 'POST', lines });
     assert.equal(status, 200, text);
     const output = await command('audit', '--limit', '1');
-    assert.ok(output.includes('/\\u001b[2Jgone') && !output.includes('\u001b'));
+    assert.ok(output.includes('/\\u001b[2Jgone)') && !output.includes('\u001b'));
   });
 
   it('prints a readable table', async () => {
     const lines = (await installation.command('audit', '--limit', '500')).trimEnd().split('\n');
     assert.match(lines[0] ?? '', /^time +key +action +records$/);
     assert.ok(lines.some((line) => /Z {2}command line +purge +1 conversation: [0-9a-f-]{36}$/.test(line)));
-    assert.ok(lines.some((line) => /import +250 message: \S+ \S+ \S+ and 247 more$/.test(line)));
+    assert.ok(lines.some((line) => /import +250 message: .+ \(\S+\) .+ \(\S+\) .+ \(\S+\) and 247 more$/.test(line)));
+  });
+
+  it('prints the current names of keys and records', async () => {
+    const { one, audit, command } = installation;
+    const [entry] = await audit('--key', one.keyIds.knowledge, '--limit', '1');
+    assert.deepEqual([entry?.key_name, entry?.names], ['knowledge', ['document, segment 1, chunk 1']]);
+    const line = (await command('audit', '--key', one.keyIds.knowledge, '--limit', '1')).trimEnd().split('\n')[1] ?? '';
+    const chunk = `1 child_chunk: document, segment 1, chunk 1 (${one.ids.chunk})`;
+    assert.ok(line.includes(`knowledge (${one.keyIds.knowledge})  update`) && line.endsWith(chunk), line);
+  });
+
+  it('finds an entry behind very many others that do not match', async () => {
+    const id = (at: string) => `'${firstEntryId(Date.now() - 86_400_000)}' || ${at} || '-x'`;
+    const numbers = 'WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 45000)';
+    await executeSql(
+      engine,
+      installation.env.DATABASE_URL ?? '',
+      `${numbers} INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
+       SELECT ${id('(i + 100000)')}, 'd', 1, 'many', 'import', 'app', 1, CASE WHEN i = 2 THEN '["needle"]' ELSE '[]' END
+       FROM numbers`,
+    );
+    const entries = await installation.audit('--id', 'needle', '--limit', '1');
+    assert.deepEqual([entries.length, entries[0]?.ids], [1, ['needle']]);
+    await executeSql(engine, installation.env.DATABASE_URL ?? '', `DELETE FROM audit_entries WHERE key_id = 'many'`);
   });
 
   it('stores when a key was last used, also when the service stops', async () => {

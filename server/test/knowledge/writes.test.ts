@@ -26,8 +26,8 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
       .map((line) => JSON.parse(line))
       .find((record) => record.record === 'child_chunk' && record.id === id);
   const newestAuditEntry = async () => {
-    const query = { before: undefined, since: 0, key_id: undefined, record_id: undefined, limit: 1 };
-    const [{ id: _, at: __, ...entry } = assert.fail()] = await service.store.listAudit(query);
+    const { entries } = await service.store.listAudit({ limit: 1 });
+    const [{ id: _, at: __, ...entry } = assert.fail()] = entries;
     return entry;
   };
 

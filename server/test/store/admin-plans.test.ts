@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
+import { findEntries } from '../../src/store/accounting/audit.ts';
 import {
   findApp,
   findDataset,
@@ -39,6 +40,10 @@ const fill = [
   `INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at)
    SELECT 'd1', 'c1', i, 'text', 1 FROM numbers`,
   `INSERT INTO api_keys (id, kind, name, digest, created_at) SELECT 'k' || i, 'admin', 'n', 'x' || i, i FROM numbers`,
+  `INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids, document_id)
+   SELECT 'e' || i, CASE WHEN i % 500 = 0 THEN 'd1' ELSE 'e' || i END, i, CASE WHEN i % 500 = 0 THEN 'k1' ELSE 'k2' END,
+     CASE WHEN i % 500 = 0 THEN 'update' ELSE 'import' END, 'child_chunk', 1, '["c1"]',
+     CASE WHEN i % 500 = 0 THEN 'o1' END FROM numbers`,
   `INSERT INTO console_sessions (digest, key_id, key_digest, created_at, expires_at)
    SELECT 'y' || i, 'k' || i, 'x' || i, 1, 9 FROM numbers`,
 ];
@@ -81,6 +86,12 @@ Object.assign(planCases, {
   segment: planCase([findSegment, 'd1', 'd1', 'o1', 's1'], 1),
   key: planCase([findKey, 'k1'], 1),
   session: planCase([findSession, 'y1', 2, 2], 2),
+  // Ten of the entries are of this key, action and document.
+  'activity of a key': planCase(findEntries({ key_id: 'k1', limit: 20 }, undefined), 10),
+  'activity of a kind': planCase(findEntries({ action: 'update', limit: 20 }, undefined), 10),
+  'activity in a dataset': planCase(findEntries({ dataset_id: 'd1', limit: 20 }, undefined), 10),
+  'activity in a document': planCase(findEntries({ dataset_id: 'd1', document_id: 'o1', limit: 20 }, undefined), 10),
+  'activity, the newest': planCase(findEntries({ before: 'e9', limit: 20 }, undefined), 21),
   'the end of a session': planCase(changeSession({ end: 'y1' }), 1),
 });
 

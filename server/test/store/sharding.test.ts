@@ -363,8 +363,9 @@ describe('the statements', () => {
     await service.store.sessions.trim(5);
     await service.store.listKeys();
     await service.store.noteKeyUse(new Map([[one.keyIds.writer, 5]]));
-    const filter = { before: 'z', since: 0, key_id: 'k', record_id: 'r', limit: 5 };
-    assert.deepEqual(await service.store.listAudit(filter), []);
+    const filter = { before: 'z', from: 0, key_id: 'k', record_id: 'r', limit: 5 };
+    assert.deepEqual((await service.store.listAudit(filter)).entries, []);
+    assert.equal((await service.request('GET', '/admin/activity', { key: admin })).status, 200);
     assert.equal(await service.store.trimAudit(5), 0);
     await service.store.revokeKey(one.keyIds.writer, null, 5);
     await service.store.countConversations({ conversation_id: other.ids.conversation });

@@ -845,8 +845,10 @@ describe('query plans on SQLite', () => {
     const { findProviderPosition, findLastPosition, clearModelEntries, findChunkText, revokeKey } = sql;
     const others = [findMessage, replaceMessage, findSequence, advanceConversation, findProviderPosition];
     const more = [findLastPosition, clearModelEntries, findChunkText, revokeKey, replaceChildChunk];
-    const filter = { before: 'e', since: 1, key_id: 'k', record_id: 'r', limit: 1 };
-    for (const text of [audit.findEntries(filter)[0], audit.trimEntries, embedded.noteKeyUse]) assertSearch(text);
+    const filter = { before: 'e', from: 1, key_id: 'k', record_id: 'r', limit: 1 };
+    for (const [text] of [audit.findEntries(filter, undefined), audit.scanEnd(filter) ?? assert.fail()])
+      assertSearch(text);
+    for (const text of [audit.trimEntries, embedded.noteKeyUse]) assertSearch(text);
     for (const text of [...others, ...more]) assertSearch(text);
     for (const by of ['conversation', 'user'] as const)
       for (const statement of Object.values(sql.purge)) assertSearch(statement(by));

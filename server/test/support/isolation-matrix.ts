@@ -280,6 +280,7 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
       ...adminOnly(patch),
       invalid: { 'PATCH as admin without a content type': () => ({ ...patch, body: '{' }) },
     },
+    'GET /admin/activity': adminOnly(get('/admin/activity')),
     'GET /admin/keys': adminOnly(get('/admin/keys')),
     'POST /admin/keys': {
       ...adminOnly(create),

@@ -29,6 +29,16 @@ export class Paging<R> {
     return this.#page(await find({ after, count: limit + 1 }), limit);
   }
 
+  /** Reads a page of a list that is searched in windows: `find` also returns the key after which the search continues. */
+  async readWindow(
+    { limit = limits.listRowsDefault, cursor }: Query,
+    find: (range: ListRange) => Promise<{ rows: R[]; next: SortKey | undefined }>,
+  ): Promise<Page<R>> {
+    const after = cursor === undefined ? undefined : this.#decode(cursor);
+    const { rows: data, next } = await find({ after, count: limit });
+    return { limit, has_more: next !== undefined, data, next_cursor: next === undefined ? null : encode(next) };
+  }
+
   #page(rows: readonly R[], limit: number): Page<R> {
     const data = rows.slice(0, limit);
     const last = rows.length > limit ? data.at(-1) : undefined;

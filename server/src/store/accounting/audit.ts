@@ -1,22 +1,36 @@
 import { limits } from '../../contract/limits.ts';
 import type { ConversationChange, MessageRating } from '../../domain/app-store.ts';
 import { type AuditEntry, type AuditQuery, firstEntryId, newEntryId } from '../../domain/audit.ts';
+import type { Value } from '../engine.ts';
 
 /** The audit log: its entries, and its SQL, which both engines share. */
 
-export const columns = ['id', 'dataset_id', 'at', 'key_id', 'action', 'record', 'count', 'ids'] as const;
+export const columns = ['id', 'dataset_id', 'at', 'key_id', 'action', 'record', 'count', 'ids', 'document_id'] as const;
 
-/** In the order of `columns`. An entry without a dataset has its own id as `dataset_id`: that spreads entries over the nodes. */
-export function entryValues(entry: AuditEntry, dataset_id = entry.id): (string | number | null)[] {
+/**
+ * In the order of `columns`. An entry without a dataset has its own id as `dataset_id`: that spreads entries over the nodes.
+ * Only writes of child chunks by API requests have a document.
+ */
+export function entryValues(
+  entry: AuditEntry,
+  dataset_id = entry.id,
+  document_id: string | null = null,
+): (string | number | null)[] {
   const { id, at, key_id, action, record, count, ids } = entry;
-  return [id, dataset_id, at, key_id, action, record, count, JSON.stringify(ids)];
+  return [id, dataset_id, at, key_id, action, record, count, JSON.stringify(ids), document_id];
 }
 
-export const editEntry = (edit: ChunkWrite): AuditEntry => chunkEntry('update', edit);
+export const editEntry = (edit: ChunkEntry): AuditEntry => chunkEntry('update', edit);
 
-type ChunkWrite = { now: number; key_id: string; child_chunk_id: string };
+type ChunkEntry = { now: number; key_id: string; child_chunk_id: string };
+type ChunkWrite = ChunkEntry & { dataset_id: string; document_id: string };
 
-export function chunkEntry(action: 'create' | 'update' | 'delete', write: ChunkWrite): AuditEntry {
+export const chunkValues = (action: ChunkAction, write: ChunkWrite): (string | number | null)[] =>
+  entryValues(chunkEntry(action, write), write.dataset_id, write.document_id);
+
+type ChunkAction = 'create' | 'update' | 'delete';
+
+function chunkEntry(action: ChunkAction, write: ChunkEntry): AuditEntry {
   const { now, key_id, child_chunk_id } = write;
   return { id: newEntryId(), at: now, key_id, action, record: 'child_chunk', count: 1, ids: [child_chunk_id] };
 }
@@ -54,17 +68,51 @@ export function purgeEntries(conversations: readonly string[], messages: number,
 export const writeEntry = `
   INSERT INTO audit_entries (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 
-/** The statement and its parameters. */
-export function findEntries(query: AuditQuery): [string, ...(string | number)[]] {
-  const { before, since, key_id, record_id, limit } = query;
-  const conditions: [string, string][] = [['id >= ?', firstEntryId(since * 1000)]];
-  if (before !== undefined) conditions.push(['id < ?', before]);
-  if (key_id !== undefined) conditions.push(['key_id = ?', key_id]);
-  if (record_id !== undefined) conditions.push([`ids LIKE ? ESCAPE '!'`, `%${record_id.replaceAll(/[!%_]/g, '!$&')}%`]);
-  const text = `
-    SELECT id, at, key_id, action, record, count, ids FROM audit_entries
-    WHERE ${conditions.map(([condition]) => condition).join(' AND ')} ORDER BY id DESC LIMIT ?`;
-  return [text, ...conditions.map(([, value]) => value), limit];
+type Statement = [text: string, ...values: Value[]];
+type Conditions = readonly (readonly [condition: string, ...values: Value[]])[];
+
+/** `action <> 'import'` and `document_id IS NOT NULL` are conditions of the indexes. */
+function indexedConditions({ before, from, to, key_id, action, dataset_id, document_id }: AuditQuery): Conditions {
+  return [
+    ...(before === undefined ? [] : [['id < ?', before] as const]),
+    ...(from === undefined ? [] : [['id >= ?', firstEntryId(from * 1000)] as const]),
+    ...(to === undefined ? [] : [['id < ?', firstEntryId(to * 1000)] as const]),
+    ...(key_id === undefined ? [] : [['key_id = ?', key_id] as const]),
+    ...(action === undefined || action === 'import' ? [] : [["action <> 'import' AND action = ?", action] as const]),
+    ...(dataset_id === undefined
+      ? []
+      : [['dataset_id = ?', dataset_id] as const, ['document_id IS NOT NULL'] as const]),
+    ...(document_id === undefined ? [] : [['document_id = ?', document_id] as const]),
+  ];
+}
+
+function otherConditions({ action, record, record_id }: AuditQuery): Conditions {
+  // The empty id matches nothing.
+  const pattern = record_id && `%${record_id.replaceAll(/[!%_]/g, '!$&')}%`;
+  return [
+    ...(action === 'import' ? [['action = ?', action] as const] : []),
+    ...(record === undefined ? [] : [['record = ?', record] as const]),
+    ...(record_id === undefined ? [] : [[`ids LIKE ? ESCAPE '!'`, pattern ?? ''] as const]),
+  ];
+}
+
+/** The id of the last entry that one request compares with conditions without an index; undefined if it compares none. */
+export function scanEnd(query: AuditQuery): Statement | undefined {
+  if (otherConditions(query).length === 0) return undefined;
+  return selectEntries('id', indexedConditions(query), `1 OFFSET ${limits.auditScanMax - 1}`);
+}
+
+/** `end`: the oldest entry that is compared. */
+export function findEntries(query: AuditQuery, end: string | undefined): Statement {
+  const conditions = [...indexedConditions(query), ...otherConditions(query)];
+  if (end !== undefined) conditions.push(['id >= ?', end]);
+  return selectEntries('id, at, key_id, action, record, count, ids', conditions, `${query.limit + 1}`);
+}
+
+function selectEntries(selected: string, conditions: Conditions, limit: string): Statement {
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(([condition]) => condition).join(' AND ')}`;
+  const text = `SELECT ${selected} FROM audit_entries ${where} ORDER BY id DESC LIMIT ${limit}`;
+  return [text, ...conditions.flatMap(([, ...values]) => values)];
 }
 
 /** Deletes the oldest entries before an id. Parameters: id, count. */

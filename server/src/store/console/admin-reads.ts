@@ -8,9 +8,12 @@ import type {
   WorkspaceListed,
 } from '../../contract/admin.ts';
 import type { ChildChunk } from '../../contract/child-chunk.ts';
+import type { RecordKind } from '../../contract/record.ts';
 import type { AdminReads, FoundKnowledge, KnowledgePath, ListRange, StoredProvider } from '../../domain/admin-reads.ts';
+import type { RecordName } from '../../domain/audit.ts';
 import type { Engine, Row, Value } from '../engine.ts';
 import * as sql from './admin-statements.ts';
+import { findNames } from './record-names.ts';
 
 /** Reads for the console, on either engine. */
 export class SqlAdminReads implements AdminReads {
@@ -98,6 +101,10 @@ export class SqlAdminReads implements AdminReads {
 
   async findKey(id: string): Promise<ListedKey | undefined> {
     return (await this.#engine.read(sql.findKey, id)).map((row) => parseKey(row) as ListedKey)[0];
+  }
+
+  findNames(kind: RecordKind, ids: readonly string[]): Promise<ReadonlyMap<string, RecordName>> {
+    return findNames(this.#engine, kind, ids);
   }
 }
 

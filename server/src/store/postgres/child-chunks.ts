@@ -60,6 +60,6 @@ async function addEntry(
   write: NewChildChunk | ChildChunkDeletion,
 ): Promise<void> {
   const { dataset_id, child_chunk_id, now } = write;
-  await transaction.query(audit.writeEntry, ...audit.entryValues(audit.chunkEntry(action, write), dataset_id));
+  await transaction.query(audit.writeEntry, ...audit.chunkValues(action, write));
   await addNotes(transaction, [noteOfChunk(dataset_id, child_chunk_id)], now, dataset_id);
 }

@@ -96,8 +96,8 @@ export const updateChildChunk = `
     FROM place, changed
     WHERE place.content <> $6
   ), entry AS (
-    INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
-    SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13 FROM changed
+    INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids, document_id)
+    SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13, $3 FROM changed
   ), note AS (
     INSERT INTO changes_new (id, scope, at, notes) SELECT $14, $1, $8, $15 FROM changed WHERE $14 <> ''
   )
@@ -109,8 +109,9 @@ export const noteKeyUse = `
   WHERE api_keys.id = u.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < u.at)`;
 
 export const writeAudit = `
-  INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
-  SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])`;
+  INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids, document_id)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[],
+    $9::text[])`;
 
 /**
  * What a conversation stores about its first and newest messages after new ones were added. `newest`, `created_at` (of the

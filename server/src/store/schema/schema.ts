@@ -1,3 +1,4 @@
+import { auditStep } from './audit-step.ts';
 import { changesSteps } from './changes-step.ts';
 import { conversationSteps } from './conversation-step.ts';
 import { importStep } from './import-step.ts';
@@ -166,6 +167,7 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 7, name: 'change feed', statements: changesSteps[engine] },
   { version: 8, name: 'imports that run again', statements: importStep },
   { version: 9, name: 'ratings by day, lists of all apps', statements: ratingSteps[engine] },
+  { version: 10, name: 'filters of the audit log', statements: auditStep },
 ];
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */

@@ -61,7 +61,7 @@ function addEntry(
 ): void {
   const { dataset_id, child_chunk_id, now } = write;
   addNotes(db, [noteOfChunk(dataset_id, child_chunk_id)], now);
-  db.run(audit.writeEntry, ...audit.entryValues(audit.chunkEntry(action, write), write.dataset_id));
+  db.run(audit.writeEntry, ...audit.chunkValues(action, write));
 }
 
 function fail(message: string): never {

@@ -31,7 +31,7 @@ export async function updateChildChunk(pool: PostgresPool, edit: ChildChunkEdit)
       updated_at = await replaceChunk(transaction, edit, word_count, stored.version);
     }
     if (stored.chunk.content !== edit.content) await addRevision(transaction, edit, stored.chunk.content);
-    await transaction.query(audit.writeEntry, ...audit.entryValues(audit.editEntry(edit), edit.dataset_id));
+    await transaction.query(audit.writeEntry, ...audit.chunkValues('update', edit));
     await addNotes(transaction, [noteOfChunk(edit.dataset_id, edit.child_chunk_id)], edit.now, edit.dataset_id);
     const { content, version } = edit;
     const changes = { content, word_count, type: 'customized', updated_at: updated_at as number };

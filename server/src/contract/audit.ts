@@ -1,0 +1,66 @@
+import type { Static } from 'typebox';
+import { listParameters } from './admin.ts';
+import { limits } from './limits.ts';
+import { choice, epochSeconds, id, integer, list, nullable, shape, text } from './primitives.ts';
+import { type RecordKind, recordKinds } from './record.ts';
+import { Type } from './type.ts';
+
+export const auditActions = ['import', 'create', 'update', 'delete', 'revoke', 'purge'] as const;
+export type AuditAction = (typeof auditActions)[number];
+
+const record = Type.Unsafe<RecordKind>(choice(recordKinds, 'Kind of record.'));
+
+const NamedRecord = shape(
+  {
+    id: text('ID. For a kind that is identified by two fields: both, with `/` between them.'),
+    name: nullable(text('Its name now; null if it does not exist any more.')),
+    path: nullable(
+      list(text('ID.'), 'IDs from the top down to the record, such as dataset, document, segment and child chunk.'),
+    ),
+  },
+  { title: 'NamedRecord' },
+);
+
+export const ActivityListed = shape(
+  {
+    id: text('Entry ID. IDs sort by time.'),
+    at: epochSeconds('Time.'),
+    key_id: nullable(id('Key of the request; null for the command line.')),
+    key_name: nullable(text('Name of that key now; null for the command line, or if the key does not exist.')),
+    action: choice(auditActions, 'Action.'),
+    record,
+    count: integer('Number of records.'),
+    records: list(NamedRecord, `The first ${limits.namedRecordsMax} of them.`),
+  },
+  { title: 'Activity', description: 'An entry of the audit log. It never contains texts or secrets.' },
+);
+export type ActivityListed = Static<typeof ActivityListed>;
+
+const time = (description: string) =>
+  Type.Optional(
+    Type.Integer({
+      format: 'int64',
+      minimum: 0,
+      maximum: limits.epochSecondsMax,
+      description: `${description} Unix epoch seconds.`,
+    }),
+  );
+
+export const ActivityQuery = Type.Object({
+  ...listParameters,
+  key_id: Type.Optional(Type.String({ description: 'Only requests with this key.' })),
+  action: Type.Optional(choice(auditActions, 'Only this action.')),
+  record: Type.Optional(record),
+  record_id: Type.Optional(
+    Type.String({ maxLength: limits.searchUnitsMax, description: 'Only entries with an id that contains this text.' }),
+  ),
+  dataset_id: Type.Optional(
+    Type.String({
+      description: 'Only child chunks of this knowledge base that were created, updated or deleted, not imported.',
+    }),
+  ),
+  document_id: Type.Optional(Type.String({ description: 'With `dataset_id`: only child chunks of this document.' })),
+  from: time('Only entries from this time on.'),
+  to: time('Only entries before this time.'),
+});
+export type ActivityQuery = Static<typeof ActivityQuery>;
