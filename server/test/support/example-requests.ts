@@ -101,6 +101,11 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     body: { content: 'Grind a little finer when the shot takes less than 25 seconds.' },
   },
   listChanges: { key: 'feed', parameters: { kinds: 'child_chunk', limit: 1 }, normalize: changes },
+  listActivity: {
+    key: 'admin',
+    parameters: { action: 'update', record: 'child_chunk', limit: 1 },
+    normalize: ({ data, ...rest }) => ({ ...rest, data: data.map(activity), next_cursor: 'WyIwIl0' }),
+  },
   listModelProviders: { key: 'admin', parameters: { workspace_id, limit: 1 } },
   listUsage: { key: 'admin', parameters: { since: '2026-11-01', limit: 2 } },
   getTraffic: { key: 'admin', after: 10, normalize: traffic },
@@ -136,6 +141,9 @@ function changes({ data, cursor, ...rest }: { data: { cursor: string; at: number
   const at = 1_793_822_400;
   return { data: data.map((entry) => ({ ...entry, cursor: fixed(entry.cursor), at })), ...rest, cursor: fixed(cursor) };
 }
+
+/** With a fixed id. */
+const activity = (entry: object) => ({ ...entry, id: '0mwiui8110000-psHyRXUXstGH2aAZXChufg' });
 
 /** The last two of 360 intervals, with fixed request durations. */
 function traffic({ data, ...rest }: { data: { p50: number | null }[] }): object {
