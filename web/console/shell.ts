@@ -5,6 +5,8 @@ import { KeysView } from './keys/keys.ts';
 import { KnowledgeView } from './knowledge/knowledge.ts';
 import { ModelsView } from './models/models.ts';
 import { hrefOf, readRoute, useRoute } from './parts/route.ts';
+import { ShortcutHelp } from './parts/shortcuts.ts';
+import { zone } from './parts/times.ts';
 import type { ConsoleSession } from './parts/types.ts';
 import { PulseView } from './pulse/pulse.ts';
 import { ViewBoundary } from './view-boundary.ts';
@@ -48,12 +50,14 @@ export function Shell({ session, leave }: { session: ConsoleSession; leave: () =
       h(
         'div',
         { class: 'account' },
+        h('span', { class: 'soft', title: `All times are in ${zone}.` }, zone),
         h('span', { class: 'soft', title: `key ${session.key_id}` }, session.name || 'admin key'),
         h('a', { href: '/docs' }, 'API'),
         h(ThemeChoice, null),
         h('button', { type: 'button', onClick: leave }, 'Sign out'),
       ),
     ),
+    h(ShortcutHelp, null),
     h(
       'main',
       { id: 'main', tabIndex: -1, ref: main },

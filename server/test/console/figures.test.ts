@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { causeOf } from '../../../web/console/conversations/message-error.ts';
-import { curlOf, expiryOf, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-words.ts';
+import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-words.ts';
 import { brief, millis, money, percent } from '../../../web/console/parts/figures.ts';
 import type { Key, Usage } from '../../../web/console/parts/types.ts';
 import {
@@ -224,8 +224,20 @@ describe('keys as text', () => {
     read_only: false,
   };
 
+  it('are listed newest first, those of one second by name', () => {
+    const keys = ['b 2', 'c 1', 'a 1', 'd 3'].map((words) => {
+      const [name = '', time] = words.split(' ');
+      return { ...key, id: words, name, created_at: Number(time) };
+    });
+    assert.deepEqual(
+      keys.toSorted(newestFirst).map(({ name }) => name),
+      ['d', 'b', 'a', 'c'],
+    );
+  });
+
   it('have a state: revoked before expired before active', () => {
-    assert.equal(stateOf(key, 99), 'active');
+    assert.equal(stateOf(key, 99 - 7 * 86_400), 'active');
+    assert.equal(stateOf(key, 99), 'expires soon');
     assert.equal(stateOf(key, 100), 'expired');
     assert.equal(stateOf({ ...key, revoked_at: 1 }, 100), 'revoked');
     assert.equal(stateOf({ ...key, expires_at: null }, 1e9), 'active');

@@ -66,7 +66,7 @@ describe('keys in the console', () => {
     await service.close();
   });
 
-  const row = (name: string): Locator => page.locator('.key-list > li').filter({ hasText: name });
+  const row = (name: string): Locator => page.getByRole('row').filter({ hasText: name });
   const dialog = () => page.getByRole('dialog');
 
   /** Opens the form and fills in what all kinds have. */
@@ -255,30 +255,54 @@ describe('keys in the console', () => {
     await page.context().close();
   });
 
-  it('the list is filtered by kind and state', async () => {
-    await page.getByRole('combobox', { name: 'State' }).selectOption('expired');
+  it('the list is filtered by kind, state and words, all in the address', async () => {
+    const chip = (group: string, name: string) =>
+      page.getByRole('group', { name: group }).getByRole('link', { name: new RegExp(`^${name} ?\\d+$`) });
+    assert.equal(await chip('State', 'expired').innerText(), 'expired\n1');
+    await chip('State', 'expired').click();
     await page.getByText(/^1 of \d+ keys$/).waitFor();
     assert.equal(await row('an old one').count(), 1);
-    await page.getByRole('combobox', { name: 'Kind' }).selectOption('writer');
-    await page.getByText('No key of this kind and state.').waitFor();
-    await page.getByRole('combobox', { name: 'State' }).selectOption('Any state');
+    await chip('Kind', 'writer').click();
+    await page.getByText('No key matches these filters.').waitFor();
+    assert.match(page.url(), /#\/keys\?state=expired&kind=writer$/);
+    await page.goBack();
+    await row('an old one').waitFor();
+    await chip('State', 'expired').click();
+    await page.keyboard.press('/');
+    await page.keyboard.type('BACK e');
+    await row('back end').waitFor();
+    assert.match(page.url(), /#\/keys\?q=BACK\+e$/);
+    await page.reload();
     await row('back end').waitFor();
     assert.equal(await row('editors').count(), 0);
-    await page.getByRole('combobox', { name: 'Kind' }).selectOption('Any kind');
+    await page.getByRole('searchbox').fill('');
+    await row('editors').waitFor();
+    assert.match(page.url(), /#\/keys$/);
+  });
+
+  it('a key that expires within a week has the warning colour, and no state is red', async () => {
+    const soon = Math.floor(Date.now() / 1000) + 6 * 86_400;
+    await service.load([
+      { record: 'api_key', kind: 'knowledge', workspace_id: one.ids.workspace, name: 'guest', secret: makeSecret('knowledge'), expires_at: soon },
+    ]);
+    await page.reload();
+    const badge = row('guest').locator('.badge');
+    assert.deepEqual([await badge.innerText(), await badge.getAttribute('class')], ['expires soon', 'badge warn']);
+    assert.equal(await page.locator('table .bad, table .danger').count(), 0);
   });
 
   it('a key is revoked at once, after a confirmation that names it', async () => {
     const ask = () => service.request('GET', one.chunkPath, { key: one.keys.knowledge });
     const { data } = (await service.request('GET', '/admin/keys?limit=100', { key: admin })).body;
     const { name } = data.find(({ id }: { id: string }) => id === one.keyIds.knowledge);
-    const button = page.locator('.key-list > li').filter({ hasText: 'Harbour Coffee' }).getByLabel(`Revoke ${name}`);
+    const button = page.getByRole('row').filter({ hasText: 'Harbour Coffee' }).getByLabel(`Revoke ${name}`);
     await button.click();
     await page.getByRole('button', { name: 'Cancel' }).click();
     assert.equal((await ask()).status, 200);
     await button.click();
     await page.getByRole('heading', { name: `Revoke ${name}?` }).waitFor();
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
-    await page.locator('.key-list > li').filter({ hasText: 'Harbour Coffee' }).filter({ hasText: 'revoked' }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'Harbour Coffee' }).filter({ hasText: 'revoked' }).waitFor();
     assert.equal((await ask()).status, 401);
   });
 

@@ -31,7 +31,7 @@ describe('the console, in other languages', () => {
     for (const locale of ['ar-EG', 'de-DE', 'en-US']) {
       const { page, pageErrors } = await open(locale);
       const footer = page.locator('article').filter({ hasText: 'مرحبا' }).locator('footer');
-      await footer.getByText('2 hours ago').waitFor();
+      await footer.getByTitle(/ UTC \(2 hours ago\)$/).waitFor();
       await footer.getByText('1,234 tokens').waitFor();
       assert.deepEqual(pageErrors, []);
       await page.context().close();

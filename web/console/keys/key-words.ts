@@ -1,12 +1,24 @@
 import type { KeyKind } from '../parts/server-rules.ts';
 import type { Key } from '../parts/types.ts';
 
-export const keyStates = ['active', 'expired', 'revoked'] as const;
+export const keyStates = ['active', 'expires soon', 'expired', 'revoked'] as const;
 export type KeyState = (typeof keyStates)[number];
 
 export function stateOf({ revoked_at, expires_at }: Key, now: number): KeyState {
   if (revoked_at !== null) return 'revoked';
-  return expires_at !== null && expires_at <= now ? 'expired' : 'active';
+  if (expires_at === null || expires_at > now + 7 * 86_400) return 'active';
+  return expires_at <= now ? 'expired' : 'expires soon';
+}
+
+/** Keys of one second are in the order of their names. */
+export function newestFirst(one: Key, other: Key): number {
+  return other.created_at - one.created_at || one.name.localeCompare(other.name) || (one.id < other.id ? -1 : 1);
+}
+
+/** Whether the name or the id contains the text, in any case. */
+export function hasWords({ id, name }: Key, text: string): boolean {
+  const part = text.trim().toLowerCase();
+  return name.toLowerCase().includes(part) || id.includes(part);
 }
 
 /** The records that a key is limited to, and the words before their names. */

@@ -1,6 +1,10 @@
 import { h, useState } from '../../shared/dom.ts';
-import type { ViewProps } from '../parts/route.ts';
+import { Chip, Chips } from '../parts/chips.ts';
+import { Page } from '../parts/page.ts';
+import { useFilters, type ViewProps } from '../parts/route.ts';
+import { ViewSearch } from '../parts/search-field.ts';
 import { keyKinds, limits } from '../parts/server-rules.ts';
+import { type Column, DataTable } from '../parts/table.ts';
 import type { Key } from '../parts/types.ts';
 import { ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
@@ -9,7 +13,7 @@ import { useTitle } from '../parts/use-title.ts';
 import { KeyAccess } from './key-access.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyRevocation } from './key-revocation.ts';
-import { keyStates, reachOf, stateOf, titleOf } from './key-words.ts';
+import { hasWords, type KeyState, keyStates, newestFirst, reachOf, stateOf, titleOf } from './key-words.ts';
 
 /** The open dialog: for a new key, or to revoke a key. */
 type OpenDialog = 'new' | Key | undefined;
@@ -17,14 +21,15 @@ type OpenDialog = 'new' | Key | undefined;
 export function KeysView({ session }: ViewProps) {
   useTitle('Keys');
   const list = useList<Key>(`/admin/keys?limit=${limits.listRowsMax}`);
-  const [kind, setKind] = useState('');
-  const [state, setState] = useState('');
+  const { filters, setFilters, hrefOfFilters } = useFilters();
+  const { q = '', kind, state } = filters;
   const [dialog, setDialog] = useState<OpenDialog>();
   const [message, setMessage] = useState('');
   const now = Date.now() / 1000;
-  const shown = list.rows.filter(
-    (key) => (kind === '' || key.kind === kind) && (state === '' || stateOf(key, now) === state),
-  );
+  const named = list.rows.filter((key) => hasWords(key, q)).toSorted(newestFirst);
+  const ofKind = (key: Key) => kind === undefined || key.kind === kind;
+  const inState = (key: Key) => state === undefined || stateOf(key, now) === state;
+  const shown = named.filter((key) => ofKind(key) && inState(key));
   const close = () => setDialog(undefined);
   const changed = (key: Key, words: string) => {
     list.change((row) => (row.id === key.id ? key : row));
@@ -35,38 +40,57 @@ export function KeysView({ session }: ViewProps) {
     // The session has ended with its key: the next response is 401.
     if (key.id === session.key_id) list.reload();
   };
+  /** A chip for one value of a filter, with the number of keys that match it and the other filters. */
+  const chip = (name: 'kind' | 'state', value: string, matches: readonly Key[]) =>
+    h(Chip, {
+      key: value,
+      label: value,
+      count: matches.length,
+      isActive: filters[name] === value,
+      href: hrefOfFilters({ [name]: filters[name] === value ? undefined : value }),
+    });
   return h(
-    'div',
-    { class: 'stack keys' },
+    Page,
+    {
+      title: 'Keys',
+      actions: h('button', { type: 'button', class: 'primary', onClick: () => setDialog('new') }, 'New key'),
+    },
+    h(ViewSearch, { label: 'Search keys by name or id', value: q, change: (q) => setFilters({ q }, 'replace') }),
     h(
       'div',
       { class: 'row' },
-      h('h1', null, 'Keys'),
-      h('button', { type: 'button', class: 'primary', onClick: () => setDialog('new') }, 'New key'),
-    ),
-    h(
-      'div',
-      { class: 'row' },
-      h(Choice, { label: 'Kind', any: 'Any kind', values: keyKinds, value: kind, choose: setKind }),
-      h(Choice, { label: 'State', any: 'Any state', values: keyStates, value: state, choose: setState }),
+      h(
+        Chips,
+        { label: 'State' },
+        keyStates.map((one) =>
+          chip(
+            'state',
+            one,
+            named.filter(ofKind).filter((key) => stateOf(key, now) === one),
+          ),
+        ),
+      ),
+      h(
+        Chips,
+        { label: 'Kind' },
+        keyKinds.map((one) =>
+          chip(
+            'kind',
+            one,
+            named.filter(inState).filter((key) => key.kind === one),
+          ),
+        ),
+      ),
       h('span', { class: 'soft', role: 'status' }, counted(shown.length, list.rows.length, list.hasMore)),
     ),
-    h(
-      'ul',
-      { class: 'key-list' },
-      shown.map((key) =>
-        h(KeyRow, {
-          key: key.id,
-          of: key,
-          now,
-          isOwn: key.id === session.key_id,
-          changed,
-          revoke: () => setDialog(key),
-        }),
-      ),
-    ),
+    h(DataTable<Key>, {
+      label: 'Keys',
+      columns: columns(now, session.key_id, changed, setDialog),
+      rows: shown,
+      keyOf: ({ id }) => id,
+    }),
     h('p', { class: 'hidden-label', role: 'status' }, message),
-    shown.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No key of this kind and state.'),
+    shown.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No key matches these filters.'),
     h(ListEnd, { list, nothing: 'There are no keys yet.' }),
     dialog === 'new' && h(KeyCreation, { close, created: list.reload }),
     typeof dialog === 'object' &&
@@ -81,7 +105,7 @@ export function KeysView({ session }: ViewProps) {
 }
 
 function isLastAdmin(key: Key, rows: readonly Key[], now: number): boolean {
-  const admins = rows.filter((row) => row.kind === 'admin' && stateOf(row, now) === 'active');
+  const admins = rows.filter((row) => row.kind === 'admin' && ['active', 'expires soon'].includes(stateOf(row, now)));
   return admins.length === 1 && admins[0]?.id === key.id;
 }
 
@@ -91,77 +115,47 @@ function counted(shown: number, rows: number, hasMore: boolean): string {
   return shown === rows ? all : `${shown} of ${all}`;
 }
 
-type ChoiceProps = {
-  label: string;
-  any: string;
-  values: readonly string[];
-  value: string;
-  choose: (value: string) => void;
-};
+/** Red is for danger: a key that was revoked is none. */
+const badges: Record<KeyState, string> = { active: 'good', 'expires soon': 'warn', expired: '', revoked: '' };
 
-function Choice({ label, any, values, value, choose }: ChoiceProps) {
-  return h(
-    'label',
-    null,
-    h('span', { class: 'hidden-label' }, label),
-    h(
-      'select',
-      { value, onChange: (event: Event) => choose((event.target as HTMLSelectElement).value) },
-      h('option', { value: '' }, any),
-      values.map((one) => h('option', { value: one }, one)),
-    ),
-  );
-}
-
-const badges = { active: 'good', expired: 'warn', revoked: 'bad' };
-
-type RowProps = {
-  of: Key;
-  now: number;
-  isOwn: boolean;
-  changed: (key: Key, words: string) => void;
-  revoke: () => void;
-};
-
-function KeyRow({ of: key, now, isOwn, changed, revoke }: RowProps) {
-  const state = stateOf(key, now);
-  const title = titleOf(key);
-  return h(
-    'li',
-    { class: 'card' },
-    h(
-      'div',
-      { class: 'key-head' },
-      h('strong', { title: `key ${key.id}` }, title),
-      h('span', { class: 'badge' }, key.kind),
-      h('span', { class: `badge ${badges[state]}` }, state),
-      key.read_only && h('span', { class: 'badge' }, 'read-only'),
-      isOwn && h('span', { class: 'soft' }, 'you are signed in with this key'),
-      h(Reach, { of: key }),
-    ),
-    h(
-      'dl',
-      null,
-      h('div', null, h('dt', null, 'created'), h('dd', null, h(Time, { at: key.created_at }))),
-      key.revoked_at === null
-        ? h(
-            'div',
-            null,
-            h('dt', null, state === 'expired' ? 'expired' : 'expires'),
-            h('dd', null, h(Time, { at: key.expires_at })),
-          )
-        : h('div', null, h('dt', null, 'revoked'), h('dd', null, h(Time, { at: key.revoked_at }))),
-      h('div', null, h('dt', null, 'last used'), h('dd', null, h(Time, { at: key.last_used_at }))),
-    ),
-    state === 'revoked'
-      ? h('span', null)
-      : h(
+function columns(
+  now: number,
+  ownId: string,
+  changed: (key: Key, words: string) => void,
+  revoke: (key: Key) => void,
+): Column<Key>[] {
+  return [
+    {
+      title: 'Key',
+      cell: (key) => [
+        h('strong', { title: `key ${key.id}` }, titleOf(key)),
+        key.id === ownId && h('p', { class: 'soft' }, 'you are signed in with this key'),
+      ],
+    },
+    { title: 'Kind', cell: (key) => [key.kind, key.read_only && [' ', h('span', { class: 'badge' }, 'read-only')]] },
+    { title: 'Allows', cell: (key) => h(Reach, { of: key }) },
+    {
+      title: 'State',
+      cell: (key) => {
+        const state = stateOf(key, now);
+        return h('span', { class: `badge ${badges[state]}` }, state);
+      },
+    },
+    { title: 'Created', cell: (key) => h(Time, { at: key.created_at }) },
+    { title: 'Ends', cell: (key) => h(Time, { at: key.revoked_at ?? key.expires_at }) },
+    { title: 'Last used', cell: (key) => h(Time, { at: key.last_used_at }) },
+    {
+      title: 'Change',
+      cell: (key) =>
+        key.revoked_at === null &&
+        h(
           'div',
           { class: 'key-actions' },
           h(KeyAccess, { of: key, changed }),
-          h('button', { type: 'button', class: 'danger', 'aria-label': `Revoke ${title}`, onClick: revoke }, 'Revoke'),
+          h('button', { type: 'button', 'aria-label': `Revoke ${titleOf(key)}`, onClick: () => revoke(key) }, 'Revoke'),
         ),
-  );
+    },
+  ];
 }
 
 /** The names of more datasets are not shown: each is a request, and a key may have a thousand. */
@@ -171,8 +165,8 @@ function Reach({ of: key }: { of: Key }) {
   const { words, list, ids } = reachOf(key);
   const more = ids.length - namedMax;
   return h(
-    'p',
-    { class: 'soft' },
+    'span',
+    null,
     words,
     ids.slice(0, namedMax).map((id, at) => [at === 0 ? ' ' : ', ', h(Name, { key: id, list, id })]),
     more > 0 && ` and ${more} more`,

@@ -18,7 +18,7 @@ export function millis(value: number, locale?: Locale): string {
   return value >= 1000 ? `${number(value / 1000, fine(value / 1000), locale)} s` : `${brief(value, locale)} ms`;
 }
 
-/** The currency comes from the record, and may be none that the browser knows. */
+/** Every price has this format. The currency comes from the record, and may be none that the browser knows. */
 export function money(value: number, currency: string, locale?: Locale): string {
   const options = Math.abs(value) >= 1 || value === 0 ? cents : fine(value);
   if (!/^[A-Za-z]{3}$/.test(currency)) return `${number(value, options, locale)} ${currency}`.trim();

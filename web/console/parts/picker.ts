@@ -1,4 +1,5 @@
 import { h, useState } from '../../shared/dom.ts';
+import { SearchField } from './search-field.ts';
 import { ErrorNote } from './ui.ts';
 import type { All } from './use-all.ts';
 
@@ -19,7 +20,7 @@ export function Picker({ label, all: { rows, error, reload }, none, value, choos
   return h(
     'div',
     { class: 'picker' },
-    rows.length > fewMax && h(Search, { label: `Search ${label.toLowerCase()}`, part, setPart }),
+    rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
     h(
       'label',
       null,
@@ -50,7 +51,7 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
     'fieldset',
     { class: 'picker' },
     h('legend', null, label),
-    rows.length > fewMax && h(Search, { label: `Search ${label.toLowerCase()}`, part, setPart }),
+    rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
     h(
       'div',
       { class: 'picks' },
@@ -71,20 +72,6 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
     ),
   );
 }
-
-type SearchProps = { label: string; part: string; setPart: (part: string) => void };
-
-const Search = ({ label, part, setPart }: SearchProps) =>
-  h(
-    'label',
-    null,
-    label,
-    h('input', {
-      type: 'search',
-      value: part,
-      onInput: (event: Event) => setPart((event.target as HTMLInputElement).value),
-    }),
-  );
 
 const isPart = (part: string, name: string, id: string): boolean =>
   name.toLowerCase().includes(part.trim().toLowerCase()) || id === part.trim();

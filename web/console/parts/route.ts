@@ -1,47 +1,72 @@
-import { useLayoutEffect, useState } from '../../shared/dom.ts';
+import { useCallback, useLayoutEffect, useState } from '../../shared/dom.ts';
+import {
+  type FilterChange,
+  type Filters,
+  hrefOf,
+  pathOf,
+  type Route,
+  readFilters,
+  readRoute,
+  withFilters,
+} from './address.ts';
 import { mayLeave } from './drafts.ts';
 import type { ConsoleSession } from './types.ts';
 
-/** The parts behind `#/` in the address, so that every view can be bookmarked, shared and returned to. */
-export type Route = readonly string[];
+export { type FilterChange, type Filters, hrefOf, hrefWith, type Route, readFilters, readRoute } from './address.ts';
 
 /** What a view gets: the rest of the route behind its name, and the session. */
 export type ViewProps = { rest: Route; session: ConsoleSession };
 
-export function readRoute(hash = location.hash): Route {
-  return hash
-    .replace(/^#?\/?/, '')
-    .split('/')
-    .filter((part) => part !== '')
-    .map(decode);
+/** The address that is shown. It differs from the browser's while the user decides about text that is not saved. */
+let shownHash = location.hash;
+const followers = new Set<(hash: string) => void>();
+
+function show(hash: string): void {
+  shownHash = hash;
+  for (const follow of followers) follow(hash);
 }
 
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
-export function hrefOf(...parts: string[]): string {
-  return `#/${parts.map(encodeURIComponent).join('/')}`;
-}
+addEventListener('hashchange', ({ oldURL }) => {
+  // Another filter is no other place: text that is not saved stays.
+  if (pathOf(location.hash) === pathOf(shownHash) || mayLeave()) show(location.hash);
+  else history.pushState(null, '', oldURL);
+});
 
 export function go(...parts: string[]): void {
   location.hash = hrefOf(...parts);
 }
 
-export function useRoute(): Route {
-  const [route, setRoute] = useState(() => readRoute());
+function useHash(): string {
+  const [hash, setHash] = useState(shownHash);
   // Before the page is visible, so that no early click on a link is missed.
   useLayoutEffect(() => {
-    const follow = ({ oldURL }: HashChangeEvent) => {
-      if (mayLeave()) setRoute(readRoute());
-      else history.pushState(null, '', oldURL);
-    };
-    addEventListener('hashchange', follow);
-    return () => removeEventListener('hashchange', follow);
+    setHash(shownHash);
+    followers.add(setHash);
+    return () => void followers.delete(setHash);
   }, []);
-  return route;
+  return hash;
+}
+
+export function useRoute(): Route {
+  return readRoute(useHash());
+}
+
+export type FilterAccess = {
+  filters: Filters;
+  /** Changes some filters. `replace` adds no entry to the history, as for each letter of a search. */
+  setFilters: (change: FilterChange, how?: 'push' | 'replace') => void;
+  /** The address after a change of filters, for links. */
+  hrefOfFilters: (change: FilterChange) => string;
+};
+
+/** The filters in the address. Other filters stay when one is changed. */
+export function useFilters(): FilterAccess {
+  const hash = useHash();
+  const setFilters = useCallback((change: FilterChange, how: 'push' | 'replace' = 'push') => {
+    const changed = withFilters(shownHash, change);
+    if (changed === shownHash) return;
+    history[`${how}State`](null, '', changed);
+    show(changed);
+  }, []);
+  return { filters: readFilters(hash), setFilters, hrefOfFilters: (change) => withFilters(hash, change) };
 }

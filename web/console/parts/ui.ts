@@ -1,6 +1,7 @@
 import { type ComponentChildren, h, useEffect, useId, useRef } from '../../shared/dom.ts';
 import type { ApiError } from './api.ts';
 import { locale } from './locale.ts';
+import { relativeText, timeText, zone } from './times.ts';
 import type { List } from './use-list.ts';
 
 /* Small components that all views use. */
@@ -25,39 +26,13 @@ export function ListEnd({ list, nothing }: { list: List<unknown>; nothing: strin
   return list.hasMore ? h('button', { type: 'button', class: 'more', onClick: list.more }, 'Show more') : null;
 }
 
-const dates = new Intl.DateTimeFormat(locale, {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  hour: 'numeric',
-  minute: '2-digit',
-  timeZoneName: 'short',
-});
-const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
-const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-];
-
-/**
- * A time in seconds since 1970: relative to now within a week, else as a date. The tooltip has the date, the time and
- * its zone.
- */
+/** A time in seconds since 1970. The tooltip names the zone and says how long ago that is. */
 export function Time({ at, none = 'never' }: { at: number | null; none?: string }) {
   if (at === null) return h('span', { class: 'soft' }, none);
   const date = new Date(at * 1000);
-  // A record may have any integer as its time, also one that no date can express.
-  if (Number.isNaN(date.getTime())) return h('span', { title: 'seconds since 1970' }, `${at} s`);
-  const secondsAway = at - Date.now() / 1000;
-  const unit = units.find(([, seconds]) => Math.abs(secondsAway) >= seconds);
-  const isNear = Math.abs(secondsAway) < 7 * 86_400;
-  const text = !isNear
-    ? dates.format(date)
-    : unit === undefined
-      ? 'just now'
-      : relative.format(Math.trunc(secondsAway / unit[1]), unit[0]);
-  return h('time', { dateTime: date.toISOString(), title: dates.format(date) }, text);
+  if (Number.isNaN(date.getTime())) return h('span', { title: 'seconds since 1970' }, timeText(at));
+  const text = timeText(at);
+  return h('time', { dateTime: date.toISOString(), title: `${text} ${zone} (${relativeText(at)})` }, text);
 }
 
 export const count = (n: number): string => n.toLocaleString(locale);

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { hrefOf, hrefWith, readFilters, readRoute, withFilters } from '../../../web/console/parts/address.ts';
+import { relativeText, timeText } from '../../../web/console/parts/times.ts';
+import { openBrowser, openTab, signIn } from '../support/browser.ts';
+import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
+
+describe('addresses of the console', () => {
+  it('have parts and filters, both encoded', () => {
+    const href = hrefWith(['conversations', 'a/b?c'], { q: 'two words & "more"', user: 'ж', from: 7 });
+    assert.equal(href, '#/conversations/a%2Fb%3Fc?q=two+words+%26+%22more%22&user=%D0%B6&from=7');
+    assert.deepEqual(readRoute(href), ['conversations', 'a/b?c']);
+    assert.deepEqual(readFilters(href), { q: 'two words & "more"', user: 'ж', from: '7' });
+    assert.deepEqual([readRoute('#/keys?'), readFilters('#/keys?')], [['keys'], {}]);
+    assert.deepEqual([readRoute(''), readFilters('')], [[], {}]);
+    assert.deepEqual(readRoute('#/%E0%A4%A'), ['%E0%A4%A']);
+  });
+
+  it('change some filters, and lose those without a value', () => {
+    const href = hrefWith(['keys'], { kind: 'app', state: 'active', q: '' });
+    assert.equal(href, '#/keys?kind=app&state=active');
+    assert.equal(withFilters(href, { state: 'expired' }), '#/keys?kind=app&state=expired');
+    assert.equal(withFilters(href, { kind: undefined, state: '' }), hrefOf('keys'));
+    assert.equal(withFilters('', { q: 'x' }), '#/?q=x');
+  });
+});
+
+describe('times of the console', () => {
+  it('are in UTC, in one format', () => {
+    const at = Date.UTC(2026, 10, 16, 5, 4, 33) / 1000;
+    assert.match(timeText(at), /16.* 2026.*05:04$|Nov 16, 2026.*05:04$/);
+    assert.match(timeText(at, 'longDay'), /^Monday/);
+    assert.equal(timeText(at - 5 * 3600, 'clock'), '00:04');
+    assert.equal(timeText(9e15), '9000000000000000 s');
+    assert.deepEqual(
+      [at, at - 7300, at + 3 * 86_400, at - 400 * 86_400].map((time) => relativeText(time, at)),
+      ['just now', '2 hours ago', 'in 3 days', 'last year'],
+    );
+  });
+});
+
+describe('shortcuts of the console', () => {
+  const { admin, records } = makeTwoTenants();
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    await service.load(records);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  it('are listed with ?, but not while the user types', async () => {
+    const { page, pageErrors } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    await page.goto('/console#/keys');
+    await page.getByRole('searchbox').first().fill('why');
+    await page.keyboard.press('?');
+    assert.equal(await page.getByRole('searchbox').first().inputValue(), 'why?');
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    await page.getByRole('main').focus();
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await help.getByText('Show these shortcuts').waitFor();
+    assert.deepEqual(await help.getByRole('term').allInnerTexts(), ['?', '/']);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.deepEqual(pageErrors, []);
+  });
+});

@@ -1,0 +1,25 @@
+import { h, useRef } from '../../shared/dom.ts';
+import { useShortcut } from './shortcuts.ts';
+
+type Props = { label: string; value: string; change: (value: string) => void };
+
+/** A field for a search. `change` gets every letter; in the address, `replace` the filter then. */
+export const SearchField = ({ label, value, change }: Props) =>
+  h('label', null, label, h('input', { type: 'search', value, onInput: passTo(change) }));
+
+/** The search of a view: `/` moves the focus to it. Its label is its placeholder. */
+export function ViewSearch({ label, value, change }: Props) {
+  const field = useRef<HTMLInputElement>(null);
+  useShortcut('/', 'Search', () => field.current?.select());
+  return h('input', {
+    ref: field,
+    class: 'view-search',
+    type: 'search',
+    'aria-label': label,
+    placeholder: label,
+    value,
+    onInput: passTo(change),
+  });
+}
+
+const passTo = (change: (value: string) => void) => (event: Event) => change((event.target as HTMLInputElement).value);

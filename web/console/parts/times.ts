@@ -1,0 +1,44 @@
+import { locale } from './locale.ts';
+
+/* Times as text: one format, in UTC. The frame of the console names the zone. */
+
+export const zone = 'UTC';
+
+const format = (options: Intl.DateTimeFormatOptions): ((date: Date) => string) => {
+  const { format } = new Intl.DateTimeFormat(locale, { timeZone: zone, hourCycle: 'h23', ...options });
+  return format;
+};
+const date = { day: 'numeric', month: 'short', year: 'numeric' } as const;
+const minutes = { hour: '2-digit', minute: '2-digit' } as const;
+const formats = {
+  /** 16 Nov 2026, 05:43 */
+  time: format({ ...date, ...minutes }),
+  /** 16 Nov 2026 */
+  day: format(date),
+  /** Monday, 16 November 2026 */
+  longDay: format({ ...date, month: 'long', weekday: 'long' }),
+  /** 05:43 */
+  clock: format(minutes),
+};
+
+/** A time in seconds since 1970. A record may have any integer as its time, also one that no date can express. */
+export function timeText(at: number, form: keyof typeof formats = 'time'): string {
+  const date = new Date(at * 1000);
+  return Number.isNaN(date.getTime()) ? `${at} s` : formats[form](date);
+}
+
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+];
+
+/** `2 hours ago`, `in 3 days`. */
+export function relativeText(at: number, now = Date.now() / 1000): string {
+  const secondsAway = at - now;
+  const unit = units.find(([, seconds]) => Math.abs(secondsAway) >= seconds);
+  return unit === undefined ? 'just now' : relative.format(Math.trunc(secondsAway / unit[1]), unit[0]);
+}
