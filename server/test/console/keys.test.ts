@@ -283,7 +283,14 @@ describe('keys in the console', () => {
   it('a key that expires within a week has the warning colour, and no state is red', async () => {
     const soon = Math.floor(Date.now() / 1000) + 6 * 86_400;
     await service.load([
-      { record: 'api_key', kind: 'knowledge', workspace_id: one.ids.workspace, name: 'guest', secret: makeSecret('knowledge'), expires_at: soon },
+      {
+        record: 'api_key',
+        kind: 'knowledge',
+        workspace_id: one.ids.workspace,
+        name: 'guest',
+        secret: makeSecret('knowledge'),
+        expires_at: soon,
+      },
     ]);
     await page.reload();
     const badge = row('guest').locator('.badge');

@@ -63,8 +63,10 @@ export type FilterAccess = {
 export function useFilters(): FilterAccess {
   const hash = useHash();
   const setFilters = useCallback((change: FilterChange, how: 'push' | 'replace' = 'push') => {
-    const changed = withFilters(shownHash, change);
-    if (changed === shownHash) return;
+    // The browser's address: the event of a click on a link may still be pending. It may lead to another place.
+    const { hash } = location;
+    const changed = withFilters(hash, change);
+    if (changed === hash || pathOf(hash) !== pathOf(shownHash)) return;
     history[`${how}State`](null, '', changed);
     show(changed);
   }, []);
