@@ -61,7 +61,7 @@ export function mapApp(row: AppRow, options: ImportOptions, report: Report): Rec
     parameters: mapParameters(row, mapper),
     site: site === undefined ? null : pick(site, siteColumns),
   };
-  return mapper.finish(record, { optional: ['parameters', 'site'], large: ['parameters', 'site', 'description'] });
+  return mapper.finish(record, { optional: { parameters: null, site: null, description: null } });
 }
 
 /** What `GET /v1/parameters` returns for the app, or null if there are no settings. */

@@ -30,5 +30,5 @@ export function mapConversation(row: ConversationRow, options: ImportOptions, re
     introduction: mapper.textOrNull(row.introduction),
   };
   // A conversation that is not imported would take its messages with it.
-  return mapper.finish(record, { optional: ['inputs', 'created_at'], large: ['inputs', 'introduction'] });
+  return mapper.finish(record, { optional: { inputs: {}, introduction: null, created_at: 0 } });
 }

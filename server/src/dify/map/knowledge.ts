@@ -57,8 +57,7 @@ export function mapDataset(
   };
   return mapper.finish(record, {
     lists: ['tags'],
-    optional: ['settings', 'created_at', 'updated_at'],
-    large: ['settings', 'description'],
+    optional: { settings: null, description: null, created_at: 0, updated_at: 0 },
   });
 }
 
@@ -139,8 +138,7 @@ export function mapDocument(
   };
   return mapper.finish(record, {
     lists: ['doc_metadata'],
-    optional: ['data_source_info', 'created_at', 'updated_at'],
-    large: ['data_source_info', 'doc_metadata'],
+    optional: { data_source_info: null, doc_metadata: [], created_at: 0, updated_at: 0 },
   });
 }
 
@@ -210,7 +208,7 @@ export function mapSegment(row: SegmentRow, options: ImportOptions, report: Repo
     hit_count: row.hit_count ?? 0,
     ...pick(row, ['index_node_id', 'index_node_hash', 'created_at', 'updated_at']),
   };
-  return mapper.finish(record, { optional: ['keywords', 'created_at', 'updated_at'], large: ['keywords'] });
+  return mapper.finish(record, { optional: { keywords: null, created_at: 0, updated_at: 0 } });
 }
 
 export type ChildChunkRow = {
@@ -234,5 +232,5 @@ export function mapChildChunk(row: ChildChunkRow, options: ImportOptions, report
     type: isAbsent(row.type) ? 'automatic' : row.type,
     ...pick(row, ['created_at', 'updated_at', 'index_node_id']),
   };
-  return mapper.finish(record, { optional: ['created_at', 'updated_at'] });
+  return mapper.finish(record, { optional: { created_at: 0, updated_at: 0 } });
 }

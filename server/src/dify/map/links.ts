@@ -3,7 +3,7 @@ const urlEnd = '\\s"\'()<>\\[\\]{}|^`';
 
 /** From `/files/` on: the path and the query of a link to a file. `\/` and `\u0026` are the escapes of JSON inside a text. */
 const fileLink = new RegExp(
-  `/files\\\\?/(?<path>[^${urlEnd}?#]{1,1000})\\?(?<query>(?:[\\w%=&;~+-]|\\.(?=\\w)|\\\\u0026)*)`,
+  `/files\\\\?/(?<path>[^${urlEnd}?#]{1,200})\\?(?<query>(?:[\\w%=&;~+-]|\\.(?=\\w)|\\\\u0026)*)`,
   'iy',
 );
 

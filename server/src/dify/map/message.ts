@@ -40,7 +40,14 @@ export type MessageParts = {
 
 const repair = {
   lists: ['message_files', 'retriever_resources', 'agent_thoughts', 'extra_contents'],
-  optional: ['inputs', 'total_price', 'currency', 'provider_response_latency', 'parent_message_id', 'feedback'],
+  optional: {
+    inputs: {},
+    total_price: null,
+    currency: null,
+    provider_response_latency: 0,
+    feedback: null,
+  },
+  skipsLarge: true,
 };
 
 /** Undefined if the message cannot be imported: then it is listed. */

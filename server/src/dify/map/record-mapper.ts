@@ -80,22 +80,24 @@ export class RecordMapper {
   }
 
   /**
-   * The record if it is valid, without parts that are not: elements of `lists`, and `optional` fields, which get their
-   * defaults. A record that is too large loses its `large` fields. Undefined if the record cannot be imported.
+   * The record if it is valid, without parts that are not: elements of `lists`, and values of `optional` fields, which are
+   * replaced by the given ones. A record that is too large loses its longest values. Undefined if the record cannot be
+   * imported.
    */
-  finish(record: RecordInput, { lists = [], optional = [], large = [] }: Repair = {}): RecordInput | undefined {
+  finish(record: RecordInput, { lists = [], optional = {}, skipsLarge = false }: Repair = {}): RecordInput | undefined {
     for (;;) {
       const problem = findProblem(record);
       if (problem === undefined) return record;
-      const reason = problem === tooLarge ? 'too large' : 'not valid';
-      const [, field = '', index] = /^(\w+)(?:\[(\d+)\])?/.exec(problem) ?? [];
-      const dropped = problem === tooLarge ? largest(record, large) : optional.find((name) => name === field);
+      const isTooLarge = problem === tooLarge;
+      const reason = isTooLarge ? 'too large' : 'not valid';
+      const [, named = '', index] = isTooLarge ? [] : (/^(\w+)(?:\[(\d+)\])?/.exec(problem) ?? []);
+      const field = isTooLarge && !skipsLarge ? longestField(record, Object.keys(optional)) : named;
       if (index !== undefined && lists.includes(field)) {
         const [part] = (record[field] as unknown[]).splice(Number(index), 1);
         this.skip(this.#paths.get(part) ?? `${field}[${index}]`, reason, problem);
-      } else if (dropped !== undefined && record[dropped] !== undefined) {
-        delete record[dropped];
-        this.skip(dropped, reason, problem);
+      } else if (Object.hasOwn(optional, field) && !isEqual(record[field], optional[field])) {
+        record[field] = optional[field];
+        this.skip(field, reason, problem);
       } else {
         this.skip(undefined, reason, problem);
         return undefined;
@@ -104,12 +106,16 @@ export class RecordMapper {
   }
 }
 
-export type Repair = { lists?: readonly string[]; optional?: readonly string[]; large?: readonly string[] };
+/** `skipsLarge`: a record that is too large is not imported. Set it only for kinds that others do not refer to. */
+export type Repair = { lists?: readonly string[]; optional?: OpenObject; skipsLarge?: boolean };
 
-/** The field with the longest value, of those that the record has. */
-function largest(record: RecordInput, fields: readonly string[]): string | undefined {
-  const length = (field: string): number => JSON.stringify(record[field]).length;
-  return fields.filter((field) => record[field] !== undefined).toSorted((a, b) => length(b) - length(a))[0];
+const isEqual = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** Empty if all of them are short. */
+function longestField(record: RecordInput, fields: readonly string[]): string {
+  const length = (field: string): number => JSON.stringify(record[field] ?? null).length;
+  const long = fields.filter((field) => length(field) > 1_000);
+  return long.toSorted((a, b) => length(b) - length(a))[0] ?? '';
 }
 
 /** What the import would reject. */
