@@ -202,7 +202,7 @@ export function mapSegment(row: SegmentRow, options: ImportOptions, report: Repo
     ...pick(row, ['id', 'document_id', 'position']),
     content: mapper.text(row.content),
     answer: mapper.textOrNull(row.answer),
-    keywords: keywords?.map((keyword) => asText(keyword) ?? JSON.stringify(keyword)) ?? null,
+    keywords: keywords?.filter((one) => one !== null).map((one) => asText(one) ?? JSON.stringify(one)) ?? null,
     ...pick(row, ['enabled', 'status']),
     tokens: row.tokens ?? 0,
     hit_count: row.hit_count ?? 0,

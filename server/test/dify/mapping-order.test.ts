@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { DifyConnection } from '../../src/dify/connection.ts';
+import { type MessageBatch, readMessages } from '../../src/dify/rows/messages.ts';
+import { at, createDify, type DifyDatabase, difyId, difyRows, ids, insertInto } from '../support/dify-database.ts';
+import { defaults, idsOf, read } from './readers.ts';
+
+let dify: DifyDatabase;
+let source: DifyConnection;
+
+before(async () => {
+  dify = await createDify();
+  await dify.run(difyRows);
+  source = await dify.connect();
+});
+after(() => dify.close());
+
+describe('the order of messages of a Dify', () => {
+  it('is by conversation and time, with parents first inside a second', async () => {
+    const [early, late] = [difyId(4001), difyId(4002)];
+    await dify.insert('conversations', { id: early, app_id: ids.app }, { id: late, app_id: ids.app });
+    const message = (nth: number, seconds: number, parent: number | null, conversation_id: string) => ({
+      id: difyId(nth),
+      conversation_id,
+      parent_message_id: parent === null ? '00000000-0000-0000-0000-000000000000' : difyId(parent),
+      created_at: at(seconds),
+    });
+    await dify.run(
+      insertInto(
+        'messages',
+        message(4109, 100, null, late),
+        message(4101, 200.1, 4103, early),
+        message(4102, 200.1, null, early),
+        message(4103, 200.1, 4104, early),
+        message(4104, 200.1, null, early),
+        // The clock of the source was set back: the child is older than its parent.
+        message(4105, 300.2, 4106, early),
+        message(4106, 300.8, null, early),
+        message(4107, 300.5, null, early),
+        message(4108, 150.9, null, early),
+      ),
+    );
+    const expected = [4108, 4104, 4103, 4101, 4102, 4106, 4105, 4107, 4109].map(difyId);
+    const inConversations = await read(source, readMessages, {}, { conversationIds: [late, early] });
+    assert.deepEqual(idsOf(inConversations), expected);
+    const byId = await read(source, readMessages, {}, { messageIds: expected.toReversed() });
+    assert.deepEqual(idsOf(byId), expected);
+  });
+
+  it('is the same in conversations of many pages, which are read in bounded batches', async () => {
+    // Two thirds of the messages share few seconds: pages end inside a second. Parents have larger ids than their children.
+    await dify.run(`
+      INSERT INTO conversations (id, app_id) SELECT ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, '${ids.app}'
+        FROM generate_series(1, 3) n;
+      INSERT INTO messages (id, conversation_id, parent_message_id, created_at, query)
+      SELECT ('00000001-0000-4000-8000-' || lpad(to_hex(100000 - n), 12, '0'))::uuid,
+        ('00000000-0000-4000-8000-' || lpad(to_hex(1 + n / 15000), 12, '0'))::uuid,
+        ('00000001-0000-4000-8000-' || lpad(to_hex(100001 - n), 12, '0'))::uuid,
+        timestamp '2026-01-01' + interval '1 second' * (n / 4000), n::text
+      FROM generate_series(0, 44999) n;
+      ANALYZE messages`);
+    const conversationIds = [1, 2, 3].map((n) => `00000000-0000-4000-8000-${`${n}`.padStart(12, '0')}`);
+    const before = source.statements;
+    const queries: unknown[] = [];
+    let batches = 0;
+    const report = {
+      skip() {
+        assert.fail();
+      },
+      count() {
+        assert.fail();
+      },
+    };
+    for await (const batch of readMessages(source, defaults, report, {
+      conversationIds,
+    }) as AsyncIterable<MessageBatch>) {
+      assert.ok(batch.records.length <= 500);
+      queries.push(...batch.records.map(({ query }) => query));
+      batches += 1;
+    }
+    assert.deepEqual(
+      queries,
+      Array.from({ length: 45_000 }, (_, n) => `${n}`),
+    );
+    assert.ok(batches <= 92, `${batches}`);
+    // For each batch one statement for each table, and no statement for a single message.
+    assert.ok(source.statements - before <= batches * 5 + 10, `${source.statements - before}`);
+  });
+
+  it('is read in batches of few large messages', async () => {
+    const conversation = difyId(4003);
+    await dify.insert('conversations', { id: conversation, app_id: ids.app });
+    await dify.run(`INSERT INTO messages (id, conversation_id, answer, created_at)
+      SELECT gen_random_uuid(), '${conversation}', repeat('x', 1000000), now() FROM generate_series(1, 20)`);
+    const sizes: number[] = [];
+    const report = {
+      skip() {
+        assert.fail();
+      },
+      count() {
+        assert.fail();
+      },
+    };
+    for await (const { records } of readMessages(source, defaults, report, { conversationIds: [conversation] }))
+      sizes.push(records.length);
+    assert.deepEqual(sizes, [4, 4, 4, 4, 4]);
+  });
+});
