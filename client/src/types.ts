@@ -1113,6 +1113,102 @@ export type NewKey = {
   read_only?: boolean | undefined;
 };
 
+/** Totals of a period, and as `before` those of the equally long period before it. */
+export type Overview = {
+  /** Start of the period: midnight UTC. Unix epoch seconds. */
+  from: number;
+  /** End of the period: midnight UTC, exclusive. Unix epoch seconds. */
+  to: number;
+  totals: OverviewTotals;
+  before: OverviewTotals;
+  /** Days of the period that have messages, oldest first. */
+  days: OverviewDay[];
+  /** The 100 apps with the most messages, most messages first. */
+  apps: OverviewApp[];
+  /** The 20 users with the most messages, most messages first. */
+  users: OverviewUser[];
+};
+
+export type OverviewApp = {
+  /** App ID. */
+  app_id: string;
+  /** Name of the app. */
+  app_name: string;
+  /** Number of messages. */
+  messages: number;
+  /** Messages that their users liked. */
+  liked: number;
+  /** Messages that their users disliked. */
+  disliked: number;
+  /** Messages whose status is `error`. */
+  failed: number;
+  /** Sum of their total_tokens. */
+  tokens: number;
+  /** Sums of their prices by currency, in the order of the currencies. */
+  prices: Price[];
+};
+
+export type OverviewDay = {
+  /** Day in UTC. */
+  day: string;
+  /** Number of messages. */
+  messages: number;
+  /** Messages that their users liked. */
+  liked: number;
+  /** Messages that their users disliked. */
+  disliked: number;
+  /** Messages whose status is `error`. */
+  failed: number;
+  /** Sum of their total_tokens. */
+  tokens: number;
+  /** Sums of their prices by currency, in the order of the currencies. */
+  prices: Price[];
+};
+
+/** What the messages of a period add up to. */
+export type OverviewTotals = {
+  /** Number of messages. */
+  messages: number;
+  /** Messages that their users liked. */
+  liked: number;
+  /** Messages that their users disliked. */
+  disliked: number;
+  /** Messages whose status is `error`. */
+  failed: number;
+  /** Sum of their total_tokens. */
+  tokens: number;
+  /** Number of different users of their conversations. */
+  users: number;
+  /** Sums of their prices by currency, in the order of the currencies. */
+  prices: Price[];
+};
+
+export type OverviewUser = {
+  /** End user. */
+  user: string;
+  /** Number of messages. */
+  messages: number;
+  /** Messages that their users liked. */
+  liked: number;
+  /** Messages that their users disliked. */
+  disliked: number;
+  /** Messages whose status is `error`. */
+  failed: number;
+  /** Sum of their total_tokens. */
+  tokens: number;
+  /** Sum of the prices; null without prices, or in several currencies. */
+  price: number | null;
+  /** Currency of price; null if price is null. */
+  currency: string | null;
+};
+
+export type Price = {
+  /** Currency. */
+  currency: string;
+  /** Sum of the prices in this currency. */
+  price: number;
+};
+
 /** Feedback of a user. */
 export type Rating = {
   /** `like`, `dislike`, or null to remove the feedback. */

@@ -29,9 +29,16 @@ export const limits = {
   searchUnitsMax: 200,
   /** Characters of the newest answer in a list of conversations. */
   lastTextCharsMax: 200,
-  /** Lists with a keyword that one thread of the embedded engine reads concurrently. */
+  /** Days that the overview shows without parameters, and at most. */
+  overviewDaysDefault: 30,
+  overviewDaysMax: 366,
+  /** Times before the year 10000. */
+  overviewSecondsMax: 253_402_300_800,
+  overviewAppsMax: 100,
+  overviewUsersMax: 20,
+  /** Lists with a keyword, and overviews, that one thread of the embedded engine reads concurrently. */
   scansMax: 2,
-  /** How long such a list reads rows before other requests of the thread run. */
+  /** How long such a read takes before other requests of the thread run. */
   scanTickMillis: 5,
 
   childChunkUnitsMax: 100_000,

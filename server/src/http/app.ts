@@ -15,6 +15,7 @@ import { adminChangeRoutes } from './admin/changes.ts';
 import { adminConversationRoutes } from './admin/conversations.ts';
 import { adminKeyRoutes } from './admin/keys.ts';
 import { adminKnowledgeRoutes } from './admin/knowledge.ts';
+import { adminOverviewRoutes } from './admin/overview.ts';
 import { sessionRoutes } from './admin/session.ts';
 import { adminTrafficRoutes } from './admin/traffic.ts';
 import { adminUsageRoutes } from './admin/usage.ts';
@@ -88,6 +89,7 @@ const routes: readonly Routes[] = [
   sessionRoutes,
   adminConversationRoutes,
   adminUsageRoutes,
+  adminOverviewRoutes,
   adminChangeRoutes,
   healthRoutes,
   pageRoutes,

@@ -62,16 +62,17 @@ export class SqlStore implements Store {
     this.#engine = engine;
     this.#keys = new KeyCache(keyChanges);
     this.admin = new SqlAdminReads(engine);
-    this.activity = new SqlActivityReads(engine);
     this.sessions = new SqlSessions(engine);
     this.changes = new SqlChangeReads(engine);
     this.imports = new SqlImportSources(engine);
     const scans = new LargePages(limits.scansMax);
-    const openScan = engine.openScan?.bind(engine);
+    const open = engine.openScan?.bind(engine);
+    const openScan = open && (() => scans.open(open, unaborted));
+    this.activity = new SqlActivityReads(engine, openScan);
     this.knowledge = new SqlKnowledgeReads(
       (statement, ...values) => engine.read(statement, ...values),
       engine.dialect,
-      openScan && (() => scans.open(openScan, unaborted)),
+      openScan,
     );
     this.#largePages = new LargePages(engine.openPagesMax);
     this.apps = new SqlAppStore(engine, this.#largePages);

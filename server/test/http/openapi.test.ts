@@ -553,6 +553,7 @@ describe('errors and keys of every operation', () => {
         ['apps/{app_id}/conversations/{conversation_id}/feedback', [400, 404]],
         ['conversations', [400, 404]],
         ['usage', [400, 404]],
+        ['overview', [400, 404]],
         ['datasets', [400]],
         ['datasets/{dataset_id}', [404]],
         ['datasets/{dataset_id}/documents/{document_id}', [404]],

@@ -183,6 +183,44 @@ onEveryEngine('message counts and usage', (engine) => {
     });
   }
 
+  /** Messages from one day until another. */
+  const within = (messages: Line[], first: number, end: number): Line[] =>
+    messages.filter(({ created_at }) => created_at >= first * day && created_at < end * day);
+  const sumsOf = (messages: Line[]) => ({
+    messages: messages.length,
+    liked: messages.filter(({ feedback }) => feedback?.rating === 'like').length,
+    disliked: messages.filter(({ feedback }) => feedback?.rating === 'dislike').length,
+    failed: messages.filter(({ status }) => status === 'error').length,
+    tokens: messages.reduce((sum, { total_tokens }) => sum + total_tokens, 0),
+  });
+  const pricesOf = (messages: Line[]) =>
+    [...Map.groupBy(messages.filter(isPriced), ({ currency }) => currency as string)]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([currency, priced]) => ({
+        currency,
+        price: priced.reduce((sum, { total_price }) => sum + (prices[total_price] ?? 0), 0) / 1e9,
+      }));
+  type Lines = { conversations: Line[]; messages: Line[] };
+  const userOf = ({ conversations }: Lines, { conversation_id }: Line): string =>
+    conversations.find(({ id }) => id === conversation_id).user;
+
+  function expectedTotals(lines: Lines, first: number, end: number): Line {
+    const messages = within(lines.messages, first, end);
+    const users = new Set(messages.map((message) => userOf(lines, message))).size;
+    return { ...sumsOf(messages), users, prices: pricesOf(messages) };
+  }
+
+  function expectedUsers(lines: Lines, first: number, end: number): Line[] {
+    const byUser = Map.groupBy(within(lines.messages, first, end), (message) => userOf(lines, message));
+    return [...byUser]
+      .map(([user, messages]) => {
+        const [price, another] = pricesOf(messages);
+        const single = another === undefined ? price : undefined;
+        return { user, ...sumsOf(messages), price: single?.price ?? null, currency: single?.currency ?? null };
+      })
+      .sort((one, other) => other.messages - one.messages || (one.user < other.user ? -1 : 1));
+  }
+
   function expectedUsage(app_id: string, messages: Line[]): Line[] {
     const sums = new Map<string, Line>();
     for (const message of messages) {
@@ -248,6 +286,23 @@ onEveryEngine('message counts and usage', (engine) => {
         assert.deepEqual(rows, expectedRows(lines));
         const summaries = await walk(`/admin/conversations?app_id=${app_id}`, limit);
         assert.deepEqual(summaries, expectedSummaries(app_id, lines));
+        for (const first of [19_999, 20_001]) {
+          const path = `/admin/overview?app_id=${app_id}&from=${first * day}&to=${(first + 2) * day}`;
+          const { body } = await service.request('GET', path, { key: admin });
+          assert.deepEqual(
+            { totals: body.totals, before: body.before, users: body.users },
+            {
+              totals: expectedTotals(lines, first, first + 2),
+              before: expectedTotals(lines, first - 2, first),
+              users: expectedUsers(lines, first, first + 2),
+            },
+          );
+          const { users: _, ...totals } = body.totals;
+          const { app_id: id, app_name, ...ofApp } = body.apps[0] ?? { app_id, app_name: 'app', ...totals };
+          assert.deepEqual([id, app_name, ofApp], [app_id, 'app', totals]);
+          const messages = body.days.reduce((sum: number, one: Line) => sum + one.messages, 0);
+          assert.equal(messages, totals.messages);
+        }
         const usage = await walk(`/admin/usage?since=0000-01-01&app_id=${app_id}`, limit);
         assert.deepEqual(usage, expectedUsage(app_id, lines.messages));
       },

@@ -5,6 +5,7 @@ import type pg from 'pg';
 import { subtractFromApps } from '../../src/store/accounting/usage-statements.ts';
 import * as activity from '../../src/store/console/activity-statements.ts';
 import { listPage } from '../../src/store/console/admin-statements.ts';
+import * as overview from '../../src/store/console/overview-statements.ts';
 import * as summary from '../../src/store/console/summary-statements.ts';
 import type { Dialect, Value } from '../../src/store/engine.ts';
 import * as postgres from '../../src/store/postgres/statements.ts';
@@ -27,11 +28,14 @@ import {
 
 type PlanCase = { name: string; text: string; values: Value[]; rows: number };
 
+/** These sort the few rows of a page, or the sums of some days. */
+const isSummed = (name: string): boolean => name === 'sums of a page' || name.startsWith('overview');
+
 /** Reads the first rows of an index in its order, the ids of a page, or sorts the few rows of a page. */
 const isBounded = (name: string, step: string): boolean =>
   step === 'SCAN c USING INDEX conversations_by_latest' ||
   step.startsWith('SCAN json_each') ||
-  (name === 'sums of a page' && step === 'USE TEMP B-TREE FOR GROUP BY');
+  (isSummed(name) && step === 'USE TEMP B-TREE FOR GROUP BY');
 
 const count = 21;
 const conversations = 20_000;
@@ -44,6 +48,9 @@ function planCases({ usageDays, isIn, list, jsonField }: Dialect): PlanCase[] {
   };
   const middle = { after: [15_000, 'c5'], count };
   const ids = Array.from({ length: count }, (_, at) => `c${at * 7 + 1}`);
+  const period = { first: 3, last: 4, app_id: undefined };
+  // Two thousand rows of each day.
+  const perDays = 2 * 2_000;
   // Each row of a page and its days.
   const perPage = count * 3;
   const usage = (app_id: string | undefined, after?: (string | number)[]) =>
@@ -59,6 +66,10 @@ function planCases({ usageDays, isIn, list, jsonField }: Dialect): PlanCase[] {
       [summary.lastTexts(isIn('c.conversation_id'), jsonField), list(ids)],
       ids.length * 3,
     ),
+    planCase('overview by day', overview.sumDays(usageDays, period), perDays),
+    planCase('overview by app', overview.sumApps(usageDays, period), perDays),
+    planCase('overview of an app', overview.sumDays(usageDays, { ...period, app_id: 'a1' }), perDays),
+    planCase('overview by user', overview.scanUsers({ ...period, app_id: 'a1' }), perDays),
     planCase('one conversation', [activity.findConversation, 'a1', 'c101'], 3),
     planCase('conversations of one user', listPage(activity.conversationsOfUser, ['a1', 'u1', 'c'], middle), perPage),
     planCase('search', [activity.conversationsOfUsers('>=', true), 'a1', 'u', 'v', 'c', count], perPage),
@@ -148,7 +159,7 @@ describe('query plans of activity on PostgreSQL', () => {
       const scans = stepsOf(plan).filter(isLarge);
       assert.ok(scans.length > 0);
       assert.ok(!scans.some((step) => step['Node Type'] === 'Seq Scan'), describePlan(plan));
-      const isSorted = name === 'usage of an app' || name === 'sums of a page';
+      const isSorted = name === 'usage of an app' || isSummed(name);
       assert.ok(isSorted || !/Sort/.test(describePlan(plan)), describePlan(plan));
       const read = rowsRead(plan, isLarge);
       assert.ok(read <= rows, `${read} rows read: ${describePlan(plan)}`);

@@ -354,6 +354,7 @@ describe('the statements', () => {
       `apps/${one.ids.app}/conversations?search=ann`,
       'usage',
       'conversations',
+      'overview',
     ];
     const workspacePath = `workspaces/${one.ids.workspace}`;
     const lists = ['workspaces', workspacePath, 'apps', 'datasets', 'keys', `${workspacePath}/model-providers`];
@@ -423,6 +424,7 @@ describe('the statements', () => {
       'console/admin-statements',
       'console/activity-statements',
       'console/summary-statements',
+      'console/overview-statements',
       'console/session-statements',
       'accounting/usage-statements',
       'accounting/audit',

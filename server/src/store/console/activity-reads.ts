@@ -1,21 +1,34 @@
 import type { ConversationListed, ConversationSummary, FeedbackText, UsageListed } from '../../contract/activity.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import type { ActivityReads, UsageSelection } from '../../domain/activity-reads.ts';
+import type {
+  ActivityReads,
+  AppSum,
+  DayRange,
+  DaySelection,
+  DaySum,
+  UsageSelection,
+  UserSums,
+} from '../../domain/activity-reads.ts';
 import type { ListRange } from '../../domain/admin-reads.ts';
 import { derivedName } from '../../domain/conversation-name.ts';
 import { formatDay } from '../../domain/usage.ts';
-import type { Engine, Row, Value } from '../engine.ts';
+import type { Engine, Row, ScanSnapshot, Value } from '../engine.ts';
 import * as sql from './activity-statements.ts';
 import { type List, listPage } from './admin-statements.ts';
+import * as overview from './overview-statements.ts';
 import { readSummaries } from './summaries.ts';
 import * as all from './summary-statements.ts';
+import { queryUsers, scanUsers } from './user-sums.ts';
 
 /** Reads conversations and usage of apps, on either engine. */
 export class SqlActivityReads implements ActivityReads {
   readonly #engine: Engine;
+  readonly #openScan: (() => Promise<ScanSnapshot>) | undefined;
 
-  constructor(engine: Engine) {
+  /** `openScan`: for an engine that reads on this thread. */
+  constructor(engine: Engine, openScan: (() => Promise<ScanSnapshot>) | undefined) {
     this.#engine = engine;
+    this.#openScan = openScan;
   }
 
   async #conversations(statement: string, ...values: Value[]): Promise<ConversationListed[]> {
@@ -79,6 +92,21 @@ export class SqlActivityReads implements ActivityReads {
   async listUsage(query: UsageSelection, range: ListRange): Promise<UsageListed[]> {
     const rows = await this.#engine.read(...sql.usage(this.#engine.dialect.usageDays, query, range));
     return rows.map(usageOf);
+  }
+
+  async sumDays(selection: DaySelection): Promise<DaySum[]> {
+    const { dialect } = this.#engine;
+    return (await this.#engine.read(...overview.sumDays(dialect.usageDays, selection))) as DaySum[];
+  }
+
+  async sumApps(selection: DaySelection): Promise<AppSum[]> {
+    const { dialect } = this.#engine;
+    return (await this.#engine.read(...overview.sumApps(dialect.usageDays, selection))) as AppSum[];
+  }
+
+  async sumUsers(selection: DaySelection, before: DayRange): Promise<UserSums> {
+    if (this.#openScan === undefined) return queryUsers(this.#engine, selection, before);
+    return scanUsers(await this.#openScan(), selection, before);
   }
 }
 

@@ -1,0 +1,67 @@
+import { limits } from '../contract/limits.ts';
+import type { Overview, OverviewTotals } from '../contract/overview.ts';
+import type { ActivityReads, DayRange, DaySelection, UsageSum } from './activity-reads.ts';
+import { invalidParam } from './errors.ts';
+import { dayOf, days, formatDay } from './usage.ts';
+
+/** The days of a period that is given in seconds. */
+export function periodOf(from: number | undefined, to: number | undefined, now: number): DayRange {
+  const last = dayOf((to ?? now + 1) - 1);
+  const first = from === undefined ? last - limits.overviewDaysDefault + 1 : dayOf(from);
+  if (to !== undefined && from !== undefined && from >= to) throw invalidParam('from must be before to');
+  if (first > last) throw invalidParam('from must not be in the future');
+  if (last - first >= limits.overviewDaysMax)
+    throw invalidParam(`from and to must be at most ${limits.overviewDaysMax} days apart`);
+  return { first, last };
+}
+
+/** The period before, which is equally long. */
+export const periodBefore = ({ first, last }: DayRange): DayRange => ({ first: 2 * first - last - 1, last: first - 1 });
+
+export async function readOverview(activity: ActivityReads, selection: DaySelection): Promise<Overview> {
+  const { first, last } = selection;
+  const before = periodBefore(selection);
+  const sums = await activity.sumDays({ ...selection, first: before.first });
+  const apps = await activity.sumApps(selection);
+  const { users, usersBefore, top } = await activity.sumUsers(selection, before);
+  const inPeriod = sums.filter(({ day }) => day >= first);
+  return {
+    from: first * days.seconds,
+    to: (last + 1) * days.seconds,
+    totals: { ...totalOf(inPeriod), users },
+    before: { ...totalOf(sums.filter(({ day }) => day < first)), users: usersBefore },
+    days: [...Map.groupBy(inPeriod, ({ day }) => day)]
+      .sort(([one], [other]) => one - other)
+      .map(([day, rows]) => ({ day: formatDay(day), ...totalOf(rows) })),
+    apps: [...Map.groupBy(apps, ({ app_id }) => app_id)]
+      .map(([app_id, rows]) => ({ app_id, app_name: rows[0]?.app_name ?? '', ...totalOf(rows) }))
+      .sort((one, other) => other.messages - one.messages || (one.app_id < other.app_id ? -1 : 1))
+      .slice(0, limits.overviewAppsMax),
+    users: top.map(({ user, currency, price_nanos, ...sum }) => ({
+      user,
+      ...sum,
+      price: currency === '' ? null : price_nanos / 1e9,
+      currency: currency || null,
+    })),
+  };
+}
+
+/** Adds up rows, each of one currency. */
+function totalOf(rows: readonly UsageSum[]): Omit<OverviewTotals, 'users'> {
+  const total = (name: 'messages' | 'tokens' | 'liked' | 'disliked' | 'failed') =>
+    rows.reduce((sum, row) => sum + row[name], 0);
+  const priced = Map.groupBy(
+    rows.filter(({ currency }) => currency !== ''),
+    ({ currency }) => currency,
+  );
+  return {
+    messages: total('messages'),
+    liked: total('liked'),
+    disliked: total('disliked'),
+    failed: total('failed'),
+    tokens: total('tokens'),
+    prices: [...priced]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([currency, rows]) => ({ currency, price: rows.reduce((sum, row) => sum + row.price_nanos, 0) / 1e9 })),
+  };
+}

@@ -1,0 +1,64 @@
+import { limits } from '../../contract/limits.ts';
+import type { DaySelection } from '../../domain/activity-reads.ts';
+import { sumColumns, type UsageSums } from '../accounting/usage-statements.ts';
+import type { Value } from '../engine.ts';
+
+/** The SQL of the overview, in the subset that both engines understand. Each statement reads one range of days. */
+
+type Statement = [text: string, ...values: Value[]];
+
+const isCount = (column: keyof UsageSums) => column !== 'tokens' && column !== 'price_nanos';
+const sumOf = (column: keyof UsageSums): string => {
+  const sum = `SUM(u.${column})`;
+  return `${isCount(column) ? `CAST(${sum} AS BIGINT)` : sum} AS ${column}`;
+};
+const sums = sumColumns.map(sumOf).join(', ');
+
+function within({ first, last, app_id }: DaySelection): [condition: string, ...values: Value[]] {
+  const days = 'u.day >= ? AND u.day <= ?';
+  return app_id === undefined ? [days, first, last] : [`${days} AND u.app_id = ?`, first, last, app_id];
+}
+
+/** `table` has sums by day, app and currency, or by more. */
+export function sumDays(table: string, selection: DaySelection): Statement {
+  const [condition, ...values] = within(selection);
+  const text = `
+    SELECT u.day, u.currency, ${sums} FROM ${table} u WHERE ${condition}
+    GROUP BY u.day, u.currency HAVING SUM(u.messages) > 0`;
+  return [text, ...values];
+}
+
+export function sumApps(table: string, selection: DaySelection): Statement {
+  const [condition, ...values] = within(selection);
+  const text = `
+    SELECT u.app_id, (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.currency, ${sums}
+    FROM ${table} u WHERE ${condition}
+    GROUP BY u.app_id, u.currency HAVING SUM(u.messages) > 0`;
+  return [text, ...values];
+}
+
+/** SQLite reads the tables of a CROSS JOIN in this order (https://sqlite.org/optoverview.html#crossjoin). */
+const withUser = `FROM conversation_days u CROSS JOIN conversations c
+    WHERE c.conversation_id = u.conversation_id AND c."user" IS NOT NULL AND u.messages > 0`;
+
+export function countUsers(selection: DaySelection): Statement {
+  const [condition, ...values] = within(selection);
+  return [`SELECT COUNT(DISTINCT c."user") AS users ${withUser} AND ${condition}`, ...values];
+}
+
+/** The smallest and the greatest currency are the same if there is one. */
+export function topUsers(selection: DaySelection): Statement {
+  const [condition, ...values] = within(selection);
+  const text = `
+    SELECT c."user", ${sums}, MIN(NULLIF(u.currency, '')) AS currency, MAX(NULLIF(u.currency, '')) AS last_currency
+    ${withUser} AND ${condition}
+    GROUP BY c."user" ORDER BY SUM(u.messages) DESC, c."user" LIMIT ${limits.overviewUsersMax}`;
+  return [text, ...values];
+}
+
+/** For an engine that reads many rows by a scan: one row for each conversation, day and currency. */
+export function scanUsers(selection: DaySelection): Statement {
+  const [condition, ...values] = within(selection);
+  const columns = sumColumns.map((column) => `u.${column}`).join(', ');
+  return [`SELECT c."user", u.day, u.currency, ${columns} ${withUser} AND ${condition}`, ...values];
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+const day = 86_400;
+const first = 20_000;
+const textOf = (at: number) => new Date(at * day * 1000).toISOString().slice(0, 10);
+
+onEveryEngine('overview', (engine) => {
+  let service: Service;
+  const { one, other, admin, records } = makeTwoTenants();
+  const conversation = (user: string | null, app_id = one.ids.app) => ({
+    ...{ record: 'conversation', id: randomUUID(), app_id, user, created_at: 1 },
+  });
+  const [bob, nobody, otherBob] = [conversation('bob'), conversation(null), conversation('bob', other.ids.app)];
+  const many = Array.from({ length: 25 }, (_, at) => conversation(`user ${at}`, other.ids.app));
+  const priced = (total_price: string, currency = 'USD') => ({ total_price, currency, message_tokens: 5 });
+  before(async () => {
+    service = await startService(engine);
+    await service.load([
+      ...records,
+      ...[bob, nobody, otherBob, ...many],
+      message(one.ids.conversation, first * day, { ...priced('0.5'), feedback: { rating: 'dislike' } }),
+      message(one.ids.conversation, first * day + 1, { ...priced('0.25', 'EUR'), status: 'error' }),
+      message(bob.id, (first + 1) * day - 1, { feedback: { rating: 'like' } }),
+      message(bob.id, (first + 2) * day - 1, priced('1')),
+      message(bob.id, (first + 2) * day, priced('100')),
+      message(otherBob.id, (first + 1) * day, { status: 'error', feedback: { rating: 'dislike' } }),
+      message(nobody.id, (first + 1) * day),
+      message(one.ids.conversation, first * day - 1, priced('8')),
+      message(nobody.id, (first - 2) * day),
+      message(nobody.id, (first - 2) * day - 1),
+      ...many.map(({ id }) => message(id, (first + 100) * day)),
+      message(many[24]?.id ?? '', (first + 100) * day),
+    ]);
+  });
+  after(() => service.close());
+  const get = (query: string) => service.request('GET', `/admin/overview?${query}`, { key: admin });
+  const none = { messages: 0, liked: 0, disliked: 0, failed: 0, tokens: 0 };
+
+  it('200: totals of whole days and of the period before, by day, app and user', async () => {
+    const { status, body, text } = await get(`from=${first * day + 5}&to=${(first + 1) * day + 5}`);
+    assert.equal(status, 200, text);
+    const prices = [
+      { currency: 'EUR', price: 0.25 },
+      { currency: 'USD', price: 1.5 },
+    ];
+    const ofOne = { messages: 5, liked: 1, disliked: 1, failed: 1, tokens: 15, prices };
+    const ofOther = { ...none, messages: 1, disliked: 1, failed: 1, prices: [] };
+    assert.deepEqual(body, {
+      from: first * day,
+      to: (first + 2) * day,
+      totals: { messages: 6, liked: 1, disliked: 2, failed: 2, tokens: 15, prices, users: 2 },
+      before: { ...none, messages: 2, tokens: 5, prices: [{ currency: 'USD', price: 8 }], users: 1 },
+      days: [
+        {
+          ...{ day: textOf(first), messages: 3, liked: 1, disliked: 1, failed: 1, tokens: 10 },
+          prices: [
+            { currency: 'EUR', price: 0.25 },
+            { currency: 'USD', price: 0.5 },
+          ],
+        },
+        {
+          ...{ ...none, day: textOf(first + 1), messages: 3, disliked: 1, failed: 1, tokens: 5 },
+          prices: [{ currency: 'USD', price: 1 }],
+        },
+      ],
+      apps: [
+        { app_id: one.ids.app, app_name: 'app', ...ofOne },
+        { app_id: other.ids.app, app_name: 'app', ...ofOther },
+      ],
+      users: [
+        { user: 'bob', messages: 3, liked: 1, disliked: 1, failed: 1, tokens: 5, price: 1, currency: 'USD' },
+        { user: 'ann', messages: 2, liked: 0, disliked: 1, failed: 1, tokens: 10, price: null, currency: null },
+      ],
+    });
+  });
+
+  it('200: only one app', async () => {
+    const { body } = await get(`from=${first * day}&to=${(first + 2) * day}&app_id=${other.ids.app.toUpperCase()}`);
+    assert.deepEqual([body.totals.messages, body.totals.users, body.before.users, body.apps.length], [1, 1, 0, 1]);
+    assert.deepEqual(body.users, [
+      { ...none, user: 'bob', messages: 1, disliked: 1, failed: 1, price: null, currency: null },
+    ]);
+  });
+
+  it('200: the 20 users with the most messages, then in the order of their names', async () => {
+    const { body } = await get(`from=${(first + 100) * day}&to=${(first + 101) * day}`);
+    assert.equal(body.totals.users, 25);
+    assert.equal(body.users.length, 20);
+    const names = many.map(({ user }) => user ?? '');
+    const expected = ['user 24', ...names.slice(0, 24).sort()];
+    assert.deepEqual(
+      body.users.map(({ user }: { user: string }) => user),
+      expected.slice(0, 20),
+    );
+  });
+
+  it('200: the last 30 days without parameters; a period without messages is empty', async () => {
+    const { body } = await get('');
+    const today = Math.floor(Date.now() / 1000 / day);
+    assert.deepEqual([body.from, body.to], [(today - 29) * day, (today + 1) * day]);
+    assert.deepEqual(body.totals, { ...none, users: 0, prices: [] });
+    assert.deepEqual([body.days, body.apps, body.users], [[], [], []]);
+    assert.equal((await get(`from=${(today - 6) * day}`)).body.from, (today - 6) * day);
+  });
+
+  it('400 and 404: invalid periods, an unknown app', async () => {
+    const cases: [string, RegExp][] = [
+      ['from=5&to=5', /^from must be before to$/],
+      ['from=0&to=31622401', /^from and to must be at most 366 days apart$/],
+      ['from=253402300799', /^from must not be in the future$/],
+      ['from=-1', /^from /],
+      ['to=x', /^to /],
+    ];
+    for (const [query, message] of cases) {
+      const { status, body } = await get(query);
+      assert.equal(status, 400, query);
+      assert.match(body.message, message);
+    }
+    assert.equal((await get('from=0&to=31622400')).status, 200);
+    assert.equal((await get(`app_id=${randomUUID()}`)).status, 404);
+    assert.equal((await service.request('GET', '/admin/overview', { key: one.keys.app })).status, 401);
+  });
+});
