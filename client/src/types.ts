@@ -601,6 +601,33 @@ export type ErrorResponse = {
   message: string;
 };
 
+export type Failure = {
+  /** Status of the responses. */
+  status: number;
+  /** Method of the requests. */
+  method: string;
+  /** Route, such as `/v1/messages`; `unmatched` for an unknown path, `rejected` if the service was overloaded. */
+  route: string;
+  /** ID of the key; null without a valid key. */
+  key_id: string | null;
+  /** Name of the key; null without a valid key. */
+  key_name: string | null;
+  /** Number of responses since `first_at`. */
+  count: number;
+  /** The first one; there was no pause of an hour since. Unix epoch seconds. */
+  first_at: number;
+  /** The last one. Unix epoch seconds. */
+  last_at: number;
+  /** `X-Request-Id` of the last one: the log has a line with it. */
+  request_id: string;
+};
+
+/** Responses of this instance with a status of 400 or above. */
+export type Failures = {
+  /** The latest 100 kinds of failure in the last hour, latest first. */
+  data: Failure[];
+};
+
 export type Feedback = {
   /** `like` (positive) or `dislike` (negative). */
   rating: 'like' | 'dislike';

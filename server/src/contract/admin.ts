@@ -221,3 +221,25 @@ export const Traffic = shape(
   { title: 'Traffic', description: 'Requests to this instance in the last hour.' },
 );
 export type Traffic = Static<typeof Traffic>;
+
+const Failure = shape(
+  {
+    status: integer('Status of the responses.'),
+    method: text('Method of the requests.'),
+    route: text(
+      'Route, such as `/v1/messages`; `unmatched` for an unknown path, `rejected` if the service was overloaded.',
+    ),
+    key_id: nullable(text('ID of the key; null without a valid key.')),
+    key_name: nullable(text('Name of the key; null without a valid key.')),
+    count: integer('Number of responses since `first_at`.'),
+    first_at: epochSeconds('The first one; there was no pause of an hour since.'),
+    last_at: epochSeconds('The last one.'),
+    request_id: text('`X-Request-Id` of the last one: the log has a line with it.'),
+  },
+  { title: 'Failure' },
+);
+
+export const Failures = shape(
+  { data: list(Failure, `The latest ${limits.failuresMax} kinds of failure in the last hour, latest first.`) },
+  { title: 'Failures', description: 'Responses of this instance with a status of 400 or above.' },
+);

@@ -27,6 +27,8 @@ export const limits = {
   /** Higher than `listRowsMax`: usage has many small rows, one for each day, app and currency. */
   usageRowsMax: 1_000,
   searchUnitsMax: 200,
+  /** Kinds of failed requests that are listed. */
+  failuresMax: 100,
   /** Characters of the newest answer in a list of conversations. */
   lastTextCharsMax: 200,
   /** Days that the overview shows without parameters, and at most. */

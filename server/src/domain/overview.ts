@@ -1,5 +1,5 @@
+import type { Overview, OverviewTotals } from '../contract/activity.ts';
 import { limits } from '../contract/limits.ts';
-import type { Overview, OverviewTotals } from '../contract/overview.ts';
 import type { ActivityReads, DayRange, DaySelection, UsageSum } from './activity-reads.ts';
 import { invalidParam } from './errors.ts';
 import { dayOf, days, formatDay } from './usage.ts';

@@ -554,6 +554,7 @@ describe('errors and keys of every operation', () => {
         ['conversations', [400, 404]],
         ['usage', [400, 404]],
         ['overview', [400, 404]],
+        ['failures', []],
         ['datasets', [400]],
         ['datasets/{dataset_id}', [404]],
         ['datasets/{dataset_id}/documents/{document_id}', [404]],

@@ -109,6 +109,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   listModelProviders: { key: 'admin', parameters: { workspace_id, limit: 1 } },
   getOverview: { key: 'admin', parameters: { from: 1_793_491_200, to: 1_796_083_200 } },
   listUsage: { key: 'admin', parameters: { since: '2026-11-01', limit: 2 } },
+  listFailures: { key: 'admin', normalize: failures },
   getTraffic: { key: 'admin', after: 10, normalize: traffic },
   signIn: { body: { key: 'admin-…' } },
   getSession: { isSignedIn: true },
@@ -147,6 +148,14 @@ function changes({ data, cursor, ...rest }: { data: { cursor: string; at: number
 const activity = (entry: object) => ({ ...entry, id: '0mwiui8110000-psHyRXUXstGH2aAZXChufg' });
 
 /** The last two of 360 intervals, with fixed request durations. */
+/** Requests are counted after their responses, so what the service lists here depends on the time. */
+function failures(): object {
+  const key = { key_id: exampleKeys.app, key_name: 'Front end' };
+  const times = { first_at: 1_793_822_300, last_at: 1_793_822_395 };
+  const request_id = 'b1d7f2c4-8a31-4c0e-9f6d-2e5a7c90d1b3';
+  return { data: [{ status: 404, method: 'GET', route: '/v1/messages', ...key, count: 3, ...times, request_id }] };
+}
+
 function traffic({ data, ...rest }: { data: { p50: number | null }[] }): object {
   const durations = { p50: 1.01, p90: 2.4, p99: 4.03 };
   return { ...rest, data: data.slice(-2).map((one) => (one.p50 === null ? one : { ...one, ...durations })) };

@@ -300,6 +300,7 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
     ),
     'GET /admin/conversations': adminOnly(get('/admin/conversations')),
     'GET /admin/usage': adminOnly(get('/admin/usage')),
+    'GET /admin/failures': adminOnly(get('/admin/failures')),
     'GET /admin/overview': adminOnly(get('/admin/overview')),
     'GET /admin/changes': {
       targets: [unscoped('/admin/changes', ['one feed', 'other feed', 'admin'])],

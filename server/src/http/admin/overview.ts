@@ -1,4 +1,4 @@
-import { Overview, OverviewQuery } from '../../contract/overview.ts';
+import { Overview, OverviewQuery } from '../../contract/activity.ts';
 import { periodOf, readOverview } from '../../domain/overview.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';

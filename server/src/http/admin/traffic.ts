@@ -1,8 +1,11 @@
-import { Traffic } from '../../contract/admin.ts';
+import { Failures, Traffic } from '../../contract/admin.ts';
+import { limits } from '../../contract/limits.ts';
 import type { Routes } from '../route-types.ts';
 import { adminGet } from './routes.ts';
 
+/** What this instance did in the last hour. */
 export const adminTrafficRoutes: Routes = (app, dependencies) => {
+  const { metrics, store } = dependencies;
   adminGet(app, dependencies, {
     url: '/admin/traffic',
     operationId: 'getTraffic',
@@ -11,6 +14,28 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
       'Requests to `/v1/…` and `/admin/records` that this instance responded to in the last hour, in intervals of ten ' +
       'seconds. Percentiles are accurate to about a tenth.',
     response: Traffic,
-    read: async () => dependencies.metrics.traffic.lastHour(),
+    read: async () => metrics.traffic.lastHour(),
+  });
+
+  adminGet(app, dependencies, {
+    url: '/admin/failures',
+    operationId: 'listFailures',
+    summary: 'Failed requests of the last hour',
+    description:
+      'Responses of this instance with a status of 400 or above, counted by status, method, route and key. A request that was ' +
+      'rejected because of its key has no key.',
+    response: Failures,
+    read: async () => {
+      const recent = metrics.failures.recent().slice(0, limits.failuresMax);
+      const ids = [...new Set(recent.flatMap(({ key_id }) => key_id ?? []))];
+      const names = await store.admin.findNames('api_key', ids);
+      const seconds = (millis: number) => Math.floor(millis / 1000);
+      return {
+        data: recent.map(({ status, method, route, key_id, count, first, last, request_id }) => ({
+          ...{ status, method, route, key_id, key_name: (key_id && names.get(key_id)?.name) ?? null, count },
+          ...{ first_at: seconds(first), last_at: seconds(last), request_id },
+        })),
+      };
+    },
   });
 };

@@ -69,6 +69,8 @@ class Gate {
   #tickStart: number | undefined;
   readonly #inFlight: SharedSum;
   #rejections = 0;
+  /** Requests that the gate itself responded to since the last log line, and the last of them. */
+  #responded: { count: number; method: string; id: string } | undefined;
 
   constructor(next: Handler, options: GateOptions) {
     this.#next = next;
@@ -141,8 +143,12 @@ class Gate {
       rejectedRequests.add(request);
       return this.#next(request, response);
     }
-    this.#options.metrics.count(request.method ?? '', rejectedRoute, 503, 0);
-    writeOverloaded(response, headers === undefined ? requestIdOf(request) : safeRequestId(headers.request_id));
+    const { metrics } = this.#options;
+    const method = request.method ?? '';
+    const id = headers === undefined ? requestIdOf(request) : safeRequestId(headers.request_id);
+    metrics.count(method, rejectedRoute, 503, 0);
+    this.#responded = { count: (this.#responded?.count ?? 0) + 1, method, id };
+    writeOverloaded(response, id);
   }
 
   /** Logs at most one line a second: a line for each request would make the overload worse. */
@@ -152,8 +158,17 @@ class Gate {
     setTimeout(() => {
       const rejected = this.#rejections;
       this.#rejections = 0;
+      this.#countResponded();
       this.#options.logger.warn({ rejected, in_flight: this.#inFlight.total }, 'overloaded: requests were rejected');
     }, limits.overloadLogMillis).unref();
+  }
+
+  /** Once a second, as the log line. */
+  #countResponded(): void {
+    if (this.#responded === undefined) return;
+    const { count, method, id } = this.#responded;
+    this.#responded = undefined;
+    this.#options.metrics.failures.add({ status: 503, method, route: rejectedRoute, key_id: null }, id, count);
   }
 }
 

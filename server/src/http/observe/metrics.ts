@@ -2,6 +2,7 @@ import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from
 import type { ChangeCounts } from '../../domain/change-reads.ts';
 import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
+import { Failures } from './failures.ts';
 import { bounds, type Counter, type Series, SeriesTable } from './series-table.ts';
 import { Traffic } from './traffic.ts';
 
@@ -41,6 +42,8 @@ export class Metrics {
 
   /** The last hour in short intervals, for the console. */
   readonly traffic: Traffic;
+  /** What failed in the last hour, for the console. */
+  readonly failures: Failures;
 
   /**
    * `clock` returns milliseconds since the epoch, `inFlight` and `waiting` the numbers of requests that are in flight and
@@ -51,6 +54,7 @@ export class Metrics {
     this.#series = new SeriesTable(context);
     this.#peers = peers;
     this.traffic = new Traffic(clock, context);
+    this.failures = new Failures(clock, context);
     this.#addDefaultMetrics();
     peers.onCollect(() => this.#threadMetrics.getMetricsAsJSON());
     this.#register('backscroll_http_requests_total', 'Requests with a response.', 'counter', () =>

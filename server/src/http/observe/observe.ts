@@ -41,6 +41,7 @@ export class Observer {
     const { statusCode, writableFinished } = response;
     const millis = performance.now() - start;
     this.#metrics.count(method, route, statusCode, millis / 1000);
+    if (statusCode >= 400) this.#metrics.failures.add({ status: statusCode, method, route, key_id }, id);
     if (this.#lines === undefined) return;
     // The service generated or checked all other values, so they need no escaping.
     const key = JSON.stringify(key_id);

@@ -14,6 +14,7 @@ export type SharedState = {
   readonly outages: SharedArrayBuffer;
   readonly series: SharedArrayBuffer;
   readonly traffic: SharedArrayBuffer;
+  readonly failures: SharedArrayBuffer;
 };
 
 /** One of the workers: its number from 0, and what it needs to work with the others. */

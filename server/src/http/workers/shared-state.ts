@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { WindowCounter } from '../auth/window-counter.ts';
 import { SlowReaders } from '../front/slow-readers.ts';
+import { Failures } from '../observe/failures.ts';
 import { SeriesTable } from '../observe/series-table.ts';
 import { Traffic } from '../observe/traffic.ts';
 import type { SharedState } from './context.ts';
@@ -20,5 +21,6 @@ export function createSharedState(workers: number): SharedState {
     outages: WindowCounter.create(),
     series: new SharedArrayBuffer(SeriesTable.bytes(workers)),
     traffic: new SharedArrayBuffer(Traffic.bytes(workers)),
+    failures: new SharedArrayBuffer(Failures.bytes(workers)),
   };
 }

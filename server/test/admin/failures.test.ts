@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { type Failure, Failures } from '../../src/http/observe/failures.ts';
+import { contextOf } from '../../src/http/workers/context.ts';
+import { createSharedState } from '../../src/http/workers/shared-state.ts';
+import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of a list
+type Row = any;
+
+describe('failed requests of the last hour', () => {
+  const { one, admin, records } = makeTwoTenants();
+  let service: Service;
+  before(async () => {
+    service = await startService('sqlite');
+    await service.load(records);
+    service.freezeClock();
+  });
+  after(() => service?.close());
+  const read = async (): Promise<Row[]> => {
+    const { status, body } = await service.request('GET', '/admin/failures', { key: admin });
+    assert.equal(status, 200);
+    return body.data;
+  };
+  /** The server counts and logs a request after its client got the response. */
+  const send = async (path: string, key?: string): Promise<string> => {
+    const { headers } = await service.request('GET', path, { key });
+    const id = String(headers['x-request-id']);
+    while (!service.logs.some((line) => line.includes(id))) await nextTick();
+    return id;
+  };
+
+  it('200: counted by status, route and key, with the name of the key, the last time and its request id', async () => {
+    assert.deepEqual(await read(), []);
+    const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+    await send(page, one.keys.app);
+    await send(page);
+    await send(`${page}&first_id=x`, one.keys.app);
+    service.advanceClock(60);
+    const request_id = await send(`${page}&first_id=y`, one.keys.app);
+    const unmatchedId = await send('/unknown', one.keys.app);
+    const rows = await read();
+    const unauthorized = rows.find(({ status }) => status === 401);
+    assert.deepEqual(
+      [unauthorized.route, unauthorized.key_id, unauthorized.key_name, unauthorized.count],
+      ['/v1/messages', null, null, 1],
+    );
+    const missing = rows.find(({ status, route }) => status === 404 && route === '/v1/messages');
+    assert.deepEqual(missing, {
+      ...{ status: 404, method: 'GET', route: '/v1/messages', key_id: one.keyIds.app, key_name: 'app', count: 2 },
+      ...{ first_at: unauthorized.last_at, last_at: unauthorized.last_at + 60, request_id },
+    });
+    const unmatched = rows.find(({ route }) => route === 'unmatched');
+    assert.deepEqual([unmatched.status, unmatched.request_id], [404, unmatchedId]);
+    assert.equal(rows.length, 3);
+  });
+
+  it('200: a failure is no longer listed after an hour', async () => {
+    service.advanceClock(3_540);
+    assert.deepEqual(
+      (await read()).map(({ status }) => status),
+      [404, 404],
+    );
+    service.advanceClock(60);
+    assert.deepEqual(await read(), []);
+  });
+});
+
+describe('counts of failures', () => {
+  const failure: Failure = { status: 404, method: 'GET', route: '/v1/messages', key_id: 'k' };
+  let now = 1_000_000_000_000;
+  const clock = () => now;
+  const open = (workers: number) => {
+    const shared = createSharedState(workers);
+    return Array.from({ length: workers }, (_, worker) => new Failures(clock, contextOf(shared, worker)));
+  };
+
+  it('are those of all workers together', () => {
+    const [one, other] = open(2) as [Failures, Failures];
+    one.add(failure, 'r1');
+    now += 5;
+    other.add(failure, 'r2', 3);
+    now += 5;
+    one.add({ ...failure, status: 500, key_id: null }, 'r3');
+    const expected = [
+      { ...failure, status: 500, key_id: null, count: 1, first: now, last: now, request_id: 'r3' },
+      { ...failure, count: 4, first: now - 10, last: now - 5, request_id: 'r2' },
+    ];
+    assert.deepEqual(one.recent(), expected);
+    assert.deepEqual(other.recent(), expected);
+  });
+
+  it('start again after an hour without such a failure', () => {
+    const [one] = open(1) as [Failures];
+    one.add(failure, 'r1');
+    now += 3_599_999;
+    one.add(failure, 'r2');
+    assert.equal(one.recent()[0]?.count, 2);
+    now += 3_600_000;
+    assert.deepEqual(one.recent(), []);
+    one.add(failure, 'r3');
+    assert.deepEqual(one.recent(), [{ ...failure, count: 1, first: now, last: now, request_id: 'r3' }]);
+  });
+
+  it('are of the latest kinds if there are many, and of long texts too', () => {
+    const [one] = open(1) as [Failures];
+    one.add(failure, 'first');
+    for (let at = 0; at < 500; at += 1) {
+      now += 1;
+      if (at % 50 === 0) one.add(failure, `r${at}`);
+      one.add({ ...failure, key_id: `k${at}` }, 'r');
+    }
+    const rows = one.recent();
+    assert.equal(rows.length, 200);
+    assert.deepEqual([rows[0]?.key_id, rows.find(({ key_id }) => key_id === 'k')?.count], ['k499', 11]);
+    now += 1;
+    one.add({ ...failure, key_id: '\u{1f600}'.repeat(300) }, 'x'.repeat(128));
+    assert.deepEqual([one.recent()[0]?.key_id, one.recent()[0]?.request_id], [null, 'x'.repeat(128)]);
+  });
+});
