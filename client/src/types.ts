@@ -557,6 +557,12 @@ export type Dataset = {
   workspace_name: string;
   /** Name. */
   name: string;
+  /** Number of its documents. */
+  document_count: number;
+  /** Number of words. */
+  word_count: number;
+  /** Time of the last change: of its own record, or of a child chunk in it by a request, as far as the audit log reaches; null if unknown. Unix epoch seconds. */
+  changed_at: number | null;
 };
 
 /** Whose conversation it is. */
@@ -571,6 +577,40 @@ export type Document = {
   id: string;
   /** Name. */
   name: string;
+  /** Number of its segments. */
+  segment_count: number;
+  /** Number of words. */
+  word_count: number;
+  /** Time of the last change: of its own record, or of a child chunk in it by a request, as far as the audit log reaches; null if unknown. Unix epoch seconds. */
+  changed_at: number | null;
+};
+
+/** A document of a knowledge base, with its neighbours in the list. */
+export type DocumentShown = {
+  /** Document ID. */
+  id: string;
+  /** Name. */
+  name: string;
+  /** Number of its segments. */
+  segment_count: number;
+  /** Number of words. */
+  word_count: number;
+  /** Time of the last change: of its own record, or of a child chunk in it by a request, as far as the audit log reaches; null if unknown. Unix epoch seconds. */
+  changed_at: number | null;
+  /** The document before it in the list; null for the first. */
+  previous: {
+    /** Document ID. */
+    id: string;
+    /** Name. */
+    name: string;
+  } | null;
+  /** The document after it in the list; null for the last. */
+  next: {
+    /** Document ID. */
+    id: string;
+    /** Name. */
+    name: string;
+  } | null;
 };
 
 /** Every error response has this shape. */
@@ -1307,8 +1347,26 @@ export type Segment = {
   position: number;
   /** Text. */
   content: string;
+  /** Number of words. */
+  word_count: number;
   /** Number of its child chunks. */
   child_chunk_count: number;
+};
+
+/** A parent chunk of a document. */
+export type SegmentWithChunks = {
+  /** Parent chunk ID. */
+  id: string;
+  /** Position in the document. */
+  position: number;
+  /** Text. */
+  content: string;
+  /** Number of words. */
+  word_count: number;
+  /** Number of its child chunks. */
+  child_chunk_count: number;
+  /** With `include=child_chunks`: its child chunks, by position; null if those of the page are too many for one response. */
+  child_chunks?: ChildChunk[] | null | undefined;
 };
 
 /** A document. `metadata=only` selects `id`, `doc_type` and `doc_metadata`, `without` all but the last two. */

@@ -2,6 +2,7 @@ import type {
   AppListed,
   DatasetListed,
   DocumentListed,
+  DocumentShown,
   ListedKey,
   ProviderListed,
   RevisionListed,
@@ -40,6 +41,8 @@ export type KnowledgePath = {
 /** Which parts of a path exist. Each part must belong to the part before it. */
 export type FoundKnowledge = { workspace_id: string; document: boolean; segment: boolean; child_chunk: boolean };
 
+export type Neighbours = Pick<DocumentShown, 'previous' | 'next'>;
+
 /** A provider with its position in its workspace. */
 export type StoredProvider = ProviderListed & { position: number };
 
@@ -58,7 +61,14 @@ export interface AdminReads {
   findDataset(id: string): Promise<DatasetListed | undefined>;
   listDocuments(dataset_id: string, range: ListRange): Promise<DocumentListed[]>;
   findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined>;
-  listSegments(dataset_id: string, document_id: string, range: ListRange): Promise<SegmentListed[]>;
+  /** The documents before and after it in the list. */
+  findNeighbours(dataset_id: string, document: { id: string; name: string }): Promise<Neighbours>;
+  listSegments(
+    dataset_id: string,
+    document_id: string,
+    range: ListRange,
+    order: 'asc' | 'desc',
+  ): Promise<SegmentListed[]>;
   findSegment(dataset_id: string, document_id: string, id: string): Promise<SegmentListed | undefined>;
   listChildChunks(dataset_id: string, segment_id: string, range: ListRange): Promise<ChildChunk[]>;
   /** Newest first. */

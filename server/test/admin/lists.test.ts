@@ -45,11 +45,26 @@ onEveryEngine('lists of the console API', (engine) => {
   const home = workspaces[3] ?? assert.fail();
   const inHome = { workspace_id: home.id, workspace_name: home.name };
   const apps = names.map((name) => ({ id: randomUUID(), ...inHome, name, mode: 'chat' }));
-  const datasets = names.map((name) => ({ id: randomUUID(), ...inHome, name }));
+  const words = positions.length * 2;
+  const datasets = names.map((name, at) => ({
+    ...{
+      id: randomUUID(),
+      ...inHome,
+      name,
+      document_count: at === 0 ? names.length : 0,
+      word_count: at === 0 ? words : 0,
+    },
+    changed_at: at === 0 ? 8 : 7,
+  }));
   const dataset = datasets[0] ?? assert.fail();
-  const documents = names.map((name) => ({ id: randomUUID(), name }));
+  const documents = names.map((name, at) => ({
+    ...{ id: randomUUID(), name, segment_count: at === 0 ? positions.length : 0, word_count: at === 0 ? words : 0 },
+    changed_at: 9,
+  }));
   const document = documents[0] ?? assert.fail();
-  const segmentRows = positions.map((position, at) => ({ id: randomUUID(), position, content: `segment ${at}` }));
+  const segmentRows = positions.map((position, at) => ({
+    ...{ id: randomUUID(), position, content: `segment ${at}`, word_count: 2 },
+  }));
   const segment = segmentRows[0] ?? assert.fail();
   const chunks = positions.map((position, at) => ({
     ...{ id: randomUUID(), segment_id: segment.id, content: `chunk ${at}`, position, word_count: 2, type: 'automatic' },
@@ -92,7 +107,13 @@ onEveryEngine('lists of the console API', (engine) => {
     },
     datasets: {
       path: '/admin/datasets',
-      rows: [...datasets, { id: otherPath.dataset, ...inHome, name: 'elsewhere' }].toSorted(byName),
+      rows: [
+        ...datasets,
+        {
+          ...{ id: otherPath.dataset, ...inHome, name: 'elsewhere' },
+          ...{ document_count: 1, word_count: 1, changed_at: 8 },
+        },
+      ].toSorted(byName),
     },
     documents: { path: `${inDataset}/documents`, rows: documents.toSorted(byName) },
     segments: { path: `${inDocument}/segments`, rows: segments.toSorted(byPosition) },
@@ -114,24 +135,35 @@ onEveryEngine('lists of the console API', (engine) => {
   let service: Service;
   before(async () => {
     service = await startService(engine);
+    /** Fields that lists add to the records. */
+    const added = ['workspace_name', 'key_name', 'last_used_at'];
+    const figures = ['child_chunk_count', 'document_count', 'segment_count', 'changed_at'];
     const record = (kind: string, rows: readonly object[], more: object = {}) =>
       rows.map((row) => {
-        const { workspace_name: _, child_chunk_count: __, key_name: ___, last_used_at: ____, ...rest } = row as Row;
-        return { record: kind, ...more, ...rest };
+        const isAdded = (name: string) =>
+          [...added, ...figures].includes(name) || (name === 'word_count' && kind !== 'child_chunk');
+        return { record: kind, ...more, ...Object.fromEntries(Object.entries(row).filter(([name]) => !isAdded(name))) };
       });
     await service.load([
       ...record('workspace', workspaces),
       ...record('app', apps),
-      ...record('dataset', datasets),
-      ...record('document', documents, { dataset_id: dataset.id }),
+      ...record('dataset', datasets, { created_at: 5, updated_at: 7 }),
+      ...record('document', documents, { dataset_id: dataset.id, created_at: 8, updated_at: 9 }),
       ...record('segment', segmentRows, { document_id: document.id }),
       ...record('child_chunk', chunks),
       ...record('child_chunk_revision', revisions, { child_chunk_id: chunk.id }),
       ...providers,
       ...keys.map((key) => ({ ...record('api_key', [key])[0], secret: makeSecret('knowledge') })),
       { record: 'api_key', ...adminKey, secret: admin },
-      { record: 'dataset', id: otherPath.dataset, workspace_id: home.id, name: 'elsewhere' },
-      { record: 'document', id: otherPath.document, dataset_id: otherPath.dataset, name: 'a' },
+      {
+        record: 'dataset',
+        id: otherPath.dataset,
+        workspace_id: home.id,
+        name: 'elsewhere',
+        created_at: 5,
+        updated_at: 7,
+      },
+      { record: 'document', id: otherPath.document, dataset_id: otherPath.dataset, name: 'a', created_at: 8 },
       { record: 'segment', id: otherPath.segment, document_id: otherPath.document, position: 3, content: 's' },
     ]);
   });
@@ -228,28 +260,6 @@ onEveryEngine('lists of the console API', (engine) => {
     });
   }
 
-  it('200: rows added while paging do not move other rows', async () => {
-    const { path, rows } = lists.documents ?? assert.fail();
-    const added: string[] = [];
-    const add = async () => {
-      const newDocuments = ['', 'b', 'zz'].map((name) => ({
-        record: 'document',
-        id: randomUUID(),
-        dataset_id: dataset.id,
-        name,
-      }));
-      added.push(...newDocuments.map(({ id }) => id));
-      await service.load(newDocuments);
-    };
-    const visited = (await walk(path, 4, add)).flat();
-    assert.ok(added.length > 3);
-    assert.equal(new Set(visited.map(({ id }) => id)).size, visited.length);
-    assert.deepEqual(
-      visited.filter(({ id }) => !added.includes(id)),
-      rows,
-    );
-  });
-
   it('404: the message names the first part of the path that does not exist', async () => {
     const missingId = randomUUID();
     const wrongPaths: [string, string][] = [
@@ -292,10 +302,42 @@ onEveryEngine('lists of the console API', (engine) => {
         for (const id of [row.id, row.id.toUpperCase()]) {
           const { status, headers, body } = await get(`${path}/${id}`);
           assert.deepEqual([status, headers['cache-control']], [200, 'no-store']);
-          assert.deepEqual(body, row);
+          const { previous: _, next: __, ...own } = body;
+          assert.deepEqual(own, row);
         }
       }
     }
+  });
+
+  it('200: a document has its neighbours in the list', async () => {
+    const { path, rows } = lists.documents ?? assert.fail();
+    const neighbour = (row: Row) => (row === undefined ? null : { id: row.id, name: row.name });
+    for (const [at, { id }] of rows.entries()) {
+      const { body } = await get(`${path}/${id.toUpperCase()}`);
+      assert.deepEqual([body.previous, body.next], [neighbour(rows[at - 1]), neighbour(rows[at + 1])]);
+    }
+  });
+
+  it('200: segments from any of them on, forward and backward, with their child chunks', async () => {
+    const { path, rows } = lists.segments ?? assert.fail();
+    const own = chunks.toSorted(byPosition);
+    for (const [at, { id }] of rows.entries()) {
+      const forward = (await get(`${path}?start_id=${id.toUpperCase()}&limit=3&include=child_chunks`)).body;
+      const expected = rows
+        .slice(at, at + 3)
+        .map((row) => ({ ...row, child_chunks: row.id === segment.id ? own : [] }));
+      assert.deepEqual(forward.data, expected);
+      assert.equal(forward.has_more, at + 3 < rows.length);
+      const backward = (await get(`${path}?start_id=${id}&order=desc&limit=3`)).body;
+      const before = rows.slice(0, at + 1).toReversed();
+      assert.deepEqual(backward.data, before.slice(0, 3));
+      if (!backward.has_more) continue;
+      const next = (await get(`${path}?start_id=${id}&order=desc&limit=3&cursor=${backward.next_cursor}`)).body;
+      assert.deepEqual(next.data, before.slice(3, 6));
+    }
+    const { status, body } = await get(`${path}?start_id=${otherPath.segment}`);
+    assert.deepEqual([status, body.message], [404, 'segment not found']);
+    for (const query of ['order=up', 'include=x']) assert.equal((await get(`${path}?${query}`)).status, 400);
   });
 
   it('200: ids of parents in any letter case, and empty lists', async () => {
@@ -304,5 +346,27 @@ onEveryEngine('lists of the console API', (engine) => {
     const inOther = `/admin/datasets/${otherPath.dataset}/documents/${otherPath.document}`;
     assert.deepEqual((await get(`${inOther}/segments/${otherPath.segment}/child_chunks`)).body, empty);
     assert.deepEqual((await get(`/admin/workspaces/${workspaces[0]?.id}/model-providers`)).body, empty);
+  });
+
+  it('200: rows added while paging do not move other rows', async () => {
+    const { path, rows } = lists.documents ?? assert.fail();
+    const added: string[] = [];
+    const add = async () => {
+      const newDocuments = ['', 'b', 'zz'].map((name) => ({
+        record: 'document',
+        id: randomUUID(),
+        dataset_id: dataset.id,
+        name,
+      }));
+      added.push(...newDocuments.map(({ id }) => id));
+      await service.load(newDocuments);
+    };
+    const visited = (await walk(path, 4, add)).flat();
+    assert.ok(added.length > 3);
+    assert.equal(new Set(visited.map(({ id }) => id)).size, visited.length);
+    assert.deepEqual(
+      visited.filter(({ id }) => !added.includes(id)),
+      rows,
+    );
   });
 });

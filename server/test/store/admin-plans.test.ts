@@ -13,6 +13,7 @@ import {
   knowledgeValues,
   listPage,
   lists,
+  newestInDataset,
 } from '../../src/store/console/admin-statements.ts';
 import { changeSession, findSession } from '../../src/store/console/session-statements.ts';
 import {
@@ -81,6 +82,8 @@ Object.assign(planCases, {
   ),
   app: planCase([findApp, 'a'], 2),
   dataset: planCase([findDataset, 'd1'], 2),
+  'the newest document of a dataset': planCase([newestInDataset[0], 'd1'], 1),
+  'the newest edit in a dataset': planCase([newestInDataset[1], 'd1'], 1),
   document: planCase([findDocument, 'd1', 'o1'], 1),
   // This segment has very many child chunks.
   segment: planCase([findSegment, 'd1', 'd1', 'o1', 's1'], 1),

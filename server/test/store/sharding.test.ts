@@ -309,9 +309,9 @@ describe('the statements', () => {
       for (const query of ['', '?keyword=text&limit=1&page=2'])
         requests.push(['GET', `${path}${query}`, { key: one.keys.knowledge }]);
     const adminPath = one.chunkPath.replace('/v1/', '/admin/');
-    // From the dataset down to the chunk: single rows and lists alternate.
+    // From the documents down to the chunk: lists and single rows alternate.
     const parts = adminPath.split('/');
-    const parentPaths = parts.map((_, at) => parts.slice(0, at + 1).join('/')).slice(3);
+    const parentPaths = parts.map((_, at) => parts.slice(0, at + 1).join('/')).slice(4);
     for (const path of [...parentPaths, `${adminPath}/revisions`])
       for (const query of ['', '?limit=1']) requests.push(['GET', `${path}${query}`, { key: admin }]);
     requests.push(['PATCH', adminPath, { key: admin, body: { content: 'newest text' } }]);
@@ -357,7 +357,15 @@ describe('the statements', () => {
       'overview',
     ];
     const workspacePath = `workspaces/${one.ids.workspace}`;
-    const lists = ['workspaces', workspacePath, 'apps', 'datasets', 'keys', `${workspacePath}/model-providers`];
+    const lists = [
+      'workspaces',
+      workspacePath,
+      'apps',
+      'datasets',
+      `datasets/${one.ids.dataset}`,
+      'keys',
+      `${workspacePath}/model-providers`,
+    ];
     for (const path of [...lists, ...activity])
       assert.equal((await service.request('GET', `/admin/${path}`, withSession)).status, 200);
     assert.equal((await service.request('DELETE', '/console/session', withSession)).status, 204);

@@ -1,9 +1,18 @@
-import { DatasetListed, DocumentListed, RevisionListed, SegmentListed } from '../../contract/admin.ts';
+import {
+  DatasetListed,
+  DocumentListed,
+  DocumentShown,
+  RevisionListed,
+  SegmentListed,
+  SegmentQuery,
+  SegmentWithChunks,
+} from '../../contract/admin.ts';
 import { ChildChunk, ChildChunkPath } from '../../contract/child-chunk.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
 import { requireDocument, requireKnowledge, requireSegment } from '../../domain/find-knowledge.ts';
+import { addChildChunks, listSegments } from '../../domain/list-segments.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
 import { adminGet, adminList } from './routes.ts';
@@ -72,24 +81,27 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     operationId: 'getDocument',
     summary: 'Get a document',
     params: Type.Object({ dataset_id, document_id }),
-    response: DocumentListed,
+    response: DocumentShown,
     errors: [404],
-    read: ({ params }) => requireDocument(store, params),
+    read: async ({ params }) => {
+      const document = await requireDocument(store, params);
+      return { ...document, ...(await admin.findNeighbours(canonicalId(params.dataset_id), document)) };
+    },
   });
 
   adminList(app, dependencies, {
     url: `${documentUrl}/segments`,
     operationId: 'listSegments',
     summary: 'List segments',
-    description: 'Parent chunks of a document, by position, then by id.',
+    description: 'Parent chunks of a document, by position, then by id. A `cursor` is used with the same `order`.',
     params: Type.Object({ dataset_id, document_id }),
-    row: SegmentListed,
+    querystring: SegmentQuery,
+    row: SegmentWithChunks,
     errors: [404],
-    read: ({ params, query }) =>
-      segments.read(query, async (range) => {
-        const path = await requireKnowledge(store, params);
-        return admin.listSegments(path.dataset_id, path.document_id, range);
-      }),
+    read: async ({ params, query }) => {
+      const page = await segments.read(query, (range) => listSegments(store, params, query, range));
+      return query.include === undefined ? page : { ...page, data: await addChildChunks(store, params, page.data) };
+    },
   });
 
   adminGet(app, dependencies, {

@@ -9,10 +9,19 @@ import type {
 } from '../../contract/admin.ts';
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import type { RecordKind } from '../../contract/record.ts';
-import type { AdminReads, FoundKnowledge, KnowledgePath, ListRange, StoredProvider } from '../../domain/admin-reads.ts';
+import {
+  type AdminReads,
+  type FoundKnowledge,
+  type KnowledgePath,
+  type ListRange,
+  type Neighbours,
+  type StoredProvider,
+  sortText,
+} from '../../domain/admin-reads.ts';
 import type { RecordName } from '../../domain/audit.ts';
 import type { Engine, Row, Value } from '../engine.ts';
 import * as sql from './admin-statements.ts';
+import { addDatasetFigures, addDocumentFigures } from './knowledge-figures.ts';
 import { findNames } from './record-names.ts';
 
 /** Reads for the console, on either engine. */
@@ -63,24 +72,45 @@ export class SqlAdminReads implements AdminReads {
     return { workspace_id: workspace_id as string, ...parts };
   }
 
-  listDatasets(range: ListRange): Promise<DatasetListed[]> {
-    return this.#list(sql.lists.datasets, range);
+  async listDatasets(range: ListRange): Promise<DatasetListed[]> {
+    return addDatasetFigures(this.#engine, await this.#list(sql.lists.datasets, range));
   }
 
-  findDataset(id: string): Promise<DatasetListed | undefined> {
-    return this.#find(sql.findDataset, id);
+  async findDataset(id: string): Promise<DatasetListed | undefined> {
+    return (await addDatasetFigures(this.#engine, await this.#engine.read(sql.findDataset, id)))[0];
   }
 
-  listDocuments(dataset_id: string, range: ListRange): Promise<DocumentListed[]> {
-    return this.#list(sql.lists.documents, range, dataset_id);
+  async listDocuments(dataset_id: string, range: ListRange): Promise<DocumentListed[]> {
+    return addDocumentFigures(this.#engine, dataset_id, await this.#list(sql.lists.documents, range, dataset_id));
   }
 
-  findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined> {
-    return this.#find(sql.findDocument, dataset_id, id);
+  async findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined> {
+    const rows = await this.#engine.read(sql.findDocument, dataset_id, id);
+    return (await addDocumentFigures(this.#engine, dataset_id, rows))[0];
   }
 
-  listSegments(dataset_id: string, document_id: string, range: ListRange): Promise<SegmentListed[]> {
-    return this.#list(sql.lists.segments, range, dataset_id, dataset_id, document_id);
+  async findNeighbours(dataset_id: string, { id, name }: { id: string; name: string }): Promise<Neighbours> {
+    const range = { after: [sortText(name), id], count: 1 };
+    const find = async (descending: boolean) => {
+      const [row] = await this.#list<{ id: string; name: string }>(
+        { ...sql.lists.documents, descending },
+        range,
+        dataset_id,
+      );
+      return row ?? null;
+    };
+    const [previous, next] = await Promise.all([find(true), find(false)]);
+    return { previous, next };
+  }
+
+  listSegments(
+    dataset_id: string,
+    document_id: string,
+    range: ListRange,
+    order: 'asc' | 'desc',
+  ): Promise<SegmentListed[]> {
+    const list = { ...sql.lists.segments, descending: order === 'desc' };
+    return this.#list(list, range, dataset_id, dataset_id, document_id);
   }
 
   findSegment(dataset_id: string, document_id: string, id: string): Promise<SegmentListed | undefined> {

@@ -1,5 +1,5 @@
 import { type KnowledgePath, type ListRange, sortedCharsMax } from '../../domain/admin-reads.ts';
-import type { Value } from '../engine.ts';
+import type { Dialect, Value } from '../engine.ts';
 
 /** The SQL of the console's reads, in the subset that both engines understand. */
 
@@ -43,10 +43,27 @@ const datasets = `
   FROM datasets d JOIN workspaces w ON w.id = d.workspace_id`;
 const documents = 'SELECT id, name FROM documents';
 const segments = `
-  SELECT s.id, s.position, s.content, (
+  SELECT s.id, s.position, s.content, s.word_count, (
     SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ? AND c.segment_id = s.id AND c.deleted = 0
   ) AS child_chunk_count
   FROM segments s`;
+
+/** The counts of documents, and what their `changed_at` is computed from. Parameters: the dataset twice, the ids. */
+export const documentFigures = ({ isIn, jsonField }: Dialect): string => `
+  SELECT id, segment_count, word_count, created_at, ${jsonField('details', 'updated_at')} AS updated_at, (
+    SELECT e.at FROM audit_entries e WHERE e.dataset_id = ? AND e.document_id = documents.id ORDER BY e.id DESC LIMIT 1
+  ) AS edited_at
+  FROM documents WHERE dataset_id = ? AND ${isIn('id')}`;
+
+/** Parameters: the ids. */
+export const datasetTimes = ({ isIn, jsonField }: Dialect): string => `
+  SELECT id, created_at, ${jsonField('details', 'updated_at')} AS updated_at FROM datasets WHERE ${isIn('id')}`;
+
+/** The newest document of a dataset, and its newest edit. Parameter: the dataset. */
+export const newestInDataset = [
+  'SELECT created_at AS at FROM documents WHERE dataset_id = ? ORDER BY created_at DESC LIMIT 1',
+  `SELECT at FROM audit_entries WHERE dataset_id = ? AND document_id IS NOT NULL ORDER BY id DESC LIMIT 1`,
+] as const;
 
 /** Small tables, which are on every node of a distributed database, are sorted when read. The others have an index. */
 export const lists = {

@@ -1,0 +1,52 @@
+import type { DatasetListed, DocumentListed } from '../../contract/admin.ts';
+import type { Engine, Row } from '../engine.ts';
+import { SqlKnowledgeReads } from '../knowledge/reads.ts';
+import * as sql from './admin-statements.ts';
+
+/** Counts and last changes for the rows of a page of the console. */
+
+const newest = (...times: unknown[]): number | null => Math.max(...times.map((time) => Number(time ?? 0))) || null;
+
+const idsOf = (rows: readonly Row[]): string[] => rows.map(({ id }) => id as string);
+const byId = (rows: readonly Row[]): Map<unknown, Row> => new Map(rows.map((row) => [row.id, row]));
+
+export async function addDatasetFigures(engine: Engine, rows: readonly Row[]): Promise<DatasetListed[]> {
+  if (rows.length === 0) return [];
+  const ids = idsOf(rows);
+  const reads = new SqlKnowledgeReads((text, ...values) => engine.read(text, ...values), engine.dialect);
+  const lastOf = async (id: string) => {
+    const found = await Promise.all(sql.newestInDataset.map((text) => engine.read(text, id)));
+    return found.map(([row]) => row?.at);
+  };
+  const [figures, times, lasts] = await Promise.all([
+    reads.findFigures(ids),
+    engine.read(sql.datasetTimes(engine.dialect), engine.dialect.list(ids)).then(byId),
+    Promise.all(ids.map(lastOf)),
+  ]);
+  return rows.map((row, at) => {
+    const { documents = 0, words = 0 } = figures.get(row.id as string) ?? {};
+    const time = times.get(row.id);
+    const changed_at = newest(time?.created_at, time?.updated_at, ...(lasts[at] ?? []));
+    return { ...row, document_count: documents, word_count: words, changed_at } as DatasetListed;
+  });
+}
+
+export async function addDocumentFigures(
+  engine: Engine,
+  dataset_id: string,
+  rows: readonly Row[],
+): Promise<DocumentListed[]> {
+  if (rows.length === 0) return [];
+  const ids = engine.dialect.list(idsOf(rows));
+  const figures = byId(await engine.read(sql.documentFigures(engine.dialect), dataset_id, dataset_id, ids));
+  return rows.map(({ id, name }) => {
+    const { segment_count = 0, word_count = 0, created_at, updated_at, edited_at } = figures.get(id) ?? {};
+    return {
+      id,
+      name,
+      segment_count,
+      word_count,
+      changed_at: newest(created_at, updated_at, edited_at),
+    } as DocumentListed;
+  });
+}
