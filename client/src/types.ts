@@ -963,6 +963,26 @@ export type KnowledgeDocument = {
   need_summary: boolean;
 };
 
+/** A segment or child chunk. */
+export type KnowledgeHit = {
+  /** Knowledge base ID. */
+  dataset_id: string;
+  /** Name of the knowledge base. */
+  dataset_name: string;
+  /** Document ID. */
+  document_id: string;
+  /** Name of the document. */
+  document_name: string;
+  /** Segment ID. */
+  segment_id: string;
+  /** Child chunk ID; null if the segment itself is meant. */
+  child_chunk_id: string | null;
+  /** Part of the text around the first match; without one, its beginning. */
+  snippet: string;
+  /** Matches in the snippet: start and end, in UTF-16 units. */
+  ranges: number[][];
+};
+
 /** A segment of a document, with its child chunks. */
 export type KnowledgeSegment = {
   /** Segment ID. */
@@ -1337,6 +1357,42 @@ export type RetrieverResource = {
   summary: string | null;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
+};
+
+/** Numbers of search results. */
+export type SearchCounts = {
+  /** Counts stop here. */
+  max: number;
+  /** Messages with these filters; `max` means this many or more. */
+  all: number;
+  /** Messages with these filters that were disliked; `max` means this many or more. */
+  disliked: number;
+  /** Messages with these filters whose generation failed; `max` means this many or more. */
+  failed: number;
+  /** Messages with these filters that have files; `max` means this many or more. */
+  files: number;
+  /** Messages with these filters that have a form waiting for its submission; `max` means this many or more. */
+  waiting_form: number;
+  /** Messages with these filters that have citations; `max` means this many or more. */
+  citations: number;
+};
+
+/** A message. */
+export type SearchHit = {
+  /** App ID. */
+  app_id: string;
+  /** Conversation ID. */
+  conversation_id: string;
+  /** Message ID. */
+  message_id: string;
+  /** Creation time of the message. Unix epoch seconds. */
+  created_at: number;
+  /** End user of the conversation. */
+  user: string | null;
+  /** Part of the text around the first match; without one, its beginning. */
+  snippet: string;
+  /** Matches in the snippet: start and end, in UTF-16 units. */
+  ranges: number[][];
 };
 
 /** A parent chunk of a document. */

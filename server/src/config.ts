@@ -93,6 +93,10 @@ export const settings = {
     'on',
     'the change feed, `on` or `off`, the same for all processes of a database; after `off`, readers start again',
   ),
+  search: onOff(
+    'on',
+    'the search of the console, `on` or `off`; requires CHANGES; after `off`, the index catches up with the changes',
+  ),
   audit_days: integer(365, 1, 36_500, 'days until entries of the audit log are deleted'),
   metrics_token: {
     fallback: undefined,

@@ -1,6 +1,9 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../contract/limits.ts';
+import { ChangeWatch } from '../domain/change-watch.ts';
 import type { LastUsed } from '../domain/last-used.ts';
+import { type IndexStep, SearchIndexer } from '../domain/search-indexer.ts';
 import type { Store } from '../domain/store.ts';
 import { epochSeconds } from './command.ts';
 
@@ -47,6 +50,35 @@ export function numberRegularly({ store, logger }: Options): Maintenance {
   const timer = setInterval(number, limits.numberIntervalMillis).unref();
   void number();
   return { end: async () => clearInterval(timer) };
+}
+
+/** Keeps the index of the search up to date. One thread does so for all, and one process for a database. */
+export function indexRegularly({ store, logger }: Options): Maintenance {
+  const indexer = new SearchIndexer(store, Date.now);
+  const watch = new ChangeWatch(store);
+  const step = async (): Promise<IndexStep> => {
+    try {
+      return await indexer.step();
+    } catch (error) {
+      logger.debug({ cause: String((error as Error).cause ?? (error as Error).message) }, 'cannot index now');
+      return 'elsewhere';
+    }
+  };
+  const run = async () => {
+    while (!watch.isClosed) {
+      const outcome = await step();
+      if (outcome === 'more') await nextTick();
+      else await watch.wait(limits.indexWaitMillis);
+    }
+    await attempt('end the lease of the indexer', indexer.end(), logger);
+  };
+  const ended = run();
+  return {
+    end: () => {
+      watch.close();
+      return ended;
+    },
+  };
 }
 
 async function attempt(task: string, work: Promise<unknown>, logger: FastifyBaseLogger): Promise<void> {

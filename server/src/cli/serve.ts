@@ -5,7 +5,7 @@ import { createSharedState } from '../http/workers/shared-state.ts';
 import { databaseOf } from '../store/open.ts';
 import { BufferedLog, standardOutput } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
-import { numberRegularly, trimRegularly } from './maintenance.ts';
+import { indexRegularly, numberRegularly, trimRegularly } from './maintenance.ts';
 import { loadStarter, pages, welcome } from './starter.ts';
 import { loggerOf, ServiceWorker } from './worker.ts';
 import { tryListening, workerCount } from './worker-count.ts';
@@ -50,6 +50,7 @@ Options:
       const secrets = isNew ? await loadStarter(store).catch(closing(service)) : undefined;
       const trimming = trimRegularly(config.audit_days, { store, logger });
       const numbering = numberRegularly({ store, logger });
+      const indexing = config.search && config.changes ? indexRegularly({ store, logger }) : undefined;
       const pool = new WorkerPool({ data: { config, shared, keyChanges, port }, writer, logger, log: output });
       lines.flush();
       const base = addressOf(config.host, port);
@@ -63,6 +64,7 @@ Options:
         process.exit(0);
       };
       await closeWithin(Promise.all([service.close(), pool.close()]), limits.shutdownMillisMax, giveUp);
+      await indexing?.end();
       await trimming.end();
       await numbering.end();
       return 0;

@@ -111,6 +111,20 @@ export const limits = {
   /** Ids in one note about changed records. */
   changeIdsMax: 500,
 
+  /** Tokens of a record that are indexed, and their UTF-16 units: a `tsvector` of PostgreSQL has at most 1 MiB. */
+  searchTokensMax: 16_000,
+  searchTokenUnitsMax: 300_000,
+  /** Counts of search results stop here. */
+  searchCountMax: 1_000,
+  snippetUnits: 160,
+  /** Changes that the indexer reads at once, and index entries that one transaction writes. */
+  indexReadMax: 200,
+  indexWriteMax: 50,
+  /** How long an indexer that has died delays the next one. */
+  indexLeaseSeconds: 10,
+  /** Time until an indexer without changes looks again, and renews its lease. */
+  indexWaitMillis: 3_000,
+
   /** Lifetime of a console session. */
   sessionSeconds: 43_200,
 

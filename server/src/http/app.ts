@@ -16,6 +16,7 @@ import { adminConversationRoutes } from './admin/conversations.ts';
 import { adminKeyRoutes } from './admin/keys.ts';
 import { adminKnowledgeRoutes } from './admin/knowledge.ts';
 import { adminOverviewRoutes } from './admin/overview.ts';
+import { adminSearchRoutes } from './admin/search.ts';
 import { sessionRoutes } from './admin/session.ts';
 import { adminTrafficRoutes } from './admin/traffic.ts';
 import { adminUsageRoutes } from './admin/usage.ts';
@@ -69,6 +70,8 @@ export type AppOptions = {
   in_flight_max: number;
   write_limit: number;
   metrics_token: string | undefined;
+  changes: boolean;
+  search: boolean;
 };
 
 /** In the order of the OpenAPI document. */
@@ -91,6 +94,7 @@ const routes: readonly Routes[] = [
   adminUsageRoutes,
   adminOverviewRoutes,
   adminChangeRoutes,
+  adminSearchRoutes,
   healthRoutes,
   pageRoutes,
 ];
@@ -196,11 +200,18 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     in_flight_max,
     inFlight,
     changeWatch: new ChangeWatch(store),
+    search: whyOff(settings),
     waiting,
     slowReaders: new SlowReaders(limits.unreadBytesMax, context),
     connectionsMax: Math.ceil(limits.connectionsMax / shared.workers),
     now,
   };
+}
+
+/** Why the search is off. Without the change feed, the index would miss changes. */
+function whyOff({ changes, search }: { changes: boolean; search: boolean }): string | undefined {
+  if (!search) return 'the search is off (SEARCH=off)';
+  return changes ? undefined : 'the search is off, since the change feed is off (CHANGES=off)';
 }
 
 /** 404, or 405 if the path allows other methods. Checked before everything else, even before the key. */

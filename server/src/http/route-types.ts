@@ -41,6 +41,8 @@ export type Dependencies = {
   inFlight: SharedSum;
   slowReaders: SlowReaders;
   changeWatch: ChangeWatch;
+  /** Why the search is off; undefined if it is on. */
+  search: string | undefined;
   /** Requests that wait for changes, of all workers. */
   waiting: SharedSum;
   /** Connections that this worker may have open. */

@@ -3,6 +3,7 @@ import type { RecordKind } from '../contract/record.ts';
 import type { ConversationChange, ConversationRow, MessageRating } from '../domain/app-store.ts';
 import type { Author } from '../domain/audit.ts';
 import type { ChangesHead } from '../domain/change-reads.ts';
+import type { IndexChange, IndexState } from '../domain/search-reads.ts';
 import type { Session } from '../domain/session.ts';
 import type {
   CachedVersion,
@@ -17,6 +18,7 @@ import type {
   PageStream,
   PurgeSelection,
 } from '../domain/store.ts';
+import type { SearchDialect } from './search/statements.ts';
 
 /** Checked records that wait to be written: in memory while they are small, else in a temporary file. */
 export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
@@ -86,6 +88,10 @@ export type Writes = {
   /** Makes all cursors of the change feed invalid. */
   startEpoch: { input: { epoch: string }; result: undefined };
   changeImportSource: { input: ImportSourceChange; result: undefined };
+  /** See `SearchStore`. */
+  takeIndexLease: { input: { holder: string; expires_at: number; now: number }; result: IndexState | undefined };
+  resetIndex: { input: { rules: string }; result: undefined };
+  applyToIndex: { input: { from: string; changes: readonly IndexChange[] }; result: string | undefined };
 };
 
 export type WriteName = keyof Writes;
@@ -142,6 +148,7 @@ export type Dialect = {
   listTable: string;
   /** A text in the JSON object of a column. */
   jsonField(column: string, name: string): string;
+  search: SearchDialect;
   /** The table from which the usage of an app by day is summed. */
   usageDays: string;
   /** Whether the row after which a page begins is read by a statement of its own. */

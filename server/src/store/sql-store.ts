@@ -40,6 +40,7 @@ import { SqlImportSources } from './records/import-sources.ts';
 import { lookupStatement } from './records/lookups.ts';
 import { SeenIds } from './records/seen-ids.ts';
 import { Spool } from './records/spool.ts';
+import { SqlSearchStore } from './search/search-store.ts';
 import * as sql from './statements.ts';
 
 /** A scan is short, so it continues if its client disconnects. */
@@ -54,6 +55,7 @@ export class SqlStore implements Store {
   readonly knowledge: SqlKnowledgeReads;
   readonly changes: SqlChangeReads;
   readonly imports: SqlImportSources;
+  readonly search: SqlSearchStore;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
   readonly #largePages: LargePages;
@@ -65,6 +67,7 @@ export class SqlStore implements Store {
     this.sessions = new SqlSessions(engine);
     this.changes = new SqlChangeReads(engine);
     this.imports = new SqlImportSources(engine);
+    this.search = new SqlSearchStore(engine);
     const scans = new LargePages(limits.scansMax);
     const open = engine.openScan?.bind(engine);
     const openScan = open && (() => scans.open(open, unaborted));

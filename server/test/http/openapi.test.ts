@@ -566,6 +566,8 @@ describe('errors and keys of every operation', () => {
         [`${adminChunk}/revisions`, [400, 404]],
         ['keys', [400]],
         ['activity', [400]],
+        ['search', [400, 404]],
+        ['search/counts', [400, 404]],
         ['traffic', []],
       ] as [string, number[]][]
     ).map(([path, statuses]): [string, string, string[], number[]] => [

@@ -61,11 +61,11 @@ describe('the schema', () => {
 
   it('distributes the tables by the intended columns', () => {
     const tablesBy = (column: string) => Object.keys(distributed).filter((table) => distributed[table] === column);
-    assert.deepEqual(tablesBy('conversation_id').sort(), ['conversation_days', 'conversations', 'messages']);
-    const byDataset = ['audit_entries', 'child_chunk_revisions', 'child_chunks', 'documents', 'segments'];
+    assert.deepEqual(tablesBy('conversation_id').sort(), ['conversation_days', 'conversations', 'messages', 'search_messages']);
+    const byDataset = ['audit_entries', 'child_chunk_revisions', 'child_chunks', 'documents', 'search_chunks', 'segments'];
     assert.deepEqual(tablesBy('dataset_id').sort(), byDataset);
     assert.deepEqual(tablesBy('scope'), ['changes_new']);
-    assert.equal(Object.keys(distributed).length, 9);
+    assert.equal(Object.keys(distributed).length, 11);
   });
 
   const keys = () =>
@@ -567,10 +567,13 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('child_chunk_revisions', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('audit_entries', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('changes_new', 'scope', colocate_with => 'conversations')`,
+    `SELECT create_distributed_table('search_messages', 'conversation_id', colocate_with => 'conversations')`,
+    `SELECT create_distributed_table('search_chunks', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('changes_head', NULL, colocate_with => 'none')`,
     `SELECT create_distributed_table('changes', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('import_sources', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('import_source_records', NULL, colocate_with => 'changes_head')`,
+    `SELECT create_distributed_table('search_state', NULL, colocate_with => 'changes_head')`,
   ];
 
   const truncate = (call: string) =>

@@ -14,6 +14,7 @@ import { type Config, readConfig } from '../../src/config.ts';
 import { commandLine } from '../../src/domain/check-references.ts';
 import { importRecords } from '../../src/domain/import-records.ts';
 import { LastUsed } from '../../src/domain/last-used.ts';
+import { SearchIndexer } from '../../src/domain/search-indexer.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { buildApp } from '../../src/http/app.ts';
@@ -67,6 +68,8 @@ export type Service = {
   request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>;
   /** Imports records as the command line does. */
   load(records: readonly object[]): Promise<number>;
+  /** Brings the index of the search up to date, as `serve` does all the time. */
+  index(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -143,6 +146,11 @@ export async function startService(
     routes: () => routesIn(app.printRoutes({ commonPrefix: false })),
     request: (method, path, options = {}) => send(agent, base, method, path, options),
     load: (records) => importRecords(store, commandLine, [{ bytes: linesOf(records) }], Math.floor(clock() / 1000)),
+    index: async () => {
+      const indexer = new SearchIndexer(store, clock);
+      while ((await indexer.step()) !== 'idle');
+      await indexer.end();
+    },
     close: async () => {
       agent.destroy();
       await app.close();

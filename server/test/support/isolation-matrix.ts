@@ -306,6 +306,8 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
       targets: [unscoped('/admin/changes', ['one feed', 'other feed', 'admin'])],
       invalid: { 'GET /admin/changes with a bad cursor': () => get('/admin/changes?after=x') },
     },
+    'GET /admin/search': adminOnly(get('/admin/search')),
+    'GET /admin/search/counts': adminOnly(get('/admin/search/counts')),
     'GET /admin/traffic': adminOnly(get('/admin/traffic')),
   };
 }

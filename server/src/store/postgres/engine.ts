@@ -30,6 +30,7 @@ import { createChildChunk, deleteChildChunk } from './child-chunks.ts';
 import type { Layout } from './layouts.ts';
 import { openPage } from './page.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
+import * as search from './search.ts';
 import * as postgres from './statements.ts';
 
 /** For imports and purges, whose statements take longer than those of other requests. */
@@ -183,6 +184,7 @@ export class PostgresEngine implements Engine {
         await transaction.query(postgres.deleteDays, ids);
         const [count] = await transaction.query(postgres.deleteMessages, ids);
         const messages = count?.n as number;
+        await transaction.query(search.eraseConversations, ids);
         await addAuditEntries(transaction, this.#layout.rows, audit.purgeEntries(ids, messages, now));
         const tally = new NoteTally();
         for (const row of deleted) tally.add(noteOfConversation(row.app_id as string, row.conversation_id as string));
@@ -211,6 +213,9 @@ export class PostgresEngine implements Engine {
         for (const statement of changeStatements(change, this.dialect)) await transaction.query(...statement);
         return undefined;
       }),
+    takeIndexLease: (lease) => search.takeIndexLease(this.#pool, lease),
+    resetIndex: ({ rules }) => search.resetIndex(this.#pool, rules),
+    applyToIndex: (changes) => search.applyToIndex(this.#pool, changes),
   };
 
   /**

@@ -6,6 +6,7 @@ import { UsageTally } from '../accounting/usage-tally.ts';
 import type { SpooledOf } from '../records/spool.ts';
 import type { Transaction } from './pool.ts';
 import type { NewMessages, Rows, StoredMessage } from './rows.ts';
+import { eraseReplaced } from './search.ts';
 
 type Message = SpooledOf<'message'>;
 type OpenConversation = ReferenceTarget & { app_id: string; first_sequence: number; first_message_at: number };
@@ -49,6 +50,7 @@ export class MessageWriter {
       this.#usage.add(conversation, record.created_at, record.usage, 1);
     }
     await this.#insert(messages, open);
+    if (stored.size > 0) await this.#erase([...stored.values()]);
     if (this.#usage.size + this.#reordered.size >= openDaysMax) await this.finish();
   }
 
@@ -88,6 +90,16 @@ export class MessageWriter {
     if (candidates.length === 0) return new Map();
     const stored = await this.#rows.findMessages(this.#tx, candidates);
     return new Map(stored.map((row) => [identityOf({ record: 'message', ...row } as unknown as Message), row]));
+  }
+
+  /** Replaced texts leave the index at once. */
+  async #erase(replaced: readonly StoredMessage[]): Promise<void> {
+    const conversations = [...new Set(replaced.map(({ conversation_id }) => conversation_id))];
+    await this.#tx.query(
+      eraseReplaced,
+      conversations,
+      replaced.map(({ id }) => id),
+    );
   }
 
   #insert(messages: readonly Message[], open: OpenConversations): Promise<void> {

@@ -1,6 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { Dialect } from '../engine.ts';
 import { derivedColumns, updatedAt } from '../schema/conversation-step.ts';
+import type { SearchDialect } from '../search/statements.ts';
 
 /** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
 
@@ -53,7 +54,21 @@ export const findDocs = `
 export const findVersions = `
   SELECT conversation_id, app_id, "user", version FROM conversations WHERE conversation_id = ANY($1) AND deleted = 0`;
 
+/** Tokens have no quotation marks and no backslashes. */
+const search: SearchDialect = {
+  from: { search_messages: 'search_messages s', search_chunks: 'search_chunks s' },
+  position: 's.position',
+  matches: { search_messages: 's.tokens @@ CAST(? AS tsquery)', search_chunks: 's.tokens @@ CAST(? AS tsquery)' },
+  isIndexed: { search_messages: 's.tokens IS NOT NULL', search_chunks: 's.tokens IS NOT NULL' },
+  queryOf: (tokens, anyOf) =>
+    [
+      ...tokens.map(({ token, isPrefix }) => `'${token}'${isPrefix ? ':*' : ''}`),
+      ...anyOf.map((marks) => `(${marks.map((mark) => `'${mark}'`).join(' | ')})`),
+    ].join(' & '),
+};
+
 export const dialect: Dialect = {
+  search,
   isIn: (column) => `${column} = ANY(?)`,
   list: (values) => values,
   listTable: 'unnest(CAST(? AS text[])) AS listed (value)',

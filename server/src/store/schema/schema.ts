@@ -4,6 +4,7 @@ import { conversationSteps } from './conversation-step.ts';
 import { importStep } from './import-step.ts';
 import { knowledgeStep, recount } from './knowledge-step.ts';
 import { ratingSteps } from './rating-step.ts';
+import { searchSteps } from './search-step.ts';
 import { usageSteps } from './usage-step.ts';
 
 /** A migration step from one schema version to the next. Steps are only added, never changed. */
@@ -168,6 +169,7 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 8, name: 'imports that run again', statements: importStep },
   { version: 9, name: 'ratings by day, lists of all apps', statements: ratingSteps[engine] },
   { version: 10, name: 'filters of the audit log', statements: auditStep },
+  { version: 11, name: 'search', statements: searchSteps[engine] },
 ];
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
@@ -207,9 +209,11 @@ export const distribution = {
     child_chunk_revisions: 'dataset_id',
     audit_entries: 'dataset_id',
     changes_new: 'scope',
+    search_messages: 'conversation_id',
+    search_chunks: 'dataset_id',
   },
   /** On one node: positions are one sequence, and only one process imports from a source. */
-  single: ['changes_head', 'changes', 'import_sources', 'import_source_records'],
+  single: ['changes_head', 'changes', 'import_sources', 'import_source_records', 'search_state'],
 } as const;
 
 export type SchemaStatus = {

@@ -19,6 +19,7 @@ import { omittedIn, upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';
 import { addNotes, writeManyNotes } from './changes.ts';
 import type { Connection } from './connection.ts';
+import { eraseReplaced } from './search.ts';
 import * as embedded from './statements.ts';
 import { writeUsage } from './usage.ts';
 
@@ -196,6 +197,7 @@ export class RecordWriter {
     keepStored(record, stored);
     const { created_at, doc, feedback_content, rated_at } = record;
     const position = [conversation_id, stored.created_at, stored.sequence];
+    eraseReplaced(this.#db, conversation_id, id, doc);
     this.#db.run(embedded.replaceMessage, created_at, doc, feedback_content, rated_at, ...position);
     const hasMoved = created_at !== stored.created_at;
     conversation.isReordered ||= hasMoved || created_at === conversation.first_message_at;

@@ -2,10 +2,28 @@ import { limits } from '../../contract/limits.ts';
 import type { PageOrder } from '../../contract/message.ts';
 import type { Dialect } from '../engine.ts';
 import { derivedColumns, updatedAt } from '../schema/conversation-step.ts';
+import type { SearchDialect } from '../search/statements.ts';
 
 /** SQL for the embedded engine only. Parameters are positional. */
 
+/** A table of FTS5 is sorted by position, and reads only what a LIMIT needs. Tokens have no quotation marks. */
+const search: SearchDialect = {
+  from: {
+    search_messages: 'search_message_tokens t JOIN search_messages s ON s.position = t.rowid',
+    search_chunks: 'search_chunk_tokens t JOIN search_chunks s ON s.position = t.rowid',
+  },
+  position: 't.rowid',
+  matches: { search_messages: 'search_message_tokens MATCH ?', search_chunks: 'search_chunk_tokens MATCH ?' },
+  isIndexed: { search_messages: 's.marks IS NOT NULL', search_chunks: 'true' },
+  queryOf: (tokens, anyOf) =>
+    [
+      ...tokens.map(({ token, isPrefix }) => `"${token}"${isPrefix ? ' *' : ''}`),
+      ...anyOf.map((marks) => `(${marks.map((mark) => `"${mark}"`).join(' OR ')})`),
+    ].join(' AND '),
+};
+
 export const dialect: Dialect = {
+  search,
   isIn: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   list: (values) => JSON.stringify(values),
   listTable: 'json_each(?)',

@@ -18,6 +18,7 @@ import { createChildChunk, deleteChildChunk, updateChildChunk } from './child-ch
 import { Connection } from './connection.ts';
 import { purge } from './purge.ts';
 import { RecordWriter } from './record-writer.ts';
+import { applyToIndex, resetIndex, takeIndexLease } from './search.ts';
 import * as embedded from './statements.ts';
 import {
   groupStates,
@@ -267,6 +268,9 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
   changeImportSource: (change) => {
     for (const statement of changeStatements(change, embedded.dialect)) db.run(...statement);
   },
+  takeIndexLease: (lease) => takeIndexLease(db, lease),
+  resetIndex: ({ rules }) => void resetIndex(db, rules),
+  applyToIndex: (changes) => applyToIndex(db, changes),
 };
 
 function addAuditEntry(entry: AuditEntry, dataset_id?: string): void {

@@ -1,0 +1,100 @@
+import type { Static } from 'typebox';
+import { listParameters } from './admin.ts';
+import { limits } from './limits.ts';
+import { choice, decimal, epochSeconds, id, integer, nullable, shape, text } from './primitives.ts';
+import { Type } from './type.ts';
+
+const ranges = Type.Unsafe<[number, number][]>({
+  type: 'array',
+  items: { type: 'array', items: { type: 'integer' }, minItems: 2, maxItems: 2 },
+  description: 'Matches in the snippet: start and end, in UTF-16 units.',
+});
+const snippet = text('Part of the text around the first match; without one, its beginning.');
+
+export const SearchHit = shape(
+  {
+    app_id: id('App ID.'),
+    conversation_id: id('Conversation ID.'),
+    message_id: id('Message ID.'),
+    created_at: epochSeconds('Creation time of the message.'),
+    user: nullable(text('End user of the conversation.')),
+    snippet,
+    ranges,
+  },
+  { title: 'SearchHit', description: 'A message.' },
+);
+export type SearchHit = Static<typeof SearchHit>;
+
+export const KnowledgeHit = shape(
+  {
+    dataset_id: id('Knowledge base ID.'),
+    dataset_name: text('Name of the knowledge base.'),
+    document_id: id('Document ID.'),
+    document_name: text('Name of the document.'),
+    segment_id: id('Segment ID.'),
+    child_chunk_id: nullable(id('Child chunk ID; null if the segment itself is meant.')),
+    snippet,
+    ranges,
+  },
+  { title: 'KnowledgeHit', description: 'A segment or child chunk.' },
+);
+export type KnowledgeHit = Static<typeof KnowledgeHit>;
+
+/** Hits of `in=knowledge` or of messages. */
+export const AnyHit = Type.Unsafe<SearchHit | KnowledgeHit>({ anyOf: [SearchHit, KnowledgeHit] });
+
+const hasValues = ['files', 'form', 'waiting_form', 'citations'] as const;
+
+const filters = {
+  q: Type.Optional(
+    Type.String({
+      maxLength: limits.searchUnitsMax,
+      description:
+        'Words that must all occur, the last one as the beginning of a word; `"…"` is a phrase. Case and accents are ignored. ' +
+        'Parts of user names and IDs match too. Absent: everything.',
+    }),
+  ),
+  in: Type.Optional(
+    Type.Unsafe<'messages' | 'knowledge'>({
+      ...choice(['messages', 'knowledge'], 'Messages, or segments and child chunks. Then only `q` is allowed.'),
+      default: 'messages',
+    }),
+  ),
+  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
+  user: Type.Optional(Type.String({ description: 'Only conversations of this end user; the exact name.' })),
+  rating: Type.Optional(choice(['like', 'dislike'], 'Only messages with this feedback.')),
+  status: Type.Optional(choice(['normal', 'error'], 'Only messages with this status.')),
+  has: Type.Optional(
+    Type.Array(Type.Unsafe<(typeof hasValues)[number]>({ type: 'string', enum: hasValues }), {
+      description:
+        'Only messages with files, with a form, with a form that waits for its submission and has not expired, or with ' +
+        'citations. Repeat it for several.',
+    }),
+  ),
+  from: Type.Optional(Type.Integer({ description: 'Earliest creation time. Unix epoch seconds.' })),
+  to: Type.Optional(Type.Integer({ description: 'End of the time range, exclusive. Unix epoch seconds.' })),
+  min_cost: Type.Optional(decimal('Only messages whose total_price is at least this, in any currency.')),
+  min_latency: Type.Optional(decimal('Only messages whose provider_response_latency in seconds is at least this.')),
+  segment_id: Type.Optional(Type.String({ description: 'Only messages that cite this segment.' })),
+};
+
+export const SearchQuery = Type.Object({ ...filters, ...listParameters });
+export type SearchQuery = Static<typeof SearchQuery>;
+export const SearchCountsQuery = Type.Object(filters);
+export type SearchFilters = Static<typeof SearchCountsQuery>;
+
+const found = (what: string) => integer(`Messages ${what}; \`max\` means this many or more.`);
+
+export const SearchCounts = shape(
+  {
+    max: integer('Counts stop here.'),
+    all: found('with these filters'),
+    disliked: found('with these filters that were disliked'),
+    failed: found('with these filters whose generation failed'),
+    files: found('with these filters that have files'),
+    waiting_form: found('with these filters that have a form waiting for its submission'),
+    citations: found('with these filters that have citations'),
+  },
+  { title: 'SearchCounts', description: 'Numbers of search results.' },
+);
+export type SearchCounts = Static<typeof SearchCounts>;

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import type { ChangeKind } from '../contract/change.ts';
+import { limits } from '../contract/limits.ts';
+import type { ChangeScope, FoundChange } from './change-reads.ts';
+import { type ChangePlace, cursorOf, startOf } from './changes.ts';
+import { ServiceError } from './errors.ts';
+import type { IndexChange } from './search-reads.ts';
+import type { Store } from './store.ts';
+import { tokenRules } from './tokens.ts';
+
+const kinds: readonly ChangeKind[] = ['segment', 'child_chunk', 'conversation', 'message'];
+const scope: ChangeScope = { workspace_id: undefined, app_id: undefined, dataset_ids: undefined, kinds };
+
+/** `elsewhere`: another process indexes. */
+export type IndexStep = 'more' | 'idle' | 'elsewhere';
+
+/** Follows the change feed and keeps the index up to date. One process does so, under a lease. */
+export class SearchIndexer {
+  readonly #store: Store;
+  readonly #clock: () => number;
+  readonly #holder = randomUUID();
+  #cursor: string | undefined;
+  #renewAt = 0;
+
+  /** `clock` returns milliseconds since the epoch. */
+  constructor(store: Store, clock: () => number) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Indexes the next changes. */
+  async step(): Promise<IndexStep> {
+    if (!(await this.#hasLease()) || this.#cursor === undefined) return 'elsewhere';
+    const place = await this.#placeOf(this.#cursor);
+    if (place === undefined) {
+      await this.reset();
+      return 'more';
+    }
+    const { changes, next, hasMore } = await this.#store.changes.read(place, scope, limits.indexReadMax);
+    const { epoch } = place;
+    const list = changes.map((change) => changeOf(change, cursorOf(change.at, epoch)));
+    list.push({ kind: 'none', cursor: cursorOf(next, epoch) });
+    if (list.at(-1)?.cursor !== this.#cursor) await this.#apply(list);
+    return hasMore ? 'more' : 'idle';
+  }
+
+  /** Makes the index empty. The next steps build it again. */
+  async reset(): Promise<void> {
+    await this.#store.search.reset(tokenRules);
+    this.#cursor = '';
+  }
+
+  /** Lets another process continue at once. */
+  async end(): Promise<void> {
+    if (this.#cursor !== undefined) await this.#store.search.takeLease(this.#holder, 0, this.#now());
+    this.#cursor = undefined;
+  }
+
+  async #apply(changes: readonly IndexChange[]): Promise<void> {
+    for (let left = changes; left.length > 0 && this.#cursor !== undefined; ) {
+      const cursor: string | undefined = await this.#store.search.apply(this.#cursor, left);
+      // Another process has taken over, or has made the index empty: the next step reads its state.
+      if (cursor === undefined) this.#renewAt = 0;
+      else left = left.slice(left.findLastIndex((change) => change.cursor === cursor) + 1);
+      this.#cursor = cursor;
+    }
+  }
+
+  #now(): number {
+    return Math.floor(this.#clock() / 1000);
+  }
+
+  async #hasLease(): Promise<boolean> {
+    const now = this.#now();
+    if (now < this.#renewAt && this.#cursor !== undefined) return true;
+    const state = await this.#store.search.takeLease(this.#holder, now + limits.indexLeaseSeconds, now);
+    this.#cursor = state?.cursor;
+    this.#renewAt = now + Math.floor(limits.indexLeaseSeconds / 3);
+    if (state !== undefined && state.rules !== tokenRules) await this.reset();
+    return state !== undefined;
+  }
+
+  /** Undefined if the cursor is no longer valid. */
+  async #placeOf(cursor: string): Promise<ChangePlace | undefined> {
+    try {
+      return await startOf(this.#store, cursor === '' ? undefined : cursor);
+    } catch (error) {
+      if (error instanceof ServiceError && (error.code === 'cursor_gone' || error.code === 'invalid_param')) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+}
+
+function changeOf({ kind, id, path }: FoundChange, cursor: string): IndexChange {
+  switch (kind) {
+    case 'message':
+      return { kind, cursor, conversation_id: path.conversation_id ?? '', id };
+    case 'conversation':
+      return { kind, cursor, id };
+    case 'segment':
+    case 'child_chunk':
+      return { kind, cursor, dataset_id: path.dataset_id ?? '', id };
+    default:
+      return { kind: 'none', cursor };
+  }
+}

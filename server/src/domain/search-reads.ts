@@ -1,0 +1,64 @@
+import type { QueryToken } from './tokens.ts';
+
+/** What the index is searched for: all tokens, and at least one of each list of marks. */
+export type IndexQuery = {
+  tokens: readonly QueryToken[];
+  anyOf: readonly (readonly string[])[];
+  min_cost?: number | undefined;
+  min_latency?: number | undefined;
+  /** Only messages with a form that expires after this time in seconds. */
+  waits_after?: number | undefined;
+  /** Positions: the first one, and the end. */
+  from?: number | undefined;
+  to?: number | undefined;
+};
+
+export type IndexHit = { position: number; conversation_id: string; id: string };
+export type MessageHit = { conversation_id: string; id: string; app_id: string; user: string | null; doc: string };
+
+export type ChunkKind = 'segment' | 'child_chunk';
+export type ChunkIndexHit = { position: number; dataset_id: string; kind: ChunkKind; id: string };
+export type ChunkHit = {
+  dataset_id: string;
+  dataset_name: string;
+  document_id: string;
+  document_name: string;
+  segment_id: string;
+  child_chunk_id: string | null;
+  content: string;
+};
+
+/** A change that the indexer has read. `cursor` is the place behind it. */
+export type IndexChange = { cursor: string } & (
+  | { kind: 'message'; conversation_id: string; id: string }
+  | { kind: 'conversation'; id: string }
+  | { kind: ChunkKind; dataset_id: string; id: string }
+  | { kind: 'none' }
+);
+
+/** How far the indexer has read the change feed; '' from the start. `rules`: of the tokens in the index. */
+export type IndexState = { cursor: string; rules: string };
+
+/** The index of messages and of knowledge bases. */
+export interface SearchStore {
+  state(): Promise<IndexState>;
+  /** Newest first. */
+  findMessages(query: IndexQuery, count: number): Promise<IndexHit[]>;
+  /** Stops at `max`. */
+  countMessages(query: IndexQuery, max: number): Promise<number>;
+  /** Without those that do not exist or whose conversation was deleted. In any order. */
+  readMessages(hits: readonly IndexHit[]): Promise<MessageHit[]>;
+  findChunks(query: IndexQuery, count: number): Promise<ChunkIndexHit[]>;
+  /** In the order of the hits; undefined for those that do not exist. */
+  readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]>;
+
+  /** Undefined if another process indexes. Otherwise no other one does so until the lease expires. */
+  takeLease(holder: string, expires_at: number, now: number): Promise<IndexState | undefined>;
+  /** Makes the index empty, to be built again from the start of the feed. */
+  reset(rules: string): Promise<void>;
+  /**
+   * Brings the index up to date with some of these changes, and stores the cursor behind them. Returns that cursor; undefined
+   * if another process has indexed since `from`.
+   */
+  apply(from: string, changes: readonly IndexChange[]): Promise<string | undefined>;
+}

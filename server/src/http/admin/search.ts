@@ -1,0 +1,88 @@
+import { listOf } from '../../contract/admin.ts';
+import { limits } from '../../contract/limits.ts';
+import { canonicalId } from '../../contract/primitives.ts';
+import { AnyHit, SearchCounts, SearchCountsQuery, type SearchFilters, SearchQuery } from '../../contract/search.ts';
+import { invalidParam, notFound } from '../../domain/errors.ts';
+import { countMessages, type MessageSearch, searchKnowledge, searchMessages } from '../../domain/search.ts';
+import { aboutAdmin, responses } from '../openapi/openapi.ts';
+import type { Routes } from '../route-types.ts';
+import { Paging } from './paging.ts';
+
+const url = '/admin/search';
+
+const positions = new Paging<number>(['number'], (position) => [position]);
+
+/** The search over all messages and knowledge bases. */
+export const adminSearchRoutes: Routes = (app, { store, bearer, clock, search }) => {
+  const requireOn = () => {
+    if (search !== undefined) throw notFound(search);
+  };
+
+  app.route({
+    method: 'GET',
+    url,
+    schema: {
+      ...aboutAdmin,
+      operationId: 'search',
+      summary: 'Search messages or knowledge bases',
+      description:
+        'Messages of all apps, newest first, or with `in=knowledge` segments and child chunks. Messages of deleted ' +
+        'conversations are excluded. A change is found about a second after it was made. A page may have fewer rows than ' +
+        '`limit` although more follow. 404 if the setting `SEARCH` or `CHANGES` is `off`.',
+      querystring: SearchQuery,
+      response: responses({ 200: listOf(AnyHit) }, [400, 401, 404]),
+    },
+    onRequest: bearer.requireAdmin(),
+    handler: async ({ query }) => {
+      requireOn();
+      const { limit = limits.listRowsDefault, cursor, ...filters } = query;
+      const range = { before: cursor === undefined ? undefined : (positions.decode(cursor)[0] as number), limit };
+      const { hits, next } = isOfKnowledge(filters)
+        ? await searchKnowledge(store, filters.q, range)
+        : await searchMessages(store, searchOf(filters, clock()), range);
+      const next_cursor = next === undefined ? null : positions.encode(next);
+      return { limit, has_more: next !== undefined, data: hits, next_cursor };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${url}/counts`,
+    schema: {
+      ...aboutAdmin,
+      operationId: 'countSearchResults',
+      summary: 'Count messages of a search',
+      description: 'The number of results with the given filters, and with one more filter each. Counts stop at `max`.',
+      querystring: SearchCountsQuery,
+      response: responses({ 200: SearchCounts }, [400, 401, 404]),
+    },
+    onRequest: bearer.requireAdmin(),
+    handler: ({ query }) => {
+      requireOn();
+      if (isOfKnowledge(query)) throw invalidParam('in must be messages');
+      return countMessages(store, searchOf(query, clock()));
+    },
+  });
+};
+
+/** Knowledge bases have none of the other filters. */
+function isOfKnowledge({ in: part, q: _, ...others }: SearchFilters): boolean {
+  if (part !== 'knowledge') return false;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw invalidParam(`${other} must be absent with in=knowledge`);
+  return true;
+}
+
+function searchOf(
+  { in: _, app_id, segment_id, min_cost, min_latency, ...others }: SearchFilters,
+  now: number,
+): MessageSearch {
+  const ids = { app_id: app_id && canonicalId(app_id), segment_id: segment_id && canonicalId(segment_id) };
+  const numbers = { min_cost: min_cost && Number(min_cost), min_latency: min_latency && Number(min_latency) };
+  return {
+    ...others,
+    ...ids,
+    ...(numbers as { min_cost?: number; min_latency?: number }),
+    now: Math.floor(now / 1000),
+  };
+}

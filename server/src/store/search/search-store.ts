@@ -1,0 +1,158 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { positionsPerSecond } from '../../domain/search-document.ts';
+import type {
+  ChunkHit,
+  ChunkIndexHit,
+  IndexChange,
+  IndexHit,
+  IndexQuery,
+  IndexState,
+  MessageHit,
+  SearchStore,
+} from '../../domain/search-reads.ts';
+import type { Engine, Row } from '../engine.ts';
+import * as sql from './statements.ts';
+
+/** The newest part of the index, in seconds, that the first statement of a search reads. */
+const firstWindow = 86_400 * positionsPerSecond;
+/** If a statement was faster than this, the next one reads a larger part of the index; if it was slower, a smaller one. */
+const windowMillis = { fast: 5, slow: 20 };
+
+/** The search, on either engine. */
+export class SqlSearchStore implements SearchStore {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async state(): Promise<IndexState> {
+    const [row] = await this.#engine.read(sql.findState);
+    return row as IndexState;
+  }
+
+  takeLease(holder: string, expires_at: number, now: number): Promise<IndexState | undefined> {
+    return this.#engine.write('takeIndexLease', { holder, expires_at, now });
+  }
+
+  async reset(rules: string): Promise<void> {
+    await this.#engine.write('resetIndex', { rules }, { waitForever: true });
+  }
+
+  apply(from: string, changes: readonly IndexChange[]): Promise<string | undefined> {
+    return this.#engine.write('applyToIndex', { from, changes });
+  }
+
+  findMessages(query: IndexQuery, count: number): Promise<IndexHit[]> {
+    return this.#find<IndexHit>('search_messages', query, count);
+  }
+
+  findChunks(query: IndexQuery, count: number): Promise<ChunkIndexHit[]> {
+    return this.#find<ChunkIndexHit>('search_chunks', query, count);
+  }
+
+  async countMessages(query: IndexQuery, max: number): Promise<number> {
+    return (await this.#find('search_messages', query, max)).length;
+  }
+
+  /**
+   * Searches windows of positions, from the newest one back, each by one statement: on the embedded engine other requests
+   * run in between.
+   */
+  async #find<Hit>(table: sql.SearchTable, query: IndexQuery, count: number): Promise<Hit[]> {
+    const [bounds] = await this.#engine.read(sql.findBounds(table));
+    if (bounds === undefined || bounds.first === null) return [];
+    const first = Math.max(query.from ?? Number.MIN_SAFE_INTEGER, bounds.first as number);
+    let end = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, (bounds.last as number) + 1);
+    const [statement, values] = sql.findEntries(this.#engine.dialect.search, table, query);
+    const hits: Row[] = [];
+    for (let window = firstWindow; end > first && hits.length < count; ) {
+      const start = Math.max(first, end - window);
+      const startedAt = performance.now();
+      hits.push(...(await this.#engine.read(statement, ...values, start, end, count - hits.length)));
+      const millis = performance.now() - startedAt;
+      if (millis < windowMillis.fast) window *= 8;
+      if (millis > windowMillis.slow) window = Math.max(firstWindow, Math.floor(window / 2));
+      end = start;
+      await nextTick();
+    }
+    return hits as Hit[];
+  }
+
+  async readMessages(hits: readonly IndexHit[]): Promise<MessageHit[]> {
+    if (hits.length === 0) return [];
+    const { isIn, list } = this.#engine.dialect;
+    const conversations = list([...new Set(hits.map(({ conversation_id }) => conversation_id))]);
+    const statement = `
+      SELECT m.conversation_id, m.id, m.doc, c.app_id, c."user"
+      FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
+      WHERE ${isIn('m.id')} AND ${isIn('m.conversation_id')} AND c.deleted = 0`;
+    return (await this.#engine.read(statement, list(hits.map(({ id }) => id)), conversations)) as MessageHit[];
+  }
+
+  async readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]> {
+    const segments = await this.#readIn(
+      'segments',
+      'id, dataset_id, document_id, content',
+      hits.filter(({ kind }) => kind === 'segment'),
+    );
+    const chunks = await this.#readIn(
+      'child_chunks',
+      'id, dataset_id, segment_id, content, deleted',
+      hits.filter(({ kind }) => kind === 'child_chunk'),
+    );
+    const parents = await this.#readIn(
+      'segments',
+      'id, dataset_id, document_id',
+      [...chunks.values()].map(({ dataset_id, segment_id: id }) => ({ dataset_id, id }) as ChunkKey),
+    );
+    const documentOf = (row: Row) => ({ dataset_id: row.dataset_id, id: row.document_id }) as ChunkKey;
+    const documents = await this.#readIn(
+      'documents',
+      'id, dataset_id, name',
+      [...segments.values(), ...parents.values()].map(documentOf),
+    );
+    const datasets = await this.#readDatasets(hits);
+    return hits.map((hit) => {
+      const isSegment = hit.kind === 'segment';
+      const chunk = isSegment ? undefined : chunks.get(keyOf(hit));
+      if (!isSegment && (chunk === undefined || chunk.deleted === 1)) return undefined;
+      const segment = isSegment
+        ? segments.get(keyOf(hit))
+        : parents.get(keyOf({ dataset_id: hit.dataset_id, id: chunk?.segment_id as string }));
+      const document = segment && documents.get(keyOf(documentOf(segment)));
+      if (segment === undefined || document === undefined) return undefined;
+      return {
+        dataset_id: hit.dataset_id,
+        dataset_name: datasets.get(hit.dataset_id) ?? '',
+        document_id: document.id as string,
+        document_name: document.name as string,
+        segment_id: segment.id as string,
+        child_chunk_id: isSegment ? null : hit.id,
+        content: (chunk ?? segment).content as string,
+      };
+    });
+  }
+
+  /** Rows of a table whose key begins with the dataset, by dataset and id. */
+  async #readIn(table: string, columns: string, keys: readonly ChunkKey[]): Promise<Map<string, Row>> {
+    if (keys.length === 0) return new Map();
+    const { isIn, list } = this.#engine.dialect;
+    const datasets = list([...new Set(keys.map(({ dataset_id }) => dataset_id))]);
+    const ids = list([...new Set(keys.map(({ id }) => id))]);
+    const statement = `SELECT ${columns} FROM ${table} WHERE ${isIn('dataset_id')} AND ${isIn('id')}`;
+    const rows = await this.#engine.read(statement, datasets, ids);
+    return new Map(rows.map((row) => [keyOf(row as ChunkKey), row]));
+  }
+
+  async #readDatasets(hits: readonly ChunkIndexHit[]): Promise<ReadonlyMap<string, string>> {
+    if (hits.length === 0) return new Map();
+    const { isIn, list } = this.#engine.dialect;
+    const ids = list([...new Set(hits.map(({ dataset_id }) => dataset_id))]);
+    const rows = await this.#engine.read(`SELECT id, name FROM datasets WHERE ${isIn('id')}`, ids);
+    return new Map(rows.map(({ id, name }) => [id as string, name as string]));
+  }
+}
+
+type ChunkKey = { dataset_id: string; id: string };
+const keyOf = ({ dataset_id, id }: ChunkKey): string => `${dataset_id} ${id}`;

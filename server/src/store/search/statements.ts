@@ -1,0 +1,56 @@
+import type { IndexQuery } from '../../domain/search-reads.ts';
+import type { QueryToken } from '../../domain/tokens.ts';
+import type { Value } from '../engine.ts';
+
+/** SQL of the search, in the subset that both engines understand. */
+
+export type SearchTable = 'search_messages' | 'search_chunks';
+
+/** In which the engines differ. */
+export type SearchDialect = {
+  /** The table whose rows are searched by tokens, as `s`. */
+  from: Record<SearchTable, string>;
+  position: string;
+  /** A condition with a parameter: the row has the tokens of a query. */
+  matches: Record<SearchTable, string>;
+  /** A condition: the row has tokens. */
+  isIndexed: Record<SearchTable, string>;
+  /** The parameter of `matches`. */
+  queryOf(tokens: readonly QueryToken[], anyOf: readonly (readonly string[])[]): string;
+};
+
+const columns: Record<SearchTable, string> = {
+  search_messages: 's.conversation_id, s.id',
+  search_chunks: 's.dataset_id, s.kind, s.id',
+};
+
+/** Rows in a range of positions, newest first. Parameters: the returned values, the first position, the end, a count. */
+export function findEntries(dialect: SearchDialect, table: SearchTable, query: IndexQuery): [string, Value[]] {
+  const { tokens, anyOf, min_cost, min_latency, waits_after } = query;
+  const hasTokens = tokens.length > 0 || anyOf.length > 0;
+  const position = hasTokens ? dialect.position : 's.position';
+  const conditions: [string, Value][] = hasTokens ? [[dialect.matches[table], dialect.queryOf(tokens, anyOf)]] : [];
+  if (min_cost !== undefined) conditions.push(['s.cost >= ?', min_cost]);
+  if (min_latency !== undefined) conditions.push(['s.latency >= ?', min_latency]);
+  if (waits_after !== undefined) conditions.push(['s.waits_until > ?', waits_after]);
+  const where = conditions.map(([text]) => text);
+  if (!hasTokens) where.push(dialect.isIndexed[table]);
+  const statement = `
+    SELECT ${position} AS position, ${columns[table]} FROM ${hasTokens ? dialect.from[table] : `${table} s`}
+    WHERE ${[...where, `${position} >= ?`, `${position} < ?`].join(' AND ')}
+    ORDER BY ${position} DESC LIMIT ?`;
+  return [statement, conditions.map(([, value]) => value)];
+}
+
+export const findBounds = (table: SearchTable): string =>
+  `SELECT MIN(position) AS first, MAX(position) AS last FROM ${table}`;
+
+export const findState = `SELECT cursor, rules FROM search_state WHERE name = 'state'`;
+/** Parameters: cursor. */
+export const moveCursor = `UPDATE search_state SET cursor = ? WHERE name = 'state'`;
+/** Parameters: rules. */
+export const resetState = `UPDATE search_state SET cursor = '', rules = ? WHERE name = 'state'`;
+/** Parameters: holder, expires_at, holder, now. */
+export const takeLease = `
+  UPDATE search_state SET holder = ?, expires_at = ?
+  WHERE name = 'state' AND (holder = ? OR expires_at < ?) RETURNING cursor, rules`;

@@ -1,0 +1,188 @@
+import { limits } from '../../contract/limits.ts';
+import type { Message } from '../../contract/message.ts';
+import { firstPosition, indexedMessage, positionsPerSecond, wordsOf } from '../../domain/search-document.ts';
+import type { ChunkKind, IndexChange } from '../../domain/search-reads.ts';
+import { indexTokens, tokenRules } from '../../domain/tokens.ts';
+import type { WriteInput, WriteResult } from '../engine.ts';
+import * as sql from '../search/statements.ts';
+import type { Connection } from './connection.ts';
+
+/**
+ * Writes of the index, inside the transaction of the writer thread. The tokens of a message in the index always follow from
+ * its stored text and the stored marks, so that they can be removed: whoever changes the text removes them first.
+ */
+
+type Entry = { position: number; conversation_id: string; id: string; created_at: number; marks: string | null };
+
+const findEntry = `
+  SELECT position, conversation_id, id, created_at, marks FROM search_messages WHERE conversation_id = ? AND id = ?`;
+const findMessage = `
+  SELECT m.doc, c.app_id, c."user", c.deleted
+  FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
+  WHERE m.conversation_id = ? AND m.id = ?`;
+const findDoc = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
+const findTime = 'SELECT created_at FROM messages WHERE conversation_id = ? AND id = ?';
+const findLastPosition = `
+  SELECT MAX(position) AS position FROM search_messages WHERE position >= ? AND position < ?`;
+const addTokens = 'INSERT INTO search_message_tokens (rowid, tokens) VALUES (?, ?)';
+const removeTokens = `INSERT INTO search_message_tokens (search_message_tokens, rowid, tokens) VALUES ('delete', ?, ?)`;
+const writeEntry = `
+  INSERT INTO search_messages (position, conversation_id, id, created_at, "user", cost, latency, waits_until, marks)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const deleteEntry = 'DELETE FROM search_messages WHERE position = ?';
+const clearMarks = 'UPDATE search_messages SET marks = NULL WHERE position = ?';
+/** Of a conversation that was deleted: all. Parameters: conversation_id, count. */
+const findEntries = `
+  SELECT position, conversation_id, id, created_at, marks FROM search_messages
+  WHERE conversation_id = ? AND marks IS NOT NULL LIMIT ?`;
+/** With another user than the conversation. Parameters: conversation_id, user, count. */
+const findOutdated = `
+  SELECT position, conversation_id, id, created_at, marks FROM search_messages
+  WHERE conversation_id = ? AND "user" IS NOT ? LIMIT ?`;
+const findConversation = 'SELECT "user", deleted FROM conversations WHERE conversation_id = ?';
+
+export function takeIndexLease(
+  db: Connection,
+  { holder, expires_at, now }: WriteInput<'takeIndexLease'>,
+): WriteResult<'takeIndexLease'> {
+  return db.get(sql.takeLease, holder, expires_at, holder, now) as WriteResult<'takeIndexLease'>;
+}
+
+export function resetIndex(db: Connection, rules: string): void {
+  // The tokens of texts that exist need not be overwritten. A purge rebuilds the file.
+  db.db.exec('PRAGMA secure_delete = OFF');
+  try {
+    db.db.exec(`INSERT INTO search_message_tokens (search_message_tokens) VALUES ('delete-all')`);
+    db.db.exec('DELETE FROM search_messages');
+    db.db.exec('DELETE FROM search_chunks');
+    db.db.exec(`INSERT INTO search_chunk_tokens (search_chunk_tokens) VALUES ('delete-all')`);
+  } finally {
+    db.db.exec('PRAGMA secure_delete = ON');
+  }
+  db.run(sql.resetState, rules);
+}
+
+export function applyToIndex(db: Connection, { from, changes }: WriteInput<'applyToIndex'>): string | undefined {
+  if (db.get(sql.findState)?.cursor !== from) return undefined;
+  const batch = changes.slice(0, limits.indexWriteMax);
+  let cursor = from;
+  // Positions that only grow are written at once.
+  const sorted = batch
+    .filter((change) => change.kind === 'message')
+    .map((change) => ({ change, time: Number(db.get(findTime, change.conversation_id, change.id)?.created_at ?? 0) }))
+    .sort((one, other) => one.time - other.time);
+  for (const { change } of sorted) putMessage(db, change.conversation_id, change.id);
+  for (const change of batch) {
+    if (change.kind === 'segment' || change.kind === 'child_chunk') putChunk(db, change);
+    // Its messages are many: the rest follows with the next transaction.
+    if (change.kind === 'conversation' && !updateConversation(db, change.id)) break;
+    cursor = change.cursor;
+  }
+  db.run(sql.moveCursor, cursor);
+  return cursor;
+}
+
+/** Whether it is done. */
+function updateConversation(db: Connection, id: string): boolean {
+  const conversation = db.get(findConversation, id) as { user: string | null; deleted: number } | undefined;
+  // A purge has removed its messages from the index.
+  if (conversation === undefined) return true;
+  const { user, deleted } = conversation;
+  const entries = (
+    deleted === 1 ? db.all(findEntries, id, limits.indexWriteMax) : db.all(findOutdated, id, user, limits.indexWriteMax)
+  ) as Entry[];
+  for (const entry of entries) putMessage(db, id, entry.id);
+  return entries.length < limits.indexWriteMax;
+}
+
+/** Brings the index up to date with a message. */
+function putMessage(db: Connection, conversation_id: string, id: string): void {
+  const row = db.get(findMessage, conversation_id, id) as
+    | { doc: string; app_id: string; user: string | null; deleted: number }
+    | undefined;
+  const entry = db.get(findEntry, conversation_id, id) as Entry | undefined;
+  if (row === undefined) return;
+  const { words, marks, created_at, user, cost, latency, waits_until } = indexedMessage(row.doc, row);
+  if (entry !== undefined) {
+    if (row.deleted === 0 && entry.marks === marks && entry.created_at === created_at) return;
+    if (entry.marks !== null) db.run(removeTokens, entry.position, `${words} ${entry.marks}`);
+    db.run(deleteEntry, entry.position);
+  }
+  if (row.deleted === 1) return;
+  const position = entry?.created_at === created_at ? entry.position : nextPosition(db, created_at);
+  db.run(writeEntry, position, conversation_id, id, created_at, user, cost, latency, waits_until, marks);
+  db.run(addTokens, position, `${words} ${marks}`);
+}
+
+function nextPosition(db: Connection, created_at: number): number {
+  const first = firstPosition(created_at);
+  const end = first + positionsPerSecond;
+  const last = db.get(findLastPosition, first, end)?.position as number | null | undefined;
+  if (last === null || last === undefined) return first;
+  if (last + 1 < end) return last + 1;
+  // More messages than positions in one second, some of which are free again.
+  for (;;) {
+    const position = first + Math.floor(Math.random() * positionsPerSecond);
+    if (db.get('SELECT 1 FROM search_messages WHERE position = ?', position) === undefined) return position;
+  }
+}
+
+/** To be called before the text of a message is replaced by another one. */
+export function eraseReplaced(db: Connection, conversation_id: string, id: string, newDoc: Uint8Array): void {
+  const entry = db.get(findEntry, conversation_id, id) as Entry | undefined;
+  if (entry === undefined || entry.marks === null) return;
+  const doc = db.get(findDoc, conversation_id, id)?.doc as string;
+  if (Buffer.from(doc).equals(newDoc)) return;
+  if (!removeEntry(db, entry, doc)) return;
+  db.run(clearMarks, entry.position);
+}
+
+/** To be called before a conversation is erased. */
+export function eraseConversation(db: Connection, conversation_id: string): void {
+  const find = `
+    SELECT s.position, s.conversation_id, s.id, s.created_at, s.marks, m.doc
+    FROM search_messages s JOIN messages m ON m.conversation_id = s.conversation_id AND m.id = s.id
+    WHERE s.conversation_id = ?`;
+  for (const row of db.all(find, conversation_id)) {
+    if (row.marks !== null && !removeEntry(db, row as Entry, row.doc as string)) return;
+  }
+  db.run('DELETE FROM search_messages WHERE conversation_id = ?', conversation_id);
+}
+
+/** False if the index was made by other rules: its tokens are not known, so it was made empty. */
+function removeEntry(db: Connection, { position, marks }: Entry, doc: string): boolean {
+  if (db.get(sql.findState)?.rules !== tokenRules) {
+    resetIndex(db, '');
+    return false;
+  }
+  db.run(removeTokens, position, `${wordsOf(JSON.parse(doc) as Message)} ${marks}`);
+  return true;
+}
+
+const chunkTables: Record<ChunkKind, string> = {
+  segment: 'SELECT content, 0 AS deleted FROM segments WHERE dataset_id = ? AND id = ?',
+  child_chunk: 'SELECT content, deleted FROM child_chunks WHERE dataset_id = ? AND id = ?',
+};
+const findChunk = 'SELECT position FROM search_chunks WHERE dataset_id = ? AND kind = ? AND id = ?';
+
+function putChunk(db: Connection, { kind, dataset_id, id }: Extract<IndexChange, { kind: ChunkKind }>): void {
+  const row = db.get(chunkTables[kind], dataset_id, id);
+  const entry = db.get(findChunk, dataset_id, kind, id);
+  const isGone = row === undefined || row.deleted === 1;
+  if (entry !== undefined) db.run('DELETE FROM search_chunk_tokens WHERE rowid = ?', entry.position as number);
+  if (entry !== undefined && isGone) db.run('DELETE FROM search_chunks WHERE position = ?', entry.position as number);
+  if (isGone) return;
+  const last = db.get('SELECT MAX(position) AS position FROM search_chunks')?.position as number | null;
+  const position = (entry?.position as number | undefined) ?? (last ?? 0) + 1;
+  if (entry === undefined) {
+    db.run(
+      'INSERT INTO search_chunks (position, dataset_id, kind, id) VALUES (?, ?, ?, ?)',
+      position,
+      dataset_id,
+      kind,
+      id,
+    );
+  }
+  const tokens = [...indexTokens([row.content as string, id])].join(' ');
+  db.run('INSERT INTO search_chunk_tokens (rowid, tokens) VALUES (?, ?)', position, tokens);
+}

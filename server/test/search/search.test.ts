@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+const file = (filename: string) => ({
+  id: randomUUID(),
+  filename,
+  type: 'document',
+  url: null,
+  mime_type: null,
+  size: null,
+  transfer_method: 'local_file',
+  belongs_to: 'user',
+  upload_file_id: null,
+});
+
+onEveryEngine('the search', (engine) => {
+  const { one, other, admin, records } = makeTwoTenants();
+  let service: Service;
+  const get = (path: string, query: Record<string, string | number> = {}) =>
+    service.request('GET', `${path}?${new URLSearchParams(query as never)}`, { key: admin });
+  const search = async (query: Record<string, string | number>) => {
+    const { status, body } = await get('/admin/search', query);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body as { data: { message_id: string; snippet: string; ranges: [number, number][] }[]; next_cursor: string };
+  };
+  const found = async (query: Record<string, string | number>) =>
+    (await search(query)).data.map(({ message_id }) => message_id);
+  const marked = async (q: string) => {
+    const { data } = await search({ q });
+    return data.map(({ snippet, ranges }) => ranges.map(([start, end]) => snippet.slice(start, end)).join('|'));
+  };
+
+  before(async () => {
+    service = await startService(engine);
+    await service.load(records);
+  });
+  after(() => service.close());
+
+  it('200: finds a word that was said, newest first, with the place of the match', async () => {
+    const texts = ['The refund was sent', 'No Refunds today', 'nothing here', 'ask for a REFUND, please'];
+    const sent = texts.map((answer, index) => message(one.ids.conversation, 100 + index, { query: '', answer }));
+    await service.load(sent);
+    await service.index();
+    assert.deepEqual(await found({ q: 'refund' }), [sent[3]?.id, sent[1]?.id, sent[0]?.id]);
+    assert.deepEqual(await marked('refund'), ['REFUND', 'Refunds', 'refund']);
+    assert.deepEqual(await found({ q: 'refund sent' }), [sent[0]?.id]);
+    assert.deepEqual(
+      await found({ q: 'sent refund' }),
+      [sent[1], sent[0]].slice(1).map((one) => one?.id),
+    );
+    assert.deepEqual(await found({ q: '"sent refund"' }), []);
+    assert.deepEqual(await found({ q: '"was sent"' }), [sent[0]?.id]);
+    assert.deepEqual(await found({ q: '"for a ref' }), [sent[3]?.id]);
+    assert.deepEqual(await found({ q: '!!' }), []);
+  });
+
+  it('200: filters', async () => {
+    const conversation = { record: 'conversation', id: randomUUID(), app_id: other.ids.app, user: 'User-8812' };
+    const segment = randomUUID();
+    const sent = [
+      message(conversation.id, 200, { query: 'quokka', feedback: { rating: 'dislike' } }),
+      message(conversation.id, 201, { query: 'quokka', status: 'error', error: 'timeout' }),
+      message(conversation.id, 202, {
+        query: 'quokka',
+        message_files: [file('plan.pdf')],
+        total_price: '0.5',
+        currency: 'USD',
+      }),
+      message(one.ids.conversation, 203, {
+        query: 'quokka',
+        provider_response_latency: 12.5,
+        total_price: '0.25',
+        currency: 'EUR',
+      }),
+    ];
+    await service.load([conversation, ...sent]);
+    await service.index();
+    const [dislike, error, files, slow] = sent.map(({ id }) => id);
+    const q = 'quokka';
+    assert.deepEqual(await found({ q }), [slow, files, error, dislike]);
+    assert.deepEqual(await found({ q, app_id: other.ids.app }), [files, error, dislike]);
+    assert.deepEqual(await found({ q, user: 'User-8812' }), [files, error, dislike]);
+    assert.deepEqual(await found({ q, user: 'user-8812' }), []);
+    assert.deepEqual(await found({ q: 'quokka 8812' }), [files, error, dislike]);
+    assert.deepEqual(await found({ q, rating: 'dislike' }), [dislike]);
+    assert.deepEqual(await found({ q, status: 'error' }), [error]);
+    assert.deepEqual(await found({ q, has: 'files' }), [files]);
+    assert.deepEqual(await found({ q, from: 201, to: 203 }), [files, error]);
+    assert.deepEqual(await found({ q, min_cost: '0.25' }), [slow, files]);
+    assert.deepEqual(await found({ q, min_cost: '0.3' }), [files]);
+    assert.deepEqual(await found({ q, min_latency: '12.5' }), [slow]);
+    assert.deepEqual(await found({ q, segment_id: segment }), []);
+    assert.deepEqual(await found({ q: 'plan' }), [files]);
+    assert.deepEqual(await found({ app_id: other.ids.app }), [files, error, dislike]);
+    assert.deepEqual(await found({ q: conversation.id }), [files, error, dislike]);
+    const { body } = await get('/admin/search/counts', { q });
+    assert.deepEqual(body, { max: 1000, all: 4, disliked: 1, failed: 1, files: 1, waiting_form: 0, citations: 0 });
+  });
+});
