@@ -18,7 +18,7 @@ import type {
   PageStream,
   PurgeSelection,
 } from '../domain/store.ts';
-import type { SearchDialect } from './search/statements.ts';
+import type { QueryToken } from '../domain/tokens.ts';
 
 /** Checked records that wait to be written: in memory while they are small, else in a temporary file. */
 export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
@@ -153,4 +153,19 @@ export type Dialect = {
   usageDays: string;
   /** Whether the row after which a page begins is read by a statement of its own. */
   readsCursorFirst: boolean;
+};
+
+export type SearchTable = 'search_messages' | 'search_chunks';
+
+/** The parts of the statements of the search in which the engines differ. */
+export type SearchDialect = {
+  /** The table whose rows are searched by tokens, as `s`. */
+  from: Record<SearchTable, string>;
+  position: string;
+  /** A condition with a parameter: the row has the tokens of a query. */
+  matches: Record<SearchTable, string>;
+  /** A condition: the row has tokens. */
+  isIndexed: Record<SearchTable, string>;
+  /** The parameter of `matches`. */
+  queryOf(tokens: readonly QueryToken[], anyOf: readonly (readonly string[])[]): string;
 };

@@ -61,8 +61,20 @@ describe('the schema', () => {
 
   it('distributes the tables by the intended columns', () => {
     const tablesBy = (column: string) => Object.keys(distributed).filter((table) => distributed[table] === column);
-    assert.deepEqual(tablesBy('conversation_id').sort(), ['conversation_days', 'conversations', 'messages', 'search_messages']);
-    const byDataset = ['audit_entries', 'child_chunk_revisions', 'child_chunks', 'documents', 'search_chunks', 'segments'];
+    assert.deepEqual(tablesBy('conversation_id').sort(), [
+      'conversation_days',
+      'conversations',
+      'messages',
+      'search_messages',
+    ]);
+    const byDataset = [
+      'audit_entries',
+      'child_chunk_revisions',
+      'child_chunks',
+      'documents',
+      'search_chunks',
+      'segments',
+    ];
     assert.deepEqual(tablesBy('dataset_id').sort(), byDataset);
     assert.deepEqual(tablesBy('scope'), ['changes_new']);
     assert.equal(Object.keys(distributed).length, 11);

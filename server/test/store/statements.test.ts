@@ -339,12 +339,16 @@ for (const prepared of ['on', 'off'])
       const [add, note] = ['INSERT conversation_days unnest', 'INSERT changes_new'];
       const added = message(one.ids.conversation, 5, { message_tokens: 1 });
       assert.deepEqual(await append(added), [lock, find, write, add, note]);
-      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'b' }), [lock, find, write, add, note]);
-      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'c' }), [lock, find, write, note]);
+      const erase = 'UPDATE search_messages';
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'b' }), [
+        ...[lock, find, write, erase, add, note],
+      ]);
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'c' }), [lock, find, write, erase, note]);
       assert.deepEqual(await append({ ...added, created_at: 6 }), [
         lock,
         find,
         write,
+        erase,
         add,
         'UPDATE conversations messages',
         note,

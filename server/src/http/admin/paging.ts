@@ -25,7 +25,7 @@ export class Paging<R> {
 
   /** Reads a page: `find` returns the rows in a range of the list. */
   async read({ limit = limits.listRowsDefault, cursor }: Query, find: (range: ListRange) => Promise<R[]>) {
-    const after = cursor === undefined ? undefined : this.decode(cursor);
+    const after = cursor === undefined ? undefined : this.#decode(cursor);
     return this.#page(await find({ after, count: limit + 1 }), limit);
   }
 
@@ -42,16 +42,11 @@ export class Paging<R> {
   #page(rows: readonly R[], limit: number): Page<R> {
     const data = rows.slice(0, limit);
     const last = rows.length > limit ? data.at(-1) : undefined;
-    const next_cursor = last === undefined ? null : this.encode(last);
+    const next_cursor = last === undefined ? null : encode(this.#keyOf(last));
     return { limit, has_more: last !== undefined, data, next_cursor };
   }
 
-  /** The cursor behind a row. */
-  encode(row: R): string {
-    return encode(this.#keyOf(row));
-  }
-
-  decode(cursor: string): SortKey {
+  #decode(cursor: string): SortKey {
     const key = parse(cursor);
     const fits = (value: unknown, index: number) => typeof value === this.#types[index] && isComparable(value);
     if (!Array.isArray(key) || key.length !== this.#types.length || !key.every(fits) || encode(key) !== cursor) {

@@ -1,7 +1,6 @@
 import { listOf } from '../../contract/admin.ts';
-import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import { AnyHit, SearchCounts, SearchCountsQuery, type SearchFilters, SearchQuery } from '../../contract/search.ts';
+import { AnyHit, type KnowledgeHit, SearchCounts, SearchCountsQuery, type SearchFilters, type SearchHit, SearchQuery } from '../../contract/search.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
 import { countMessages, type MessageSearch, searchKnowledge, searchMessages } from '../../domain/search.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
@@ -10,7 +9,8 @@ import { Paging } from './paging.ts';
 
 const url = '/admin/search';
 
-const positions = new Paging<number>(['number'], (position) => [position]);
+/** The sort key is the position of a hit, which is not part of it. */
+const pages = new Paging<SearchHit | KnowledgeHit>(['number'], () => []);
 
 /** The search over all messages and knowledge bases. */
 export const adminSearchRoutes: Routes = (app, { store, bearer, clock, search }) => {
@@ -35,13 +35,14 @@ export const adminSearchRoutes: Routes = (app, { store, bearer, clock, search })
     onRequest: bearer.requireAdmin(),
     handler: async ({ query }) => {
       requireOn();
-      const { limit = limits.listRowsDefault, cursor, ...filters } = query;
-      const range = { before: cursor === undefined ? undefined : (positions.decode(cursor)[0] as number), limit };
-      const { hits, next } = isOfKnowledge(filters)
-        ? await searchKnowledge(store, filters.q, range)
-        : await searchMessages(store, searchOf(filters, clock()), range);
-      const next_cursor = next === undefined ? null : positions.encode(next);
-      return { limit, has_more: next !== undefined, data: hits, next_cursor };
+      const { limit, cursor, ...filters } = query;
+      return pages.readWindow({ ...(limit && { limit }), ...(cursor && { cursor }) }, async ({ after, count }) => {
+        const range = { before: after?.[0] as number | undefined, limit: count };
+        const { hits, next } = isOfKnowledge(filters)
+          ? await searchKnowledge(store, filters.q, range)
+          : await searchMessages(store, searchOf(filters, clock()), range);
+        return { rows: hits, next: next === undefined ? undefined : [next] };
+      });
     },
   });
 

@@ -1,7 +1,6 @@
 import { limits } from '../../contract/limits.ts';
-import type { Dialect } from '../engine.ts';
+import type { Dialect, SearchDialect } from '../engine.ts';
 import { derivedColumns, updatedAt } from '../schema/conversation-step.ts';
-import type { SearchDialect } from '../search/statements.ts';
 
 /** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
 

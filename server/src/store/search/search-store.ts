@@ -10,7 +10,7 @@ import type {
   MessageHit,
   SearchStore,
 } from '../../domain/search-reads.ts';
-import type { Engine, Row } from '../engine.ts';
+import type { Engine, Row, SearchTable } from '../engine.ts';
 import * as sql from './statements.ts';
 
 /** The newest part of the index, in seconds, that the first statement of a search reads. */
@@ -59,7 +59,7 @@ export class SqlSearchStore implements SearchStore {
    * Searches windows of positions, from the newest one back, each by one statement: on the embedded engine other requests
    * run in between.
    */
-  async #find<Hit>(table: sql.SearchTable, query: IndexQuery, count: number): Promise<Hit[]> {
+  async #find<Hit>(table: SearchTable, query: IndexQuery, count: number): Promise<Hit[]> {
     const [bounds] = await this.#engine.read(sql.findBounds(table));
     if (bounds === undefined || bounds.first === null) return [];
     const first = Math.max(query.from ?? Number.MIN_SAFE_INTEGER, bounds.first as number);

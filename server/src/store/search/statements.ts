@@ -1,23 +1,7 @@
 import type { IndexQuery } from '../../domain/search-reads.ts';
-import type { QueryToken } from '../../domain/tokens.ts';
-import type { Value } from '../engine.ts';
+import type { SearchDialect, SearchTable, Value } from '../engine.ts';
 
 /** SQL of the search, in the subset that both engines understand. */
-
-export type SearchTable = 'search_messages' | 'search_chunks';
-
-/** In which the engines differ. */
-export type SearchDialect = {
-  /** The table whose rows are searched by tokens, as `s`. */
-  from: Record<SearchTable, string>;
-  position: string;
-  /** A condition with a parameter: the row has the tokens of a query. */
-  matches: Record<SearchTable, string>;
-  /** A condition: the row has tokens. */
-  isIndexed: Record<SearchTable, string>;
-  /** The parameter of `matches`. */
-  queryOf(tokens: readonly QueryToken[], anyOf: readonly (readonly string[])[]): string;
-};
 
 const columns: Record<SearchTable, string> = {
   search_messages: 's.conversation_id, s.id',

@@ -1,8 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { PageOrder } from '../../contract/message.ts';
-import type { Dialect } from '../engine.ts';
+import type { Dialect, SearchDialect } from '../engine.ts';
 import { derivedColumns, updatedAt } from '../schema/conversation-step.ts';
-import type { SearchDialect } from '../search/statements.ts';
 
 /** SQL for the embedded engine only. Parameters are positional. */
 
