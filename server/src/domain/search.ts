@@ -1,6 +1,6 @@
+import type { KnowledgeHit, SearchCounts, SearchHit } from '../contract/console/search.ts';
 import { limits } from '../contract/limits.ts';
 import type { Message } from '../contract/message.ts';
-import type { KnowledgeHit, SearchCounts, SearchHit } from '../contract/search.ts';
 import { firstPosition, marks, marksFrom, namesOf, textsOf } from './search-document.ts';
 import { hasPhrases, isEmpty, parseQuery, type SearchWords, snippetOf, tokensInQuery } from './search-query.ts';
 import type { IndexHit, IndexQuery, MessageHit } from './search-reads.ts';

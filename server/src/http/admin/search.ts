@@ -1,6 +1,14 @@
 import { listOf } from '../../contract/admin.ts';
+import {
+  AnyHit,
+  type KnowledgeHit,
+  SearchCounts,
+  SearchCountsQuery,
+  type SearchFilters,
+  type SearchHit,
+  SearchQuery,
+} from '../../contract/console/search.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import { AnyHit, type KnowledgeHit, SearchCounts, SearchCountsQuery, type SearchFilters, type SearchHit, SearchQuery } from '../../contract/search.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
 import { countMessages, type MessageSearch, searchKnowledge, searchMessages } from '../../domain/search.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
-import { listParameters } from './admin.ts';
-import { limits } from './limits.ts';
-import { choice, decimal, epochSeconds, id, integer, nullable, shape, text } from './primitives.ts';
-import { Type } from './type.ts';
+import { listParameters } from '../admin.ts';
+import { limits } from '../limits.ts';
+import { choice, decimal, epochSeconds, id, integer, nullable, shape, text } from '../primitives.ts';
+import { Type } from '../type.ts';
 
 const ranges = Type.Unsafe<[number, number][]>({
   type: 'array',
