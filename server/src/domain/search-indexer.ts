@@ -28,8 +28,9 @@ export class SearchIndexer {
     this.#clock = clock;
   }
 
-  /** Indexes the next changes. */
+  /** Indexes the next changes. Without any, it neither writes nor needs the lease. */
   async step(): Promise<IndexStep> {
+    if (await this.#isUpToDate()) return 'idle';
     if (!(await this.#hasLease()) || this.#cursor === undefined) return 'elsewhere';
     const place = await this.#placeOf(this.#cursor);
     if (place === undefined) {
@@ -42,6 +43,12 @@ export class SearchIndexer {
     list.push({ kind: 'none', cursor: cursorOf(next, epoch) });
     if (list.at(-1)?.cursor !== this.#cursor) await this.#apply(list);
     return hasMore ? 'more' : 'idle';
+  }
+
+  async #isUpToDate(): Promise<boolean> {
+    const { cursor, rules } = await this.#store.search.state();
+    const head = await this.#store.changes.head();
+    return rules === tokenRules && cursor === cursorOf(head, head.epoch) && !(await this.#store.changes.hasNews(head));
   }
 
   /** Makes the index empty. The next steps build it again. */
