@@ -14,6 +14,8 @@ export class Connection {
   readonly #path: string;
   readonly #file: number;
   readonly #statements = new Map<string, StatementSync>();
+  /** Statements of `run`. */
+  readonly #changing = new Map<string, StatementSync>();
   /** Statements that return rows as arrays of values. */
   readonly #ordered = new Map<string, StatementSync>();
 
@@ -80,7 +82,14 @@ export class Connection {
 
   /** The number of rows changed. */
   run(sql: string, ...values: Value[]): number {
-    return Number(this.#prepare(sql).run(...(values as SQLInputValue[])).changes);
+    let statement = this.#changing.get(sql);
+    if (statement === undefined) {
+      statement = this.db.prepare(sql);
+      // Node.js also returns the id of the last row of any table, and throws if it is no safe integer. Those of FTS5 are not.
+      statement.setReadBigInts(true);
+      this.#changing.set(sql, statement);
+    }
+    return Number(statement.run(...(values as SQLInputValue[])).changes);
   }
 
   /** All reads inside `read` see the same snapshot. */
@@ -105,6 +114,7 @@ export class Connection {
 
   close(): void {
     this.#statements.clear();
+    this.#changing.clear();
     this.#ordered.clear();
     this.db.close();
   }
