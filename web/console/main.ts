@@ -1,20 +1,26 @@
 import { h, render, useEffect, useRef, useState } from '../shared/dom.ts';
 import { applyTheme } from '../shared/theme.ts';
+import { Lazy } from './lazy.ts';
 import { type ApiError, request, whenSignedOut } from './parts/api.ts';
-import { mayLeave } from './parts/drafts.ts';
+import { ErrorNote } from './parts/error-note.ts';
 import type { ConsoleSession } from './parts/types.ts';
-import { ErrorNote } from './parts/ui.ts';
-import { Shell } from './shell.ts';
+import type { ShellProps } from './shell.ts';
 import { SignIn } from './sign-in.ts';
+
+const loadShell = async () => (await import('./shell.ts')).Shell;
 
 /** Shows the console if there is a session, else the form to sign in. */
 function Console() {
-  const [session, setSession] = useState<ConsoleSession | null>();
+  const [session, showSession] = useState<ConsoleSession | null>();
   const [failed, setFailed] = useState<{ message: string; error: ApiError; retry: () => void }>();
   const [note, setNote] = useState<string>();
   /** Requests that are under way while the user signs out get 401, which does not mean that the session ended by itself. */
   const isLeaving = useRef(false);
 
+  const setSession = (session: ConsoleSession | null) => {
+    noteSession(session !== null);
+    showSession(session);
+  };
   const readSession = () => {
     setFailed(undefined);
     request<ConsoleSession>('/console/session').then(
@@ -34,7 +40,8 @@ function Console() {
       );
       setSession(null);
     });
-    readSession();
+    if (mayHaveSession()) readSession();
+    else showSession(null);
   }, []);
 
   const enter = (session: ConsoleSession) => {
@@ -55,7 +62,6 @@ function Console() {
       setFailed({ message: 'You are still signed in.', error, retry: signOut });
     });
   };
-  const leave = () => mayLeave() && signOut();
   if (failed !== undefined) {
     const { message, error, retry } = failed;
     return h(
@@ -65,7 +71,33 @@ function Console() {
     );
   }
   if (session === undefined) return null;
-  return session === null ? h(SignIn, { enter, note }) : h(Shell, { session, leave });
+  return session === null
+    ? h(SignIn, { enter, note })
+    : h(Lazy<ShellProps>, { load: loadShell, props: { session, signOut } });
+}
+
+/**
+ * Whether there may be a session: scripts cannot read its cookie, and a request without a session would be an error in the
+ * log of the browser at every first visit.
+ */
+const place = 'backscroll-signed-in';
+
+function mayHaveSession(): boolean {
+  try {
+    return localStorage.getItem(place) !== null;
+  } catch {
+    // The browser may deny storage.
+    return true;
+  }
+}
+
+function noteSession(exists: boolean): void {
+  try {
+    if (exists) localStorage.setItem(place, 'yes');
+    else localStorage.removeItem(place);
+  } catch {
+    // Then the session is always requested.
+  }
 }
 
 applyTheme();

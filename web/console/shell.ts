@@ -1,43 +1,32 @@
-import { type ComponentChildren, h, useLayoutEffect, useRef } from '../shared/dom.ts';
+import { h, useLayoutEffect, useRef } from '../shared/dom.ts';
 import { ThemeChoice } from '../shared/theme.ts';
-import { ConversationsView } from './conversations/conversations.ts';
-import { KeysView } from './keys/keys.ts';
-import { KnowledgeView } from './knowledge/knowledge.ts';
-import { ModelsView } from './models/models.ts';
-import { hrefOf, readRoute, useRoute } from './parts/route.ts';
+import { Lazy } from './lazy.ts';
+import { mayLeave } from './parts/drafts.ts';
+import { Menu } from './parts/menu.ts';
+import { hrefOf, readRoute, useRoute, type ViewProps } from './parts/route.ts';
 import { ShortcutHelp } from './parts/shortcuts.ts';
 import { zone } from './parts/times.ts';
 import type { ConsoleSession } from './parts/types.ts';
-import { PulseView } from './pulse/pulse.ts';
 import { ViewBoundary } from './view-boundary.ts';
+import { isView, startView, type ViewName, viewNames, views } from './views.ts';
 
-const views = {
-  conversations: { title: 'Conversations', view: ConversationsView },
-  knowledge: { title: 'Knowledge', view: KnowledgeView },
-  models: { title: 'Models', view: ModelsView },
-  keys: { title: 'Keys', view: KeysView },
-  pulse: { title: 'Pulse', view: PulseView },
-} as const;
+export type ShellProps = { session: ConsoleSession; signOut: () => void };
 
-const isView = (name: string | undefined): name is keyof typeof views =>
-  name !== undefined && Object.hasOwn(views, name);
-
-/** The frame around the views: the menu, the name of the key, and the button to sign out. */
-export function Shell({ session, leave }: { session: ConsoleSession; leave: () => void }) {
+/** The frame around the views: the menu of the views, and that of the account. */
+export function Shell({ session, signOut }: ShellProps) {
   const [first, ...rest] = useRoute();
-  const name = isView(first) ? first : 'conversations';
-  const { view } = views[name];
+  const name = isView(first) ? first : startView;
   const main = useRef<HTMLElement>(null);
   // Before the view reads the address.
   useLayoutEffect(() => {
-    if (!isView(readRoute()[0])) location.replace(hrefOf('conversations'));
+    if (!isView(readRoute()[0])) location.replace(hrefOf(startView));
   }, [first]);
   const toMain = (event: Event) => {
     event.preventDefault();
     main.current?.focus();
   };
-  const link = (to: keyof typeof views): ComponentChildren =>
-    h('a', { href: hrefOf(to), 'aria-current': to === name ? 'page' : undefined }, views[to].title);
+  const link = (to: ViewName) =>
+    h('a', { key: to, href: hrefOf(to), 'aria-current': to === name ? 'page' : undefined }, views[to].title);
   return h(
     'div',
     { class: 'shell' },
@@ -45,23 +34,28 @@ export function Shell({ session, leave }: { session: ConsoleSession; leave: () =
     h(
       'header',
       { class: 'top' },
-      h('a', { class: 'brand', href: hrefOf('conversations') }, 'Backscroll'),
-      h('nav', { 'aria-label': 'Views' }, (Object.keys(views) as (keyof typeof views)[]).map(link)),
+      h('a', { class: 'brand', href: hrefOf(startView) }, 'Backscroll'),
+      h(Menu, { class: 'views', label: 'Menu' }, h('nav', { 'aria-label': 'Views' }, viewNames.map(link))),
+      h('span', { class: 'zone soft', title: `All times are in ${zone}.` }, zone),
       h(
-        'div',
-        { class: 'account' },
-        h('span', { class: 'soft', title: `All times are in ${zone}.` }, zone),
-        h('span', { class: 'soft', title: `key ${session.key_id}` }, session.name || 'admin key'),
-        h('a', { href: '/docs' }, 'API'),
+        Menu,
+        { class: 'account', label: 'Account' },
+        h('p', { class: 'soft' }, 'Signed in with the key'),
+        h('p', { title: `key ${session.key_id}` }, h('strong', null, session.name || session.key_id)),
+        h('a', { href: '/docs' }, 'API reference'),
         h(ThemeChoice, null),
-        h('button', { type: 'button', onClick: leave }, 'Sign out'),
+        h('button', { type: 'button', onClick: () => mayLeave() && signOut() }, 'Sign out'),
       ),
     ),
     h(ShortcutHelp, null),
     h(
       'main',
       { id: 'main', tabIndex: -1, ref: main },
-      h(ViewBoundary, { key: name, place: hrefOf(name, ...rest) }, h(view, { rest, session })),
+      h(
+        ViewBoundary,
+        { key: name, place: hrefOf(name, ...rest) },
+        h(Lazy<ViewProps>, { load: views[name].load, props: { rest, session } }),
+      ),
     ),
   );
 }

@@ -1,7 +1,8 @@
 import { h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
 import { ApiError, request } from './parts/api.ts';
+import { ErrorNote } from './parts/error-note.ts';
 import type { ConsoleSession } from './parts/types.ts';
-import { ErrorNote } from './parts/ui.ts';
+
 import { useTitle } from './parts/use-title.ts';
 
 /** Exchanges an admin key for a session. The page does not store the key. */

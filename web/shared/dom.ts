@@ -1,5 +1,5 @@
 /* The functions of Preact that the pages use. */
-export type { ComponentChild, ComponentChildren, VNode } from 'preact';
+export type { ComponentChild, ComponentChildren, ComponentType, VNode } from 'preact';
 export { Fragment, h, render } from 'preact';
 export {
   useCallback,

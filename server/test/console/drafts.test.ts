@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { signOut } from '../support/browser.ts';
 import { admin, chunkAt, KnowledgeFixture, segmentAddress, startEdit } from '../support/knowledge-fixture.ts';
 
 describe('drafts in the console', () => {
@@ -115,7 +116,7 @@ describe('drafts in the console', () => {
     const { field } = await startEdit(page, 9);
     await field.fill('not saved');
     await page.getByRole('link', { name: 'Models' }).click();
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     await page.goBack();
     await page.waitForURL(`**${segmentAddress}`);
     assert.equal(await field.inputValue(), 'not saved');

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import {
+  accountButton,
   checkAccessibility,
   desktop,
   openBrowser,
@@ -136,6 +137,7 @@ describe('models in the console', () => {
     await card(page, '<b>Script</b>').locator('.letter', { hasText: '<' }).waitFor();
     const image = card(page, 'Gull').locator('img');
     assert.equal(await image.getAttribute('src'), icon('gull'));
+    await accountButton(page).click();
     const dark = page.waitForResponse(icon('gull-dark'));
     await page.getByLabel('Theme').selectOption('dark');
     await dark;

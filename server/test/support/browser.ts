@@ -77,7 +77,15 @@ export async function signIn(page: Page, key: string): Promise<void> {
   await page.goto('/console');
   await page.getByLabel('Admin key').fill(key);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation', { name: 'Views' }).waitFor();
+  await accountButton(page).waitFor();
+}
+
+/** The button of the account menu, which only a signed-in page has. */
+export const accountButton = (page: Page): Locator => page.getByRole('button', { name: 'Account' });
+
+export async function signOut(page: Page): Promise<void> {
+  await accountButton(page).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
 }
 
 /** Fails if axe reports a serious or critical violation on the page; returns the number of passed rules. */

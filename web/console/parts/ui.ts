@@ -1,21 +1,12 @@
 import { type ComponentChildren, h, useEffect, useId, useRef } from '../../shared/dom.ts';
-import type { ApiError } from './api.ts';
+import { ErrorNote } from './error-note.ts';
 import { locale } from './locale.ts';
 import { relativeText, timeText, zone } from './times.ts';
 import type { List } from './use-list.ts';
 
 /* Small components that all views use. */
 
-export function ErrorNote({ error, retry }: { error: ApiError | undefined; retry?: () => void }) {
-  if (error === undefined) return null;
-  return h(
-    'div',
-    { class: 'note bad', role: 'alert' },
-    h('p', null, error.message),
-    error.requestId !== null && h('p', { class: 'mono' }, `request ${error.requestId}`),
-    retry && h('button', { type: 'button', onClick: retry }, 'Try again'),
-  );
-}
+export { ErrorNote };
 
 /** The end of a list: that it loads, an error, a button for more rows, or that it is empty. */
 export function ListEnd({ list, nothing }: { list: List<unknown>; nothing: string }) {

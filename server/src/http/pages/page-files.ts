@@ -32,6 +32,7 @@ const libraries: Record<string, readonly string[]> = { shared: ['preact', 'preac
 export async function readPageFiles(page: string): Promise<PageFiles> {
   const root = existsSync(packed) ? packed : checkout;
   const files = new Map<string, PageFile>();
+  const styles: string[] = [];
   for (const folder of ['shared', page]) {
     for (const library of libraries[folder] ?? []) {
       const name = libraryFileName(library);
@@ -45,18 +46,36 @@ export async function readPageFiles(page: string): Promise<PageFiles> {
         await packFile(name, browserModule(await readFile(new URL(path + ownExtension, source), 'utf8'))),
       );
     }
+    // Style sheets apply in the order of their names.
     const entries = await readdir(new URL(`${folder}/`, root), { recursive: true, withFileTypes: true });
     for (const { name: entry, parentPath } of entries.filter((one) => one.isFile()).sort(byName)) {
       const text = await readFile(join(parentPath, entry), 'utf8');
+      if (entry.endsWith('.css')) {
+        styles.push(text);
+        continue;
+      }
       const name = entry.replace(/\.ts$/, '.js');
       if (files.has(name)) throw new Error(`two files of the page ${page} have the name ${name}`);
       files.set(name, await packFile(name, entry.endsWith('.ts') ? browserModule(text) : text));
     }
   }
+  files.set(styleSheet, await packFile(styleSheet, styles.join('\n')));
   return files;
 }
 
-/** The order in which style sheets are linked. */
+/** The style sheets of a page, in one file. */
+export const styleSheet = 'style.css';
+
+/** The modules that a module imports, and those that they import, but not what is imported later with `import()`. */
+export function importedModules(files: PageFiles, name: string, seen = new Set<string>()): Set<string> {
+  const file = files.get(name);
+  if (file === undefined || seen.has(name)) return seen;
+  seen.add(name);
+  for (const [, imported = ''] of file.bytes.toString().matchAll(/\b(?:from|import)\s*['"]\.\/([^'"\n]+)['"]/g))
+    importedModules(files, imported, seen);
+  return seen;
+}
+
 const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1);
 
 /** A text as a file; the extension of the name gives its type. */

@@ -2,7 +2,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../domain/errors.ts';
 import { matchesTag } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
-import { cachedResult, type PageFile, type PageFiles, readPageFiles } from './page-files.ts';
+import {
+  cachedResult,
+  importedModules,
+  type PageFile,
+  type PageFiles,
+  readPageFiles,
+  styleSheet,
+} from './page-files.ts';
 
 /** Scripts and styles are loaded only from this service; `images` adds sources of images. */
 const policyOf = (images: string) =>
@@ -70,11 +77,9 @@ function acceptsGzip(accepted = ''): boolean {
   });
 }
 
-/** With `modulepreload` the browser requests all modules in parallel, not one import after the other. */
+/** With `modulepreload` the browser requests the modules of the first view in parallel, not one import after the other. */
 function htmlOf({ path, title }: Page, files: PageFiles): string {
-  const names = [...files.keys()];
-  const styles = names.filter((name) => name.endsWith('.css'));
-  const modules = names.filter((name) => name.endsWith('.js') && name !== 'main.js');
+  const [main, ...modules] = importedModules(files, 'main.js');
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -83,9 +88,9 @@ function htmlOf({ path, title }: Page, files: PageFiles): string {
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="${icon}">
-${styles.map((name) => `<link rel="stylesheet" href="${path}/${name}">`).join('\n')}
+<link rel="stylesheet" href="${path}/${styleSheet}">
 ${modules.map((name) => `<link rel="modulepreload" href="${path}/${name}">`).join('\n')}
-<script type="module" src="${path}/main.js"></script>
+<script type="module" src="${path}/${main}"></script>
 </head>
 <body>
 <noscript>This page needs JavaScript. It loads scripts from this service only.</noscript>

@@ -1,0 +1,32 @@
+import { type ComponentType, h, useEffect, useState } from '../shared/dom.ts';
+
+/** Loaded components, by the function that loads them, so that they are shown at once the next time. */
+const loaded = new Map<unknown, unknown>();
+
+type Props<P> = { load: () => Promise<ComponentType<P>>; props: P };
+
+/** A component whose module is loaded when it is first shown. */
+export function Lazy<P extends object>({ load, props }: Props<P>) {
+  const [, redraw] = useState(0);
+  const [hasFailed, setFailed] = useState(false);
+  useEffect(() => {
+    if (loaded.has(load)) return;
+    load().then(
+      (component) => {
+        loaded.set(load, component);
+        redraw((count) => count + 1);
+      },
+      () => setFailed(true),
+    );
+  }, [load]);
+  const component = loaded.get(load) as ComponentType<P> | undefined;
+  if (component !== undefined) return h(component, props);
+  if (!hasFailed) return null;
+  // Browsers do not repeat a failed import.
+  return h(
+    'div',
+    { class: 'note bad', role: 'alert' },
+    h('p', null, 'This part of the console could not be loaded.'),
+    h('button', { type: 'button', onClick: () => location.reload() }, 'Load the page again'),
+  );
+}

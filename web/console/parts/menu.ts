@@ -1,0 +1,37 @@
+import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+
+type Props = { class: string; label: string; children?: ComponentChildren };
+
+/** A button that shows and hides its content. Escape, a click elsewhere and a click on a link hide it. */
+export function Menu({ class: name, label, children }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const closeOutside = ({ target }: Event) => box.current?.contains(target as Node) || setOpen(false);
+    const closeOnEscape = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape') return;
+      setOpen(false);
+      button.current?.focus();
+    };
+    for (const type of ['pointerdown', 'focusin']) addEventListener(type, closeOutside);
+    addEventListener('keydown', closeOnEscape);
+    return () => {
+      for (const type of ['pointerdown', 'focusin']) removeEventListener(type, closeOutside);
+      removeEventListener('keydown', closeOnEscape);
+    };
+  }, [isOpen]);
+  const closeAtLink = ({ target }: Event) => target instanceof Element && target.closest('a') && setOpen(false);
+  return h(
+    'div',
+    { class: `menu ${name}`, ref: box },
+    h(
+      'button',
+      { ref: button, type: 'button', 'aria-expanded': isOpen, 'aria-controls': id, onClick: () => setOpen(!isOpen) },
+      label,
+    ),
+    h('div', { id, class: isOpen ? 'menu-content open' : 'menu-content', onClick: closeAtLink }, children),
+  );
+}

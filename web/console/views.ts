@@ -1,0 +1,22 @@
+import type { ComponentType } from '../shared/dom.ts';
+import type { ViewProps } from './parts/route.ts';
+
+type View = { title: string; load: () => Promise<ComponentType<ViewProps>> };
+
+/** The views in the order of the menu, by the first part of their addresses. The first one is the start. */
+export const views = {
+  conversations: {
+    title: 'Conversations',
+    load: async () => (await import('./conversations/conversations.ts')).ConversationsView,
+  },
+  knowledge: { title: 'Knowledge', load: async () => (await import('./knowledge/knowledge.ts')).KnowledgeView },
+  models: { title: 'Models', load: async () => (await import('./models/models.ts')).ModelsView },
+  keys: { title: 'Keys', load: async () => (await import('./keys/keys.ts')).KeysView },
+  pulse: { title: 'Pulse', load: async () => (await import('./pulse/pulse.ts')).PulseView },
+} satisfies Record<string, View>;
+
+export type ViewName = keyof typeof views;
+export const viewNames = Object.keys(views) as ViewName[];
+export const startView = viewNames[0] as ViewName;
+
+export const isView = (name: string | undefined): name is ViewName => name !== undefined && Object.hasOwn(views, name);
