@@ -98,6 +98,20 @@ export const settings = {
     'the search of the console, `on` or `off`; requires CHANGES; after `off`, the index catches up with the changes',
   ),
   audit_days: integer(365, 1, 36_500, 'days until entries of the audit log are deleted'),
+  dify_database_url: {
+    fallback: undefined,
+    allowed: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+    help: 'the database of a Dify, for `backscroll import --from-dify`',
+    parse: (text) => text,
+    withoutSecret: () => '…',
+  } satisfies Setting<string | undefined>,
+  dify_api_key: {
+    fallback: undefined,
+    allowed: 'visible ASCII without spaces',
+    help: 'knowledge keys of that Dify, one for each workspace, separated by commas, for `--dify-url`',
+    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
+    withoutSecret: () => '…',
+  } satisfies Setting<string | undefined>,
   metrics_token: {
     fallback: undefined,
     allowed: 'visible ASCII without spaces',

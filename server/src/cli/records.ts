@@ -8,6 +8,7 @@ import type { ImportProgress } from '../domain/store.ts';
 import { databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
 import { type Command, epochSeconds, fileError, parse, print, showLine, Usage, withStore } from './command.ts';
+import { difyHelp } from './dify/help.ts';
 import { validateInThreads } from './validation-pool.ts';
 
 const readBytes = 524_288;
@@ -18,9 +19,15 @@ export const importCommand: Command = {
 
 Imports records from NDJSON, one record per line. "-" is standard input.
 All or nothing: the first bad line stops the import, the error names it, and nothing of the import is stored.
-A record replaces the stored record with the same id. Works while the service runs on the same database.`,
+A record replaces the stored record with the same id. Works while the service runs on the same database.
+
+${difyHelp}`,
 
   run: async (argv, config) => {
+    if (argv.includes('--from-dify')) {
+      const { importDify } = await import('./dify/import.ts');
+      return importDify(argv, config);
+    }
     const { positionals } = parse(argv, {}, { max: Number.POSITIVE_INFINITY });
     if (positionals.length === 0) throw new Usage('import needs a FILE, or - for standard input');
     const sources = positionals.map(

@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { parsePostgresUrl } from '../contract/database-url.ts';
 import type { DifySource } from './source.ts';
 
 const statementMillis = 60_000;
 const connectMillis = 10_000;
+/** A standby cancels statements that conflict with its recovery. */
+const attemptsMax = 3;
+const pauseMillis = 200;
 
 /** Values are parsed by the importer: a driver's date or number may differ from what is stored. */
 const asText = [
@@ -18,6 +22,8 @@ const types = {
   getTypeParser: ((oid: number, format: 'text' | 'binary') =>
     asText.includes(oid) ? String : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
+
+const begin = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${statementMillis}`;
 
 /** Reasons that contain no part of the address. */
 const networkReasons: Readonly<Record<string, string>> = {
@@ -72,13 +78,25 @@ export class DifyConnection implements DifySource {
 
   /** Each statement is a transaction: no session setting remains behind a pooler, and none can write. */
   async query<T>(sql: string, parameters: readonly unknown[]): Promise<T[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#queryOnce<T>(sql, parameters);
+      } catch (error) {
+        if (!(error instanceof SourceUnavailable) || attempt === attemptsMax) throw error;
+      }
+      await sleep(pauseMillis * attempt);
+    }
+  }
+
+  async #queryOnce<T>(sql: string, parameters: readonly unknown[]): Promise<T[]> {
     const client = (this.#client ??= await this.#connect());
     this.statements += 1;
     try {
       const query = { text: sql, values: [...parameters], query_timeout: statementMillis * 2 };
-      const begin = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${statementMillis}`;
-      const [, result] = await Promise.all([client.query(begin), client.query(query), client.query('COMMIT')]);
-      return result.rows;
+      await client.query(begin);
+      const { rows } = await client.query(query);
+      await client.query('COMMIT');
+      return rows;
     } catch (error) {
       await this.close();
       throw publicError(error);

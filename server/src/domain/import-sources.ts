@@ -20,7 +20,7 @@ export interface ImportSources {
   /** The ids of these that are listed. */
   findIds(source: string, kind: string, ids: readonly string[]): Promise<Set<string>>;
 
-  /** The stored records of one kind with these ids, by id. `conversation_ids`: of messages. */
+  /** The stored records of one kind with these ids, by id. `conversation_ids`: of messages. A provider's id is WORKSPACE/PROVIDER. */
   findRecords(
     kind: RecordKind,
     ids: readonly string[],

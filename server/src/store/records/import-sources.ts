@@ -60,9 +60,13 @@ export class SqlImportSources implements ImportSources {
     const inConversations = conversation_ids === undefined ? [] : [isIn('conversation_id')];
     const condition = [...inConversations, isIn(idColumnOf(kind))].join(' AND ');
     const statement = `SELECT ${step.columns.join(', ')} FROM ${step.table} WHERE ${condition}`;
-    const rows = await this.#readList(statement, ids, ...(conversation_ids ? [list(conversation_ids)] : []));
+    const isProvider = kind === 'model_provider';
+    const values = isProvider ? ids.map((id) => id.slice(id.indexOf('/') + 1)) : ids;
+    const rows = await this.#readList(statement, values, ...(conversation_ids ? [list(conversation_ids)] : []));
     const records = rows.map((row) => JSON.parse(step.line(row)) as StoredRecord);
-    return new Map(records.map((record) => [(record.id ?? record.provider) as string, record]));
+    return new Map(
+      records.map((record) => [isProvider ? `${record.workspace_id}/${record.provider}` : record.id, record]),
+    );
   }
 
   async findEdited(child_chunk_ids: readonly string[]): Promise<Set<string>> {

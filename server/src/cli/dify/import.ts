@@ -1,0 +1,181 @@
+import type { Config } from '../../config.ts';
+import { uuidPattern } from '../../contract/primitives.ts';
+import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.ts';
+import type { ImportOptions } from '../../dify/source.ts';
+import type { Store } from '../../domain/store.ts';
+import { databaseOf } from '../../store/open.ts';
+import { parse, print, printTable, showLine, timeOf, Usage, visible, withStore } from '../command.ts';
+import { followSeconds } from './help.ts';
+import { SkipReport } from './skips.ts';
+
+/** Of conversations that differ, the first are printed. */
+const differencesMax = 10;
+
+export async function importDify(argv: string[], config: Config): Promise<number> {
+  const { values, positionals } = parse(withFollowValue(argv), optionTypes, { max: 1 });
+  const flag = (name: keyof typeof optionTypes) => values[name] === true;
+  const list = (name: 'workspace' | 'app') => (values[name] as string[] | undefined)?.map((id) => uuidOf(name, id));
+  const url = positionals[0] ?? config.dify_database_url;
+  if (url === undefined) throw new Usage('--from-dify needs DIFY_DATABASE_URL, or a URL');
+  const options: ImportOptions = {
+    console: flag('console'),
+    archived: flag('archived'),
+    allDocuments: flag('all-documents'),
+    filesBase: urlOf('--files-base', values['files-base'] as string | undefined),
+    workspaceIds: list('workspace'),
+    appIds: list('app'),
+    since: sinceOf(values.since as string | undefined),
+    keys: !flag('no-keys'),
+  };
+  const isDry = flag('dry-run');
+  const follow = values.follow === undefined ? undefined : followOf(values.follow as string);
+  if (isDry && follow !== undefined) throw new Usage('--dry-run does not allow --follow');
+  const run = { isDry, isForced: flag('force'), isMirror: flag('mirror'), models: modelsOf(values, config), follow };
+  const skips = new SkipReport(flag('strict'), isDry);
+  const stop = new AbortController();
+  const abort = () => stop.abort();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, abort);
+  try {
+    const result = await withTarget(config, isDry, (store) =>
+      importFromDify(url, store, options, run, skips, eventsOf(isDry), stop.signal),
+    );
+    printResult(result, skips, isDry);
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    print('stopped; the next run continues');
+  } finally {
+    if (process.stderr.isTTY) showLine('');
+    skips.close();
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.removeListener(name, abort);
+  }
+  return skips.total > 0 ? 3 : 0;
+}
+
+const optionTypes = {
+  'from-dify': { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  strict: { type: 'boolean' },
+  workspace: { type: 'string', multiple: true },
+  app: { type: 'string', multiple: true },
+  since: { type: 'string' },
+  'no-keys': { type: 'boolean' },
+  console: { type: 'boolean' },
+  archived: { type: 'boolean' },
+  'all-documents': { type: 'boolean' },
+  'files-base': { type: 'string' },
+  'dify-url': { type: 'string' },
+  mirror: { type: 'boolean' },
+  force: { type: 'boolean' },
+  follow: { type: 'string' },
+} as const;
+
+/** The value of --follow may be left out. */
+function withFollowValue(argv: readonly string[]): string[] {
+  const at = argv.indexOf('--follow');
+  if (at === -1) return [...argv];
+  const next = argv[at + 1];
+  const isSeconds = next !== undefined && /^\d/.test(next);
+  const value = `--follow=${isSeconds ? next : followSeconds}`;
+  return [...argv.slice(0, at), value, ...argv.slice(at + (isSeconds ? 2 : 1))];
+}
+
+function followOf(text: string): number {
+  const seconds = /^\d{1,5}(\.\d+)?$/.test(text) ? Number(text) : 0;
+  if (seconds <= 0) throw new Usage(`--follow ${text}: must be a number of seconds`);
+  return seconds;
+}
+
+function uuidOf(option: string, text: string): string {
+  if (!uuidPattern.test(text)) throw new Usage(`--${option} ${text}: must be a UUID`);
+  return text.toLowerCase();
+}
+
+function sinceOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z)?$/.test(text);
+  const millis = isTime ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(millis)) throw new Usage(`--since ${text}: must be a date, or a time that ends in Z`);
+  return Math.floor(millis / 1000);
+}
+
+function urlOf(option: string, text: string | undefined): string | undefined {
+  if (text !== undefined && !/^https?:\/\/[^/\s]+/.test(text))
+    throw new Usage(`${option}: must be http:// or https://`);
+  return text;
+}
+
+function modelsOf(values: Record<string, unknown>, config: Config) {
+  const url = urlOf('--dify-url', values['dify-url'] as string | undefined);
+  if (url === undefined) return undefined;
+  const keys = (config.dify_api_key ?? '').split(',').filter((key) => key !== '');
+  if (keys.length === 0) throw new Usage('--dify-url needs a knowledge key in DIFY_API_KEY');
+  return { url, keys };
+}
+
+/** A dry run neither creates nor migrates the database. Without one, everything is new. */
+async function withTarget<T>(
+  config: Config,
+  isDry: boolean,
+  use: (store: Store | undefined) => Promise<T>,
+): Promise<T> {
+  if (!isDry) return withStore(config, 'create', use);
+  const database = databaseOf(config);
+  if (!database.exists()) return use(undefined);
+  const { current, pending } = await database.status();
+  if (current === 0) return use(undefined);
+  if (pending.length > 0) throw new Error('the database needs a migration first: run backscroll migrate');
+  const store = await database.open();
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+function eventsOf(isDry: boolean): RunEvents {
+  const isTerminal = process.stderr.isTTY;
+  let differences = 0;
+  let [lines, followed] = [0, 0];
+  const clear = () => isTerminal && showLine('');
+  return {
+    begin: (schema, kind) => {
+      const passes = { full: 'all records', resumed: 'the rest of an interrupted run', changes: 'changes' };
+      print(`Dify with schema ${visible(schema)}: ${isDry ? 'reading' : 'importing'} ${passes[kind]}`);
+    },
+    progress: (counts) => {
+      if (!isTerminal || followed > 0) return;
+      const total = counts.values().reduce((sum, { read }) => sum + read, 0);
+      showLine(`${total.toLocaleString('en')} records read`);
+    },
+    difference: ({ id, source, here }) => {
+      differences += 1;
+      if (differences > differencesMax) return;
+      clear();
+      const side = (one: typeof here) =>
+        one === undefined ? 'missing' : `${one.messages} messages, newest ${timeOf(one.newest)}`;
+      print(`conversation ${id} differs: there ${side(source)}; here ${side(here)}`);
+    },
+    lag: (seconds, written) => {
+      followed += written;
+      const text = `${followed} records since the start of following, lag ${seconds.toFixed(1)} s`;
+      if (isTerminal) return showLine(text);
+      if (written === 0 && lines > 0) return;
+      lines += 1;
+      print(text);
+    },
+    unavailable: (error) => {
+      clear();
+      process.stderr.write(`${error === undefined ? 'the Dify database responds again' : visible(error.message)}\n`);
+    },
+  };
+}
+
+function printResult({ counts, compared, differences }: RunResult, skips: SkipReport, isDry: boolean): void {
+  if (process.stderr.isTTY) showLine('');
+  const rows = [...counts].map(([kind, { read, written }]) => [kind, `${read}`, `${written}`]);
+  if (rows.length > 0) printTable([['kind', 'read', isDry ? 'to write' : 'written'], ...rows]);
+  skips.print();
+  if (isDry) return print('nothing was written');
+  const more = differences > differencesMax ? `, ${differences - differencesMax} of them not shown` : '';
+  print(`compared ${compared} conversations: ${differences === 0 ? 'no differences' : `${differences} differ${more}`}`);
+}

@@ -1,0 +1,127 @@
+import type { StoredRecord } from '../domain/import-sources.ts';
+import { readKeys } from './rows/keys.ts';
+import { readDatasets } from './rows/knowledge.ts';
+import { readApps, readWorkspaces } from './rows/workspaces.ts';
+import { nowSeconds, type RunContext } from './run-context.ts';
+import type { ImportOptions, RecordInput, Report } from './source.ts';
+
+const listBatch = 5_000;
+
+/**
+ * Imports workspaces, apps, datasets and keys together: a dataset that is closed to the API is never readable here, not even
+ * for a moment. Datasets are read before keys, so that a key never reaches one that was closed in between.
+ */
+export async function importHead(context: RunContext): Promise<void> {
+  const { source, options, writer, state } = context;
+  const report = onceOf(context);
+  const workspaces = await readWorkspaces(source, options, report);
+  const apps = await readApps(source, options, report);
+  const datasets = await readDatasets(source, options, report);
+  const now = nowSeconds();
+  const keys = await readKeys(source, options, report, now, datasets);
+  const reachable = context.isMirror ? await withoutGone(context, keys, datasets) : keys;
+  const merged = await mergeKeys(context, reachable, now);
+  await state.writeRevocations(merged.revocations);
+  await writer.writeTogether([...workspaces, ...apps, ...datasets, ...merged.records]);
+}
+
+/** These tables are read by every pass: what they skip is listed once. */
+function onceOf({ report, listedSkips }: RunContext): Report {
+  return {
+    count: () => undefined,
+    skip: (skip) => {
+      const key = JSON.stringify(skip);
+      if (listedSkips.has(key)) return;
+      listedSkips.add(key);
+      report.skip(skip);
+    },
+  };
+}
+
+/** Knowledge keys reach no dataset that is gone from the source. */
+async function withoutGone(
+  context: RunContext,
+  keys: readonly RecordInput[],
+  datasets: readonly RecordInput[],
+): Promise<RecordInput[]> {
+  const present = new Set(datasets.map(({ id }) => id as string));
+  const goneIds = (await listAll(context, 'dataset')).filter((id) => !present.has(id));
+  const gone = await findStored(context, 'dataset', goneIds);
+  const incomplete = new Set([...gone.values()].map(({ workspace_id }) => workspace_id));
+  return keys.map((key) => {
+    if (key.kind !== 'knowledge' || key.dataset_ids !== null || !incomplete.has(key.workspace_id)) return key;
+    const ofWorkspace = datasets.filter(({ workspace_id }) => workspace_id === key.workspace_id);
+    return { ...key, dataset_ids: ofWorkspace.map(({ id }) => id) };
+  });
+}
+
+/**
+ * The keys to write. What was set here is always kept: name, expiry, read-only and revocation. A revocation is cleared only
+ * if an import has made it. Keys that came from the source and are gone from it are revoked.
+ */
+async function mergeKeys(
+  context: RunContext,
+  keys: readonly RecordInput[],
+  now: number,
+): Promise<{ records: RecordInput[]; revocations: Map<string, number> }> {
+  const { options, state } = context;
+  const listed = await listAll(context, 'api_key');
+  const known = new Set(listed);
+  const stored = await findStored(context, 'api_key', [...new Set([...listed, ...keys.map(({ id }) => id as string)])]);
+  const storedByDigest = new Map([...stored.values()].map((key) => [key.digest, key]));
+  const madeRevocations = await state.readRevocations();
+  const revocations = new Map<string, number>();
+  const records: RecordInput[] = [];
+  const present = new Set<string>();
+  for (const key of keys) {
+    // A key with an equal token may have been imported before this one.
+    const storedKey = stored.get(key.id as string) ?? storedByDigest.get(key.digest);
+    if (!options.keys && !(storedKey !== undefined && known.has(storedKey.id))) continue;
+    if (storedKey === undefined) {
+      if (key.revoked_at !== null) revocations.set(key.id as string, now);
+      records.push(key);
+      continue;
+    }
+    const { id, name, expires_at, read_only } = storedKey;
+    present.add(id);
+    const isOwn = storedKey.revoked_at !== null && madeRevocations.get(id) === storedKey.revoked_at;
+    const isActive = key.revoked_at === null;
+    const revoked_at =
+      storedKey.revoked_at === null ? (isActive ? null : now) : isActive && isOwn ? null : storedKey.revoked_at;
+    if (revoked_at === now && storedKey.revoked_at === null) revocations.set(id, now);
+    records.push({ ...key, id, name, expires_at, read_only, revoked_at });
+  }
+  for (const id of listed) {
+    const storedKey = stored.get(id);
+    if (storedKey === undefined || present.has(id) || storedKey.revoked_at !== null) continue;
+    if (!isSelected(storedKey, options)) continue;
+    revocations.set(id, now);
+    records.push({ ...storedKey, record: 'api_key', revoked_at: now });
+  }
+  return { records, revocations };
+}
+
+/** Whether a stored key belongs to what this run reads. */
+function isSelected({ workspace_id, app_id }: StoredRecord, { workspaceIds, appIds }: ImportOptions): boolean {
+  const isOneOf = (id: unknown, ids: readonly string[] | undefined) =>
+    ids === undefined || ids.some((one) => one.toLowerCase() === id);
+  return isOneOf(workspace_id, workspaceIds) && isOneOf(app_id, appIds);
+}
+
+async function listAll({ state }: RunContext, kind: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after = ''; ; ) {
+    const batch = await state.listIds(kind, after, listBatch);
+    ids.push(...batch);
+    after = batch.at(-1) ?? '';
+    if (batch.length < listBatch) return ids;
+  }
+}
+
+async function findStored(
+  { store }: RunContext,
+  kind: 'api_key' | 'dataset',
+  ids: readonly string[],
+): Promise<Map<string, StoredRecord>> {
+  return (await store?.imports.findRecords(kind, ids)) ?? new Map();
+}

@@ -1,0 +1,46 @@
+import { DatabaseSync } from 'node:sqlite';
+
+/** Sets of ids by kind, of any size: in an unnamed SQLite file, which is deleted when it is closed. */
+export class IdSets {
+  readonly #db = new DatabaseSync('');
+  readonly #insert;
+  readonly #find;
+  readonly #first;
+  readonly #delete;
+  readonly #count;
+
+  constructor() {
+    this.#db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE');
+    this.#db.exec('CREATE TABLE ids (kind TEXT, id TEXT, PRIMARY KEY (kind, id)) WITHOUT ROWID');
+    this.#insert = this.#db.prepare('INSERT OR IGNORE INTO ids VALUES (?, ?)');
+    this.#find = this.#db.prepare('SELECT 1 FROM ids WHERE kind = ? AND id = ?');
+    this.#first = this.#db.prepare('SELECT id FROM ids WHERE kind = ? ORDER BY id LIMIT ?');
+    this.#delete = this.#db.prepare('DELETE FROM ids WHERE kind = ? AND id <= ?');
+    this.#count = this.#db.prepare('SELECT COUNT(*) AS n FROM ids WHERE kind = ?');
+  }
+
+  add(kind: string, ids: readonly string[]): void {
+    this.#db.exec('BEGIN');
+    for (const id of ids) this.#insert.run(kind, id);
+    this.#db.exec('COMMIT');
+  }
+
+  has(kind: string, id: string): boolean {
+    return this.#find.get(kind, id) !== undefined;
+  }
+
+  count(kind: string): number {
+    return this.#count.get(kind)?.n as number;
+  }
+
+  /** Removes the first ids in their order, and returns them. */
+  take(kind: string, limit: number): string[] {
+    const ids = this.#first.all(kind, limit).map(({ id }) => id as string);
+    if (ids.length > 0) this.#delete.run(kind, ids.at(-1) as string);
+    return ids;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,84 @@
+import type { StoredRecord } from '../domain/import-sources.ts';
+import { prepareRecord } from '../domain/prepare-record.ts';
+import type { PreparedRecord } from '../domain/prepared-record.ts';
+import { keptFields } from '../domain/record-kinds.ts';
+import type { RecordInput } from './source.ts';
+
+/** What was changed here and is kept, unless the source is forced. */
+export type LocalChanges = {
+  isForced: boolean;
+  /** Child chunks whose current text was written with a key. */
+  editedChunks: ReadonlySet<string>;
+  /** Conversations and child chunks that an import has deleted because the source had deleted them. */
+  mirrored: ReadonlySet<string>;
+};
+
+/** A record to write, and its JSON text if it is a message. */
+export type Candidate = { input: RecordInput; prepared: PreparedRecord; text: string | undefined };
+
+/** The record with what was changed here; undefined if the stored record is kept as it is. */
+export function keepLocal(input: RecordInput, stored: StoredRecord, local: LocalChanges): RecordInput | undefined {
+  const { isForced } = local;
+  const wasMirrored = local.mirrored.has(input.id as string);
+  switch (input.record) {
+    case 'conversation': {
+      const merged = { ...input };
+      if (stored.renamed_at !== null) {
+        if (isForced) merged.renamed_at = null;
+        else merged.name = stored.name;
+      }
+      if (stored.deleted && !isForced && !wasMirrored) merged.deleted = true;
+      return merged;
+    }
+    case 'message': {
+      if (stored.rated_at === null || isForced) return input;
+      const { feedback, feedback_content, rated_at } = stored;
+      return { ...input, feedback, feedback_content, rated_at };
+    }
+    case 'child_chunk': {
+      if (isForced) return input;
+      const isEdited = local.editedChunks.has(input.id as string);
+      return isEdited || (stored.deleted && !wasMirrored) ? undefined : input;
+    }
+    default:
+      return input;
+  }
+}
+
+/** Throws BadRecord if the record is not valid. */
+export function prepare(input: RecordInput, now: number): Candidate {
+  const texts: string[] = [];
+  const prepared = prepareRecord({ number: 1 }, JSON.stringify(input), now, texts);
+  return { input, prepared, text: texts[0] };
+}
+
+/** The names of the fields in which the stored record differs. Fields that the record omits and keeps do not differ. */
+export function changedFields({ prepared, text }: Candidate, stored: StoredRecord): string[] {
+  const fields = fieldsOf(prepared, text);
+  const omitted: readonly string[] = 'omitted' in prepared ? prepared.omitted : [];
+  return Object.keys(stored).filter((name) => {
+    if (name === 'record' || omitted.includes(name)) return false;
+    // A document without a position keeps the stored one.
+    if (name === 'position' && prepared.record === 'document' && fields.position === null) return false;
+    return JSON.stringify(fields[name]) !== JSON.stringify(stored[name]);
+  });
+}
+
+function fieldsOf(prepared: PreparedRecord, text: string | undefined): Record<string, unknown> {
+  if (prepared.record === 'model_provider') return JSON.parse(prepared.doc);
+  if (text === undefined) return prepared as unknown as Record<string, unknown>;
+  return { ...JSON.parse(text), ...prepared };
+}
+
+/**
+ * The record without the fields that keep their stored values if they are omitted, and that are equal: if a reader changes
+ * one of them before the record is written, that change is not lost.
+ */
+export function withoutEqual(input: RecordInput, changed: readonly string[]): RecordInput {
+  const kept = (keptFields[input.record] ?? []).filter((name) => !changed.includes(name));
+  // Feedback and its time are one value.
+  const isRated = ['feedback', 'feedback_content', 'rated_at'].some((name) => changed.includes(name));
+  const omitted = kept.filter((name) => !isRated || !['feedback', 'feedback_content', 'rated_at'].includes(name));
+  if (omitted.length === 0) return input;
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !omitted.includes(name))) as RecordInput;
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { ImportSources } from '../domain/import-sources.ts';
+import type { DifySource, ImportOptions } from './source.ts';
+
+/** A point of the source: every transaction before `xid` has ended. `time` is the source's clock, in seconds. */
+export type SourcePoint = { server: string; xid: string; time: number };
+
+/** Where a first pass has stopped. `after` is the last id of the stage that was imported. */
+export type PassPosition = { start: SourcePoint; stage: string; after: string };
+
+/** With this age of a transaction, ids may have been used again. */
+const xidDistanceMax = 2n ** 31n - 10_000_000n;
+
+/** Older sources have no way to identify their server, or do not allow it. */
+export async function readPoint(source: DifySource, server: string): Promise<SourcePoint> {
+  const [row] = await source.query<{ xid: string; time: string }>(
+    `SELECT txid_snapshot_xmin(txid_current_snapshot())::text AS xid, extract(epoch FROM now())::text AS time`,
+    [],
+  );
+  return { server, xid: row?.xid ?? '0', time: Number(row?.time) };
+}
+
+/** Identifies the server and its history: after a restore or a failover, transactions are numbered differently. */
+export async function readServer(source: DifySource): Promise<string> {
+  try {
+    const [row] = await source.query<{ server: string }>(
+      `SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
+         (SELECT timeline_id FROM pg_control_checkpoint()),
+         (SELECT oid FROM pg_database WHERE datname = current_database())) AS server`,
+      [],
+    );
+    return row?.server ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** The installation, by its content: a restored copy has the same oldest workspace. */
+export async function readSourceId(source: DifySource): Promise<string> {
+  if (!source.has('tenants') || !source.has('messages')) throw new Error('this is not the database of a Dify');
+  const order = source.has('tenants', 'created_at') ? 'created_at, id' : 'id';
+  const [row] = await source.query<{ id: string }>(`SELECT id FROM tenants ORDER BY ${order} LIMIT 1`, []);
+  if (row === undefined) throw new Error('the Dify database has no workspace');
+  return `dify ${row.id}`;
+}
+
+/** Whether the changes since `point` can be found by the numbers of their transactions. */
+export function isComparable(point: SourcePoint, now: SourcePoint): boolean {
+  const distance = BigInt(now.xid) - BigInt(point.xid);
+  return point.server !== '' && point.server === now.server && distance >= 0n && distance < xidDistanceMax;
+}
+
+/** Options that decide which rows are read, or how. Another selection begins with a full pass of its own. */
+function selectionOf({ keys: _keys, ...selection }: ImportOptions): string {
+  const sorted = {
+    ...selection,
+    workspaceIds: selection.workspaceIds?.toSorted(),
+    appIds: selection.appIds?.toSorted(),
+  };
+  return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 16);
+}
+
+/** What is stored about one source and one selection. */
+export class SourceState {
+  readonly #imports: ImportSources | undefined;
+  readonly #isDry: boolean;
+  readonly #selection: string;
+  readonly source: string;
+
+  /** Without `imports` nothing is stored yet. If `isDry`, nothing is written. */
+  constructor(imports: ImportSources | undefined, source: string, options: ImportOptions, isDry: boolean) {
+    this.#imports = imports;
+    this.#isDry = isDry;
+    this.source = source;
+    this.#selection = selectionOf(options);
+  }
+
+  /** The start of the last complete pass, and the position in a pass that is not complete. */
+  async read(): Promise<{ complete: SourcePoint | undefined; position: PassPosition | undefined }> {
+    const values = await this.#imports?.read(this.source);
+    const parse = (name: string) => {
+      const value = values?.get(`${this.#selection} ${name}`);
+      return value === undefined ? undefined : JSON.parse(value);
+    };
+    return { complete: parse('complete'), position: parse('position') };
+  }
+
+  async writePosition(position: PassPosition): Promise<void> {
+    await this.#write({ [`${this.#selection} position`]: JSON.stringify(position) });
+  }
+
+  async complete(start: SourcePoint): Promise<void> {
+    await this.#write({
+      [`${this.#selection} complete`]: JSON.stringify(start),
+      [`${this.#selection} position`]: null,
+    });
+  }
+
+  /** The times of revocations that imports have made, by key id. */
+  async readRevocations(): Promise<Map<string, number>> {
+    const values = (await this.#imports?.read(this.source)) ?? new Map<string, string>();
+    return new Map(
+      [...values]
+        .filter(([name]) => name.startsWith(revoked))
+        .map(([name, value]) => [name.slice(revoked.length), Number(value)]),
+    );
+  }
+
+  async writeRevocations(times: ReadonlyMap<string, number>): Promise<void> {
+    if (times.size === 0) return;
+    const values = [...times].map(([id, time]) => [`${revoked}${id}`, String(time)]);
+    await this.#write(Object.fromEntries(values));
+  }
+
+  async listIds(kind: string, after: string, limit: number): Promise<string[]> {
+    return (await this.#imports?.listIds(this.source, kind, after, limit)) ?? [];
+  }
+
+  async findIds(kind: string, ids: readonly string[]): Promise<Set<string>> {
+    return (await this.#imports?.findIds(this.source, kind, ids)) ?? new Set();
+  }
+
+  async addIds(kind: string, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0 && !this.#isDry) await this.#imports?.addIds(this.source, kind, ids);
+  }
+
+  async removeIds(kind: string, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0 && !this.#isDry) await this.#imports?.removeIds(this.source, kind, ids);
+  }
+
+  async #write(values: Readonly<Record<string, string | null>>): Promise<void> {
+    if (!this.#isDry) await this.#imports?.write(this.source, values);
+  }
+}
+
+const revoked = 'revoked ';

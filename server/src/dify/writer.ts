@@ -1,0 +1,248 @@
+import type { RecordKind } from '../contract/record.ts';
+import { commandLine } from '../domain/check-references.ts';
+import { BadRecord } from '../domain/errors.ts';
+import { importRecords } from '../domain/import-records.ts';
+import type { StoredRecord } from '../domain/import-sources.ts';
+import type { PreparedLines } from '../domain/prepare-lines.ts';
+import { fieldOf, kindRules, type ReferableKind } from '../domain/record-kinds.ts';
+import type { Store } from '../domain/store.ts';
+import { IdSets } from './id-set.ts';
+import { type Candidate, changedFields, keepLocal, prepare, withoutEqual } from './merge.ts';
+import type { RecordInput, Report } from './source.ts';
+
+const batchRecords = 1_000;
+const batchUnits = 4 * 1024 * 1024;
+
+/** Kinds whose ids are listed as coming from the source. */
+const listedKinds: readonly RecordKind[] = ['api_key', 'conversation', 'dataset', 'document', 'segment', 'child_chunk'];
+
+/** The list of records of a kind that an import has deleted, because the source had deleted them. */
+export const mirroredList = (kind: string): string => `mirrored ${kind}`;
+
+/** How many records of a kind were read, and how many of them were written. */
+export type KindCount = { read: number; written: number };
+
+/**
+ * Writes records in batches. Records that are equal to the stored ones are not written, and what was changed here is kept.
+ * Without a store, or if `isDry`, nothing is written.
+ */
+export class Writer {
+  readonly #store: Store | undefined;
+  readonly #source: string;
+  readonly #report: Report;
+  readonly #isForced: boolean;
+  readonly #isDry: boolean;
+  /** Ids that a dry run would have written. */
+  readonly #planned: IdSets | undefined;
+  readonly counts = new Map<RecordKind, KindCount>();
+  #batch: RecordInput[] = [];
+  #units = 0;
+
+  constructor(
+    store: Store | undefined,
+    source: string,
+    report: Report,
+    { isForced, isDry }: { isForced: boolean; isDry: boolean },
+  ) {
+    this.#store = store;
+    this.#source = source;
+    this.#report = report;
+    this.#isForced = isForced;
+    this.#isDry = isDry;
+    this.#planned = isDry ? new IdSets() : undefined;
+  }
+
+  get written(): number {
+    return this.counts.values().reduce((sum, { written }) => sum + written, 0);
+  }
+
+  /** Flushes when the batch is full. Parents come before their children. */
+  async add(record: RecordInput): Promise<void> {
+    this.#batch.push(record);
+    this.#units += unitsOf(record);
+    if (this.#batch.length >= batchRecords || this.#units >= batchUnits) await this.flush();
+  }
+
+  /** Writes records of any number as one import. */
+  async writeTogether(records: readonly RecordInput[]): Promise<void> {
+    await this.flush();
+    // They are read again by every pass.
+    for (const { record } of records) this.#count(record).read = 0;
+    this.#batch = [...records];
+    await this.flush();
+  }
+
+  /** Everything that was added is stored when this resolves. One import, all or nothing, apart from bad records. */
+  async flush(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#units = 0;
+    if (batch.length === 0) return;
+    const changed = await this.#findChanged(batch);
+    const valid = await this.#withParents(changed);
+    for (const { input } of valid) this.#count(input.record).written += 1;
+    for (const { record } of batch) this.#count(record).read += 1;
+    if (this.#isDry) {
+      for (const { prepared } of valid) if (isReferable(prepared)) this.#planned?.add(prepared.record, [prepared.id]);
+      return;
+    }
+    if (valid.length === 0) return;
+    await this.#list(valid);
+    await this.#import(valid);
+  }
+
+  close(): void {
+    this.#planned?.close();
+  }
+
+  #count(kind: RecordKind): KindCount {
+    let count = this.counts.get(kind);
+    if (count === undefined) this.counts.set(kind, (count = { read: 0, written: 0 }));
+    return count;
+  }
+
+  /** Records that differ from the stored ones, with what was changed here. */
+  async #findChanged(batch: readonly RecordInput[]): Promise<Candidate[]> {
+    const now = Math.floor(Date.now() / 1000);
+    const stored = await this.#findStored(batch);
+    const candidates: Candidate[] = [];
+    for (const given of batch) {
+      try {
+        const storedRecord = stored.records.get(keyOf(given.record, idOf(given)));
+        if (storedRecord === undefined) {
+          candidates.push(prepare(given, now));
+          continue;
+        }
+        const input = keepLocal(given, storedRecord, stored);
+        if (input === undefined) continue;
+        const changed = changedFields(prepare(input, now), storedRecord);
+        if (changed.length > 0) candidates.push(prepare(withoutEqual(input, changed), now));
+      } catch (error) {
+        if (!(error instanceof BadRecord)) throw error;
+        this.#skip(given, problemOf(error));
+      }
+    }
+    return candidates;
+  }
+
+  async #findStored(batch: readonly RecordInput[]) {
+    const records = new Map<string, StoredRecord>();
+    const editedChunks = new Set<string>();
+    const mirrored = new Set<string>();
+    const isForced = this.#isForced;
+    const imports = this.#store?.imports;
+    if (imports === undefined) return { records, editedChunks, mirrored, isForced };
+    for (const [kind, group] of Map.groupBy(batch, ({ record }) => record)) {
+      const conversations =
+        kind === 'message' ? [...new Set(group.map(({ conversation_id }) => conversation_id as string))] : undefined;
+      const storedOfKind = await imports.findRecords(kind, group.map(idOf), conversations);
+      for (const [id, record] of storedOfKind) records.set(keyOf(kind, id), record);
+      const deleted = [...storedOfKind].filter(([, record]) => record.deleted === true).map(([id]) => id);
+      if (deleted.length > 0) {
+        for (const id of await imports.findIds(this.#source, mirroredList(kind), deleted)) mirrored.add(id);
+      }
+      if (kind === 'child_chunk') {
+        for (const id of await imports.findEdited([...storedOfKind.keys()])) editedChunks.add(id);
+      }
+    }
+    return { records, editedChunks, mirrored, isForced };
+  }
+
+  /** Leaves out records whose parent is neither stored nor written before them. */
+  async #withParents(candidates: readonly Candidate[]): Promise<Candidate[]> {
+    const idsByKind = new Map<ReferableKind, Set<string>>();
+    for (const { prepared } of candidates) {
+      const { parent } = kindRules[prepared.record];
+      const id = parent === null ? null : fieldOf(prepared, parent.field);
+      if (parent === null || id === null) continue;
+      const kind = parent.kind as ReferableKind;
+      idsByKind.set(kind, (idsByKind.get(kind) ?? new Set()).add(id));
+    }
+    const existing = new Set<string>();
+    for (const [kind, ids] of idsByKind) {
+      const targets = await this.#store?.lookup(kind, [...ids]);
+      for (const id of targets?.keys() ?? []) existing.add(keyOf(kind, id));
+      for (const id of ids) if (this.#planned?.has(kind, id)) existing.add(keyOf(kind, id));
+    }
+    return candidates.filter(({ input, prepared }) => {
+      const { parent } = kindRules[prepared.record];
+      const id = parent === null ? null : fieldOf(prepared, parent.field);
+      if (parent !== null && id !== null && !existing.has(keyOf(parent.kind, id))) {
+        this.#skip(input, `its ${parent.kind} was not imported`);
+        return false;
+      }
+      if (isReferable(prepared)) existing.add(keyOf(prepared.record, prepared.id));
+      return true;
+    });
+  }
+
+  /** Lists the ids before the records are written: no record of the source is ever unlisted. */
+  async #list(candidates: readonly Candidate[]): Promise<void> {
+    const imports = this.#store?.imports;
+    for (const [kind, group] of Map.groupBy(candidates, ({ input }) => input.record)) {
+      if (!listedKinds.includes(kind)) continue;
+      const ids = group.map(({ input }) => idOf(input));
+      await imports?.addIds(this.#source, kind, ids);
+      const isUndeleted = (input: RecordInput) => 'deleted' in input && input.deleted === false;
+      const undeleted = group.filter(({ input }) => isUndeleted(input)).map(({ input }) => idOf(input));
+      const mirrored = await imports?.findIds(this.#source, mirroredList(kind), undeleted);
+      await imports?.removeIds(this.#source, mirroredList(kind), [...(mirrored ?? [])]);
+    }
+  }
+
+  /** A record that does not fit is left out and listed, and the others are imported again. */
+  async #import(candidates: readonly Candidate[]): Promise<void> {
+    const store = this.#store;
+    if (store === undefined) return;
+    let left = candidates;
+    while (left.length > 0) {
+      const batch = left;
+      try {
+        const validate = async function* (): AsyncGenerator<PreparedLines> {
+          yield linesOf(batch);
+        };
+        await importRecords(store, commandLine, [], Math.floor(Date.now() / 1000), { validate });
+        return;
+      } catch (error) {
+        const number = Number(/^line (\d+): /.exec((error as Error).message)?.[1]);
+        const bad = batch[number - 1];
+        if (!isBadRecord(error) || bad === undefined) throw error;
+        this.#skip(bad.input, problemOf(error as Error));
+        this.#count(bad.input.record).written -= 1;
+        left = batch.filter((candidate) => candidate !== bad);
+      }
+    }
+  }
+
+  #skip(input: RecordInput, problem: string): void {
+    this.#report.skip({ kind: input.record, id: idOf(input), reason: problem });
+  }
+}
+
+const isBadRecord = (error: unknown): boolean =>
+  error instanceof BadRecord || (error as { code?: string }).code === 'invalid_param';
+const problemOf = (error: Error): string => error.message.replace(/^line \d+: (?:\w+: )?/, '');
+const keyOf = (kind: string, id: string): string => `${kind} ${id}`;
+const idOf = ({ record, id, workspace_id, provider }: RecordInput): string =>
+  record === 'model_provider' ? `${workspace_id}/${provider}` : (id as string);
+
+const isReferable = (record: object): record is { record: ReferableKind; id: string } =>
+  'id' in record && typeof record.id === 'string';
+
+/** The approximate size of a record. */
+function unitsOf(record: RecordInput): number {
+  let units = 0;
+  for (const value of Object.values(record)) {
+    if (typeof value === 'string') units += value.length;
+    else if (typeof value === 'object' && value !== null) units += JSON.stringify(value).length;
+    else units += 8;
+  }
+  return units;
+}
+
+/** Numbered from 1: an error names the line. */
+function linesOf(candidates: readonly Candidate[]): PreparedLines {
+  const records = candidates.map(({ prepared }, index) => ({ ...prepared, line: { number: index + 1 } }));
+  const texts = Buffer.from(candidates.map(({ text }) => text ?? '').join(''));
+  return { records, texts };
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { it, type TestContext } from 'node:test';
+import { createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
+import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { runImport } from './runs.ts';
+
+onEveryEngine('keys from Dify', (engine) => {
+  const start = async (
+    t: TestContext,
+  ): Promise<{
+    dify: DifyDatabase;
+    service: Service;
+    sync: (options?: Parameters<typeof runImport>[2]) => Promise<unknown>;
+  }> => {
+    const dify = await createDify();
+    const service = await startService(engine);
+    t.after(async () => {
+      await service.close();
+      await dify.close();
+    });
+    await dify.run(difyRows);
+    return { dify, service, sync: (options) => runImport(dify.url, service.store, options) };
+  };
+  const appKey = difyId(31);
+  const knowledgeKey = difyId(32);
+  const keyOf = async ({ store }: Service, id: string) => (await store.listKeys()).find((key) => key.id === id);
+  const appStatus = async (service: Service) =>
+    (await service.request('GET', `/v1/messages?conversation_id=${ids.conversation}`, { key: tokens.app })).status;
+  const datasets = async (service: Service): Promise<string[]> => {
+    const { body } = await service.request('GET', '/v1/datasets', { key: tokens.dataset });
+    return body.data.map(({ id }: { id: string }) => id).sort();
+  };
+
+  const disablers: Record<string, [disable: string, enable: string]> = {
+    'the API of its app is switched off': ['UPDATE apps SET enable_api = false', 'UPDATE apps SET enable_api = true'],
+    'its app is not normal': [`UPDATE apps SET status = 'archived'`, `UPDATE apps SET status = 'normal'`],
+    'its workspace is archived': [`UPDATE tenants SET status = 'archive'`, `UPDATE tenants SET status = 'normal'`],
+  };
+  for (const [why, [disable, enable]] of Object.entries(disablers)) {
+    it(`are never active while ${why}`, async (t) => {
+      const { dify, service, sync } = await start(t);
+      await dify.run(disable);
+      await sync({ archived: true });
+      assert.notEqual((await keyOf(service, appKey))?.revoked_at, null);
+      assert.equal(await appStatus(service), 401);
+      await dify.run(enable);
+      await sync({ archived: true });
+      assert.equal(await appStatus(service), 200);
+      await dify.run(disable);
+      await sync();
+      assert.equal(await appStatus(service), 401);
+    });
+  }
+
+  for (const options of [{}, { keys: false }, { appIds: [ids.app] }, { workspaceIds: [ids.workspace] }]) {
+    it(`are revoked when they are deleted there: ${JSON.stringify(options)}`, async (t) => {
+      const { dify, service, sync } = await start(t);
+      await sync();
+      assert.equal(await appStatus(service), 200);
+      await dify.run(`DELETE FROM api_tokens WHERE id = '${appKey}'`);
+      await sync(options);
+      assert.equal(await appStatus(service), 401);
+    });
+  }
+
+  it('are not revoked by a run that does not read their app', async (t) => {
+    const { dify, service, sync } = await start(t);
+    await dify.insert('apps', { id: difyId(70), tenant_id: ids.workspace, name: 'Other', mode: 'chat' });
+    await sync();
+    await dify.run('DELETE FROM api_tokens');
+    await sync({ appIds: [difyId(70)] });
+    assert.equal(await appStatus(service), 200);
+    assert.equal((await keyOf(service, knowledgeKey))?.revoked_at, null);
+  });
+
+  it('stay revoked if they were revoked here, and keep what was set here, whatever the options', async (t) => {
+    const { dify, service, sync } = await start(t);
+    await sync();
+    await service.store.revokeKey(appKey, null, 1793700000);
+    await service.store.updateKey(knowledgeKey, { read_only: true }, null, 1793700000);
+    for (const options of [{}, { isForced: true }, { isMirror: true, isForced: true, console: true }]) {
+      await dify.run('UPDATE api_tokens SET id = id; UPDATE apps SET enable_api = false');
+      await sync(options);
+      await dify.run('UPDATE apps SET enable_api = true');
+      await sync(options);
+      assert.equal((await keyOf(service, appKey))?.revoked_at, 1793700000);
+      assert.equal((await keyOf(service, knowledgeKey))?.read_only, true);
+    }
+    assert.equal(await appStatus(service), 401);
+  });
+
+  it('are not created with --no-keys', async (t) => {
+    const { service, sync } = await start(t);
+    await sync({ keys: false });
+    assert.deepEqual(await service.store.listKeys(), []);
+    await sync();
+    assert.equal((await service.store.listKeys()).length, 2);
+  });
+
+  it('never reach a dataset that is closed to the API', async (t) => {
+    const { dify, service, sync } = await start(t);
+    const other = difyId(80);
+    await dify.insert('datasets', { id: other, tenant_id: ids.workspace, name: 'Closed', enable_api: false });
+    await sync();
+    assert.deepEqual(await datasets(service), [ids.dataset]);
+    await dify.run('UPDATE datasets SET enable_api = true');
+    await sync();
+    assert.deepEqual(await datasets(service), [ids.dataset, other].sort());
+    await dify.run('UPDATE datasets SET enable_api = false');
+    await sync();
+    assert.deepEqual(await datasets(service), []);
+    const { status } = await service.request('GET', `/v1/datasets/${ids.dataset}`, { key: tokens.dataset });
+    assert.equal(status, 404);
+  });
+
+  it('with an equal token continue to work when the older one goes', async (t) => {
+    const { dify, service, sync } = await start(t);
+    await sync();
+    await dify.insert('api_tokens', { id: difyId(34), app_id: ids.app, type: 'app', token: tokens.app });
+    await sync();
+    assert.equal(await appStatus(service), 200);
+    await dify.run(`DELETE FROM api_tokens WHERE id = '${appKey}'`);
+    await sync();
+    assert.equal(await appStatus(service), 200);
+    await dify.run(`DELETE FROM api_tokens WHERE token = '${tokens.app}'`);
+    await sync();
+    assert.equal(await appStatus(service), 401);
+  });
+});

@@ -1,0 +1,70 @@
+import { importFromDify, type RunOptions, type RunResult } from '../../src/dify/run.ts';
+import type { ImportOptions, Skip } from '../../src/dify/source.ts';
+import type { Store } from '../../src/domain/store.ts';
+
+export const everything: ImportOptions = {
+  console: false,
+  archived: false,
+  allDocuments: false,
+  filesBase: undefined,
+  workspaceIds: undefined,
+  appIds: undefined,
+  since: undefined,
+  keys: true,
+};
+
+export type Outcome = RunResult & {
+  kind: 'full' | 'resumed' | 'changes';
+  /** Records that were written, of all kinds. */
+  written: number;
+  skips: Skip[];
+  events: Map<string, number>;
+  differing: string[];
+};
+
+/** Imports as the command does, in this process. */
+export async function runImport(
+  url: string,
+  store: Store | undefined,
+  options: Partial<ImportOptions & RunOptions> = {},
+): Promise<Outcome> {
+  const { isDry = false, isForced = false, isMirror = false, models, follow, ...selection } = options;
+  const skips: Skip[] = [];
+  const events = new Map<string, number>();
+  const differing: string[] = [];
+  let kind: Outcome['kind'] = 'full';
+  const result = await importFromDify(
+    url,
+    store,
+    { ...everything, ...selection },
+    { isDry, isForced, isMirror, models, follow },
+    {
+      skip(skipped) {
+        skips.push(skipped);
+      },
+      count(what, n = 1) {
+        events.set(what, (events.get(what) ?? 0) + n);
+      },
+    },
+    {
+      begin: (_schema, begun) => {
+        kind = begun;
+      },
+      progress: () => undefined,
+      difference: ({ id }) => void differing.push(id),
+      lag: () => undefined,
+      unavailable: () => undefined,
+    },
+    new AbortController().signal,
+  );
+  const written = result.counts.values().reduce((sum, count) => sum + count.written, 0);
+  return { ...result, kind, written, skips, events, differing };
+}
+
+/** All records of a store, as an export writes them. */
+export async function exportOf(store: Store): Promise<Record<string, unknown>[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of store.exportRecords()) chunks.push(chunk);
+  const lines = Buffer.concat(chunks).toString().trim();
+  return lines === '' ? [] : lines.split('\n').map((line) => JSON.parse(line));
+}
