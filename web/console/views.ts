@@ -12,6 +12,7 @@ export const views = {
   knowledge: { title: 'Knowledge', load: async () => (await import('./knowledge/knowledge.ts')).KnowledgeView },
   models: { title: 'Models', load: async () => (await import('./models/models.ts')).ModelsView },
   keys: { title: 'Keys', load: async () => (await import('./keys/keys.ts')).KeysView },
+  activity: { title: 'Activity', load: async () => (await import('./activity/activity.ts')).ActivityView },
   pulse: { title: 'Pulse', load: async () => (await import('./pulse/pulse.ts')).PulseView },
 } satisfies Record<string, View>;
 

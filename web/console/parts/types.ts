@@ -1,5 +1,6 @@
 /** Types of the service's responses, as its OpenAPI document defines them. */
 export type {
+  Activity,
   AgentThought,
   App,
   ChildChunk,

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import {
+  checkAccessibility,
+  closeTabs,
+  desktop,
+  openBrowser,
+  openTab,
+  scrollsHorizontally,
+  signIn,
+} from '../support/browser.ts';
+import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
+
+const { one, admin, records } = makeTwoTenants();
+const { dataset, document, segment, chunk, conversation } = one.ids;
+
+describe('activity in the console', () => {
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    const texts = Array.from({ length: 15 }, (_, at) => message(conversation, at, { query: 'How do I descale it?' }));
+    await service.load([...records, ...texts]);
+    const body = { content: 'edited' };
+    const { status } = await service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body });
+    assert.equal(status, 200);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  async function open(address = '#/activity', options = {}) {
+    await closeTabs(browser);
+    const { page, pageErrors } = await openTab(browser, service.base, options);
+    await signIn(page, admin);
+    await page.goto(`/console${address}`);
+    await page.getByRole('row').nth(1).waitFor();
+    return { page, pageErrors, rows: page.locator('tbody tr') };
+  }
+
+  it('shows who changed what, with names; one click leads to the record', async () => {
+    const { page, pageErrors, rows } = await open();
+    const cells = await rows.first().getByRole('cell').allTextContents();
+    assert.match(cells[0] ?? '', /^\d+ \w+ \d{4}, \d\d:\d\d$/);
+    assert.deepEqual(cells.slice(1), ['knowledge', 'Changed', '1 chunkdocument, segment 1, chunk 1']);
+    const imported = rows.filter({ hasText: '15 messages' });
+    assert.equal(await imported.getByRole('cell').nth(1).textContent(), 'command line');
+    assert.equal(await imported.getByRole('link', { name: 'How do I descale it?' }).count(), 2);
+    await imported.getByText('13 more').click();
+    assert.equal(await imported.getByRole('link').count(), 10);
+    await imported.getByText('and 5 others').waitFor();
+    await rows.first().getByRole('link', { name: 'document, segment 1, chunk 1' }).click();
+    await page.waitForURL(`**#/knowledge/${dataset}/${document}/${segment}/${chunk}`);
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('filters by person, action, kind and id, in the address', async () => {
+    const { page, rows } = await open();
+    const hash = () => page.evaluate(() => (globalThis as unknown as { location: { hash: string } }).location.hash);
+    await rows.first().getByRole('link', { name: 'knowledge', exact: true }).click();
+    await rows.nth(1).waitFor({ state: 'detached' });
+    assert.equal(await hash(), `#/activity?key_id=${one.keyIds.knowledge}`);
+    assert.equal(await page.getByLabel('By').inputValue(), one.keyIds.knowledge);
+    await page.getByLabel('By').selectOption('anyone');
+    await rows.nth(1).waitFor();
+    await page.getByRole('link', { name: 'Imported' }).click();
+    await rows.filter({ hasText: 'Changed' }).waitFor({ state: 'detached' });
+    await page.getByLabel('Records').selectOption('message');
+    await rows.nth(1).waitFor({ state: 'detached' });
+    assert.equal(await hash(), '#/activity?action=import&record=message');
+    await page.reload();
+    await rows.filter({ hasText: '15 messages' }).waitFor();
+    await page.goto('/console#/activity');
+    await page.getByRole('searchbox').fill(chunk);
+    await page.waitForURL(`**record_id=${chunk}`);
+    await rows.nth(2).waitFor({ state: 'detached' });
+    await page.getByRole('searchbox').fill('no such id');
+    await page.getByText('Nothing was changed').waitFor();
+  });
+
+  for (const options of [
+    { colorScheme: 'light', viewport: desktop },
+    { colorScheme: 'dark', viewport: { width: 820, height: 1000 } },
+    { colorScheme: 'dark', viewport: { width: 390, height: 800 } },
+  ] as const)
+    it(`can be used by everyone: ${options.colorScheme}, ${options.viewport.width} wide`, async () => {
+      const { page, pageErrors } = await open('#/activity', options);
+      await checkAccessibility(page);
+      assert.ok(!(await scrollsHorizontally(page)));
+      assert.deepEqual(pageErrors, []);
+    });
+});

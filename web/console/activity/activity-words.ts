@@ -1,0 +1,51 @@
+import { hrefOf } from '../parts/route.ts';
+import type { Activity } from '../parts/types.ts';
+import { counted } from '../parts/ui.ts';
+
+/** Actions and kinds of record as the user reads them, and where their records are shown. */
+
+export const actions: Readonly<Record<Activity['action'], string>> = {
+  create: 'Created',
+  update: 'Changed',
+  delete: 'Deleted',
+  import: 'Imported',
+  revoke: 'Revoked',
+  purge: 'Erased',
+};
+
+export const kinds: Readonly<Record<Activity['record'], string>> = {
+  conversation: 'conversation',
+  message: 'message',
+  dataset: 'dataset',
+  document: 'document',
+  segment: 'segment',
+  child_chunk: 'chunk',
+  child_chunk_revision: 'chunk revision',
+  api_key: 'key',
+  app: 'app',
+  workspace: 'workspace',
+  model_provider: 'model provider',
+};
+
+export const countedKind = ({ count, record }: Activity): string => counted(count, kinds[record]);
+
+const views: Partial<Record<Activity['record'], string>> = {
+  app: 'conversations',
+  conversation: 'conversations',
+  message: 'conversations',
+  dataset: 'knowledge',
+  document: 'knowledge',
+  segment: 'knowledge',
+  child_chunk: 'knowledge',
+  child_chunk_revision: 'knowledge',
+  model_provider: 'models',
+};
+
+/** The address of a record that exists; undefined if no view shows it. */
+export function hrefOfRecord(kind: Activity['record'], path: readonly string[] | null): string | undefined {
+  if (path === null) return undefined;
+  if (kind === 'api_key') return hrefOf('keys');
+  const view = views[kind];
+  // A provider has no address of its own: its workspace is shown.
+  return view && hrefOf(view, ...(kind === 'model_provider' ? path.slice(0, 1) : path));
+}

@@ -1,0 +1,158 @@
+import { type ComponentChildren, h, useEffect, useMemo } from '../../shared/dom.ts';
+import { pathOf } from '../parts/api.ts';
+import { Chip, Chips } from '../parts/chips.ts';
+import { Page } from '../parts/page.ts';
+import { type FilterAccess, type Filters, useFilters } from '../parts/route.ts';
+import { ViewSearch } from '../parts/search-field.ts';
+import { type Column, DataTable } from '../parts/table.ts';
+import type { Activity, Key } from '../parts/types.ts';
+import { counted, ListEnd, Time } from '../parts/ui.ts';
+import { useAll } from '../parts/use-all.ts';
+import { type List, useList } from '../parts/use-list.ts';
+import { useTitle } from '../parts/use-title.ts';
+import { actions, countedKind, hrefOfRecord, kinds } from './activity-words.ts';
+
+const rowsAtOnce = 50;
+/** A filter without an index may need several requests until it finds this many rows. */
+const rowsWanted = 20;
+
+/** The audit log as a table: who changed what, and when. */
+export function ActivityView() {
+  useTitle('Activity');
+  const access = useFilters();
+  const list = useActivity(access.filters, rowsAtOnce);
+  useEffect(() => {
+    if (list.hasMore && !list.isLoading && list.error === undefined && list.rows.length < rowsWanted) list.more();
+  }, [list]);
+  const isSearching = list.hasMore && list.rows.length < rowsWanted && list.error === undefined;
+  return h(
+    Page,
+    { title: 'Activity' },
+    h(FilterBar, access),
+    h(ActivityTable, { rows: list.rows, hrefOfFilters: access.hrefOfFilters }),
+    isSearching
+      ? h('p', { class: 'soft', role: 'status' }, 'Searching…')
+      : h(ListEnd, { list, nothing: 'Nothing was changed, as far as these filters and the audit log reach.' }),
+  );
+}
+
+/** The audit log with the filters of an address. `days` counts back from now. */
+export function useActivity(filters: Filters, limit: number): List<Activity> {
+  const { key_id, action, record, record_id, dataset_id, document_id, days } = filters;
+  const from = useMemo(() => days && Math.floor(Date.now() / 1000) - Number(days) * 86_400, [days]);
+  const query = { key_id, action, record, record_id, dataset_id, document_id, from, limit };
+  return useList<Activity>(pathOf(['admin', 'activity'], query));
+}
+
+const periods: readonly [days: string, label: string][] = [
+  ['1', 'Last day'],
+  ['7', 'Last 7 days'],
+  ['30', 'Last 30 days'],
+];
+
+function FilterBar({ filters, setFilters, hrefOfFilters }: FilterAccess) {
+  const { rows: keys = [] } = useAll<Key>('/admin/keys');
+  const chip = (name: string, value: string, label: string) => {
+    const isActive = filters[name] === value;
+    return h(Chip, { key: value, label, isActive, href: hrefOfFilters({ [name]: isActive ? '' : value }) });
+  };
+  const names = keys.map(({ id, name, kind }): [string, string] => [id, name || `${kind} key ${id.slice(0, 8)}`]);
+  const select = (name: string, label: string, none: string, options: readonly [string, string][]) =>
+    h(Select, { label, none, options, value: filters[name] ?? '', set: (value) => setFilters({ [name]: value }) });
+  return h(
+    'div',
+    { class: 'stack' },
+    h(
+      'div',
+      { class: 'row' },
+      h(ViewSearch, {
+        label: 'ID of a record, or a part of it',
+        value: filters.record_id ?? '',
+        change: (record_id) => setFilters({ record_id }, 'replace'),
+      }),
+      select('key_id', 'By', 'anyone', names),
+      select('record', 'Records', 'all kinds', Object.entries(kinds)),
+    ),
+    h(
+      Chips,
+      { label: 'Filters' },
+      Object.entries(actions).map(([action, label]) => chip('action', action, label)),
+      periods.map(([days, label]) => chip('days', days, label)),
+    ),
+  );
+}
+
+type SelectProps = {
+  label: string;
+  none: string;
+  options: readonly [value: string, text: string][];
+  value: string;
+  set: (value: string) => void;
+};
+
+function Select({ label, none, options, value, set }: SelectProps) {
+  const isListed = value === '' || options.some(([one]) => one === value);
+  return h(
+    'label',
+    { class: 'row' },
+    label,
+    h(
+      'select',
+      { value, onChange: (event: Event) => set((event.target as HTMLSelectElement).value) },
+      h('option', { value: '' }, none),
+      !isListed && h('option', { value }, value),
+      options.map(([one, text]) => h('option', { key: one, value: one }, text)),
+    ),
+  );
+}
+
+type TableProps = { rows: readonly Activity[]; hrefOfFilters?: FilterAccess['hrefOfFilters'] };
+
+/** With `hrefOfFilters`, the name of a key is a link to the rows of that key. */
+export function ActivityTable({ rows, hrefOfFilters }: TableProps) {
+  const columns: Column<Activity>[] = [
+    { title: 'Time', cell: ({ at }) => h(Time, { at }) },
+    { title: 'By', cell: (entry) => h(By, { entry, href: hrefOfFilters?.({ key_id: entry.key_id ?? '' }) }) },
+    { title: 'Action', cell: ({ action }) => h('span', { class: classOf(action) }, actions[action]) },
+    { title: 'Records', cell: (entry) => h(Records, { entry }) },
+  ];
+  return h(DataTable<Activity>, { label: 'Activity', columns, rows, keyOf: ({ id }) => id });
+}
+
+const classOf = (action: Activity['action']): string =>
+  ['delete', 'revoke', 'purge'].includes(action) ? 'badge warn' : 'badge';
+
+export function By({ entry, href }: { entry: Pick<Activity, 'key_id' | 'key_name'>; href?: string | undefined }) {
+  const { key_id, key_name } = entry;
+  if (key_id === null) return 'command line';
+  const name = key_name || `key ${key_id.slice(0, 8)}`;
+  return href === undefined
+    ? h('span', { title: `key ${key_id}` }, name)
+    : h('a', { href, title: `key ${key_id}` }, name);
+}
+
+/** How many records are shown with their names before the others are folded. */
+const shownMax = 2;
+
+function Records({ entry }: { entry: Activity }) {
+  const { records, count } = entry;
+  const [shown, folded] = [records.slice(0, shownMax), records.slice(shownMax)];
+  const item = (one: Activity['records'][number]): ComponentChildren => {
+    const href = hrefOfRecord(entry.record, one.path);
+    const text = one.name || h('span', { class: 'mono soft' }, one.id);
+    return h('li', { key: one.id, title: one.id }, href === undefined ? text : h('a', { href }, text));
+  };
+  const rest = count - records.length;
+  return [
+    h('span', { class: 'soft' }, countedKind(entry)),
+    shown.length > 0 && h('ul', { class: 'plain' }, shown.map(item)),
+    folded.length > 0 &&
+      h(
+        'details',
+        null,
+        h('summary', null, `${count - shownMax} more`),
+        h('ul', { class: 'plain' }, folded.map(item)),
+        rest > 0 && h('p', { class: 'soft' }, `and ${counted(rest, 'other')}`),
+      ),
+  ];
+}
