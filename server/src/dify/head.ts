@@ -19,8 +19,8 @@ export async function importHead(context: RunContext): Promise<void> {
   const datasets = await readDatasets(source, options, report);
   const now = nowSeconds();
   const keys = await readKeys(source, options, report, now, datasets);
-  const reachable = context.isMirror ? await withoutGone(context, keys, datasets) : keys;
-  const merged = await mergeKeys(context, reachable, now);
+  const reachable = await withoutGone(context, keys, datasets);
+  const merged = await mergeKeys(context, reachable, now, report);
   await state.writeRevocations(merged.revocations);
   await writer.writeTogether([...workspaces, ...apps, ...datasets, ...merged.records]);
 }
@@ -38,7 +38,10 @@ function onceOf({ report, listedSkips }: RunContext): Report {
   };
 }
 
-/** Knowledge keys reach no dataset that is gone from the source. */
+/**
+ * Knowledge keys reach no dataset that was closed to the API when it was deleted from the source; with `--mirror` none that is
+ * gone.
+ */
 async function withoutGone(
   context: RunContext,
   keys: readonly RecordInput[],
@@ -47,7 +50,9 @@ async function withoutGone(
   const present = new Set(datasets.map(({ id }) => id as string));
   const goneIds = (await listAll(context, 'dataset')).filter((id) => !present.has(id));
   const gone = await findStored(context, 'dataset', goneIds);
-  const incomplete = new Set([...gone.values()].map(({ workspace_id }) => workspace_id));
+  const isHidden = ({ settings }: StoredRecord) =>
+    context.isMirror || (settings as { enable_api?: boolean } | null)?.enable_api === false;
+  const incomplete = new Set([...gone.values()].filter(isHidden).map(({ workspace_id }) => workspace_id));
   return keys.map((key) => {
     if (key.kind !== 'knowledge' || key.dataset_ids !== null || !incomplete.has(key.workspace_id)) return key;
     const ofWorkspace = datasets.filter(({ workspace_id }) => workspace_id === key.workspace_id);
@@ -63,6 +68,7 @@ async function mergeKeys(
   context: RunContext,
   keys: readonly RecordInput[],
   now: number,
+  report: Report,
 ): Promise<{ records: RecordInput[]; revocations: Map<string, number> }> {
   const { options, state } = context;
   const listed = await listAll(context, 'api_key');
@@ -80,6 +86,11 @@ async function mergeKeys(
     if (storedKey === undefined) {
       if (key.revoked_at !== null) revocations.set(key.id as string, now);
       records.push(key);
+      continue;
+    }
+    // A key never changes its app. The stored one is revoked below: it is not the newest with its token.
+    if (storedKey.app_id !== key.app_id || storedKey.workspace_id !== key.workspace_id) {
+      report.skip({ kind: 'api_key', id: key.id as string, reason: 'token of a stored key of another app' });
       continue;
     }
     const { id, name, expires_at, read_only } = storedKey;

@@ -113,6 +113,28 @@ onEveryEngine('keys from Dify', (engine) => {
     assert.equal(status, 404);
   });
 
+  it('never reach a dataset that was closed when it was deleted there', async (t) => {
+    const { dify, service, sync } = await start(t);
+    const other = difyId(80);
+    await dify.insert('datasets', { id: other, tenant_id: ids.workspace, name: 'Closed', enable_api: false });
+    await sync();
+    await dify.run(`DELETE FROM datasets WHERE id = '${other}'`);
+    for (const options of [{}, { isMirror: true }, {}]) {
+      await sync(options);
+      assert.deepEqual(await datasets(service), [ids.dataset]);
+    }
+  });
+
+  it('are revoked if a newer one of another app has their token', async (t) => {
+    const { dify, service, sync } = await start(t);
+    await sync();
+    await dify.insert('apps', { id: difyId(70), tenant_id: ids.workspace, name: 'Other', mode: 'chat' });
+    await dify.insert('api_tokens', { id: difyId(34), app_id: difyId(70), type: 'app', token: tokens.app });
+    const { skips } = (await sync()) as { skips: { id: string; reason: string }[] };
+    assert.ok(skips.some(({ id, reason }) => id === difyId(34) && reason === 'token of a stored key of another app'));
+    assert.equal(await appStatus(service), 401);
+  });
+
   it('with an equal token continue to work when the older one goes', async (t) => {
     const { dify, service, sync } = await start(t);
     await sync();
