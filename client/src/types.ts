@@ -1059,6 +1059,11 @@ export type ListedConversation = {
   updated_at: number;
 };
 
+export type LocatedPage = {
+  /** `first_id` of the page. Null: the newest page has the message. */
+  first_id: string | null;
+};
+
 export type Message = {
   /** Message ID. */
   id: string;

@@ -94,6 +94,23 @@ const { first_id, limit, page_order } = MessageQuery.properties;
 /** Parameters of a page of messages, for routes whose path has the conversation. */
 export const TranscriptQuery = Type.Object({ first_id, limit, page_order });
 
+export const LocateQuery = Type.Object({
+  message_id: Type.Optional(Type.String({ description: 'A message ID. Absent: the beginning of the conversation.' })),
+  newer: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: limits.pageMessagesMax - 1,
+      default: 0,
+      description: 'Number of newer messages that the page has before this one, if there are so many.',
+    }),
+  ),
+});
+
+export const LocatedPage = shape(
+  { first_id: nullable(id('`first_id` of the page. Null: the newest page has the message.')) },
+  { title: 'LocatedPage' },
+);
+
 export const FeedbackQuery = Type.Object({
   message_id: Type.Array(Type.String(), {
     minItems: 1,

@@ -39,6 +39,16 @@ export interface ActivityReads {
   listSummaries(app_id: string | undefined, range: ListRange): Promise<ConversationSummary[]>;
   /** Those of these conversations that exist and are not deleted, in the order of `listConversations`. */
   findSummaries(ids: readonly string[]): Promise<ConversationSummary[]>;
+  /**
+   * The id of the message that is this many messages newer than another, or than the beginning of the conversation; null if
+   * there are not so many. Undefined if the conversation or the other message does not exist.
+   */
+  findNewer(
+    app_id: string,
+    conversation_id: string,
+    message_id: string | undefined,
+    distance: number,
+  ): Promise<string | null | undefined>;
   /** The feedback texts of these messages of a conversation that is not deleted. */
   listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]>;
   /** Newest day first, then by app and currency. The sort key is day, app_id and currency. */

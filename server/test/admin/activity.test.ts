@@ -241,6 +241,34 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.equal((await list(id, Array(100).fill(ids[0]))).body.data.length, 1);
   });
 
+  it('200: the first_id of the page with a message, or with the beginning', async () => {
+    const id = idAt(40);
+    const listed = [-5, 10, 10, 20, 30].map((created_at) => message(id, created_at));
+    const ids = listed.map((record) => record.id);
+    await service.load([conversation(40, null), ...listed]);
+    const locate = (query: string) => get(`${path}/${id.toUpperCase()}/locate?${query}`);
+    const at = async (query: string) => ids.indexOf((await locate(query)).body.first_id);
+    for (const [n, message_id] of ids.entries())
+      for (const newer of [0, 1, 3])
+        assert.equal(
+          await at(`message_id=${message_id.toUpperCase()}&newer=${newer}`),
+          n + newer + 1 < ids.length ? n + newer + 1 : -1,
+        );
+    assert.deepEqual((await locate(`message_id=${ids[4]}`)).body, { first_id: null });
+    assert.equal(await at('newer=2'), 3);
+    const { body } = await get(`${path}/${id}/messages?first_id=${ids[3]}`);
+    assert.deepEqual([body.has_more, body.data.length], [false, 3]);
+    assert.deepEqual((await locate('newer=99')).body, { first_id: null });
+    assert.equal((await locate('newer=100')).status, 400);
+    for (const [url, text] of [
+      [`${path}/${id}/locate?message_id=${randomUUID()}`, 'message not exists'],
+      [`${path}/${idAt(1)}/locate?message_id=${ids[0]}`, 'message not exists'],
+      [`${path}/${randomUUID()}/locate`, 'conversation not exists'],
+      [`/admin/apps/${other.ids.app}/conversations/${id}/locate`, 'conversation not exists'],
+    ] as const)
+      assert.deepEqual([(await get(url)).status, (await get(url)).body.message], [404, text]);
+  });
+
   it('200: apps of any mode have transcripts', async () => {
     const { status, body } = await get(
       `/admin/apps/${completion.ids.app}/conversations/${completion.ids.conversation}/messages`,

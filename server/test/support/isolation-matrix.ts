@@ -295,6 +295,7 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
     'GET /admin/apps/{app_id}/conversations': adminOnly(get(`/admin/apps/${app}/conversations`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}': adminOnly(get(ofApp)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/messages': adminOnly(get(`${ofApp}/messages`)),
+    'GET /admin/apps/{app_id}/conversations/{conversation_id}/locate': adminOnly(get(`${ofApp}/locate`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/feedback': adminOnly(
       get(`${ofApp}/feedback?message_id=x`),
     ),

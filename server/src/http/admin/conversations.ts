@@ -5,6 +5,8 @@ import {
   FeedbackQuery,
   FeedbackTexts,
   SummaryQuery,
+  LocatedPage,
+  LocateQuery,
   TranscriptQuery,
 } from '../../contract/activity.ts';
 import { limits } from '../../contract/limits.ts';
@@ -133,6 +135,32 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
         .map(encodeURIComponent)
         .join('/');
       return sendPage(reply, page, `/admin/apps/${path}`);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${url}/:conversation_id/locate`,
+    schema: {
+      ...aboutAdmin,
+      operationId: 'locatePage',
+      summary: 'Find the page with a message',
+      description:
+        'Returns the `first_id` of the page that contains a message, or the beginning of the conversation, so that reading ' +
+        'can start there.',
+      params: Type.Object({ app_id, conversation_id }),
+      querystring: LocateQuery,
+      response: responses({ 200: LocatedPage }, [400, 401, 404]),
+    },
+    onRequest: bearer.requireAdmin(),
+    handler: async ({ params, query: { message_id, newer = 0 } }) => {
+      const { id } = await requireApp(store, params.app_id);
+      const message = message_id === undefined ? undefined : canonicalId(message_id);
+      // The page is what is older than `first_id`. Without a message, the first message is the first of the newer ones.
+      const distance = newer + (message === undefined ? 2 : 1);
+      const first_id = await activity.findNewer(id, canonicalId(params.conversation_id), message, distance);
+      if (first_id === undefined) throw notFound(`${message === undefined ? 'conversation' : 'message'} not exists`);
+      return { first_id };
     },
   });
 

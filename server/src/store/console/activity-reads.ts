@@ -83,6 +83,25 @@ export class SqlActivityReads implements ActivityReads {
     return readSummaries(this.#engine, all.findSummaries(isIn('c.conversation_id')), list(ids));
   }
 
+  async findNewer(
+    app_id: string,
+    conversation_id: string,
+    message_id: string | undefined,
+    distance: number,
+  ): Promise<string | null | undefined> {
+    const beginning = { created_at: Number.MIN_SAFE_INTEGER, sequence: 0 };
+    const [position] =
+      message_id !== undefined
+        ? await this.#engine.read(sql.findPosition, conversation_id, app_id, message_id)
+        : (await this.findConversation(app_id, conversation_id)) === undefined
+          ? []
+          : [beginning];
+    if (position === undefined) return undefined;
+    const { created_at, sequence } = position as { created_at: number; sequence: number };
+    const [row] = await this.#engine.read(sql.findNewer, conversation_id, created_at, sequence, distance - 1);
+    return (row?.id as string | undefined) ?? null;
+  }
+
   async listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]> {
     const { isIn, list } = this.#engine.dialect;
     const values = [conversation_id, app_id, list(message_ids)];

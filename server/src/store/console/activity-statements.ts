@@ -36,6 +36,16 @@ export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string 
     ORDER BY ${user}, c.updated_at DESC, c.conversation_id DESC LIMIT ?`;
 }
 
+/** Where a message is in the order of its conversation. Parameters: conversation_id, app_id, message id. */
+export const findPosition = `
+  SELECT m.created_at, m.sequence FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id
+  WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND m.id = ?`;
+
+/** Reads as many entries of the table's key as it passes over. Parameters: conversation_id, created_at, sequence, number. */
+export const findNewer = `
+  SELECT m.id FROM messages m WHERE m.conversation_id = ? AND (m.created_at, m.sequence) > (?, ?)
+  ORDER BY m.created_at, m.sequence LIMIT 1 OFFSET ?`;
+
 /** `isListed` compares the message's id with the last parameter. The others: conversation_id, app_id. */
 export const feedback = (isListed: string): string => `
   SELECT m.id AS message_id, substr(m.feedback_content, 1, ${limits.feedbackUnitsMax}) AS content
