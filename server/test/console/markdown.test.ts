@@ -107,6 +107,9 @@ describe('messages in the console', () => {
       '[[a]',
       '*a*_b_',
       '[a](()',
+      '$a ',
+      '$$',
+      '$a$ ',
     ];
     const blocks = [
       '**a* ',
@@ -167,6 +170,12 @@ describe('Markdown', () => {
       '<b>a</b>\n\n<div>\n*a*\n</div>',
       'p("<b>" "a" "</b>") p class=as-written("<div>\\n*a*\\n</div>")',
     ],
+    [
+      'formulas without their dollar signs',
+      'so $a_1 * b_1 * \\{c\\}$, and\n$$\nx^2\n$$',
+      'p("so " code class=formula("a_1 * b_1 * \\\\{c\\\\}") ", and" br() code class=formula("x^2"))',
+    ],
+    ['amounts as they are', 'US$5, $5 to $10, $5-$10, $ 5 $ and $5', 'p("US$5, $5 to $10, $5-$10, $ 5 $ and $5")'],
     ['comments as text', 'a <!-- b -->', 'p("a " "<!-- b -->")'],
     ['an unsafe link as it is written', '[a](javascript:b) ![c](data:d)', 'p("[a](javascript:b)" " " "![c](data:d)")'],
     ['a link without an address as it is written', '[a](//) [b](x/y)', 'p("[a](//)" " " "[b](x/y)")'],

@@ -13,7 +13,28 @@ const blockDepthMax = 10;
 const inlineDepthMax = 16;
 
 /** Characters at which an inline rule begins to search. */
-const marks = /[\\<!&[\]`*~_@|]| {2}|www\.|:\/\//g;
+const marks = /[\\<!&[\]`*~_@|$]| {2}|www\.|:\/\//g;
+
+/** A formula between `$` or `$$`. An amount is none: `$5 to $10` has a space or a digit where a formula has its own text. */
+export type FormulaToken = { type: 'formula'; raw: string; text: string };
+const formula = /^\$\$([^$]+)\$\$|^\$(?=[^\s$])([^$\n]*[^$\s\\])\$(?![\d\p{L}])/u;
+
+function formulaAt(src: string): FormulaToken | undefined {
+  const [raw, display, inline] = formula.exec(src) ?? [];
+  return raw === undefined ? undefined : { type: 'formula', raw, text: (display ?? inline ?? '').trim() };
+}
+
+const options = {
+  gfm: true,
+  breaks: true,
+  extensions: {
+    renderers: {},
+    childTokens: {},
+    inline: [formulaAt],
+    // Where the text before a formula ends.
+    startInline: [(src: string) => /(?<![\w$])\$/.exec(src)?.index],
+  },
+};
 
 class BoundedLexer extends Lexer {
   #blockDepth = 0;
@@ -49,7 +70,7 @@ const piecesOf = (src: string): string[] =>
 
 /** Markdown as tokens, in time proportional to the length of the text. */
 export function tokensOf(text: string): Token[] {
-  return partsOf(text).flatMap((part): Token[] => new BoundedLexer({ gfm: true, breaks: true }).lex(part));
+  return partsOf(text).flatMap((part): Token[] => new BoundedLexer(options).lex(part));
 }
 
 /** Parts of a long text: cut at an empty line if one is near, else at a line's end. A code block that is cut is opened again. */

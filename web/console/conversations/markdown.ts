@@ -1,6 +1,6 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
 import { type ComponentChild, h } from '../../shared/dom.ts';
-import { tokensOf } from './markdown-lexer.ts';
+import { type FormulaToken, tokensOf } from './markdown-lexer.ts';
 
 /**
  * Markdown as elements, never as markup: HTML in it is shown as text, and so is every definition of a link, so that no
@@ -11,9 +11,9 @@ export function Markdown({ text }: { text: string }) {
 }
 
 const elementsOf = (tokens: readonly Token[]): ComponentChild[] =>
-  tokens.map((token) => elementOf(token as MarkedToken));
+  tokens.map((token) => elementOf(token as MarkedToken | FormulaToken));
 
-function elementOf(token: MarkedToken): ComponentChild {
+function elementOf(token: MarkedToken | FormulaToken): ComponentChild {
   switch (token.type) {
     case 'space':
       return null;
@@ -45,6 +45,8 @@ function elementOf(token: MarkedToken): ComponentChild {
       return h('s', null, elementsOf(token.tokens));
     case 'codespan':
       return h('code', null, token.text);
+    case 'formula':
+      return h('code', { class: 'formula' }, token.text);
     case 'br':
       return h('br', null);
     case 'link':
