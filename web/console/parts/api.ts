@@ -26,30 +26,52 @@ export function whenSignedOut(call: () => void): void {
   onSignedOut = call;
 }
 
+/** Sends a request to the service; throws unless it succeeds. */
+export async function request<T>(path: string, options?: RequestOptions): Promise<ApiResponse<T>> {
+  const response = await send(path, options);
+  const text = await response.text().catch(disconnected);
+  return { body: (text === '' ? undefined : parse(text)) as T, etag: response.headers.get('etag') };
+}
+
+/** The lines of a response, as they come. */
+export async function* readLines(path: string, options?: RequestOptions): AsyncGenerator<string> {
+  const response = await send(path, options);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = (await reader?.read().catch(disconnected)) ?? { value: undefined, done: true };
+    if (done) return;
+    const lines = `${rest}${value}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}
+
+function disconnected(error: Error): never {
+  if (error.name === 'AbortError') throw error;
+  throw new ApiError(0, 'unreachable', 'The service cannot be reached.', null);
+}
+
 /**
  * Sends a request to the service. The header shows that this page sent it: the session cookie alone authorizes nothing,
  * because another site could make the browser send it.
  */
-export async function request<T>(
+async function send(
   path: string,
   { method = 'GET', body, headers = {}, signal }: RequestOptions = {},
-): Promise<ApiResponse<T>> {
+): Promise<Response> {
   const json = body === undefined ? {} : { 'content-type': 'application/json' };
   const response = await fetch(path, {
     method,
     headers: { ...json, ...headers, 'backscroll-console': '1' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal !== undefined && { signal }),
-  }).catch((error: Error) => {
-    if (error.name === 'AbortError') throw error;
-    throw new ApiError(0, 'unreachable', 'The service cannot be reached.', null);
-  });
-  const text = await response.text();
-  const parsed = text === '' ? undefined : parse(text);
+  }).catch(disconnected);
   // 304: the caller's version is current, and there is no body.
-  if (response.ok || response.status === 304) return { body: parsed as T, etag: response.headers.get('etag') };
-  const { code = 'unknown', message = `The service responded with status ${response.status}.` } = (parsed ??
-    {}) as Partial<ApiError>;
+  if (response.ok || response.status === 304) return response;
+  const { code = 'unknown', message = `The service responded with status ${response.status}.` } = (parse(
+    await response.text().catch(disconnected),
+  ) ?? {}) as Partial<ApiError>;
   if (response.status === 401 && path !== '/console/session') onSignedOut();
   throw new ApiError(response.status, code, message, response.headers.get('x-request-id'));
 }

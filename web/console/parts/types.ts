@@ -3,10 +3,13 @@ export type {
   Activity,
   AgentThought,
   App,
+  Change,
+  ChangePage,
   ChildChunk,
   ChildChunkRevision,
   ConsoleSession,
   Conversation,
+  ConversationSummary,
   CreatedKey,
   Dataset,
   Document,
@@ -15,6 +18,7 @@ export type {
   FormInput,
   HumanInputContent,
   Key,
+  LocatedPage,
   Message,
   MessageFile,
   MessagePage,
@@ -27,3 +31,21 @@ export type {
   WholeModelProvider,
   Workspace,
 } from '../../../client/src/types.ts';
+export type SearchHit = {
+  app_id: string;
+  conversation_id: string;
+  message_id: string;
+  created_at: number;
+  user: string | null;
+  snippet: string;
+  ranges: number[][];
+};
+export type SearchCounts = {
+  max: number;
+  all: number;
+  disliked: number;
+  failed: number;
+  files: number;
+  waiting_form: number;
+  citations: number;
+};
