@@ -107,9 +107,6 @@ export const isAtEnd = script('return scroller.scrollHeight - scroller.scrollTop
 /** Whether the transcript does not scroll horizontally. */
 export const isNarrow = script('return scroller.scrollWidth <= scroller.clientWidth;');
 
-/** Triggers a refresh, as when the user returns to the tab. */
-export const refreshNow = "document.dispatchEvent(new Event('visibilitychange'))";
-
 /** Renders long repetitions of each Markdown mark; returns the marks that lost the text around them. */
 export const renderRepeatedMarks = (marks: readonly string[], units: number): string => `(async () => {
   const { Markdown } = await import(location.origin + '/console/markdown.js');
@@ -123,13 +120,13 @@ export const renderRepeatedMarks = (marks: readonly string[], units: number): st
   });
 })()`;
 
-/** Navigates to the keys after the apps have loaded, just before the page's effects run, which wait for a timer. */
+/** Navigates to the keys after the list has loaded, just before the page's effects run, which wait for a timer. */
 export const leaveBeforeEffects = `
   const originalSetTimeout = setTimeout;
   let hasLeft = false;
   window.setTimeout = (call, ...rest) =>
     originalSetTimeout(() => {
-      if (!hasLeft && document.querySelector('.app-choice select')) {
+      if (!hasLeft && document.querySelector('.conversation-list a')) {
         hasLeft = true;
         location.hash = '#/keys';
       }

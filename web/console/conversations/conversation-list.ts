@@ -1,94 +1,104 @@
-import { h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
-import { pathOf } from '../parts/api.ts';
-import { hrefOf } from '../parts/route.ts';
-import type { Conversation } from '../parts/types.ts';
+import { h, useLayoutEffect } from '../../shared/dom.ts';
+import { money } from '../parts/figures.ts';
+import { type Filters, hrefWith } from '../parts/route.ts';
+import type { ConversationSummary, SearchHit } from '../parts/types.ts';
 import { counted, ListEnd, Time } from '../parts/ui.ts';
-import { useList } from '../parts/use-list.ts';
-import { useRefresh } from './use-refresh.ts';
+import type { Conversations, Entry } from './use-conversations.ts';
 import { useStableFocus } from './use-stable-focus.ts';
 
-const typingMillis = 250;
 /** This many pixels before the end of the list, the next page is read. */
 const readAheadPixels = 400;
 
-/** The conversations of an app, or those that match a search; the latest first. */
-export function ConversationList({ app_id, chosen }: { app_id: string; chosen: string | undefined }) {
-  const [typed, setTyped] = useState('');
-  const search = useDebounced(typed.trim());
-  const list = useList<Conversation>(pathOf(['admin', 'apps', app_id, 'conversations'], { search, limit: 50 }));
-  const box = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => box.current?.scrollTo(0, 0), [search, app_id]);
-  // An address may name a conversation that is further down.
-  const isListed = list.rows.some(({ id }) => id === chosen);
+type Props = {
+  conversations: Conversations;
+  /** The open conversation. */
+  open: { id: string; app_id: string } | undefined;
+  filters: Filters;
+  isSearch: boolean;
+  box: { current: HTMLDivElement | null };
+};
+
+/** The conversations, or those with hits. The open one is among them also if it is not on the pages that were read. */
+export function ConversationList({ conversations: { entries, list, summaryOf }, open, filters, isSearch, box }: Props) {
+  const isListed = entries.some(({ id }) => id === open?.id);
+  // It leaves this place when a page that has it is read.
+  const isApart = open !== undefined && !isListed && !list.isLoading && summaryOf(open.id) !== undefined;
+  const shown: readonly Entry[] = isApart ? [{ ...open, hits: [] }, ...entries] : entries;
+  // Rows are taller with their summaries.
+  const isComplete = entries.every(({ id }) => summaryOf(id) !== undefined);
   useLayoutEffect(() => {
-    if (isListed) box.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
-  }, [isListed, chosen]);
-  useRefresh(() => {
-    // No row moves while the user reads further down, or searches.
-    const isAtTop = box.current !== null && box.current.clientHeight > 0 && box.current.scrollTop === 0;
-    const isIdle = typed === '' && search === '' && !list.isLoading && list.error === undefined;
-    return isAtTop && isIdle ? list.refresh(({ id }) => id) : undefined;
-  });
+    box.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }, [isListed, isApart, isComplete, open?.id]);
   useStableFocus(box.current);
   const onScroll = ({ currentTarget }: Event) => {
     const { scrollTop, clientHeight, scrollHeight } = currentTarget as HTMLElement;
     if (scrollHeight - scrollTop - clientHeight < readAheadPixels && list.error === undefined) list.more();
   };
-  const onKeyDown = ({ key }: KeyboardEvent) => {
-    if (key === 'Escape') setTyped('');
-  };
-  return [
-    h(
-      'div',
-      { class: 'search', role: 'search' },
+  return h(
+    'div',
+    { class: 'conversation-list', ref: box, onScroll },
+    shown.length > 0 &&
       h(
-        'label',
-        null,
-        h('span', { class: 'hidden-label' }, 'Search by conversation id or user'),
-        h('input', {
-          type: 'text',
-          value: typed,
-          placeholder: 'Conversation id or user',
-          autoComplete: 'off',
-          spellCheck: false,
-          onInput: ({ currentTarget }: Event) => setTyped((currentTarget as HTMLInputElement).value),
-          onKeyDown,
+        'ul',
+        { 'aria-label': 'Conversations' },
+        shown.map((entry) => {
+          const isOpen = entry.id === open?.id;
+          const row = { entry, summary: summaryOf(entry.id), isOpen, isApart: isOpen && isApart, filters };
+          return h('li', { key: entry.id }, h(Row, row));
         }),
       ),
-      typed !== '' && h('button', { type: 'button', class: 'quiet', onClick: () => setTyped('') }, 'Clear'),
-    ),
-    h(
-      'div',
-      { class: 'conversation-list', ref: box, onScroll },
-      list.rows.length > 0 &&
-        h(
-          'ul',
-          { 'aria-label': 'Conversations' },
-          list.rows.map((row) => h('li', { key: row.id }, h(Entry, { app_id, row, isChosen: row.id === chosen }))),
-        ),
-      h(ListEnd, { list, nothing: search === '' ? 'No conversations yet.' : 'No conversation matches.' }),
-    ),
-  ];
-}
-
-function Entry({ app_id, row, isChosen }: { app_id: string; row: Conversation; isChosen: boolean }) {
-  const href = hrefOf('conversations', app_id, row.id);
-  return h(
-    'a',
-    { href, 'aria-current': isChosen ? 'true' : undefined },
-    h('span', { class: 'user' }, row.user ?? 'no user'),
-    h('span', { class: 'soft when' }, h(Time, { at: row.last_message_at, none: 'no messages' })),
-    h('code', { class: 'soft' }, row.id),
-    h('span', { class: 'soft count' }, counted(row.message_count, 'message')),
+    h(ListEnd, { list, nothing: isSearch ? 'Nothing matches.' : 'No conversations yet.' }),
   );
 }
 
-/** A text, once the user has stopped typing for a moment. */
-function useDebounced(text: string): string {
-  const [debounced, setDebounced] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setDebounced(text), text === '' ? 0 : typingMillis);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return debounced;
+type RowProps = {
+  entry: Entry;
+  summary: ConversationSummary | undefined;
+  isOpen: boolean;
+  isApart: boolean;
+  filters: Filters;
+};
+
+function Row({ entry: { id, app_id, hits }, summary, isOpen, isApart, filters }: RowProps) {
+  const [hit] = hits;
+  const place = ['conversations', app_id, id, ...(hit === undefined ? [] : [hit.message_id])];
+  return h(
+    'a',
+    { href: hrefWith(place, filters), 'aria-current': isOpen ? 'true' : undefined },
+    h('span', { class: 'name' }, summary?.name ?? '…'),
+    h('span', { class: 'soft when' }, h(Time, { at: hit?.created_at ?? summary?.last_message_at ?? null, none: '' })),
+    h('span', { class: 'words' }, hit === undefined ? plain(summary?.last_text ?? '') : h(Snippet, { hit })),
+    summary && h('span', { class: 'soft figures' }, h(Figures, { summary, hits: hits.length })),
+    isApart && h('span', { class: 'soft figures' }, 'Opened by its address; not in the list above or below.'),
+  );
 }
+
+/** A text without the marks of Markdown that would show most. */
+const plain = (text: string): string => text.replaceAll(/\*+|`+|^#+ |^> /gm, '');
+
+/** The words around the hit, with the hit marked. */
+function Snippet({ hit: { snippet, ranges } }: { hit: SearchHit }) {
+  const parts: unknown[] = [];
+  let at = 0;
+  for (const [begin = 0, end = 0] of ranges) {
+    parts.push(snippet.slice(at, begin), h('mark', null, snippet.slice(begin, end)));
+    at = end;
+  }
+  return h('span', null, [...parts, snippet.slice(at)] as string[]);
+}
+
+function Figures({ summary, hits }: { summary: ConversationSummary; hits: number }) {
+  const { user, message_count, disliked_count, failed_count, price, currency, app_name } = summary;
+  return [
+    h('span', null, user ?? 'no user'),
+    h('span', null, counted(message_count, 'message')),
+    hits > 1 && h('span', null, counted(hits, 'hit')),
+    disliked_count > 0 && h(Sign, { sign: '👎', n: disliked_count, label: 'disliked' }),
+    failed_count > 0 && h(Sign, { sign: '⚠', n: failed_count, label: 'failed' }),
+    price !== null && price > 0 && h('span', null, money(price, currency ?? '')),
+    h('span', null, app_name),
+  ];
+}
+
+const Sign = ({ sign, n, label }: { sign: string; n: number; label: string }) =>
+  h('span', { role: 'img', 'aria-label': `${n} ${label}`, title: `${n} ${label}` }, `${sign} ${n}`);

@@ -1,99 +1,93 @@
-import { CopyButton } from '../../shared/copy-button.ts';
-import { h, useEffect, useState } from '../../shared/dom.ts';
-import { type ApiError, pathOf, request } from '../parts/api.ts';
-import { go, hrefOf, readRoute, type ViewProps } from '../parts/route.ts';
-import type { App, Conversation } from '../parts/types.ts';
-import { counted, ErrorNote } from '../parts/ui.ts';
-import { type All, useAll } from '../parts/use-all.ts';
+import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { hrefWith, readRoute, useFilters, type ViewProps } from '../parts/route.ts';
+import { ViewSearch } from '../parts/search-field.ts';
+import { useMedia } from '../parts/use-media.ts';
 import { useTitle } from '../parts/use-title.ts';
 import { ConversationList } from './conversation-list.ts';
-import { Transcript } from './transcript.ts';
+import { OpenConversation } from './open-conversation.ts';
+import { SearchFilters } from './search-filters.ts';
+import { isFiltered } from './search-query.ts';
+import { useConversations } from './use-conversations.ts';
 
-/** The next refresh tries again. */
-const ignore = () => undefined;
+const typingMillis = 250;
 
-/** The conversations of an app beside the transcript of one; on a phone one of the two. */
-export function ConversationsView({ rest: [app_id, conversation_id] }: ViewProps) {
-  const apps = useAll<App>('/admin/apps');
-  const first = apps.rows?.[0]?.id;
+/** A search over all conversations, the list of what it finds, and one conversation; on a phone one of the two. */
+export function ConversationsView({ rest: [app_id, conversation_id, message_id] }: ViewProps) {
+  const { filters } = useFilters();
+  const box = useRef<HTMLDivElement>(null);
+  const isSearch = isFiltered(filters);
+  const isPhone = useMedia('(width < 45rem)');
+  // No row moves while the user reads further down.
+  const mayMove = () => box.current !== null && box.current.clientHeight > 0 && box.current.scrollTop === 0;
+  const conversations = useConversations(filters, conversation_id, mayMove);
+  const { entries, list, summaryOf } = conversations;
+  const [first] = entries;
   useEffect(() => {
-    // The address itself, not `app_id`: the user may have gone to another view since.
-    const [view, app] = readRoute();
-    if (first !== undefined && view === 'conversations' && app === undefined)
-      location.replace(hrefOf('conversations', first));
-  }, [app_id, first]);
+    // The address itself, not the properties: the user may have gone to another view since.
+    const [view, app, conversation] = readRoute();
+    if (view !== 'conversations' || conversation !== undefined) return;
+    if (app !== undefined) return location.replace(hrefWith(['conversations'], { ...filters, app_id: app }));
+    if (isPhone || first === undefined || list.isLoading) return;
+    const hit = first.hits[0]?.message_id;
+    const place = ['conversations', first.app_id, first.id, ...(hit === undefined ? [] : [hit])];
+    location.replace(hrefWith(place, filters));
+  }, [app_id, conversation_id, first, list.isLoading, isPhone]);
+  const open = app_id !== undefined && conversation_id !== undefined ? { id: conversation_id, app_id } : undefined;
   return h(
     'div',
-    { class: `conversations ${conversation_id === undefined ? 'at-list' : 'at-transcript'}` },
+    { class: `conversations ${open === undefined ? 'at-list' : 'at-transcript'}` },
     h(
       'section',
       { class: 'side', 'aria-labelledby': 'conversations-title' },
       h('h1', { id: 'conversations-title', class: 'hidden-label' }, 'Conversations'),
-      h(AppChoice, { apps, app_id }),
-      app_id !== undefined && h(ConversationList, { key: app_id, app_id, chosen: conversation_id }),
+      h(Search, { q: filters.q ?? '' }),
+      h(SearchFilters, { filters }),
+      h(ConversationList, { conversations, open, filters, isSearch, box }),
     ),
-    app_id !== undefined && conversation_id !== undefined
-      ? h(OpenConversation, { key: `${app_id} ${conversation_id}`, app_id, conversation_id })
-      : h(NoConversation, { hasApps: first !== undefined }),
+    open === undefined
+      ? h(NoConversation, null)
+      : h(OpenConversation, {
+          key: `${open.app_id} ${open.id}`,
+          app_id: open.app_id,
+          conversation_id: open.id,
+          message_id,
+          filters,
+          summary: summaryOf(open.id),
+          hits: entries.find(({ id }) => id === open.id)?.hits ?? [],
+        }),
   );
 }
 
-function NoConversation({ hasApps }: { hasApps: boolean }) {
+function NoConversation() {
   useTitle('Conversations');
-  return h('p', { class: 'soft nothing-chosen' }, hasApps && 'Choose a conversation to read it.');
+  return h('p', { class: 'soft nothing-chosen' }, 'Choose a conversation to read it.');
 }
 
-function AppChoice({ apps: { rows, error, reload }, app_id }: { apps: All<App>; app_id: string | undefined }) {
-  if (error !== undefined) return h(ErrorNote, { error, retry: reload });
-  if (rows === undefined) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
-  if (rows.length === 0)
-    return h('p', { class: 'soft' }, 'There are no apps yet. Import them as records: npx backscroll import.');
-  const isShared = new Set(rows.map(({ workspace_name }) => workspace_name)).size > 1;
-  const choose = ({ currentTarget }: Event) => go('conversations', (currentTarget as HTMLSelectElement).value);
+/** The field for the search. Its text is in the address once the user has stopped typing for a moment. */
+function Search({ q }: { q: string }) {
+  const [typed, setTyped] = useState(q);
+  const { filters, setFilters } = useFilters();
+  const latest = useRef(q);
+  useEffect(() => {
+    // The address changed otherwise: by a link, or back.
+    if (latest.current !== q) setTyped(q);
+    latest.current = q;
+  }, [q]);
+  useEffect(() => {
+    const search = typed.trim();
+    if (search === q) return undefined;
+    const apply = () => {
+      latest.current = search;
+      // Without a search, the open conversation stays. A search opens its newest hit.
+      if (search === '') setFilters({ q: undefined }, 'replace');
+      else location.replace(hrefWith(['conversations'], { ...filters, q: search }));
+    };
+    const timer = setTimeout(apply, search === '' ? 0 : typingMillis);
+    return () => clearTimeout(timer);
+  }, [typed]);
   return h(
-    'label',
-    { class: 'app-choice' },
-    h('span', { class: 'hidden-label' }, 'App'),
-    h(
-      'select',
-      { value: app_id, onChange: choose },
-      rows.map(({ id, name, mode, workspace_name }) =>
-        h('option', { key: id, value: id }, `${name} (${mode}${isShared ? `, ${workspace_name}` : ''})`),
-      ),
-    ),
-  );
-}
-
-function OpenConversation({ app_id, conversation_id }: { app_id: string; conversation_id: string }) {
-  const path = ['admin', 'apps', app_id, 'conversations', conversation_id];
-  const [conversation, setConversation] = useState<Conversation>();
-  const [error, setError] = useState<ApiError>();
-  const read = () => {
-    setError(undefined);
-    request<Conversation>(pathOf(path)).then(({ body }) => setConversation(body), setError);
-  };
-  useEffect(read, []);
-  const recount = () => request<Conversation>(pathOf(path)).then(({ body }) => setConversation(body), ignore);
-  const title = conversation === undefined ? 'Conversation' : (conversation.user ?? 'no user');
-  useTitle(title, 'Conversations');
-  return h(
-    'section',
-    { class: 'open-conversation', 'aria-labelledby': 'transcript-title' },
-    h(
-      'header',
-      null,
-      h('a', { class: 'back', href: hrefOf('conversations', app_id) }, '‹ Conversations'),
-      h('h2', { id: 'transcript-title', title: conversation?.user ?? undefined }, title),
-      conversation && h('span', { class: 'soft' }, counted(conversation.message_count, 'message')),
-      h(
-        'span',
-        { class: 'id soft' },
-        h('code', null, conversation_id),
-        h(CopyButton, { text: conversation_id, label: 'Copy id' }),
-      ),
-    ),
-    error !== undefined && h(ErrorNote, { error, retry: read }),
-    conversation === undefined && error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…'),
-    conversation && h(Transcript, { path, total: conversation.message_count, grew: recount }),
+    'div',
+    { class: 'search', role: 'search' },
+    h(ViewSearch, { label: 'Search conversations, users, ids', value: typed, change: setTyped }),
   );
 }

@@ -1,5 +1,6 @@
 import { h } from '../../shared/dom.ts';
 import { locale } from '../parts/locale.ts';
+import { hrefOf } from '../parts/route.ts';
 import type { AgentThought, MessageFile, RetrieverResource } from '../parts/types.ts';
 import { counted } from '../parts/ui.ts';
 import { Collapsible } from './collapsible.ts';
@@ -54,7 +55,7 @@ function Citation({ resource }: { resource: RetrieverResource }) {
       ` ${dataset_name} · score ${score.toLocaleString(locale, { maximumFractionDigits: 3 })}`,
     ),
   ];
-  return h(Collapsible, {
+  const quote = h(Collapsible, {
     id: resource.id,
     title,
     content: () => [
@@ -68,6 +69,10 @@ function Citation({ resource }: { resource: RetrieverResource }) {
       ),
     ],
   });
+  const href = hrefOf('knowledge', resource.dataset_id, resource.document_id, resource.segment_id);
+  // The name says which of the links this is.
+  const label = `Open in Knowledge: ${document_name}, segment ${segment_position}`;
+  return h('div', { class: 'citation' }, quote, h('a', { href, 'aria-label': label }, 'Open in Knowledge'));
 }
 
 /** The steps of an agent: its thoughts and tool calls. */

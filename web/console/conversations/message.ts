@@ -1,18 +1,27 @@
-import { CopyButton } from '../../shared/copy-button.ts';
 import { h } from '../../shared/dom.ts';
 import { money } from '../parts/figures.ts';
 import { locale } from '../parts/locale.ts';
 import type { Message } from '../parts/types.ts';
 import { count, Time } from '../parts/ui.ts';
 import { Markdown } from './markdown.ts';
+import { MessageActions, noParent, SiblingSteps, type Siblings } from './message-actions.ts';
 import { MessageError } from './message-error.ts';
 import { Form } from './message-form.ts';
 import { Citations, Files, Steps, Values } from './message-parts.ts';
 import type { ShownMessage } from './transcript-history.ts';
 import { Truncated } from './truncated.ts';
 
+export type MessageProps = {
+  message: ShownMessage;
+  /** The part of the message's address behind the page's. */
+  href: string;
+  /** Whether the address names this message. */
+  isCurrent: boolean;
+  siblings: Siblings | undefined;
+};
+
 /** A query and its answer, with everything recorded about them. */
-export function MessageView({ message }: { message: ShownMessage }) {
+export function MessageView({ message, href, isCurrent, siblings }: MessageProps) {
   const { id, query, answer, created_at, inputs, status, error, feedback_content } = message;
   const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
   const [userFiles, assistantFiles] = [files('user'), files('assistant')];
@@ -20,7 +29,7 @@ export function MessageView({ message }: { message: ShownMessage }) {
   const isEmpty = answer === '' && !hasFailed && assistantFiles.length + message.extra_contents.length === 0;
   return h(
     'article',
-    { class: 'message', 'aria-label': `Message ${id}`, 'data-id': id },
+    { class: 'message', 'aria-label': `Message ${id}`, 'aria-current': isCurrent ? 'true' : undefined, 'data-id': id },
     h(
       'section',
       { class: 'query', 'aria-label': 'Query' },
@@ -46,19 +55,16 @@ export function MessageView({ message }: { message: ShownMessage }) {
       h(Time, { at: created_at }),
       message.feedback !== null && h(Feedback, { rating: message.feedback.rating }),
       h(Figures, { message }),
+      siblings && h(SiblingSteps, { siblings }),
       message.parent_message_id !== null &&
+        message.parent_message_id !== noParent &&
         h(
           'span',
           { title: `parent message ${message.parent_message_id}` },
           'reply to ',
           short(message.parent_message_id),
         ),
-      h(
-        'span',
-        { class: 'id' },
-        h('span', { title: `message ${id}` }, short(id)),
-        h(CopyButton, { text: id, label: 'Copy id' }),
-      ),
+      h(MessageActions, { message, href }),
       feedback_content && h('blockquote', { class: 'feedback as-written', 'aria-label': 'Feedback' }, feedback_content),
     ),
   );
@@ -70,7 +76,7 @@ const short = (id: string) => h('code', null, id.slice(0, 8));
 
 function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
   const isLiked = rating === 'like';
-  return h('span', { class: `badge ${isLiked ? 'good' : 'bad'}` }, isLiked ? 'liked' : 'disliked');
+  return h('span', { class: `badge ${isLiked ? 'good' : 'warn'}` }, isLiked ? 'liked' : 'disliked');
 }
 
 function Figures({ message }: { message: Message }) {

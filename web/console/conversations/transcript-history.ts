@@ -1,11 +1,14 @@
 import { pathOf, request } from '../parts/api.ts';
 import { limits } from '../parts/server-rules.ts';
-import type { FeedbackTexts, Message, MessagePage } from '../parts/types.ts';
+import type { FeedbackTexts, LocatedPage, Message, MessagePage } from '../parts/types.ts';
 
 /** A message with the text of its feedback, which is not part of it. */
 export type ShownMessage = Message & { feedback_content?: string | undefined };
 /** A message and its height: estimated until it has been drawn, then measured. */
 export type Row = { message: ShownMessage; height: number };
+
+/** Where a history begins: at the newest message, at the first one, or in the middle at the message with this id. */
+export type Start = 'newest' | 'beginning' | { id: string };
 
 /** Messages that were read with one `first_id`. Its ends are stored, so that it can be dropped and read again. */
 type Batch = { first_id: string | null; newest: string; oldest: string; count: number };
@@ -15,8 +18,15 @@ const pageMessages = limits.pageMessagesMax;
 const batchesMax = 20;
 /** Pages that are read to connect new messages with the loaded ones. With more between them, the transcript starts again. */
 const bridgePagesMax = 10;
+/** With more changed messages at once, as by an import, they are read again when they are opened again. */
+const rereadMax = 10;
 
-/** The known part of a conversation: batches of messages, newest first. Consecutive ones are loaded. */
+/**
+ * The known part of a conversation: batches of messages, newest first. Consecutive ones are loaded. Pages only go back in
+ * time, so a history that begins in the middle first requests the id of a message that is half a page newer, and reads the
+ * page before that; what is newer is found the same way, page by page. The cost does not depend on the length of the
+ * conversation.
+ */
 export class History {
   readonly #path: readonly string[];
   readonly #signal: AbortSignal;
@@ -25,6 +35,8 @@ export class History {
   #first = 0;
   #last = -1;
   #hasMore = false;
+  /** Whether there are messages that are newer than the first batch and have not been read. */
+  #hasUnknownNewer = false;
   #etag: string | null = null;
   /** The loaded messages, oldest first. */
   rows: Row[] = [];
@@ -44,7 +56,7 @@ export class History {
   }
 
   get hasNewer(): boolean {
-    return this.#first > 0;
+    return this.#first > 0 || this.#hasUnknownNewer;
   }
 
   /** The number of messages in all known batches, loaded or not. */
@@ -52,17 +64,30 @@ export class History {
     return this.#batches.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** Reads the newest batch. */
-  async open(): Promise<void> {
-    const { body, etag } = await this.#read(null);
+  /** Reads the batch with the start. */
+  async open(start: Start = 'newest'): Promise<void> {
+    const first_id =
+      start === 'newest'
+        ? null
+        : start === 'beginning'
+          ? await this.#locate(undefined, pageMessages - 1)
+          : await this.#locate(start.id, pageMessages / 2);
+    const { body, etag } = await this.#read(first_id);
     const rows = this.#rowsOf(body.data.toReversed());
-    this.#batches = rows.length > 0 ? [batchOf(null, rows)] : [];
+    this.#batches = rows.length > 0 ? [batchOf(first_id, rows)] : [];
     this.#first = 0;
     this.#last = this.#batches.length - 1;
     this.#hasMore = body.has_more;
-    this.#etag = etag;
+    this.#hasUnknownNewer = first_id !== null;
+    this.#etag = first_id === null ? etag : null;
     this.rows = rows;
     this.isOpen = true;
+  }
+
+  /** The `first_id` of the page that has this many newer messages than a message; null for the newest page. */
+  async #locate(message_id: string | undefined, newer: number): Promise<string | null> {
+    const path = pathOf([...this.#path, 'locate'], { message_id, newer });
+    return (await request<LocatedPage>(path, { signal: this.#signal })).body.first_id;
   }
 
   /** Reads the batch before the loaded rows; returns the rows that were added, and how many were dropped at the other end. */
@@ -88,18 +113,25 @@ export class History {
     return { added, dropped };
   }
 
-  /** Reads the batch after the loaded rows again; returns the rows that were dropped at the other end. */
+  /** Reads the batch after the loaded rows; returns the rows that were dropped at the other end. */
   async newer(): Promise<Row[]> {
-    const batch = this.#batches[this.#first - 1] as Batch;
-    const newest = this.#batches[this.#first] as Batch;
-    const { messages, isConnected } = await this.#between(batch.first_id, newest.newest);
+    const known = this.#batches[this.#first - 1];
+    const { newest } = this.#batches[this.#first] as Batch;
+    const first_id = known === undefined ? await this.#locate(newest, pageMessages - 1) : known.first_id;
+    const { messages, isConnected } = await this.#between(first_id, newest);
     if (!isConnected) {
       this.isDisconnected = true;
       return [];
     }
     const added = this.#rowsOf(messages);
-    Object.assign(batch, batchOf(batch.first_id, added));
-    this.#first -= 1;
+    if (known === undefined) {
+      this.#hasUnknownNewer = first_id !== null;
+      if (added.length > 0) this.#batches.unshift(batchOf(first_id, added));
+      this.#last += added.length > 0 ? 1 : 0;
+    } else {
+      Object.assign(known, batchOf(first_id, added));
+      this.#first -= 1;
+    }
     this.rows.push(...added);
     const dropped: Row[] = [];
     while (this.#last - this.#first >= batchesMax) {
@@ -109,8 +141,32 @@ export class History {
     return dropped;
   }
 
-  /** Reads new and changed messages; returns the number of new ones, undefined if nothing has changed. */
-  async refresh(): Promise<number | undefined> {
+  /**
+   * Reads new messages, and those that have changed; returns the number of new ones, undefined if nothing has changed. A
+   * history that begins in the middle reads new messages when the user comes there.
+   */
+  async refresh(changedIds: ReadonlySet<string> = new Set()): Promise<number | undefined> {
+    const hasChanged = await this.#reread(changedIds);
+    return this.#hasUnknownNewer ? hasChanged : ((await this.#readNew()) ?? hasChanged);
+  }
+
+  /** Reads changed messages that are loaded and not on the newest page; returns 0 if there were any. */
+  async #reread(changedIds: ReadonlySet<string>): Promise<0 | undefined> {
+    const end = this.rows.length - (this.hasNewer ? 1 : pageMessages);
+    const places = this.rows
+      .slice(0, Math.max(end, 0))
+      .flatMap((row, i) => (changedIds.has(row.message.id) ? [i] : []));
+    if (places.length === 0 || places.length > rereadMax) return undefined;
+    for (const i of places) {
+      // The page of one message before the next one is this message.
+      const [row, next] = [this.rows[i], this.rows[i + 1]];
+      const { body } = await this.#read(next?.message.id ?? null, null, 1);
+      if (row !== undefined && body.data[0]?.id === row.message.id) row.message = body.data[0];
+    }
+    return 0;
+  }
+
+  async #readNew(): Promise<number | undefined> {
     const front = this.#batches[0];
     if (front === undefined) {
       await this.open();
@@ -169,8 +225,8 @@ export class History {
     return { messages, hasMore: true, isConnected: false };
   }
 
-  async #read(first_id: string | null, etag: string | null = null) {
-    const query = { first_id, limit: pageMessages, page_order: 'newest_first' };
+  async #read(first_id: string | null, etag: string | null = null, limit: number = pageMessages) {
+    const query = { first_id, limit, page_order: 'newest_first' };
     const page = await request<MessagePage>(pathOf([...this.#path, 'messages'], query), {
       signal: this.#signal,
       ...(etag !== null && { headers: { 'if-none-match': etag } }),

@@ -1,4 +1,4 @@
-import type { History, Row } from './transcript-history.ts';
+import type { History, Row, Start } from './transcript-history.ts';
 
 /** Pixels drawn above and below the window, and how few of them may be left before more is drawn. */
 const aheadPixelsMax = 1_600;
@@ -31,6 +31,10 @@ export class Scroll {
   unseen = 0;
   /** Where the first loaded row begins, in pixels. */
   #base = 0;
+  /** The message that the window goes to; undefined once it is there, or the user scrolls. */
+  #target: string | undefined;
+  /** Where the window was moved for the target. */
+  #aim = 0;
   #parts: Parts | undefined;
   readonly #open: () => History;
   readonly #total: () => number;
@@ -49,28 +53,72 @@ export class Scroll {
     this.#parts = parts;
   }
 
+  get scroller(): HTMLElement | undefined {
+    return this.#parts?.scroller;
+  }
+
   /** Goes to the newest message, which is read again if it is not loaded. */
-  async toNewest(): Promise<void> {
-    const isLoaded = this.history.rows.length > 0 && !this.history.hasNewer && !this.history.isDisconnected;
-    this.isPinned = true;
+  toNewest(): Promise<void> {
     this.unseen = 0;
-    if (isLoaded) return this.#draw();
+    return this.#openAt('newest', !this.history.hasNewer && !this.history.isDisconnected);
+  }
+
+  /** Goes to the first message. */
+  toBeginning(): Promise<void> {
+    return this.#openAt('beginning', !this.history.hasOlder);
+  }
+
+  /** Goes to a message, so that it begins where the window begins. */
+  toMessage(id: string): Promise<void> {
+    return this.#openAt({ id }, this.indexOf(id) >= 0);
+  }
+
+  /** The place of a message in the loaded rows, or -1. */
+  indexOf(id: string): number {
+    return this.#rows.findIndex(({ message }) => message.id === id);
+  }
+
+  async #openAt(start: Start, isLoaded: boolean): Promise<void> {
+    const goThere = () => {
+      this.isPinned = start === 'newest';
+      const { rows } = this.history;
+      this.#target = start === 'newest' ? undefined : start === 'beginning' ? rows[0]?.message.id : start.id;
+    };
+    if (isLoaded && this.#rows.length > 0) {
+      goThere();
+      this.#approach();
+      return this.#draw();
+    }
     const history = this.#open();
     // A read that is under way belongs to the history that this one replaces.
     this.isReading = false;
     await this.#read(async () => {
-      await history.open();
+      await history.open(start);
       this.history = history;
-      this.isPinned = true;
+      [this.from, this.to] = [0, 0];
       this.#base = history.hasOlder ? this.#room() : 0;
+      goThere();
+      this.#place();
+      this.#approach();
     });
   }
 
-  /** Reads new messages; returns their number. */
-  async refresh(): Promise<number> {
+  /** Moves the window to the target; returns whether it moved. */
+  #approach(): boolean {
+    const at = this.#target === undefined ? -1 : this.indexOf(this.#target);
+    if (at < 0 || this.#parts === undefined) return false;
+    const { scroller } = this.#parts;
+    const before = scroller.scrollTop;
+    scroller.scrollTop = Math.round(this.#base + this.#sum(0, at));
+    this.#aim = scroller.scrollTop;
+    return Math.abs(this.#aim - before) > 1 || at < this.from || at >= this.to;
+  }
+
+  /** Reads new and changed messages; returns the number of new ones. */
+  async refresh(changedIds?: ReadonlySet<string>): Promise<number> {
     const { history } = this;
     const isAtEnd = this.isPinned && !history.hasNewer;
-    const fresh = await history.refresh();
+    const fresh = await history.refresh(changedIds);
     if (fresh === undefined || history !== this.history) return 0;
     if (!isAtEnd) this.unseen += fresh;
     this.#draw();
@@ -83,6 +131,7 @@ export class Scroll {
     if (parts === undefined) return;
     const { scrollTop, clientHeight, scrollHeight } = parts.scroller;
     const wasPinned = this.isPinned;
+    if (Math.abs(scrollTop - this.#aim) > 2) this.#target = undefined;
     this.isPinned = !this.history.hasNewer && scrollTop + clientHeight >= scrollHeight - 4;
     if (this.isPinned && !this.history.isDisconnected) this.unseen = 0;
     if (this.#choose() || wasPinned !== this.isPinned) this.#redraw();
@@ -94,6 +143,8 @@ export class Scroll {
     if (this.#parts === undefined || this.history.rows.length === 0) return;
     this.#measure();
     this.#place();
+    // The rows between may have other heights than estimated: it goes on until it is there.
+    if (!this.#approach()) this.#target = undefined;
     if (this.#choose()) this.#redraw();
     this.#readNear();
   }

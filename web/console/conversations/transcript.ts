@@ -1,22 +1,33 @@
 import { h, useLayoutEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
 import type { ApiError } from '../parts/api.ts';
+import { timeText } from '../parts/times.ts';
 import { counted, ErrorNote } from '../parts/ui.ts';
-import { MessageView } from './message.ts';
-import { History, type Row } from './transcript-history.ts';
+import { highlight } from './highlight.ts';
+import { type MessageProps, MessageView } from './message.ts';
+import { siblingsOf } from './message-actions.ts';
+import { History } from './transcript-history.ts';
 import { Scroll } from './transcript-scroll.ts';
-import { useRefresh } from './use-refresh.ts';
+import { useLiveMessages } from './use-live-messages.ts';
 import { useStableFocus } from './use-stable-focus.ts';
 
 type TranscriptProps = {
   path: readonly string[];
-  /** The number of messages, as recorded for the conversation. */
-  total: number;
-  /** Called after new messages were found. */
-  grew: () => void;
+  /** The number of messages, as recorded for the conversation; undefined until it is loaded. */
+  total: number | undefined;
+  /** The message that the address names. */
+  message_id: string | undefined;
+  hrefOf: (message_id: string) => string;
+  goTo: (message_id: string) => void;
+  /** Words to highlight. */
+  words: readonly string[];
+  /** Set to what is shown, for the controls around the transcript. */
+  shown: { current: Scroll | undefined };
+  /** Called after messages were loaded. */
+  loaded: () => void;
 };
 
-/** A conversation as a chat, which starts at its newest message. */
-export function Transcript({ path, total, grew }: TranscriptProps) {
+/** A conversation as a chat, which starts at its newest message, or at the one that the address names. */
+export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown, loaded }: TranscriptProps) {
   const [, draw] = useState(0);
   const [error, setError] = useState<ApiError>();
   const scroller = useRef<HTMLDivElement>(null);
@@ -24,6 +35,8 @@ export function Transcript({ path, total, grew }: TranscriptProps) {
   const list = useRef<HTMLDivElement>(null);
   const below = useRef<HTMLDivElement>(null);
   const [unmount] = useState(() => new AbortController());
+  const latestTotal = useRef(total);
+  latestTotal.current = total;
   const [scroll] = useState(() => {
     const fail = (error: unknown) => {
       if (!unmount.signal.aborted) setError(error as ApiError);
@@ -31,7 +44,7 @@ export function Transcript({ path, total, grew }: TranscriptProps) {
     const open = () => new History(path, unmount.signal);
     return new Scroll(
       open,
-      () => total,
+      () => latestTotal.current ?? 0,
       () => draw((count) => count + 1),
       fail,
     );
@@ -42,7 +55,7 @@ export function Transcript({ path, total, grew }: TranscriptProps) {
     scroll.attach({ scroller: scroller.current, above: above.current, list: list.current, below: below.current });
     // Keys scroll at once, unless the user has focused another element.
     if (document.activeElement === document.body) scroller.current.focus({ preventScroll: true });
-    void scroll.toNewest();
+    shown.current = scroll;
     const resized = new ResizeObserver((entries) => {
       // Only the messages changed: the user opened a collapsible, and wants to see that rather than the newest end.
       if (entries.every(({ target }) => target !== scroller.current)) scroll.moved();
@@ -55,15 +68,13 @@ export function Transcript({ path, total, grew }: TranscriptProps) {
       unmount.abort();
     };
   }, []);
+  useLayoutEffect(() => {
+    void (message_id === undefined ? scroll.toNewest() : scroll.toMessage(message_id));
+  }, [message_id]);
   useLayoutEffect(() => scroll.settle());
-  const isStale = useRefresh(() => {
-    if (scroll.isReading) return undefined;
-    // A failure is retried; only one that will not go away by itself is shown at once.
-    return scroll
-      .refresh()
-      .then((fresh) => fresh > 0 && grew())
-      .catch((error: ApiError) => (error.status === 404 ? setError(error) : Promise.reject(error)));
-  });
+  useLayoutEffect(() => highlight(list.current, words));
+  useLayoutEffect(loaded, [scroll.history.rows.length]);
+  const isStale = useLiveMessages(scroll, path.at(-1), setError);
   useStableFocus(scroller.current);
 
   const retry = () => {
@@ -77,6 +88,10 @@ export function Transcript({ path, total, grew }: TranscriptProps) {
     void scroll.toNewest();
   };
   const { history, from, to } = scroll;
+  const siblings = siblingsOf(
+    history.rows.map(({ message }) => message),
+    goTo,
+  );
   const unseenText = scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : '';
   const isEmpty = history.isOpen && history.rows.length === 0;
   return h(
@@ -101,11 +116,17 @@ export function Transcript({ path, total, grew }: TranscriptProps) {
       h(
         'div',
         { ref: list, role: 'feed', 'aria-busy': scroll.isReading, 'aria-label': 'Messages' },
-        history.rows
-          .slice(from, to)
-          .map((row, i) =>
-            h(Item, { key: row.message.id, row, message: row.message, isFirst: isFirst(scroll, from + i) }),
-          ),
+        history.rows.slice(from, to).map(({ message }, i) =>
+          h(Item, {
+            key: message.id,
+            message,
+            day: dayAt(history, from + i),
+            isFirst: from + i === 0 && !history.hasOlder,
+            href: hrefOf(message.id),
+            isCurrent: message.id === message_id,
+            siblings: siblings.get(message.id),
+          }),
+        ),
       ),
       h('div', { ref: below }),
       isEmpty && h('p', { class: 'soft empty' }, 'No messages yet.'),
@@ -126,18 +147,34 @@ export function Transcript({ path, total, grew }: TranscriptProps) {
   );
 }
 
-const isFirst = ({ history }: Scroll, i: number): boolean => i === 0 && !history.hasOlder;
+const secondsPerDay = 86_400;
 
-/** Not drawn again as long as its message is the same. */
-function Item({ message, isFirst }: { row: Row; message: Row['message']; isFirst: boolean }) {
+/** The day of a message, if it is another than that of the message before. */
+function dayAt({ rows, hasOlder }: History, i: number): number | undefined {
+  const [before, row] = [rows[i - 1], rows[i]];
+  if (row === undefined || (before === undefined && hasOlder)) return undefined;
+  const day = Math.floor(row.message.created_at / secondsPerDay);
+  return before !== undefined && Math.floor(before.message.created_at / secondsPerDay) === day ? undefined : day;
+}
+
+type ItemProps = MessageProps & { day: number | undefined; isFirst: boolean };
+
+/** Not drawn again as long as nothing about it has changed. */
+function Item({ message, day, isFirst, href, isCurrent, siblings }: ItemProps) {
   return useMemo(
     () =>
       h(
         'div',
         { class: 'item' },
         isFirst && h('p', { class: 'soft beginning' }, 'The beginning of this conversation'),
-        h(MessageView, { message }),
+        day !== undefined && h(Day, { at: day * secondsPerDay }),
+        h(MessageView, { message, href, isCurrent, siblings }),
       ),
-    [message, isFirst],
+    [message, day, isFirst, href, isCurrent, siblings?.at, siblings?.ids.length],
   );
+}
+
+function Day({ at }: { at: number }) {
+  // A record may have a time that no date can express.
+  return Number.isNaN(new Date(at * 1000).getTime()) ? null : h('p', { class: 'day soft' }, timeText(at, 'longDay'));
 }

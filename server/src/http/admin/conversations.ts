@@ -4,9 +4,9 @@ import {
   ConversationSummary,
   FeedbackQuery,
   FeedbackTexts,
-  SummaryQuery,
   LocatedPage,
   LocateQuery,
+  SummaryQuery,
   TranscriptQuery,
 } from '../../contract/activity.ts';
 import { limits } from '../../contract/limits.ts';

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { checkAccessibility, openBrowser, scrollsHorizontally } from '../support/browser.ts';
+import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
+import { richMessages } from '../support/rich-messages.ts';
+import { openConversation } from '../support/transcript-scripts.ts';
+import { until } from '../support/until.ts';
+
+const day = 86_400;
+
+describe('a transcript in the console', () => {
+  const { one, admin, records } = makeTwoTenants();
+  const { ids } = one;
+  const rich = richMessages(ids.conversation);
+  const long = randomUUID();
+  const length = 5_000;
+  const start = 1_790_000_000 - (1_790_000_000 % day);
+  /** A message every hour. */
+  const messages = Array.from({ length }, (_, n) =>
+    message(long, start + n * 3_600, {
+      query: `Question ${n}`,
+      answer: `Answer ${n}. ${'word '.repeat((n * 37) % 300)}`,
+      provider_response_latency: 1 + (n % 3),
+    }),
+  );
+  const idAt = (n: number): string => messages[n]?.id ?? '';
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    const parent_message_id = idAt(4_990);
+    for (const n of [4_991, 4_995, 4_999]) Object.assign(messages[n] ?? {}, { parent_message_id });
+    await service.load([
+      ...records,
+      ...rich.records,
+      { record: 'conversation', id: long, app_id: ids.app, user: 'reader', name: 'A long story', created_at: start },
+      ...messages,
+    ]);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  const open = (place: string, options: BrowserContextOptions = {}) =>
+    openConversation(browser, service.base, admin, [ids.app, place], options);
+  /** Waits until the message that the address names is at the top of the window, or as near as the end allows. */
+  const isAt = (page: Page, n: number) =>
+    until(async () => {
+      const found = await page.evaluate<{ query: string; distance: number; isAtEnd: boolean } | undefined>(
+        currentMessage,
+      );
+      return found?.query === `Question ${n}` && (Math.abs(found.distance) < 130 || found.isAtEnd);
+    });
+  const currentMessage = `(() => {
+    const scroller = document.querySelector('.scroller');
+    const current = scroller?.querySelector('article[aria-current]');
+    if (!current) return undefined;
+    return {
+      query: current.querySelector('.query').textContent,
+      distance: current.getBoundingClientRect().top - scroller.getBoundingClientRect().top,
+      isAtEnd: scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 2,
+    };
+  })()`;
+
+  it('opens at the message that the address names, by one page, wherever it is', async () => {
+    const { page, pageErrors } = await open(`${long}/${idAt(2_500)}`);
+    await isAt(page, 2_500);
+    const pages: string[] = [];
+    page.on('request', (request) => request.url().includes('/messages?') && pages.push(request.url()));
+    for (const n of [1_200, 0, 3, length - 1, length - 6]) {
+      pages.length = 0;
+      await page.goto(`/console#/conversations/${ids.app}/${long}/${idAt(n)}`);
+      await isAt(page, n);
+      assert.ok(pages.length <= 1, `${pages}`);
+    }
+    await page.goto(`/console#/conversations/${ids.app}/${long}/${randomUUID()}`);
+    await page.getByRole('alert').getByText('message not exists').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText(`Question ${length - 1}`).waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('goes on in both directions from there, with every message once', async () => {
+    const { page } = await open(`${long}/${idAt(2_500)}`);
+    await isAt(page, 2_500);
+    const seen = await page.evaluate<number[]>(`(async () => {
+      const scroller = document.querySelector('.scroller');
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      const numbers = new Set();
+      for (const direction of [1, -1])
+        for (let step = 0; step < 150; step += 1) {
+          for (const query of scroller.querySelectorAll('.query')) numbers.add(Number(/\\d+/.exec(query.textContent)[0]));
+          scroller.scrollTop += direction * (direction === 1 ? 400 : 800);
+          await frame();
+          while (scroller.querySelector('article') === null) await frame();
+        }
+      return [...numbers].sort((one, other) => one - other);
+    })()`);
+    assert.ok((seen.at(-1) ?? 0) > 2_600 && (seen[0] ?? 0) < 2_450, `${seen[0]} to ${seen.at(-1)}`);
+    assert.deepEqual(
+      seen,
+      Array.from({ length: seen.length }, (_, n) => n + (seen[0] ?? 0)),
+    );
+    await page.getByRole('button', { name: 'Newest' }).click();
+    await page.getByText(`Question ${length - 1}`).waitFor();
+    await page.getByRole('button', { name: 'Beginning' }).click();
+    await page.getByText('The beginning of this conversation').waitFor();
+  });
+
+  it('moves by keys, and the address follows', async () => {
+    const { page } = await open(`${long}/${idAt(100)}`);
+    await isAt(page, 100);
+    for (const [key, n] of [
+      ['j', 101],
+      ['j', 102],
+      ['k', 101],
+    ] as const) {
+      await page.keyboard.press(key);
+      await isAt(page, n);
+      assert.ok(page.url().endsWith(idAt(n)));
+    }
+    await page.getByRole('searchbox').focus();
+    await page.keyboard.press('j');
+    assert.equal(await page.getByRole('searchbox').inputValue(), 'j');
+  });
+
+  it('separates days, in UTC', async () => {
+    const { page } = await open(`${long}/${idAt(24)}`);
+    await isAt(page, 24);
+    const item = page.locator('.item', { has: page.locator(`article[data-id="${idAt(24)}"]`) });
+    const name = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' }).format((start + day) * 1000);
+    const words = (text: string) => text.replaceAll(',', '').split(' ');
+    assert.deepEqual(words(await item.locator('.day').innerText()), words(name));
+    assert.equal(
+      await page
+        .locator('.item', { has: page.locator(`[data-id="${idAt(25)}"]`) })
+        .locator('.day')
+        .count(),
+      0,
+    );
+  });
+
+  it('shows which sibling a message is, and leads to the others', async () => {
+    const { page } = await open(`${long}/${idAt(4_995)}`);
+    await isAt(page, 4_995);
+    const article = page.locator(`article[data-id="${idAt(4_995)}"]`);
+    await article.getByText('2 of 3').waitFor();
+    await article.getByRole('button', { name: 'Previous sibling' }).click();
+    await isAt(page, 4_991);
+    const first = page.locator(`article[data-id="${idAt(4_991)}"]`);
+    assert.ok(await first.getByRole('button', { name: 'Previous sibling' }).isDisabled());
+    assert.equal(
+      await page
+        .locator(`article[data-id="${idAt(4_990)}"]`)
+        .getByText(/\d of \d/)
+        .count(),
+      0,
+    );
+  });
+
+  it('copies the address, the answer and the JSON of a message', async () => {
+    const { page } = await open(`${long}/${idAt(7)}`, { permissions: ['clipboard-read', 'clipboard-write'] });
+    await isAt(page, 7);
+    const article = page.locator(`article[data-id="${idAt(7)}"]`);
+    const copy = async (name: string, isExpected: (text: string) => boolean) => {
+      await article.getByRole('button', { name }).click();
+      await until(async () => isExpected(await page.evaluate<string>('navigator.clipboard.readText()')));
+    };
+    const link = `${service.base}/console#/conversations/${ids.app}/${long}/${idAt(7)}`;
+    await copy('Copy link', (text) => text === link);
+    await copy('Copy answer', (text) => text === messages[7]?.answer);
+    await article.getByText('JSON', { exact: true }).click();
+    const { data } = (
+      await service.request(
+        'GET',
+        `/admin/apps/${ids.app}/conversations/${long}/messages?first_id=${idAt(8)}&limit=1`,
+        {
+          key: admin,
+        },
+      )
+    ).body;
+    await copy('Copy JSON', (text) => text === JSON.stringify(data[0], null, 2));
+    assert.deepEqual(JSON.parse(await article.getByLabel('Message as JSON').innerText()), data[0]);
+    await checkAccessibility(page);
+  });
+
+  it('shows an inspector in a wide window, else behind a button', async () => {
+    const { page } = await open(long, { viewport: { width: 1280, height: 800 } });
+    const aside = page.getByRole('complementary', { name: 'About this conversation' });
+    assert.match(
+      await until(async () => {
+        const text = await aside.innerText();
+        return text.includes('median') && text;
+      }),
+      /User\s+reader[\s\S]*Messages\s+5,000\s+Disliked\s+0\s+Failed\s+0[\s\S]*Latency\s+median 2 s, longest 3 s/,
+    );
+    assert.equal(await aside.getByRole('link', { name: 'reader' }).getAttribute('href'), '#/conversations?user=reader');
+    assert.ok(await aside.getByRole('button', { name: 'Next disliked' }).isDisabled());
+    assert.equal(await page.getByText('Details').count(), 0);
+    await checkAccessibility(page);
+    await page.setViewportSize({ width: 820, height: 1000 });
+    await page.getByText('Details').click();
+    await page.getByRole('button', { name: 'Export as Markdown' }).waitFor();
+    assert.equal(await aside.count(), 0);
+    assert.ok(!(await scrollsHorizontally(page)));
+    await checkAccessibility(page);
+  });
+
+  it('exports all messages, oldest first, and shows how far it is', async () => {
+    const { page, pageErrors } = await open(long);
+    const save = async (format: string): Promise<string> => {
+      const saved = page.waitForEvent('download');
+      await page.getByRole('button', { name: `Export as ${format}` }).click();
+      await page.getByText(/of 5,000 messages/).waitFor();
+      const file = join(await mkdtemp(join(tmpdir(), 'backscroll-test-')), 'export');
+      await (await saved).saveAs(file);
+      const text = await readFile(file, 'utf8');
+      await rm(dirname(file), { recursive: true });
+      return text;
+    };
+    const lines = (await save('JSON lines')).trimEnd().split('\n');
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).id),
+      messages.map(({ id }) => id),
+    );
+    const text = await save('Markdown');
+    assert.match(text, /^# A long story\n\n- App: [^\n]+\n- User: reader\n/);
+    assert.deepEqual(
+      [...text.matchAll(/^Question (\d+)$/gm)].map(([, n]) => Number(n)),
+      Array.from({ length }, (_, n) => n),
+    );
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('leads from an answer to the segment it cites by one click', async () => {
+    const { page } = await open(`${ids.conversation}/${rich.full.id}`);
+    const [resource] = rich.full.retriever_resources;
+    await page.getByRole('link', { name: 'Open in Knowledge: guide.md, segment 1' }).click();
+    await page.waitForURL(
+      new RegExp(`#/knowledge/${resource?.dataset_id}/${resource?.document_id}/${resource?.segment_id}`),
+    );
+  });
+
+  it('aligns the columns of a table as it says', async () => {
+    const id = randomUUID();
+    const answer = '|a|b|c|\n|:---:|---:|---|\n|1|2|3|';
+    await service.load([
+      { record: 'conversation', id, app_id: ids.app, user: 'table' },
+      message(id, start, { answer: `${answer}\n\n- [x] done\n\n$a_1$` }),
+    ]);
+    const { page } = await open(id);
+    const aligned = await page.evaluate(
+      "[...document.querySelectorAll('td')].map((cell) => getComputedStyle(cell).textAlign)",
+    );
+    assert.deepEqual(aligned, ['center', 'right', 'left']);
+    assert.ok(await page.getByRole('checkbox', { name: 'Done' }).isChecked());
+    assert.equal(await page.locator('.formula').innerText(), 'a_1');
+  });
+});

@@ -1,0 +1,90 @@
+import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { type ApiError, pathOf, request } from '../parts/api.ts';
+import { limits } from '../parts/server-rules.ts';
+import { timeText, zone } from '../parts/times.ts';
+import type { ConversationSummary, Message, MessagePage } from '../parts/types.ts';
+import { count, ErrorNote } from '../parts/ui.ts';
+
+const formats = {
+  Markdown: { extension: 'md', type: 'text/markdown', head: markdownHead, text: markdownOf },
+  'JSON lines': {
+    extension: 'ndjson',
+    type: 'application/x-ndjson',
+    head: () => '',
+    text: (message: Message) => `${JSON.stringify(message)}\n`,
+  },
+} as const;
+type Format = keyof typeof formats;
+
+type Props = { summary: ConversationSummary; path: readonly string[] };
+
+/** Saves all messages of a conversation as a file, oldest first. */
+export function Export({ summary, path }: Props) {
+  const [done, setDone] = useState<number>();
+  const [error, setError] = useState<ApiError>();
+  const reading = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => reading.current?.abort(), []);
+  const save = async (format: Format) => {
+    const { signal } = (reading.current = new AbortController());
+    setError(undefined);
+    try {
+      const { extension, type, head, text } = formats[format];
+      const parts = await readAll(path, signal, text, setDone);
+      offer(new Blob([head(summary), ...parts], { type }), `conversation-${summary.id}.${extension}`);
+    } catch (error) {
+      if (!signal.aborted) setError(error as ApiError);
+    }
+    setDone(undefined);
+  };
+  return h(
+    'div',
+    { class: 'export', role: 'group', 'aria-label': 'Export' },
+    done === undefined
+      ? (Object.keys(formats) as Format[]).map((format) =>
+          h('button', { type: 'button', onClick: () => void save(format) }, `Export as ${format}`),
+        )
+      : [
+          h('span', { role: 'status' }, `${count(done)} of ${count(summary.message_count)} messages`),
+          h('progress', { value: done, max: Math.max(summary.message_count, 1), 'aria-label': 'Export' }),
+          h('button', { type: 'button', onClick: () => reading.current?.abort() }, 'Cancel'),
+        ],
+    h(ErrorNote, { error }),
+  );
+}
+
+/** The texts of all messages, a part for each page. Pages go back in time, so each goes before the ones that were read. */
+async function readAll(
+  path: readonly string[],
+  signal: AbortSignal,
+  textOf: (message: Message) => string,
+  setDone: (count: number) => void,
+): Promise<string[]> {
+  const parts: string[] = [];
+  let first_id: string | undefined;
+  for (let done = 0; ; ) {
+    setDone(done);
+    const query = { first_id, limit: limits.pageMessagesMax, page_order: 'oldest_first' };
+    const { body } = await request<MessagePage>(pathOf([...path, 'messages'], query), { signal });
+    parts.push(body.data.map(textOf).join(''));
+    done += body.data.length;
+    first_id = body.data[0]?.id;
+    if (!body.has_more) return parts.toReversed();
+  }
+}
+
+function offer(blob: Blob, name: string): void {
+  const href = URL.createObjectURL(blob);
+  Object.assign(document.createElement('a'), { href, download: name }).click();
+  URL.revokeObjectURL(href);
+}
+
+function markdownHead({ name, user, app_name, id }: ConversationSummary): string {
+  return `# ${name}\n\n- App: ${app_name}\n- User: ${user ?? 'none'}\n- Conversation: ${id}\n- Times: ${zone}\n\n`;
+}
+
+function markdownOf({ query, answer, created_at, feedback, error, id, message_files }: Message): string {
+  const about = [timeText(created_at), feedback && `${feedback.rating}d`, error !== null && 'failed', `message ${id}`];
+  const files = message_files.map(({ filename }) => `- File: ${filename}\n`).join('');
+  const failure = error === null ? '' : `> Error: ${error.replaceAll('\n', '\n> ')}\n\n`;
+  return `## ${about.filter(Boolean).join(' · ')}\n\n**Query**\n\n${query}\n\n${files}${files && '\n'}**Answer**\n\n${answer}\n\n${failure}`;
+}

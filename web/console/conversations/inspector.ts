@@ -1,0 +1,66 @@
+import { h } from '../../shared/dom.ts';
+import { millis, money } from '../parts/figures.ts';
+import { hrefWith } from '../parts/route.ts';
+import type { ConversationSummary } from '../parts/types.ts';
+import { count, Time } from '../parts/ui.ts';
+import { Export } from './export.ts';
+import type { MessageKind } from './next-message.ts';
+import type { Scroll } from './transcript-scroll.ts';
+
+type Props = {
+  summary: ConversationSummary;
+  path: readonly string[];
+  /** What the transcript shows: its latency is that of the loaded messages. */
+  shown: { current: Scroll | undefined };
+  toNext: (kind: MessageKind) => void;
+};
+
+/** What is known about a conversation, and ways to move in it. */
+export function Inspector({ summary, path, shown, toNext }: Props) {
+  const { app_id, app_name, user, created_at, last_message_at, message_count, disliked_count, failed_count } = summary;
+  const jump = (label: string, isPossible: boolean, onClick: () => void) =>
+    h('button', { type: 'button', disabled: !isPossible, onClick }, label);
+  return h(
+    'div',
+    { class: 'inspector' },
+    h(
+      'dl',
+      null,
+      fact('User', user === null ? 'no user' : h('a', { href: hrefWith(['conversations'], { user }) }, user)),
+      fact('App', h('a', { href: hrefWith(['conversations'], { app_id }) }, app_name)),
+      fact('Created', h(Time, { at: created_at })),
+      fact('Last message', h(Time, { at: last_message_at })),
+      fact('Messages', count(message_count)),
+      fact('Disliked', count(disliked_count)),
+      fact('Failed', count(failed_count)),
+      fact('Cost', summary.price === null ? 'unknown' : money(summary.price, summary.currency ?? '')),
+      h(Latency, { shown }),
+    ),
+    h(
+      'div',
+      { class: 'jumps', role: 'group', 'aria-label': 'Go to' },
+      jump('Next disliked', disliked_count > 0, () => toNext('disliked')),
+      jump('Next failed', failed_count > 0, () => toNext('failed')),
+      jump('Next file', message_count > 0, () => toNext('file')),
+      jump('Beginning', message_count > 0, () => void shown.current?.toBeginning()),
+    ),
+    h(Export, { summary, path }),
+  );
+}
+
+const fact = (title: string, value: unknown) => [h('dt', null, title), h('dd', null, value as string)];
+
+/** The latency of the messages that are loaded. */
+function Latency({ shown }: Pick<Props, 'shown'>) {
+  const seconds = (shown.current?.history.rows ?? [])
+    .map(({ message }) => message.provider_response_latency)
+    .filter((latency) => latency > 0)
+    .toSorted((one, other) => one - other);
+  const median = seconds[Math.floor(seconds.length / 2)];
+  const longest = seconds.at(-1);
+  if (median === undefined || longest === undefined) return null;
+  return [
+    h('dt', { title: `of the ${count(seconds.length)} messages that are loaded` }, 'Latency'),
+    h('dd', null, `median ${millis(median * 1000)}, longest ${millis(longest * 1000)}`),
+  ];
+}

@@ -1,0 +1,61 @@
+import { pathOf, request } from '../parts/api.ts';
+import type { Message, SearchHit } from '../parts/types.ts';
+import type { Page } from '../parts/use-list.ts';
+import type { Scroll } from './transcript-scroll.ts';
+
+/**
+ * The message that a step leads to: from the current one if it is in the window, else to the first in the window, or
+ * backward to the last.
+ */
+export function neighbourOf(scroll: Scroll, current: string | undefined, distance: 1 | -1): string | undefined {
+  const inWindow = messagesInWindow(scroll);
+  if (current === undefined || !inWindow.includes(current)) return inWindow.at(distance === 1 ? 0 : -1);
+  return scroll.history.rows[scroll.indexOf(current) + distance]?.message.id;
+}
+
+/** The message that a search for the next one starts from. */
+function messageAt(scroll: Scroll, current: string | undefined): Message | undefined {
+  const inWindow = messagesInWindow(scroll);
+  const id = inWindow.find((id) => id === current) ?? inWindow.at(-1);
+  return id === undefined ? undefined : scroll.history.rows[scroll.indexOf(id)]?.message;
+}
+
+function messagesInWindow({ scroller }: Scroll): string[] {
+  if (scroller === undefined) return [];
+  const { top, bottom } = scroller.getBoundingClientRect();
+  const articles = [...scroller.querySelectorAll('article')].filter((article) => {
+    const box = article.getBoundingClientRect();
+    return box.bottom > top && box.top < bottom;
+  });
+  return articles.flatMap(({ dataset: { id } }) => id ?? []);
+}
+
+/** Filters of the search that find each kind of message. */
+const filters = {
+  disliked: [{ rating: 'dislike' }],
+  failed: [{ status: 'error' }],
+  file: [{ has: 'files' }],
+  bad: [{ rating: 'dislike' }, { status: 'error' }],
+} as const;
+export type MessageKind = keyof typeof filters;
+
+type Place = { app_id: string; conversation_id: string; message_id: string | undefined };
+
+/** The next message of a kind after a message; after the newest of them, the oldest. */
+export async function findNext(
+  scroll: Scroll,
+  { app_id, conversation_id, message_id }: Place,
+  kind: MessageKind,
+): Promise<string | undefined> {
+  const from = messageAt(scroll, message_id);
+  const pages = await Promise.all(
+    filters[kind].map((filter) =>
+      request<Page<SearchHit>>(pathOf(['admin', 'search'], { app_id, conversation_id, ...filter, limit: 100 })),
+    ),
+  );
+  const hits = pages.flatMap(({ body }) => body.data).toSorted((one, other) => one.created_at - other.created_at);
+  const at = hits.findLastIndex(({ message_id }) => message_id === from?.id);
+  const next =
+    at >= 0 ? hits[at + 1] : hits.find(({ created_at }) => from === undefined || created_at > from.created_at);
+  return (next ?? hits[0])?.message_id;
+}

@@ -1,0 +1,105 @@
+import { CopyButton } from '../../shared/copy-button.ts';
+import { h, useMemo, useRef, useState } from '../../shared/dom.ts';
+import { type Filters, hrefWith } from '../parts/route.ts';
+import { useShortcut } from '../parts/shortcuts.ts';
+import type { ConversationSummary, SearchHit } from '../parts/types.ts';
+import { counted } from '../parts/ui.ts';
+import { useMedia } from '../parts/use-media.ts';
+import { useTitle } from '../parts/use-title.ts';
+import { wordsOf } from './highlight.ts';
+import { Inspector } from './inspector.ts';
+import { findNext, type MessageKind, neighbourOf } from './next-message.ts';
+import { Transcript } from './transcript.ts';
+import type { Scroll } from './transcript-scroll.ts';
+
+type Props = {
+  app_id: string;
+  conversation_id: string;
+  message_id: string | undefined;
+  filters: Filters;
+  /** Undefined until it is loaded. */
+  summary: ConversationSummary | undefined;
+  /** The hits of the search in this conversation, newest first. */
+  hits: readonly SearchHit[];
+};
+
+/** The transcript of a conversation, with its name above and, in a wide window, what is known about it beside. */
+export function OpenConversation({ app_id, conversation_id, message_id, filters, summary, hits }: Props) {
+  const path = ['admin', 'apps', app_id, 'conversations', conversation_id];
+  const shown = useRef<Scroll | undefined>(undefined);
+  const [, drawInspector] = useState(0);
+  const words = useMemo(() => wordsOf(filters.q ?? ''), [filters.q]);
+  const isWide = useMedia('(width >= 80rem)');
+  const place = ['conversations', app_id, conversation_id];
+  /** Moves along in the transcript. The history of the browser gets no entry for each step. */
+  const goTo = (id: string) => {
+    const href = hrefWith([...place, id], filters);
+    if (location.hash === href) void shown.current?.toMessage(id);
+    else location.replace(href);
+  };
+  const step = (distance: 1 | -1) => {
+    const id = shown.current && neighbourOf(shown.current, message_id, distance);
+    if (id !== undefined) goTo(id);
+  };
+  useShortcut('j', 'Next message', () => step(1));
+  useShortcut('k', 'Previous message', () => step(-1));
+  const toNext = async (kind: MessageKind) => {
+    if (shown.current === undefined) return;
+    const id = await findNext(shown.current, { app_id, conversation_id, message_id }, kind);
+    if (id !== undefined) goTo(id);
+  };
+  useShortcut('n', 'Next bad answer', () => void toNext('bad'));
+  const title = summary?.name ?? 'Conversation';
+  useTitle(title, summary?.user ?? undefined, 'Conversations');
+  const inspector = summary && h(Inspector, { summary, path, shown, toNext });
+  return h(
+    'section',
+    { class: 'open-conversation', 'aria-labelledby': 'transcript-title' },
+    h(
+      'header',
+      null,
+      h('a', { class: 'back', href: hrefWith(['conversations'], filters) }, '‹ Conversations'),
+      h('h2', { id: 'transcript-title', title }, title),
+      summary && h('span', { class: 'soft' }, summary.user ?? 'no user'),
+      summary && h('span', { class: 'soft' }, counted(summary.message_count, 'message')),
+      h(
+        'span',
+        { class: 'id soft' },
+        h('code', null, conversation_id),
+        h(CopyButton, { text: conversation_id, label: 'Copy id' }),
+      ),
+      hits.length > 0 && h(HitSteps, { hits, message_id, goTo }),
+      !isWide && inspector && h('details', { class: 'inspector-menu' }, h('summary', null, 'Details'), inspector),
+    ),
+    h(Transcript, {
+      path,
+      total: summary?.message_count,
+      message_id,
+      hrefOf: (id) => hrefWith([...place, id], {}),
+      goTo,
+      words,
+      shown,
+      loaded: () => drawInspector((count) => count + 1),
+    }),
+    isWide && inspector && h('aside', { 'aria-label': 'About this conversation' }, inspector),
+  );
+}
+
+type StepsProps = { hits: readonly SearchHit[]; message_id: string | undefined; goTo: (id: string) => void };
+
+/** `3 / 14 ‹ ›`: steps through the hits, from the oldest to the newest. */
+function HitSteps({ hits, message_id, goTo }: StepsProps) {
+  const ids = [...new Set(hits.map((hit) => hit.message_id))].toReversed();
+  const at = ids.indexOf(message_id ?? '');
+  const step = (to: number, label: string, sign: string) => {
+    const id = ids[(to + ids.length) % ids.length];
+    return h('button', { type: 'button', 'aria-label': label, onClick: () => id !== undefined && goTo(id) }, sign);
+  };
+  return h(
+    'span',
+    { class: 'hit-steps', role: 'group', 'aria-label': 'Hits in this conversation' },
+    h('span', { role: 'status' }, `${at < 0 ? '–' : at + 1} / ${ids.length}`),
+    step(at < 0 ? -1 : at - 1, 'Previous hit', '‹'),
+    step(at + 1, 'Next hit', '›'),
+  );
+}

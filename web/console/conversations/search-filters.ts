@@ -1,0 +1,120 @@
+import { h, useEffect, useState } from '../../shared/dom.ts';
+import { pathOf, request } from '../parts/api.ts';
+import { useChanges } from '../parts/changes.ts';
+import { Chip, Chips } from '../parts/chips.ts';
+import { type FilterChange, type Filters, hrefWith } from '../parts/route.ts';
+import type { App, SearchCounts } from '../parts/types.ts';
+import { useAll } from '../parts/use-all.ts';
+import { dayOf, queryOf } from './search-query.ts';
+
+/** The filters that have a chip, with the count that the service gives for each. */
+const chips = [
+  { label: 'Disliked', name: 'rating', value: 'dislike', count: 'disliked' },
+  { label: 'Failed', name: 'status', value: 'error', count: 'failed' },
+  { label: 'Files', name: 'has', value: 'files', count: 'files' },
+  { label: 'Waiting form', name: 'has', value: 'waiting_form', count: 'waiting_form' },
+  { label: 'Citations', name: 'has', value: 'citations', count: 'citations' },
+  { label: 'Last 7 days', name: 'days', value: '7', count: undefined },
+  { label: 'Last 30 days', name: 'days', value: '30', count: undefined },
+] as const;
+
+/** After a change, the index of the search is up to date in about a second. */
+const indexMillis = 2_000;
+
+/** The filters of the search, as chips with counts, and the others in a form. Another filter opens another list. */
+export function SearchFilters({ filters }: { filters: Filters }) {
+  const apps = useAll<App>('/admin/apps');
+  const counts = useCounts(filters);
+  const change = (values: FilterChange) => hrefWith(['conversations'], { ...filters, ...values });
+  const setFilters = (values: FilterChange) => {
+    location.hash = change(values);
+  };
+  const app = apps.rows?.find(({ id }) => id === filters.app_id);
+  const others: [name: string, label: string][] = [
+    ['app_id', `App: ${app?.name ?? filters.app_id}`],
+    ['user', `User: ${filters.user}`],
+    ['segment_id', 'Cites a segment'],
+    ['from', `From ${dayOf(filters.from)}`],
+    ['to', `To ${dayOf(filters.to, 1)}`],
+    ['min_cost', `Cost from ${filters.min_cost}`],
+    ['min_latency', `Latency from ${filters.min_latency} s`],
+  ];
+  return h(
+    'div',
+    { class: 'search-filters' },
+    h(
+      Chips,
+      { label: 'Filters' },
+      chips.map(({ label, name, value, count }) => {
+        const isActive = filters[name] === value;
+        const days = name === 'days' ? { from: undefined, to: undefined } : {};
+        const href = change({ ...days, [name]: isActive ? undefined : value });
+        return h(Chip, { key: label, label, isActive, href, count: count && counts?.[count] });
+      }),
+      others
+        .filter(([name]) => filters[name] !== undefined)
+        .map(([name, label]) =>
+          h(Chip, { key: name, label: `${label} ×`, isActive: true, href: change({ [name]: '' }) }),
+        ),
+    ),
+    h(
+      'details',
+      { class: 'more-filters' },
+      h('summary', null, 'More filters'),
+      h(MoreFilters, { filters, apps: apps.rows ?? [], setFilters }),
+    ),
+  );
+}
+
+function useCounts(filters: Filters): SearchCounts | undefined {
+  const [counts, setCounts] = useState<SearchCounts>();
+  const [changes, setChanges] = useState(0);
+  const path = pathOf(['admin', 'search', 'counts'], queryOf(filters));
+  useEffect(() => {
+    const reading = new AbortController();
+    // Without counts, the chips are filters all the same.
+    const read = () =>
+      request<SearchCounts>(path, { signal: reading.signal }).then(
+        ({ body }) => setCounts(body),
+        () => undefined,
+      );
+    const timer = setTimeout(read, changes === 0 ? 0 : indexMillis);
+    return () => {
+      clearTimeout(timer);
+      reading.abort();
+    };
+  }, [path, changes]);
+  useChanges(({ length }) => length > 0 && setChanges((count) => count + 1));
+  return counts;
+}
+
+type MoreProps = { filters: Filters; apps: readonly App[]; setFilters: (values: FilterChange) => void };
+
+function MoreFilters({ filters, apps, setFilters }: MoreProps) {
+  const field = (label: string, name: string, attributes: Record<string, unknown>) =>
+    h('label', null, label, h('input', { value: filters[name] ?? '', ...attributes, onChange: set(name) }));
+  const set = (name: string) => (event: Event) =>
+    setFilters({ [name]: (event.target as HTMLInputElement).value.trim(), ...(isDate(name) && { days: undefined }) });
+  return h(
+    'div',
+    { class: 'more-fields' },
+    h(
+      'label',
+      null,
+      'App',
+      h(
+        'select',
+        { value: filters.app_id ?? '', onChange: set('app_id') },
+        h('option', { value: '' }, 'All apps'),
+        apps.map(({ id, name }) => h('option', { key: id, value: id }, name)),
+      ),
+    ),
+    field('User, exactly', 'user', { type: 'text', autoComplete: 'off' }),
+    field('From', 'from', { type: 'date', value: dayOf(filters.from) }),
+    field('To', 'to', { type: 'date', value: dayOf(filters.to, 1) }),
+    field('Cost from', 'min_cost', { type: 'number', min: 0, step: 'any' }),
+    field('Latency from (seconds)', 'min_latency', { type: 'number', min: 0, step: 'any' }),
+  );
+}
+
+const isDate = (name: string): boolean => name === 'from' || name === 'to';

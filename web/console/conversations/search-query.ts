@@ -1,0 +1,42 @@
+import type { Filters } from '../parts/route.ts';
+
+/** The filters in the address that narrow the list, by the names of the search's parameters. `days` counts back from now. */
+export const filterNames = [
+  ...['q', 'app_id', 'user', 'rating', 'status', 'has', 'days', 'from', 'to', 'min_cost', 'min_latency', 'segment_id'],
+] as const;
+
+/** Whether the list is that of a search. The conversations of an app are a list of their own. */
+export const isFiltered = (filters: Filters): boolean =>
+  filterNames.some((name) => name !== 'app_id' && filters[name] !== undefined);
+
+const secondsPerDay = 86_400;
+
+/** Parameters of the search. Within an hour they stay the same, so that the list is not read again for nothing. */
+export function queryOf(
+  { days, from, to, ...rest }: Filters,
+  now = Date.now() / 1000,
+): Record<string, string | number> {
+  const start = days === undefined ? secondsOf(from) : Math.floor(now / 3_600) * 3_600 - Number(days) * secondsPerDay;
+  const end = secondsOf(to, secondsPerDay);
+  const named = Object.entries(rest).filter(([name]) => (filterNames as readonly string[]).includes(name));
+  return {
+    ...Object.fromEntries(named),
+    ...(start !== undefined && Number.isFinite(start) && { from: start }),
+    ...(end !== undefined && { to: end }),
+  };
+}
+
+/** A time in an address: seconds since 1970, or a day such as `2026-11-15`. The last day is included. */
+function secondsOf(text: string | undefined, plus = 0): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text)) return Number(text);
+  const millis = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(millis) ? undefined : millis / 1000 + plus;
+}
+
+/** A time in an address as the value of a date field. */
+export function dayOf(text: string | undefined, minus = 0): string {
+  const seconds = secondsOf(text);
+  if (text === undefined || seconds === undefined) return '';
+  return /^\d+$/.test(text) ? new Date((seconds - minus) * 1000).toISOString().slice(0, 10) : text;
+}

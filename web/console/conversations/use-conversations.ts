@@ -1,0 +1,88 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
+import { pathOf, request } from '../parts/api.ts';
+import { useChanges } from '../parts/changes.ts';
+import type { Filters } from '../parts/route.ts';
+import { limits } from '../parts/server-rules.ts';
+import type { ConversationSummary, SearchHit } from '../parts/types.ts';
+import { type List, type Page, useList } from '../parts/use-list.ts';
+import { isFiltered, queryOf } from './search-query.ts';
+
+/** A conversation in the list, with its messages that the search has found, newest first. */
+export type Entry = { id: string; app_id: string; hits: readonly SearchHit[] };
+
+export type Conversations = {
+  entries: readonly Entry[];
+  list: List<unknown>;
+  summaryOf: (id: string) => ConversationSummary | undefined;
+};
+
+const pageRows = 50;
+/** A conversation may have many hits. Pages are read until there are this many conversations, or so many pages. */
+const entriesMin = 12;
+const pagesMax = 10;
+
+/**
+ * The list of conversations: all of them by their latest activity, or those with hits of the search and the filters. The
+ * summaries are in one place, so that the list and the open conversation show the same numbers. `open` is the open
+ * conversation; `mayMove` tells whether rows may change their places now.
+ */
+export function useConversations(filters: Filters, open: string | undefined, mayMove: () => boolean): Conversations {
+  const isSearch = isFiltered(filters);
+  const query = isSearch ? queryOf(filters) : {};
+  const all = useList<ConversationSummary>(
+    isSearch ? undefined : pathOf(['admin', 'conversations'], { app_id: filters.app_id, limit: pageRows }),
+  );
+  const found = useList<SearchHit>(isSearch ? pathOf(['admin', 'search'], { ...query, limit: pageRows }) : undefined);
+  const entries = useMemo(
+    () => (isSearch ? entriesOf(found.rows) : all.rows.map(({ id, app_id }) => ({ id, app_id, hits: [] }))),
+    [isSearch, found.rows, all.rows],
+  );
+  const { summaryOf, put, refresh } = useSummaries();
+  useMemo(() => put(all.rows), [all.rows]);
+  const ids = useMemo(() => [...new Set([...entries.map(({ id }) => id), open ?? []].flat())], [entries, open]);
+  useEffect(() => void refresh(ids.filter((id) => summaryOf(id) === undefined)), [ids]);
+  useEffect(() => {
+    const isShort = entries.length < entriesMin && found.rows.length < pagesMax * pageRows;
+    if (isSearch && isShort && found.error === undefined) found.more();
+  }, [found.rows, found.isLoading]);
+  useChanges((changes) => {
+    const changedIds = new Set(changes.map(({ kind, id, path }) => (kind === 'message' ? path.conversation_id : id)));
+    const isMoving = !isSearch && !all.isLoading && all.error === undefined && mayMove();
+    if (isMoving) all.refresh(({ id }) => id).catch(ignore);
+    const refreshedIds = new Set(isMoving ? all.rows.slice(0, pageRows).map(({ id }) => id) : []);
+    const isOld = (id: string) => !refreshedIds.has(id) && (changes.length === 0 || changedIds.has(id));
+    void refresh(ids.filter(isOld));
+  });
+  // A conversation that was deleted has no summary.
+  const listed = entries.filter(({ id }) => summaryOf(id) !== null);
+  return { entries: listed, list: isSearch ? found : all, summaryOf: (id) => summaryOf(id) ?? undefined };
+}
+
+/** The next change of the feed tries again. */
+const ignore = () => undefined;
+
+function entriesOf(hits: readonly SearchHit[]): Entry[] {
+  const byConversation = Map.groupBy(hits, ({ conversation_id }) => conversation_id);
+  return [...byConversation].map(([id, hits]) => ({ id, app_id: hits[0]?.app_id ?? '', hits }));
+}
+
+/** Summaries by conversation; null for a conversation that does not exist. */
+function useSummaries() {
+  const [, draw] = useState(0);
+  const { current: summaries } = useRef(new Map<string, ConversationSummary | null>());
+  const put = useCallback((rows: readonly ConversationSummary[]) => {
+    for (const row of rows) summaries.set(row.id, row);
+  }, []);
+  const refresh = useCallback(async (ids: readonly string[]) => {
+    for (let at = 0; at < ids.length; at += limits.listRowsMax) {
+      const id = ids.slice(at, at + limits.listRowsMax);
+      const path = pathOf(['admin', 'conversations'], { id, limit: limits.listRowsMax });
+      const rows = await request<Page<ConversationSummary>>(path).then(({ body }) => body.data, ignore);
+      if (rows === undefined) return;
+      for (const one of id) summaries.set(one, null);
+      put(rows);
+      draw((count) => count + 1);
+    }
+  }, []);
+  return { summaryOf: (id: string) => summaries.get(id), put, refresh };
+}

@@ -1,0 +1,34 @@
+import { useLayoutEffect, useRef } from '../../shared/dom.ts';
+import type { ApiError } from '../parts/api.ts';
+import { useChanges } from '../parts/changes.ts';
+import type { Scroll } from './transcript-scroll.ts';
+
+/** Refreshes a transcript when its conversation changes; returns whether the service cannot be reached. */
+export function useLiveMessages(
+  scroll: Scroll,
+  conversation_id: string | undefined,
+  fail: (error: ApiError) => void,
+): boolean {
+  /** The messages that have changed since the last refresh; undefined if nothing has changed. */
+  const changedIds = useRef<Set<string> | undefined>(undefined);
+  const isBusy = useRef(false);
+  const refresh = async (): Promise<void> => {
+    // A read that is under way draws the transcript when it is done, which refreshes it.
+    if (changedIds.current === undefined || isBusy.current || scroll.isReading) return;
+    const ids = changedIds.current;
+    changedIds.current = undefined;
+    isBusy.current = true;
+    // Only a failure that will not go away by itself is shown. Others show in the feed too, which then starts again.
+    await scroll.refresh(ids).catch((error: ApiError) => error.status === 404 && fail(error));
+    isBusy.current = false;
+    return refresh();
+  };
+  useLayoutEffect(() => void refresh());
+  return useChanges((changes) => {
+    const ids = changes.filter(({ id, path }) => path.conversation_id === conversation_id || id === conversation_id);
+    if (changes.length > 0 && ids.length === 0) return;
+    changedIds.current ??= new Set();
+    for (const { id } of ids) changedIds.current.add(id);
+    void refresh();
+  });
+}
