@@ -179,7 +179,7 @@ onEveryEngine('the console', (engine) => {
     const { page } = await openTab(browser, service.base);
     await page.goto('/console');
     const hasTitle = async (title: string) => {
-      while ((await page.title()) !== `${title} · Backscroll`)
+      while (!(await page.title()).endsWith(`${title} · Backscroll`))
         await page.evaluate('new Promise(requestAnimationFrame)');
     };
     await hasTitle('Sign in');
