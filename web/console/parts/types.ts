@@ -24,6 +24,8 @@ export type {
   MessagePage,
   Model,
   RetrieverResource,
+  SearchCounts,
+  SearchHit,
   Segment,
   Traffic,
   TrafficInterval,
@@ -31,21 +33,3 @@ export type {
   WholeModelProvider,
   Workspace,
 } from '../../../client/src/types.ts';
-export type SearchHit = {
-  app_id: string;
-  conversation_id: string;
-  message_id: string;
-  created_at: number;
-  user: string | null;
-  snippet: string;
-  ranges: number[][];
-};
-export type SearchCounts = {
-  max: number;
-  all: number;
-  disliked: number;
-  failed: number;
-  files: number;
-  waiting_form: number;
-  citations: number;
-};
