@@ -87,12 +87,17 @@ describe('the order of messages of a Dify', () => {
     assert.ok(source.statements - before <= batches * 5 + 10, `${source.statements - before}`);
   });
 
-  it('is read in batches of few large messages', async () => {
-    const conversation = difyId(4003);
-    await dify.insert('conversations', { id: conversation, app_id: ids.app });
+  it('is read in batches of few messages with large texts or large parts', async () => {
+    const [conversation, ofAgent] = [difyId(4003), difyId(4004)];
+    await dify.insert('conversations', { id: conversation, app_id: ids.app }, { id: ofAgent, app_id: ids.app });
+    await dify.run(`INSERT INTO messages (id, conversation_id, created_at)
+      SELECT gen_random_uuid(), '${ofAgent}', now() FROM generate_series(1, 10);
+      INSERT INTO message_agent_thoughts (id, message_id, position, observation)
+      SELECT gen_random_uuid(), id, n, repeat('x', 500000) FROM messages, generate_series(1, 2) n
+      WHERE conversation_id = '${ofAgent}'`);
     await dify.run(`INSERT INTO messages (id, conversation_id, answer, created_at)
       SELECT gen_random_uuid(), '${conversation}', repeat('x', 1000000), now() FROM generate_series(1, 20)`);
-    const sizes: number[] = [];
+    const sizes: Record<string, number[]> = { [conversation]: [], [ofAgent]: [] };
     const report = {
       skip() {
         assert.fail();
@@ -101,8 +106,10 @@ describe('the order of messages of a Dify', () => {
         assert.fail();
       },
     };
-    for await (const { records } of readMessages(source, defaults, report, { conversationIds: [conversation] }))
-      sizes.push(records.length);
-    assert.deepEqual(sizes, [4, 4, 4, 4, 4]);
+    for (const [id, ofConversation] of Object.entries(sizes)) {
+      for await (const { records } of readMessages(source, defaults, report, { conversationIds: [id] }))
+        ofConversation.push(records.length);
+    }
+    assert.deepEqual(sizes, { [conversation]: [4, 4, 4, 4, 4], [ofAgent]: [4, 4, 2] });
   });
 });

@@ -14,7 +14,8 @@ const keysMax = 10_000;
 const batchMessagesMax = 500;
 const batchBytesMax = 4_194_304;
 
-type Key = MessageKey & { created_at: string; text_bytes: number; metadata_bytes: number };
+/** `other_bytes`: everything else that may be long. */
+type Key = MessageKey & { created_at: string; text_bytes: number; other_bytes: number };
 
 /**
  * Messages of conversations, or messages with these ids, in batches of bounded size. Order: by conversation, then by time;
@@ -37,7 +38,7 @@ async function* readKeysOf(source: DifySource, options: ImportOptions, ids: read
   const parameters = new Parameters();
   const from = `(SELECT m.* FROM ${tables.messages}
     WHERE m.id = ANY(${parameters.bind(ids)}::uuid[]) AND ${conditionOf('messages', options, parameters)}) k`;
-  yield source.query<Key>(selectKeys(from), parameters.values);
+  yield source.query<Key>(selectKeys(source, from), parameters.values);
 }
 
 /** Pages of keys. The size of a page bounds the memory, also for a conversation with a million messages. */
@@ -60,7 +61,7 @@ async function* readKeysIn(source: DifySource, options: ImportOptions, ids: read
              ${parameters.bind(last.created_at)}::timestamp, ${parameters.bind(last.id)}::uuid)`;
     const from = `(SELECT id, conversation_id, created_at, parent_message_id FROM messages WHERE ${inConversations} ${after}
       ORDER BY conversation_id, created_at, id LIMIT ${keysMax}) k`;
-    const page = await source.query<Key>(selectKeys(from), parameters.values);
+    const page = await source.query<Key>(selectKeys(source, from), parameters.values);
     yield page;
     last = page.at(-1);
     if (last === undefined || page.length < keysMax) return;
@@ -69,29 +70,34 @@ async function* readKeysIn(source: DifySource, options: ImportOptions, ids: read
   }
 }
 
-const selectKeys = (from: string): string => `
+const selectKeys = (source: DifySource, from: string): string => `
   SELECT k.id, k.conversation_id, k.parent_message_id, k.created_at::text AS created_at, ${epoch('k.created_at')} AS second,
     coalesce(octet_length(m.query), 0) + coalesce(octet_length(m.answer), 0) AS text_bytes,
-    coalesce(octet_length(m.message_metadata), 0) AS metadata_bytes
+    coalesce(octet_length(m.message_metadata), 0) + coalesce(pg_column_size(m.inputs), 0)
+      + ${source.has('message_agent_thoughts') ? thoughtBytes : 0} AS other_bytes
   FROM ${from} JOIN messages m ON m.id = k.id ORDER BY k.conversation_id, k.created_at, k.id`;
+
+const thoughtBytes = `coalesce((
+  SELECT sum(coalesce(octet_length(x.observation), 0) + coalesce(octet_length(x.tool_input), 0))::float8
+  FROM message_agent_thoughts x WHERE x.message_id = k.id), 0)`;
 
 /** Ids of messages that are read together. Messages that are too large are listed and never read. */
 async function* batches(pages: AsyncIterable<readonly Key[]>, report: Report): AsyncGenerator<string[]> {
   let ids: string[] = [];
   let bytes = 0;
   for await (const page of pages) {
-    for (const { id, text_bytes, metadata_bytes } of page) {
+    for (const { id, text_bytes, other_bytes } of page) {
       if (text_bytes > limits.recordBytesMax) {
         report.skip({ kind: 'message', id, reason: 'too large', detail: `${text_bytes} bytes` });
         continue;
       }
-      if (ids.length === batchMessagesMax || (ids.length > 0 && bytes + text_bytes + metadata_bytes > batchBytesMax)) {
+      if (ids.length === batchMessagesMax || (ids.length > 0 && bytes + text_bytes + other_bytes > batchBytesMax)) {
         yield ids;
         ids = [];
         bytes = 0;
       }
       ids.push(id);
-      bytes += text_bytes + metadata_bytes;
+      bytes += text_bytes + other_bytes;
     }
   }
   if (ids.length > 0) yield ids;
