@@ -56,6 +56,8 @@ export async function importFromDify(
   const source = await DifyConnection.open(url);
   try {
     const id = await readSourceId(source);
+    await requireSelected(source, 'tenants', 'workspace', options.workspaceIds);
+    await requireSelected(source, 'apps', 'app', options.appIds);
     const state = new SourceState(store?.imports, id, options, run.isDry);
     const writer = new Writer(store, id, report, run);
     const listedSkips = new Set<string>();
@@ -68,6 +70,19 @@ export async function importFromDify(
   } finally {
     await source.close();
   }
+}
+
+/** A wrong id would otherwise select nothing, and revoke keys. */
+async function requireSelected(
+  source: DifySource,
+  table: string,
+  name: string,
+  ids: readonly string[] | undefined,
+): Promise<void> {
+  if (ids === undefined) return;
+  const rows = await source.query<{ id: string }>(`SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [ids]);
+  const missing = ids.find((id) => !rows.some((row) => row.id === id));
+  if (missing !== undefined) throw new Error(`the Dify has no ${name} ${missing}`);
 }
 
 class Run {

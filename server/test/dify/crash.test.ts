@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { it, type TestContext } from 'node:test';
+import type { Store } from '../../src/domain/store.ts';
+import { command, newFolder, run } from '../support/cli-helpers.ts';
+import { createDify, type DifyDatabase, difyRows } from '../support/dify-database.ts';
+import { type Engine, newDatabaseUrl, onEveryEngine, shortOrLong, startService } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+import { manyRows, startLoad } from './load.ts';
+import { exportOf, runImport } from './runs.ts';
+
+/** An import that is killed, at any moment, continues when it is started again, and then has what the source has. */
+
+type Setup = { dify: DifyDatabase; store: Store; options: { cwd: string; env: Record<string, string> } };
+
+async function start(t: TestContext, engine: Engine): Promise<Setup> {
+  const dify = await createDify();
+  await dify.run(difyRows);
+  const database = await newDatabaseUrl(engine);
+  const service = await startService(engine, {}, database.url);
+  const cwd = await newFolder(t);
+  t.after(async () => {
+    await service.close();
+    await database.remove();
+    await dify.close();
+  });
+  return {
+    dify,
+    store: service.store,
+    options: { cwd, env: { DATABASE_URL: database.url, DIFY_DATABASE_URL: dify.url } },
+  };
+}
+
+function spawnImport({ cwd, env }: Setup['options'], ...args: string[]): ChildProcess {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  return spawn(command, ['import', '--from-dify', ...args], {
+    cwd,
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
+    stdio: 'ignore',
+  });
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+const countMessages = async (store: Store): Promise<number> =>
+  (await exportOf(store)).filter(({ record }) => record === 'message').length;
+
+/** Compares with an import into an empty database that was not interrupted. */
+async function assertEqualToSource({ dify, store }: Setup): Promise<void> {
+  const fresh = await startService('sqlite');
+  try {
+    const result = await runImport(dify.url, fresh.store);
+    assert.deepEqual(result.differing, []);
+    // Text is sorted by its bytes on both engines.
+    assert.deepEqual(await exportOf(store), await exportOf(fresh.store));
+  } finally {
+    await fresh.close();
+  }
+}
+
+onEveryEngine('an import that is killed', (engine) => {
+  it('continues a first run where it was', async (t) => {
+    const setup = await start(t, engine);
+    const { dify, store, options } = setup;
+    await dify.run(manyRows(1_000, 6));
+    for (let kills = 0; kills < 2; kills += 1) {
+      const before = await countMessages(store);
+      const child = spawnImport(options);
+      await until(async () => child.exitCode !== null || (await countMessages(store)) > before + 200);
+      await kill(child).catch(() => undefined);
+      if (child.exitCode !== null) break;
+      assert.ok((await countMessages(store)) < 6_003, 'the run was interrupted');
+    }
+    const { code, stdout } = await run(['import', '--from-dify'], options);
+    assert.equal(code, 3, 'a key of an app that is gone is skipped');
+    assert.match(stdout, /the rest of an interrupted run/);
+    assert.match(stdout, /no differences/);
+    await assertEqualToSource(setup);
+  });
+
+  it('continues to follow a source under load', async (t) => {
+    const setup = await start(t, engine);
+    const { dify, store, options } = setup;
+    const load = startLoad(dify.url);
+    for (let kills = 0; kills < shortOrLong(3, 20); kills += 1) {
+      const before = await countMessages(store);
+      const child = spawnImport(options, '--follow', '0.2');
+      await until(async () => (await countMessages(store)) > before + 20);
+      await kill(child);
+    }
+    const last = spawnImport(options, '--follow', '0.2');
+    const turns = await load.end();
+    assert.ok(turns > 60);
+    await until(async () => (await countMessages(store)) === turns + 3);
+    const exited = once(last, 'exit');
+    last.kill('SIGTERM');
+    assert.deepEqual(await exited, [3, null]);
+    const { stdout } = await run(['import', '--from-dify'], options);
+    assert.match(stdout, /no differences/);
+    await assertEqualToSource(setup);
+  });
+});
