@@ -1236,7 +1236,7 @@ export type OverviewApp = {
   failed: number;
   /** Sum of their total_tokens. */
   tokens: number;
-  /** Sums of their prices by currency, in the order of the currencies. */
+  /** Sums of their prices by currency, in the order of the currencies: the 20 with the most messages. */
   prices: Price[];
 };
 
@@ -1253,7 +1253,7 @@ export type OverviewDay = {
   failed: number;
   /** Sum of their total_tokens. */
   tokens: number;
-  /** Sums of their prices by currency, in the order of the currencies. */
+  /** Sums of their prices by currency, in the order of the currencies: the 20 with the most messages. */
   prices: Price[];
 };
 
@@ -1271,7 +1271,7 @@ export type OverviewTotals = {
   tokens: number;
   /** Number of different users of their conversations. */
   users: number;
-  /** Sums of their prices by currency, in the order of the currencies. */
+  /** Sums of their prices by currency, in the order of the currencies: the 20 with the most messages. */
   prices: Price[];
 };
 

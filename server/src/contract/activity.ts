@@ -145,7 +145,10 @@ const Price = shape(
   { currency: text('Currency.'), price: number('double', 'Sum of the prices in this currency.') },
   { title: 'Price' },
 );
-const prices = list(Price, 'Sums of their prices by currency, in the order of the currencies.');
+const prices = list(
+  Price,
+  `Sums of their prices by currency, in the order of the currencies: the ${limits.overviewCurrenciesMax} with the most messages.`,
+);
 
 const Totals = shape(
   { ...sums, users: integer('Number of different users of their conversations.'), prices },

@@ -38,6 +38,8 @@ export const limits = {
   overviewSecondsMax: 253_402_300_800,
   overviewAppsMax: 100,
   overviewUsersMax: 20,
+  /** Currencies come from the records: there may be any number of them. */
+  overviewCurrenciesMax: 20,
   /** Lists with a keyword, and overviews, that one thread of the embedded engine reads concurrently. */
   scansMax: 2,
   /** How long such a read takes before other requests of the thread run. */

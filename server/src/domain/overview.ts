@@ -25,16 +25,18 @@ export async function readOverview(activity: ActivityReads, selection: DaySelect
   const apps = await activity.sumApps(selection);
   const { users, usersBefore, top } = await activity.sumUsers(selection, before);
   const inPeriod = sums.filter(({ day }) => day >= first);
+  const currencies = frequentCurrencies(sums);
+  const total = (rows: readonly UsageSum[]) => totalOf(rows, currencies);
   return {
     from: first * days.seconds,
     to: (last + 1) * days.seconds,
-    totals: { ...totalOf(inPeriod), users },
-    before: { ...totalOf(sums.filter(({ day }) => day < first)), users: usersBefore },
+    totals: { ...total(inPeriod), users },
+    before: { ...total(sums.filter(({ day }) => day < first)), users: usersBefore },
     days: [...Map.groupBy(inPeriod, ({ day }) => day)]
       .sort(([one], [other]) => one - other)
-      .map(([day, rows]) => ({ day: formatDay(day), ...totalOf(rows) })),
+      .map(([day, rows]) => ({ day: formatDay(day), ...total(rows) })),
     apps: [...Map.groupBy(apps, ({ app_id }) => app_id)]
-      .map(([app_id, rows]) => ({ app_id, app_name: rows[0]?.app_name ?? '', ...totalOf(rows) }))
+      .map(([app_id, rows]) => ({ app_id, app_name: rows[0]?.app_name ?? '', ...total(rows) }))
       .sort((one, other) => other.messages - one.messages || (one.app_id < other.app_id ? -1 : 1))
       .slice(0, limits.overviewAppsMax),
     users: top.map(({ user, currency, price_nanos, ...sum }) => ({
@@ -46,22 +48,33 @@ export async function readOverview(activity: ActivityReads, selection: DaySelect
   };
 }
 
+/** The currencies with the most messages, in their order. */
+function frequentCurrencies(sums: readonly UsageSum[]): string[] {
+  const messages = new Map<string, number>();
+  for (const sum of sums) messages.set(sum.currency, (messages.get(sum.currency) ?? 0) + sum.messages);
+  messages.delete('');
+  return [...messages]
+    .sort(([one, few], [other, many]) => many - few || (one < other ? -1 : 1))
+    .slice(0, limits.overviewCurrenciesMax)
+    .map(([currency]) => currency)
+    .sort();
+}
+
 /** Adds up rows, each of one currency. */
-function totalOf(rows: readonly UsageSum[]): Omit<OverviewTotals, 'users'> {
+function totalOf(rows: readonly UsageSum[], currencies: readonly string[]): Omit<OverviewTotals, 'users'> {
   const total = (name: 'messages' | 'tokens' | 'liked' | 'disliked' | 'failed') =>
     rows.reduce((sum, row) => sum + row[name], 0);
-  const priced = Map.groupBy(
-    rows.filter(({ currency }) => currency !== ''),
-    ({ currency }) => currency,
-  );
+  const nanos = new Map<string, number>();
+  for (const { currency, price_nanos } of rows) nanos.set(currency, (nanos.get(currency) ?? 0) + price_nanos);
   return {
     messages: total('messages'),
     liked: total('liked'),
     disliked: total('disliked'),
     failed: total('failed'),
     tokens: total('tokens'),
-    prices: [...priced]
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([currency, rows]) => ({ currency, price: rows.reduce((sum, row) => sum + row.price_nanos, 0) / 1e9 })),
+    prices: currencies.flatMap((currency) => {
+      const price = nanos.get(currency);
+      return price === undefined ? [] : { currency, price: price / 1e9 };
+    }),
   };
 }

@@ -1,4 +1,4 @@
-import { Failures, Traffic } from '../../contract/admin.ts';
+import { Failures, Traffic } from '../../contract/console/traffic.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Routes } from '../route-types.ts';
 import { adminGet } from './routes.ts';

@@ -1,4 +1,4 @@
-import type { Traffic as TrafficReport } from '../../contract/admin.ts';
+import type { Traffic as TrafficReport } from '../../contract/console/traffic.ts';
 import type { WorkerContext } from '../workers/context.ts';
 
 const slotMillis = 10_000;

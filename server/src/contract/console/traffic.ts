@@ -1,0 +1,56 @@
+import type { Static } from 'typebox';
+import { limits } from '../limits.ts';
+import { epochSeconds, integer, list, nullable, shape, text } from '../primitives.ts';
+import { Type } from '../type.ts';
+
+const millis = (share: string) =>
+  nullable(
+    Type.Number({
+      description: `Milliseconds within which ${share} of the requests were completed; null without requests.`,
+    }),
+  );
+
+export const Traffic = shape(
+  {
+    interval_seconds: integer('Length of an interval.'),
+    data: list(
+      shape(
+        {
+          at: epochSeconds('Start of the interval.'),
+          requests: integer('Number of requests.'),
+          client_errors: integer('Requests with a status from 400 to 499.'),
+          server_errors: integer('Requests with a status of 500 or above.'),
+          p50: millis('half'),
+          p90: millis('90 %'),
+          p99: millis('99 %'),
+        },
+        { title: 'TrafficInterval' },
+      ),
+      'Complete intervals of the last hour, oldest first.',
+    ),
+  },
+  { title: 'Traffic', description: 'Requests to this instance in the last hour.' },
+);
+export type Traffic = Static<typeof Traffic>;
+
+const Failure = shape(
+  {
+    status: integer('Status of the responses.'),
+    method: text('Method of the requests.'),
+    route: text(
+      'Route, such as `/v1/messages`; `unmatched` for an unknown path, `rejected` if the service was overloaded.',
+    ),
+    key_id: nullable(text('ID of the key; null without a valid key.')),
+    key_name: nullable(text('Name of the key; null without a valid key.')),
+    count: integer('Number of responses since `first_at`.'),
+    first_at: epochSeconds('The first one; there was no pause of an hour since.'),
+    last_at: epochSeconds('The last one.'),
+    request_id: text('`X-Request-Id` of the last one: the log has a line with it.'),
+  },
+  { title: 'Failure' },
+);
+
+export const Failures = shape(
+  { data: list(Failure, `The latest ${limits.failuresMax} kinds of failure in the last hour, latest first.`) },
+  { title: 'Failures', description: 'Responses of this instance with a status of 400 or above.' },
+);
