@@ -5,6 +5,7 @@ type View = { title: string; load: () => Promise<ComponentType<ViewProps>> };
 
 /** The views in the order of the menu, by the first part of their addresses. The first one is the start. */
 export const views = {
+  overview: { title: 'Overview', load: async () => (await import('./overview/overview.ts')).OverviewView },
   conversations: {
     title: 'Conversations',
     load: async () => (await import('./conversations/conversations.ts')).ConversationsView,
@@ -13,7 +14,6 @@ export const views = {
   models: { title: 'Models', load: async () => (await import('./models/models.ts')).ModelsView },
   keys: { title: 'Keys', load: async () => (await import('./keys/keys.ts')).KeysView },
   activity: { title: 'Activity', load: async () => (await import('./activity/activity.ts')).ActivityView },
-  pulse: { title: 'Pulse', load: async () => (await import('./pulse/pulse.ts')).PulseView },
 } satisfies Record<string, View>;
 
 export type ViewName = keyof typeof views;

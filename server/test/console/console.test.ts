@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import {
   accountButton,
   checkAccessibility,
@@ -167,10 +167,11 @@ onEveryEngine('the console', (engine) => {
     const places = new Set<string>();
     for (const link of await views(page).getByRole('link').all()) {
       await link.click();
-      await page.locator('main > *').first().waitFor();
-      const box = await page.locator('main > *').first().boundingBox();
+      // Null while the view before it is replaced.
+      let box: Awaited<ReturnType<Locator['boundingBox']>> = null;
+      while (box === null) box = await page.locator('main > *').first().boundingBox();
       const menu = await views(page).boundingBox();
-      places.add(JSON.stringify([box?.x, box?.width, menu?.x, menu?.y]));
+      places.add(JSON.stringify([box.x, box.width, menu?.x, menu?.y]));
     }
     assert.equal(places.size, 1, [...places].join(' '));
   });
@@ -189,7 +190,8 @@ onEveryEngine('the console', (engine) => {
       ['knowledge', 'Knowledge'],
       ['models', 'Models'],
       ['keys', 'Keys'],
-      ['pulse', 'Pulse'],
+      ['overview', 'Overview'],
+      ['pulse', 'Overview'],
       [`knowledge/${one.ids.dataset}`, 'dataset · Knowledge'],
       [`conversations/${one.ids.app}/${one.ids.conversation}`, 'ann · Conversations'],
     ] as const) {

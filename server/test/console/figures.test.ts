@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { causeOf } from '../../../web/console/conversations/message-error.ts';
 import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-words.ts';
-import { brief, millis, money, percent } from '../../../web/console/parts/figures.ts';
-import type { Key, Usage } from '../../../web/console/parts/types.ts';
+import { measuresOf, valuesOf } from '../../../web/console/overview/measures.ts';
+import { figuresOf } from '../../../web/console/overview/numbers.ts';
+import { daySecondsOf, daysOf, dayText, periodOf } from '../../../web/console/overview/period.ts';
 import {
   labelledPoints,
   linearScale,
@@ -11,10 +12,11 @@ import {
   pointAt,
   roundStep,
   spreadScale,
-} from '../../../web/console/pulse/scale.ts';
-import { stack, sum, totals } from '../../../web/console/pulse/series.ts';
-import { trafficPlots, trafficSummary } from '../../../web/console/pulse/traffic.ts';
-import { currenciesOf, daysUntil, usagePlots, usageSummary } from '../../../web/console/pulse/usage.ts';
+} from '../../../web/console/overview/scale.ts';
+import { stack, sum, totals } from '../../../web/console/overview/series.ts';
+import { trafficPlots, trafficSummary } from '../../../web/console/overview/traffic.ts';
+import { brief, millis, money, percent } from '../../../web/console/parts/figures.ts';
+import type { Key, Overview } from '../../../web/console/parts/types.ts';
 
 describe('scales', () => {
   it('steps are 1, 2 or 5 times a power of ten', () => {
@@ -136,76 +138,75 @@ describe('traffic', () => {
   });
 });
 
-describe('usage', () => {
-  const days = daysUntil(Date.UTC(2026, 10, 15, 23, 59), 3);
-  const use = (app: number, more: Partial<Usage> = {}): Usage => ({
-    day: '2026-11-15',
-    app_id: `0000000${app}-app`,
-    app_name: `app ${app}`,
-    currency: null,
-    messages: 10 - app,
-    tokens: 100,
-    price: 0,
-    ...more,
-  });
+describe('a period', () => {
+  const now = Date.UTC(2026, 10, 15, 23, 59) / 1000;
+  const days = (filters: Record<string, string>) => {
+    const { from, to, days } = periodOf(filters, now);
+    return [dayText(from), dayText(to), days];
+  };
 
-  it('has every day, in UTC, today last', () => {
-    assert.deepEqual(days, ['2026-11-13', '2026-11-14', '2026-11-15']);
-  });
-
-  it('shows six apps by name and the others together, no app twice', () => {
-    const uses = [0, 1, 2, 3, 4, 5, 6, 7].map((app) => use(app));
-    const messages = usagePlots(uses, days)[0];
+  it('is of whole days in UTC, up to today or as in the address', () => {
+    assert.deepEqual(days({}), ['2026-10-17', '2026-11-16', 30]);
+    assert.deepEqual(days({ days: '7' }), ['2026-11-09', '2026-11-16', 7]);
+    assert.deepEqual(days({ from: '86405', to: '172801' }), ['1970-01-02', '1970-01-04', undefined]);
+    for (const bad of [{ days: '8' }, { from: '172800', to: '86400' }, { from: 'x', to: '9' }, { from: '5' }] as Record<
+      string,
+      string
+    >[])
+      assert.deepEqual(days(bad), days({}));
+    assert.deepEqual(daysOf(periodOf({ from: '0', to: '172800' }, now)), [0, 86_400]);
     assert.deepEqual(
-      messages?.series.map(({ name, values }) => [name, values.at(-1)]),
-      [
-        ['app 0', 10],
-        ['app 1', 9],
-        ['app 2', 8],
-        ['app 3', 7],
-        ['app 4', 6],
-        ['app 5', 5],
-        ['others', 7],
-      ],
+      [daySecondsOf('1970-01-02'), daySecondsOf(''), daySecondsOf('1969-01-01')],
+      [86_400, undefined, undefined],
     );
-    assert.equal(messages && usageSummary(messages, String, 3), 'today 52; 52 in 3 days');
   });
+});
 
-  it('plots each currency separately, and names each app that matters in one of them', () => {
-    const uses = [
-      ...[0, 1, 2, 3, 4, 5, 6].map((app) => use(app, { currency: 'USD', price: 1 })),
-      use(9, { currency: 'EUR', price: 2, messages: 1, tokens: 1, day: '2026-11-14' }),
-    ];
-    const plots = usagePlots(uses, days);
+describe('an overview', () => {
+  const none = { messages: 0, liked: 0, disliked: 0, failed: 0, tokens: 0, users: 0, prices: [] };
+  const overview: Overview = {
+    from: 0,
+    to: 172_800,
+    totals: { ...none, messages: 50, disliked: 5, failed: 1, users: 3, prices: [{ currency: 'USD', price: 2 }] },
+    before: { ...none, messages: 40, disliked: 8, users: 3, prices: [{ currency: 'USD', price: 4 }] },
+    days: [{ ...none, day: '1970-01-02', messages: 50, disliked: 5, failed: 1 }],
+    apps: [],
+    users: [],
+  };
+
+  it('has five numbers with the change to the period before', () => {
+    const texts = figuresOf(overview).map(({ name, values }) => [
+      name,
+      ...values.map(({ value, change }) => `${value} | ${change}`),
+    ]);
+    assert.deepEqual(texts, [
+      ['Messages', '50 | +25% from 40'],
+      ['Cost', '$2.00 | −50% from $4.00'],
+      ['Users', '3 | as before'],
+      ['Disliked', '10% | 5 of 50; −10 points from 20%'],
+      ['Failed', '2% | 1 of 50; +2 points from 0%'],
+    ]);
+    const isWorse = figuresOf(overview).map(({ values }) => values[0]?.isWorse ?? false);
+    assert.deepEqual(isWorse, [false, false, false, false, true]);
+    const empty = figuresOf({ ...overview, totals: none, before: none });
     assert.deepEqual(
-      plots.map(({ what, currency }) => [what, currency]),
-      [
-        ['messages', null],
-        ['tokens', null],
-        ['cost', 'EUR'],
-        ['cost', 'USD'],
-      ],
+      empty.map(({ values }) => values[0]?.value),
+      ['0', '–', '0', '0%', '0%'],
     );
+    assert.equal(figuresOf({ ...overview, before: none })[0]?.values[0]?.change, 'none before');
+  });
+
+  it('has a measure for each of the highest currencies, and a value for every day', () => {
+    const prices = ['A', 'B', 'C', 'D', 'E'].map((currency, n) => ({ currency, price: n }));
+    const measures = measuresOf({ ...overview, totals: { ...overview.totals, prices } });
     assert.deepEqual(
-      plots[2]?.series.map(({ name, values }) => [name, values]),
-      [['app 9', [0, 2, 0]]],
+      measures.map(({ id }) => id),
+      ['messages', 'cost E', 'cost D', 'cost C', 'tokens', 'disliked', 'failed'],
     );
-    const looks = plots.map(({ series }) => series.find(({ name }) => name === 'app 9')?.look);
-    assert.deepEqual(looks, [5, 5, 5, undefined]);
-  });
-
-  it('plots the currencies with the most messages, however many there are', () => {
-    const made = Array.from({ length: 20_000 }, (_, n) => use(1, { currency: `c${n}`, price: 1, messages: 1 }));
-    const uses = [...made, use(2, { currency: 'USD', price: 1, messages: 2 })];
-    const shown = usagePlots(uses, days).map(({ currency }) => currency);
-    assert.deepEqual(shown, [null, null, 'USD', 'c0', 'c1', 'c10', 'c100', 'c1000']);
-    assert.equal(currenciesOf(uses).length, 20_001);
-  });
-
-  it('distinguishes apps with the same name, and leaves out older days', () => {
-    const uses = [use(1, { app_name: 'bot' }), use(2, { app_name: 'bot' }), use(3, { day: '2026-11-01' })];
-    const names = usagePlots(uses, days)[0]?.series.map(({ name }) => name);
-    assert.deepEqual(names, ['bot (00000001)', 'bot (00000002)']);
+    const disliked = measures.find(({ id }) => id === 'disliked');
+    assert.deepEqual(disliked && valuesOf(disliked, overview.days, ['1970-01-01', '1970-01-02']), [0, 10]);
+    const cost = figuresOf({ ...overview, totals: { ...overview.totals, prices } })[1];
+    assert.equal(cost?.values.at(-1)?.change, 'and 2 more currencies');
   });
 });
 

@@ -15,6 +15,8 @@ const formats = {
   time: format({ ...date, ...minutes }),
   /** 16 Nov 2026 */
   day: format(date),
+  /** 16 Nov */
+  shortDay: format({ day: 'numeric', month: 'short' }),
   /** Monday, 16 November 2026 */
   longDay: format({ ...date, month: 'long', weekday: 'long' }),
   /** 05:43 */

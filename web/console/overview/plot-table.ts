@@ -6,10 +6,11 @@ type Props = {
   series: readonly Series[];
   points: readonly string[];
   format: (value: number) => string;
+  hrefAt: ((point: number) => string) | undefined;
 };
 
 /** The values of a plot as a table, newest first. It is created when the user opens it. */
-export function PlotTable({ title, series, points, format }: Props) {
+export function PlotTable({ title, series, points, format, hrefAt }: Props) {
   const [isOpen, setOpen] = useState(false);
   return h(
     'details',
@@ -41,7 +42,7 @@ export function PlotTable({ title, series, points, format }: Props) {
                 h(
                   'tr',
                   { key: point },
-                  h('th', { scope: 'row' }, point),
+                  h('th', { scope: 'row' }, hrefAt === undefined ? point : h('a', { href: hrefAt(n) }, point)),
                   series.map((one) => h('td', { class: 'number' }, textAt(one, n, format))),
                 ),
               )

@@ -19,6 +19,8 @@ export type PlotProps = {
   tick: (value: number) => string;
   /** The values are integers. */
   isWhole?: boolean;
+  /** Where a point leads to. */
+  hrefAt?: (point: number) => string;
 };
 
 const height = 184;
@@ -28,7 +30,7 @@ const height = 184;
  * through the slider, which is visible when it has the focus.
  */
 export function Plot(props: PlotProps) {
-  const { title, summary, kind, series, points, format } = props;
+  const { title, summary, kind, series, points, format, hrefAt } = props;
   const id = useId();
   const [box, width] = useWidth();
   const [chosen, choose] = useState<number>();
@@ -41,6 +43,9 @@ export function Plot(props: PlotProps) {
   const follow = (event: PointerEvent) => {
     const { left } = (event.currentTarget as Element).getBoundingClientRect();
     choose(pointAt((event.clientX - left - room.left) / room.width, points.length));
+  };
+  const open = () => {
+    if (point !== undefined && hrefAt !== undefined) location.hash = hrefAt(point);
   };
   const reading = point === undefined ? undefined : readingOf(props, point);
   return h(
@@ -55,12 +60,14 @@ export function Plot(props: PlotProps) {
         'svg',
         {
           role: 'img',
+          class: hrefAt && 'linked',
           'aria-label': `${title}: ${summary}`,
           width,
           height,
           onPointerMove: follow,
           onPointerDown: follow,
           onPointerLeave: () => choose(undefined),
+          onClick: open,
         },
         h(Patterns, { id, looks: series.map(({ look }) => look) }),
         h(Axes, { scale, room, times: props.times, labels: props.labels, tick: props.tick }),
@@ -78,9 +85,10 @@ export function Plot(props: PlotProps) {
         onFocus: () => choose(points.length - 1),
         onBlur: () => choose(undefined),
         onInput: (event: Event) => choose(Number((event.target as HTMLInputElement).value)),
+        onKeyDown: ({ key }: KeyboardEvent) => key === 'Enter' && open(),
       }),
     ),
-    h(PlotTable, { title, series, points, format }),
+    h(PlotTable, { title, series, points, format, hrefAt }),
   );
 }
 

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { trafficSummary } from '../../../web/console/overview/traffic.ts';
+import { checkAccessibility, desktop, openBrowser, openTab, scrollsHorizontally, signIn } from '../support/browser.ts';
+import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
+
+const locale = 'en-GB';
+const day = 86_400;
+
+describe('Overview in the console', () => {
+  const { one, other, admin, records } = makeTwoTenants();
+  // Noon, so that no day ends while the test runs.
+  const today = Math.floor(Date.now() / 1000 / day);
+  const noon = today * day + 43_200;
+  const talk = { record: 'conversation', id: randomUUID(), app_id: other.ids.app, user: 'bob', created_at: 1000 };
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  let pageErrors: string[];
+
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    service.freezeClock();
+    await service.load([...records, talk]);
+    ({ page, pageErrors } = await openTab(browser, service.base));
+    // Otherwise the test would wait ten seconds.
+    await page.clock.install({ time: noon * 1000 });
+    await signIn(page, admin);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  const plot = (title: string): Locator =>
+    page.getByRole('figure').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+  const words = (title: string) => plot(title).locator('figcaption p').innerText();
+  const numbers = async () =>
+    (await page.locator('.numbers a').allInnerTexts()).map((text) => text.split('\n').filter((line) => line !== ''));
+  const tableOf = async (name: string): Promise<string[][]> => {
+    const rows = page.getByRole('table', { name, exact: true }).getByRole('row');
+    await rows.nth(1).waitFor();
+    return (await rows.allInnerTexts()).map((row) => row.split('\t').map((cell) => cell.trim()));
+  };
+
+  it('is the first view, and is empty at first', async () => {
+    await page.waitForURL(/#\/overview$/);
+    await page.getByText('No messages in this period.').waitFor();
+    await page.getByText('No requests in the last hour.').waitFor();
+    assert.match(await page.getByText(/Times are in/).innerText(), /Times are in UTC\.$/);
+  });
+
+  it('shows five numbers and their change to the period before', async () => {
+    const priced = { total_price: '0.5', currency: 'USD', answer_tokens: 10 };
+    const write = (count: number, conversation_id: string, at: number, more: object) =>
+      Array.from({ length: count }, () => message(conversation_id, at, { ...priced, ...more }));
+    await service.load([
+      ...write(6, one.ids.conversation, noon - 2 * day, {}),
+      ...write(2, one.ids.conversation, noon - 2 * day, { feedback: { rating: 'dislike' }, query: 'What was wrong?' }),
+      ...write(1, talk.id, noon - day, { status: 'error', error: 'no model', answer: '', query: 'Why does it fail?' }),
+      ...write(1, talk.id, noon, {}),
+      ...write(5, one.ids.conversation, noon - 9 * day, { feedback: { rating: 'dislike' } }),
+    ]);
+    await page.getByRole('link', { name: '7 days' }).click();
+    await page.getByText('+100% from 5').waitFor();
+    assert.deepEqual(await numbers(), [
+      ['Messages', '10', '+100% from 5'],
+      ['Cost', 'US$5.00', '+100% from US$2.50'],
+      ['Users', '2', '+100% from 1'],
+      ['Disliked', '20%', '2 of 10; −80 points from 100%'],
+      ['Failed', '10%', '1 of 10; +10 points from 0%'],
+    ]);
+  });
+
+  it('shows tables by app and by user', async () => {
+    assert.deepEqual(await tableOf('By app'), [
+      ['App', 'Messages', 'Disliked', 'Failed', 'Tokens', 'Cost'],
+      ['app', '8', '2', '0', '80', 'US$4.00'],
+      ['app', '2', '0', '1', '20', 'US$1.00'],
+    ]);
+    assert.deepEqual((await tableOf('By user')).slice(1), [
+      ['ann', '8', '2', '0', '80', 'US$4.00'],
+      ['bob', '2', '0', '1', '20', 'US$1.00'],
+    ]);
+  });
+
+  it('plots one measure per day, as a table too, with a list behind every bar', async () => {
+    assert.equal(await words('Messages per day'), '10 in this period, at most 8 a day; a bar leads to its messages');
+    await plot('Messages per day').getByText('As a table').click();
+    const rows = plot('Messages per day').getByRole('row');
+    await rows.nth(1).waitFor();
+    assert.deepEqual(
+      (await rows.allInnerTexts()).slice(1).map((row) => row.split('\t')[1]),
+      ['1', '1', '8', '0', '0', '0', '0'],
+    );
+    await plot('Messages per day').getByText('As a table').click();
+    await page.getByRole('link', { name: 'Disliked', exact: true }).click();
+    assert.match(await words('Disliked per day'), /^20% in this period, at most 25% a day/);
+    await page.getByRole('link', { name: 'Cost, USD' }).click();
+    assert.match(await words('Cost, USD per day'), /^US\$5\.00 in this period/);
+    await page.getByRole('link', { name: 'Disliked', exact: true }).click();
+    await page.waitForURL(/plot=disliked/);
+    const slider = plot('Disliked per day').getByRole('slider');
+    await slider.focus();
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    assert.match((await slider.getAttribute('aria-valuetext')) ?? '', /: Disliked 25%$/);
+    await page.keyboard.press('Enter');
+    const from = (today - 2) * day;
+    await page.waitForURL(new RegExp(`#/conversations.*rating=dislike&from=${from}&to=${from + day}`));
+    await page.goBack();
+    await plot('Disliked per day').waitFor();
+  });
+
+  it('lists the newest disliked and failed answers', async () => {
+    const list = (title: string) =>
+      page.locator('.pair .card').filter({ has: page.getByRole('heading', { name: title }) });
+    await service.index();
+    await page.reload();
+    await list('Newest disliked answers').getByRole('link', { name: 'What was wrong?' }).first().waitFor();
+    await list('Newest failed answers').getByRole('link', { name: 'Why does it fail?' }).click();
+    await page.waitForURL(new RegExp(`#/conversations/${other.ids.app}/${talk.id}/.*status=error`));
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  });
+
+  it('leads to the disliked or failed answers of a week with two clicks', async () => {
+    for (const [name, filter] of [
+      ['Disliked', 'rating=dislike'],
+      ['Failed', 'status=error'],
+    ]) {
+      await page.goto('/console#/overview');
+      await page.getByRole('link', { name: '7 days' }).click();
+      await page
+        .locator('.numbers a')
+        .filter({ hasText: name ?? '' })
+        .click();
+      await page.waitForURL(new RegExp(`#/conversations.*${filter}&from=${(today - 6) * day}&to=${(today + 1) * day}`));
+    }
+  });
+
+  it('shows any days, and leads from an old address to itself', async () => {
+    await page.goto('/console#/pulse');
+    await page.waitForURL(/#\/overview$/);
+    const text = (at: number) => new Date(at * day * 1000).toISOString().slice(0, 10);
+    await page.getByLabel('From').fill(text(today - 9));
+    await page.getByLabel('To', { exact: true }).fill(text(today - 8));
+    await page.waitForURL(new RegExp(`from=${(today - 9) * day}&to=${(today - 7) * day}`));
+    await page.getByText('none before').first().waitFor();
+    assert.deepEqual((await numbers())[0], ['Messages', '5', 'none before']);
+    await page.reload();
+    await page.getByText('none before').first().waitFor();
+    assert.equal(await page.getByLabel('From').inputValue(), text(today - 9));
+    await page.getByLabel('From').fill('2020-01-01');
+    await page.getByRole('alert').getByText('at most 366 days apart').waitFor();
+    await page.getByRole('link', { name: '30 days' }).click();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+  });
+
+  it('shows requests, latency and errors, refreshed every ten seconds', async () => {
+    const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
+    for (let n = 0; n < 12; n += 1) await service.request('GET', path, { key: one.keys.app });
+    for (let n = 0; n < 3; n += 1) await service.request('GET', `${path}&limit=0`, { key: one.keys.app });
+    service.advanceClock(20);
+    await page.clock.runFor(10_000);
+    await plot('Requests per second').waitFor();
+    const { body: traffic } = await service.request('GET', '/admin/traffic', { key: admin });
+    const summary = trafficSummary(traffic, locale);
+    assert.match(summary.requests, /15 in the last hour/);
+    assert.match(summary.errors, /3 rejected \(20%\), 0 failed \(0%\)/);
+    assert.equal(await words('Requests per second'), summary.requests);
+    assert.equal(await words('Latency'), summary.latency);
+    assert.equal(await words('Errors'), summary.errors);
+  });
+
+  it('shows what failed: status, request, key, count, last time, and a request id to copy', async () => {
+    const rows = await tableOf('Rejected and failed requests');
+    const row = rows.find(([, request]) => request === 'GET /v1/messages') ?? assert.fail(JSON.stringify(rows));
+    assert.deepEqual(row.slice(0, 4), ['400', 'GET /v1/messages', 'app', '3']);
+    const { body } = await service.request('GET', '/admin/failures', { key: admin });
+    const { request_id } = body.data.find(({ route }: { route: string }) => route === '/v1/messages');
+    await page.getByRole('row').filter({ hasText: request_id }).getByRole('button', { name: 'Copy' }).waitFor();
+  });
+
+  it('shows an error, and tries again', async () => {
+    await page.route('**/admin/traffic', (route) => route.abort(), { times: 1 });
+    await page.clock.runFor(10_000);
+    await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
+    assert.equal(await plot('Latency').count(), 1);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+  });
+
+  it('axe finds nothing serious, in both themes and at every width', async () => {
+    await page.goto('/console#/overview?days=7');
+    await plot('Messages per day').getByText('As a table').click();
+    for (const [colorScheme, width] of [
+      ['light', 1280],
+      ['dark', 820],
+      ['light', 390],
+      ['dark', 390],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ ...desktop, width });
+      await checkAccessibility(page);
+      assert.equal(await scrollsHorizontally(page), false, `${width}`);
+    }
+    assert.deepEqual(pageErrors, []);
+  });
+});

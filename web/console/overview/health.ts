@@ -1,0 +1,94 @@
+import { CopyButton } from '../../shared/copy-button.ts';
+import { h } from '../../shared/dom.ts';
+import { brief, millis, whole } from '../parts/figures.ts';
+import { locale } from '../parts/locale.ts';
+import { DataTable } from '../parts/table.ts';
+import { timeText, zone } from '../parts/times.ts';
+import type { Failure, Failures, Traffic } from '../parts/types.ts';
+import { ErrorNote, Time } from '../parts/ui.ts';
+import { Plot } from './plot.ts';
+import { trafficPlots, trafficSummary } from './traffic.ts';
+import { useResponse } from './use-response.ts';
+
+const refreshMillis = 10_000;
+const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone: zone, hourCycle: 'h23' });
+
+/** The health of the instance that serves the console: requests, latency and errors, and what failed. */
+export function Health() {
+  const traffic = useResponse<Traffic>('/admin/traffic', refreshMillis);
+  const failures = useResponse<Failures>('/admin/failures', refreshMillis);
+  const error = traffic.error ?? failures.error;
+  const reload = () => {
+    traffic.reload();
+    failures.reload();
+  };
+  return h(
+    'section',
+    { class: 'stack', 'aria-labelledby': 'health' },
+    h(
+      'div',
+      { class: 'row' },
+      h('h2', { id: 'health' }, 'Health of this instance'),
+      h('span', { class: 'soft' }, 'the last hour, refreshed every 10 seconds'),
+    ),
+    h(ErrorNote, { error, retry: reload }),
+    traffic.body === undefined
+      ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
+      : h(TrafficPlots, { traffic: traffic.body }),
+    failures.body !== undefined && h(FailureTable, { failures: failures.body.data }),
+  );
+}
+
+function TrafficPlots({ traffic }: { traffic: Traffic }) {
+  const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
+  if (isEmpty)
+    return h('p', { class: 'card soft' }, 'No requests in the last hour. Requests of this console are not counted.');
+  const summaries = trafficSummary(traffic);
+  const points = at.map((time) => seconds.format(time * 1000));
+  const common = { points, times: at, labels: at.map((time) => timeText(time, 'clock')) };
+  const perSecond = { kind: 'bars', series: requests, format: brief, tick: brief } as const;
+  const durations = { kind: 'lines', series: latency, format: millis, tick: millis } as const;
+  const counts = { kind: 'bars', series: errors, format: whole, tick: brief, isWhole: true } as const;
+  return h(
+    'div',
+    { class: 'plots' },
+    h(Plot, { ...common, ...perSecond, title: 'Requests per second', summary: summaries.requests }),
+    h(Plot, { ...common, ...durations, title: 'Latency', summary: summaries.latency }),
+    h(Plot, { ...common, ...counts, title: 'Errors', summary: summaries.errors }),
+  );
+}
+
+const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
+  h(
+    'div',
+    { class: 'card stack' },
+    h('h3', null, 'Rejected and failed requests'),
+    failures.length === 0
+      ? h('p', { class: 'soft' }, 'None in the last hour.')
+      : h(DataTable<Failure>, {
+          label: 'Rejected and failed requests',
+          rows: failures,
+          keyOf: ({ status, method, route, key_id }) => `${status} ${method} ${route} ${key_id}`,
+          columns: [
+            {
+              title: 'Status',
+              cell: ({ status }) => h('span', { class: status >= 500 ? 'badge bad' : 'badge warn' }, status),
+            },
+            { title: 'Request', cell: ({ method, route }) => h('span', { class: 'mono' }, `${method} ${route}`) },
+            {
+              title: 'Key',
+              cell: ({ key_id, key_name }) =>
+                key_id === null
+                  ? h('span', { class: 'soft' }, 'no valid key')
+                  : h('span', { title: `key ${key_id}` }, key_name || key_id),
+            },
+            { title: 'Count', cell: ({ count }) => whole(count), isNumber: true },
+            { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at }) },
+            {
+              title: 'Request id of the last',
+              cell: ({ request_id }) =>
+                h('span', { class: 'row' }, h('code', null, request_id), h(CopyButton, { text: request_id })),
+            },
+          ],
+        }),
+  );

@@ -1,0 +1,123 @@
+import { h } from '../../shared/dom.ts';
+import { pathOf } from '../parts/api.ts';
+import { Chip, Chips } from '../parts/chips.ts';
+import { Page } from '../parts/page.ts';
+import { hrefWith, useFilters } from '../parts/route.ts';
+import { timeText, zone } from '../parts/times.ts';
+import type { Overview } from '../parts/types.ts';
+import { ErrorNote } from '../parts/ui.ts';
+import { useTitle } from '../parts/use-title.ts';
+import { Health } from './health.ts';
+import { type Measure, measuresOf, valuesOf } from './measures.ts';
+import { NeedsALook } from './needs-a-look.ts';
+import { Numbers } from './numbers.ts';
+import { daySeconds, daySecondsOf, daysOf, dayText, lengths, type Period, periodOf } from './period.ts';
+import { Plot } from './plot.ts';
+import { Tables } from './tables.ts';
+import { useResponse } from './use-response.ts';
+
+/** The start: what happened in a period, compared with the one before, what needs a look, and the health of the instance. */
+export function OverviewView() {
+  useTitle('Overview');
+  const { filters } = useFilters();
+  const period = periodOf(filters, Date.now() / 1000);
+  const { from, to } = period;
+  const { body: overview, error, reload } = useResponse<Overview>(pathOf(['admin', 'overview'], { from, to }));
+  return h(
+    Page,
+    { title: 'Overview', actions: h(PeriodChoice, { period, reload }) },
+    h(
+      'p',
+      { class: 'soft' },
+      `${periodText(period)}, compared with the equally long period before. Times are in ${zone}.`,
+    ),
+    h(ErrorNote, { error, retry: reload }),
+    overview === undefined
+      ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
+      : [
+          h(Numbers, { overview }),
+          overview.totals.messages === 0
+            ? h('p', { class: 'card soft' }, 'No messages in this period.')
+            : [h(DayPlot, { overview, period }), h(NeedsALook, { period }), h(Tables, { overview })],
+        ],
+    h(Health, null),
+  );
+}
+
+const periodText = ({ from, to }: Period): string =>
+  to - from === daySeconds ? timeText(from, 'day') : `${timeText(from, 'day')} to ${timeText(to - daySeconds, 'day')}`;
+
+/** The last days by a click, or any days. The period is in the address. */
+function PeriodChoice({ period, reload }: { period: Period; reload: () => void }) {
+  const { setFilters, hrefOfFilters } = useFilters();
+  const field = (label: string, seconds: number, change: (seconds: number) => { from: number; to: number }) =>
+    h(
+      'label',
+      { class: 'row' },
+      label,
+      h('input', {
+        type: 'date',
+        value: dayText(seconds),
+        onChange: (event: Event) => {
+          const day = daySecondsOf((event.target as HTMLInputElement).value);
+          if (day !== undefined) setFilters({ days: undefined, ...change(day) });
+        },
+      }),
+    );
+  const { from, to } = period;
+  return h(
+    'div',
+    { class: 'row' },
+    h(
+      Chips,
+      { label: 'Period' },
+      lengths.map((days) =>
+        h(Chip, {
+          label: `${days} days`,
+          isActive: period.days === days,
+          href: hrefOfFilters({ days, from: undefined, to: undefined }),
+        }),
+      ),
+    ),
+    field('From', from, (day) => ({ from: day, to: Math.max(to, day + daySeconds) })),
+    field('To', to - daySeconds, (day) => ({ from: Math.min(from, day), to: day + daySeconds })),
+    h('button', { type: 'button', class: 'quiet', onClick: reload }, 'Refresh'),
+  );
+}
+
+/** One measure per day, chosen by tabs. A bar leads to the list of its messages. */
+function DayPlot({ overview, period }: { overview: Overview; period: Period }) {
+  const { filters, hrefOfFilters } = useFilters();
+  const measures = measuresOf(overview);
+  const measure = measures.find(({ id }) => id === filters.plot) ?? (measures[0] as Measure);
+  const times = daysOf(period);
+  const names = times.map(dayText);
+  const values = valuesOf(measure, overview.days, names);
+  const { label, look, format, tick, isWhole } = measure;
+  return h(
+    'section',
+    { class: 'stack', 'aria-labelledby': 'per-day' },
+    h('h2', { id: 'per-day', class: 'hidden-label' }, 'Per day'),
+    h(
+      Chips,
+      { label: 'Plot' },
+      measures.map(({ id, label }) =>
+        h(Chip, { label, isActive: id === measure.id, href: hrefOfFilters({ plot: id }) }),
+      ),
+    ),
+    h(Plot, {
+      title: `${label} per day`,
+      summary: `${format(measure.value(overview.totals))} in this period, at most ${format(Math.max(0, ...values))} a day; a bar leads to its messages`,
+      kind: 'bars',
+      series: [{ name: label, look, values }],
+      points: names,
+      times,
+      labels: times.map((time) => timeText(time, 'shortDay')),
+      ...{ format, tick, isWhole },
+      hrefAt: (point) => {
+        const from = times[point] ?? period.from;
+        return hrefWith(['conversations'], { ...measure.filters, from, to: from + daySeconds });
+      },
+    }),
+  );
+}
