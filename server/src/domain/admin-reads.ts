@@ -1,15 +1,12 @@
+import type { AppListed, ListedKey, ProviderListed, WorkspaceListed } from '../contract/admin.ts';
+import type { ChildChunk } from '../contract/child-chunk.ts';
 import type {
-  AppListed,
   DatasetListed,
   DocumentListed,
   DocumentShown,
-  ListedKey,
-  ProviderListed,
   RevisionListed,
   SegmentListed,
-  WorkspaceListed,
-} from '../contract/admin.ts';
-import type { ChildChunk } from '../contract/child-chunk.ts';
+} from '../contract/console/knowledge.ts';
 import type { RecordKind } from '../contract/record.ts';
 import type { RecordName } from './audit.ts';
 

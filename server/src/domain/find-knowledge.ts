@@ -1,4 +1,4 @@
-import type { DocumentListed, SegmentListed } from '../contract/admin.ts';
+import type { DocumentListed, SegmentListed } from '../contract/console/knowledge.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import type { KnowledgePath } from './admin-reads.ts';
 import type { CallerOf } from './caller.ts';

@@ -1,4 +1,4 @@
-import type { SegmentListed, SegmentQuery, SegmentWithChunks } from '../contract/admin.ts';
+import type { SegmentListed, SegmentQuery, SegmentWithChunks } from '../contract/console/knowledge.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import type { ListRange } from './admin-reads.ts';
 import { requireKnowledge, requireSegment } from './find-knowledge.ts';

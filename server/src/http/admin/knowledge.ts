@@ -1,3 +1,4 @@
+import { ChildChunk, ChildChunkPath } from '../../contract/child-chunk.ts';
 import {
   DatasetListed,
   DocumentListed,
@@ -6,8 +7,7 @@ import {
   SegmentListed,
   SegmentQuery,
   SegmentWithChunks,
-} from '../../contract/admin.ts';
-import { ChildChunk, ChildChunkPath } from '../../contract/child-chunk.ts';
+} from '../../contract/console/knowledge.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';

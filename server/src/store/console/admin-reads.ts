@@ -1,13 +1,6 @@
-import type {
-  AppListed,
-  DatasetListed,
-  DocumentListed,
-  ListedKey,
-  RevisionListed,
-  SegmentListed,
-  WorkspaceListed,
-} from '../../contract/admin.ts';
+import type { AppListed, ListedKey, WorkspaceListed } from '../../contract/admin.ts';
 import type { ChildChunk } from '../../contract/child-chunk.ts';
+import type { DatasetListed, DocumentListed, RevisionListed, SegmentListed } from '../../contract/console/knowledge.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import {
   type AdminReads,

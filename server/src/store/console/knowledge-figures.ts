@@ -1,4 +1,4 @@
-import type { DatasetListed, DocumentListed } from '../../contract/admin.ts';
+import type { DatasetListed, DocumentListed } from '../../contract/console/knowledge.ts';
 import type { Engine, Row } from '../engine.ts';
 import { SqlKnowledgeReads } from '../knowledge/reads.ts';
 import * as sql from './admin-statements.ts';
