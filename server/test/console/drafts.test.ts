@@ -96,7 +96,7 @@ describe('drafts in the console', () => {
     await fixture.editElsewhere(4, 'another text of four');
     const entry = chunkAt(page, 4);
     await entry.getByRole('button', { name: 'History' }).click();
-    await entry.getByText('Revision 1').click();
+    await entry.getByText('Revision 1', { exact: true }).click();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     await page.route('**/child_chunks/*', (route) => released.then(() => route.continue()));
     await entry.getByRole('button', { name: 'Restore revision 1' }).click();

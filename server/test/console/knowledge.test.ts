@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { checkAccessibility, desktop, openTab, phone, scrollsHorizontally, signIn } from '../support/browser.ts';
+import { checkAccessibility, desktop, openTab, scrollsHorizontally, signIn } from '../support/browser.ts';
 import { admin, chunkAt, hostile, ids, KnowledgeFixture, startEdit } from '../support/knowledge-fixture.ts';
 
 describe('knowledge in the console', () => {
@@ -15,19 +15,26 @@ describe('knowledge in the console', () => {
     const { page, pageErrors } = await openTab(fixture.browser, fixture.service.base);
     await signIn(page, admin);
     await page.goto('/console#/knowledge');
-    const links = page.locator('.places a');
-    await links.nth(1).waitFor();
-    await page.locator(`a[href$="${ids.dataset}"]`).press('Enter');
-    await page.getByRole('link', { name: 'document' }).press('Enter');
+    const table = page.getByRole('table');
+    const row = table.getByRole('row').filter({ has: page.locator(`a[href$="${ids.dataset}"]`) });
+    await row.waitFor();
+    const cells = await row.getByRole('cell').allTextContents();
+    assert.deepEqual(cells.slice(0, 4), ['dataset', 'workspace', '1', '98']);
+    await row.getByRole('link').press('Enter');
+    const documents = page.getByRole('table', { name: 'Documents' });
+    await documents.waitFor();
+    const documentCells = await documents.getByRole('row').nth(1).getByRole('cell').allTextContents();
+    assert.deepEqual(documentCells.slice(0, 3), ['document', '24', '98']);
+    await page.getByRole('link', { name: 'document', exact: true }).press('Enter');
     await page.getByRole('heading', { name: 'Segment 2', exact: true }).waitFor();
+    await page.locator('h1:focus', { hasText: 'document' }).waitFor();
     assert.ok(page.url().endsWith(`/knowledge/${ids.dataset}/${ids.document}`));
+    await page.getByRole('heading', { name: 'Chunk 13' }).waitFor();
     assert.equal(await page.getByText(hostile).count(), 1, 'text is shown as text');
     assert.equal(await page.getByRole('heading', { name: /Segment/ }).count(), 20);
+    await page.getByText('24 segments, 98 words, last change').waitFor();
     await page.getByRole('button', { name: 'Show more' }).press('Enter');
     await page.getByRole('heading', { name: 'Segment 24' }).waitFor();
-    await page.getByRole('link', { name: 'Segment 1', exact: true }).press('Enter');
-    await page.getByRole('heading', { name: 'Chunk 13' }).waitFor();
-    await page.locator('h1:focus', { hasText: 'Segment 1' }).waitFor();
     await page.getByText('Text of the whole segment').click();
     await page.getByText('segment text').waitFor();
     await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'dataset' }).click();
@@ -40,12 +47,84 @@ describe('knowledge in the console', () => {
   it('opens at an address, with the names of the levels above; reports what does not exist', async () => {
     const { page } = await fixture.atChunks();
     const trail = page.getByRole('navigation', { name: 'Breadcrumbs' });
-    await trail.getByRole('link', { name: 'document', exact: true }).waitFor();
     await trail.getByRole('link', { name: 'dataset', exact: true }).waitFor();
-    await page.getByRole('heading', { name: 'Segment 1', exact: true }).waitFor();
-    assert.deepEqual(await trail.getByRole('link').allTextContents(), ['Knowledge', 'dataset', 'document']);
+    await page.getByRole('heading', { name: 'document', exact: true }).waitFor();
+    assert.deepEqual(await trail.getByRole('link').allTextContents(), ['Knowledge', 'dataset']);
     await page.goto(`/console#/knowledge/${ids.dataset}/${randomUUID()}`);
     await page.getByRole('alert').getByText('document not found').waitFor();
+  });
+
+  it('scrolls to the segment or chunk in the address, and shows some segments before it', async () => {
+    const { page, pageErrors } = await fixture.atChunks();
+    const isAtTop = async (name: string) => {
+      const top = (await page.getByRole('heading', { name, exact: true }).boundingBox())?.y ?? -1;
+      return top >= 0 && top < 200;
+    };
+    await page.getByRole('button', { name: 'Show more' }).click();
+    const twentieth = page.getByRole('heading', { name: 'Segment 22', exact: true }).getByRole('link');
+    const address = await twentieth.getAttribute('href');
+    await page.goto(`/console${address}`);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Segment 24' }).waitFor();
+    await page.getByRole('heading', { name: 'Segment 17' }).waitFor();
+    assert.equal(await page.getByRole('heading', { name: /Segment/ }).count(), 8, 'five before it and two after it');
+    await page.locator('li:focus').getByRole('heading', { name: 'Segment 22' }).waitFor();
+    await page.getByRole('button', { name: 'Show earlier segments' }).click();
+    await page.getByRole('heading', { name: 'Segment 12' }).waitFor();
+    await page.goto(`/console#/knowledge/${ids.dataset}/${ids.document}/${ids.segment}/${ids.chunk}`);
+    await page.locator('.chunk:focus').getByRole('heading', { name: 'Chunk 1', exact: true }).waitFor();
+    assert.ok(await isAtTop('Chunk 1'));
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('finds words in all knowledge bases; a hit leads to its chunk', async () => {
+    const { page, pageErrors } = await fixture.atChunks();
+    await fixture.editElsewhere(13, 'A Zürich espresso needs nine bars.');
+    await fixture.service.index();
+    await page.goto('/console#/knowledge');
+    await page.getByRole('heading', { name: 'Knowledge', exact: true }).waitFor();
+    await page.keyboard.press('/');
+    await page.locator('input:focus').waitFor();
+    await page.keyboard.type('zurich espr');
+    const hit = page.getByRole('list', { name: 'Hits' }).getByRole('listitem');
+    await hit.first().locator('mark').nth(1).waitFor();
+    assert.deepEqual(await hit.first().locator('mark').allTextContents(), ['Zürich', 'espresso']);
+    assert.ok(page.url().endsWith('#/knowledge?q=zurich+espr'));
+    await hit.first().getByRole('link', { name: 'document' }).click();
+    await page.locator('.chunk:focus', { hasText: 'Zürich' }).waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('shows recent edits with names, and steps to the next document', async () => {
+    const { page } = await fixture.atChunks();
+    await fixture.editElsewhere(13, 'An edit for the list.');
+    await page.getByText('Recent edits').click();
+    const edit = page.getByRole('table', { name: 'Activity' }).getByRole('row').nth(1);
+    await edit.waitFor();
+    assert.deepEqual((await edit.getByRole('cell').allTextContents()).slice(1), [
+      'knowledge',
+      'Changed',
+      '1 chunkdocument, segment 1, chunk 13',
+    ]);
+    assert.equal(await page.getByRole('link', { name: 'Next →' }).count(), 0);
+    const next = { record: 'document', id: randomUUID(), dataset_id: ids.dataset, name: 'the next one' };
+    await fixture.service.load([next]);
+    await page.reload();
+    await page.getByRole('link', { name: 'Next →' }).click();
+    await page.getByRole('heading', { name: 'the next one' }).waitFor();
+    await page.getByText('This document has no segments.').waitFor();
+    await page.getByRole('link', { name: '← Previous' }).click();
+    await page.getByRole('heading', { name: 'Chunk 1', exact: true }).waitFor();
+  });
+
+  it('counts the answers that cite a segment, with a link to them', async () => {
+    const { page } = await fixture.atChunks();
+    const segment = page.locator('.segment').first();
+    await segment.getByText('not cited').waitFor();
+    await fixture.cite();
+    await page.reload();
+    const link = segment.getByRole('link', { name: 'cited in 1 answer' });
+    assert.equal(await link.getAttribute('href'), `#/conversations?segment_id=${ids.segment}`);
   });
 
   it('edits a chunk in place: counts words, reviews the change, saves it', async () => {
@@ -119,16 +198,15 @@ describe('knowledge in the console', () => {
     const entry = chunkAt(page, 10);
     const button = (name: string) => entry.getByRole('button', { name, exact: true });
     await entry.getByRole('button', { name: 'History' }).click();
-    const revisions = entry.locator('summary');
-    await revisions.nth(1).waitFor();
-    assert.match(
-      (await revisions.nth(0).textContent()) ?? '',
-      /^Revision 2 replaced \d+ \w+ \d+, \d\d:\d\d by knowledge$/,
-    );
-    await entry.getByText('third text').waitFor();
-    await revisions.nth(1).press('Enter');
-    await entry.getByText('From revision 1 to the current text: 9 words removed, 2 added.').waitFor();
-    await revisions.nth(0).click();
+    const versions = entry.locator('summary');
+    await versions.nth(2).waitFor();
+    const texts = await versions.allTextContents();
+    assert.match(texts[0] ?? '', /^Current text written .* by knowledge$/, 'who wrote it is one click away');
+    assert.match(texts[1] ?? '', /^Revision 2 written .* by knowledge$/);
+    assert.match(texts[2] ?? '', /^Revision 1 written .*, the first text$/);
+    await entry.getByText('From revision 2 to the current text: 1 word removed, 1 added.').waitFor();
+    await versions.nth(1).press('Enter');
+    await entry.getByText('From revision 1 to revision 2: 9 words removed, 2 added.').waitFor();
     await button('Restore revision 2').click();
     await button('Save').waitFor();
     assert.deepEqual(await entry.locator('ins').allTextContents(), ['second↵\r\n']);
@@ -138,9 +216,9 @@ describe('knowledge in the console', () => {
     await entry.getByText('Saved.').waitFor();
     assert.equal((await fixture.read(10)).content, 'second\r\ntext', 'line ends and all');
     await entry.getByRole('button', { name: 'History' }).click();
-    await entry.getByText('Revision 4').waitFor();
-    assert.match((await revisions.nth(0).textContent()) ?? '', /by admin$/);
-    await entry.getByText('Revision 1').click();
+    await entry.getByText('Revision 4', { exact: true }).waitFor();
+    assert.match((await versions.nth(0).textContent()) ?? '', /^Current text .*by admin$/);
+    await entry.getByText('Revision 1', { exact: true }).click();
     await button('Restore revision 1').click();
     await button('Save').click();
     await entry.getByText('Saved.').waitFor();
@@ -165,7 +243,8 @@ describe('knowledge in the console', () => {
 
   for (const options of [
     { colorScheme: 'light', viewport: desktop },
-    { colorScheme: 'dark', viewport: phone },
+    { colorScheme: 'light', viewport: { width: 820, height: 1000 } },
+    { colorScheme: 'dark', viewport: { width: 390, height: 800 } },
   ] as const)
     it(`can be used by everyone: ${options.colorScheme}, ${options.viewport.width} wide`, async () => {
       const { page, pageErrors } = await fixture.atChunks([], options);
@@ -187,12 +266,11 @@ describe('knowledge in the console', () => {
       await look();
       await button('Discard mine').click();
       await entry.getByRole('button', { name: 'History' }).click();
-      await entry.locator('summary').first().click();
-      await entry.locator('.diff').waitFor();
+      await entry.locator('.diff').first().waitFor();
       await look();
       for (const address of ['', `/${ids.dataset}`, `/${ids.dataset}/${ids.document}`]) {
         await page.goto(`/console#/knowledge${address}`);
-        await page.locator('.knowledge li a').first().waitFor();
+        await page.locator('.knowledge :is(td, h2) a').first().waitFor();
         await look();
       }
       assert.deepEqual(pageErrors, []);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Browser, BrowserContextOptions, Dialog, Page } from 'playwright-core';
 import { closeTabs, openBrowser, openTab, signIn } from './browser.ts';
-import { makeTwoTenants, type Service, startService } from './harness.ts';
+import { makeTwoTenants, message, type Service, startService } from './harness.ts';
+import { citation } from './rich-messages.ts';
 
 const tenants = makeTwoTenants();
 const { keys, chunkPath } = tenants.one;
@@ -60,6 +61,15 @@ export class KnowledgeFixture {
 
   async editElsewhere(position: number, content: string): Promise<void> {
     await this.service.request('PATCH', pathOf(position), { key: keys.knowledge, body: { content } });
+  }
+
+  /** Adds an answer that cites the segment. */
+  async cite(): Promise<void> {
+    const added = message(ids.conversation, 1);
+    const place = { dataset_id: ids.dataset, document_id: ids.document, segment_id: ids.segment };
+    const retriever_resources = [{ ...citation(added.id), ...place }];
+    await this.service.load([{ ...added, retriever_resources }]);
+    await this.service.index();
   }
 
   /** Opens the only tab, signed in, at the chunks. `choices`: whether to accept each dialog in turn; else dismissed. */

@@ -80,7 +80,7 @@ function file(filename: string, mime_type: string | null, size: number | null, b
   return { id: randomUUID(), filename, type: 'image', url, mime_type, size, transfer_method, belongs_to };
 }
 
-function citation(message_id: string) {
+export function citation(message_id: string) {
   return {
     id: randomUUID(),
     message_id,

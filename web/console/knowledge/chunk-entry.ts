@@ -8,7 +8,7 @@ import { Revisions } from './revisions.ts';
 type Mode = { name: 'read' | 'history' } | { name: 'edit'; restored?: string };
 
 /** One chunk: its text, which can be edited in its place, and its history. */
-export function ChunkEntry({ path, listed }: { path: string; listed: ChildChunk }) {
+export function ChunkEntry({ path, listed, isTarget }: { path: string; listed: ChildChunk; isTarget: boolean }) {
   const [chunk, setChunk] = useState(listed);
   // Continues with a draft that was open when a session ended.
   const [mode, setMode] = useState<Mode>(() => (draftOf(path) === undefined ? { name: 'read' } : { name: 'edit' }));
@@ -32,11 +32,11 @@ export function ChunkEntry({ path, listed }: { path: string; listed: ChildChunk 
   const isHistory = mode.name === 'history';
   return h(
     'li',
-    { class: 'card stack chunk' },
+    { id: listed.id, tabIndex: -1, class: isTarget ? 'card stack chunk target' : 'card stack chunk' },
     h(
       'div',
       { class: 'row' },
-      h('h2', null, `Chunk ${chunk.position}`),
+      h('h3', null, `Chunk ${chunk.position}`),
       h('span', { class: chunk.type === 'customized' ? 'badge good' : 'badge' }, chunk.type),
       h('span', { class: 'soft' }, `${counted(chunk.word_count, 'word')}, changed `, h(Time, { at: chunk.updated_at })),
       h('span', { class: 'good', role: 'status' }, message),

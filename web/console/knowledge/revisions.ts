@@ -13,7 +13,10 @@ type RevisionsProps = {
   restore: (content: string) => void;
 };
 
-/** The earlier texts of a chunk, newest first, each compared with the current text. */
+/** A text of the chunk. `written` has the key and the time of the change that brought it; undefined for the first text. */
+type Version = { name: string; content: string; written: ChildChunkRevision | undefined };
+
+/** The texts of a chunk, newest first, each with its author and compared with the text before it. */
 export function Revisions({ path, update, restore }: RevisionsProps) {
   const list = useList<ChildChunkRevision>(`${path}/revisions`);
   const [current, setCurrent] = useState<ChildChunk>();
@@ -27,47 +30,85 @@ export function Revisions({ path, update, restore }: RevisionsProps) {
   };
   useEffect(read, [path]);
   if (error !== undefined) return h(ErrorNote, { error, retry: read });
+  const isReady = current !== undefined && !(list.isLoading && list.rows.length === 0) && list.error === undefined;
+  const versions = isReady ? versionsOf(current, list.rows) : [];
+  // The row after the last one, which is not loaded yet, has its author.
+  const shown = list.hasMore ? versions.slice(0, -1) : versions;
   return h(
     'section',
     { class: 'stack', 'aria-label': 'History' },
-    current !== undefined &&
-      list.rows.map((revision) => h(RevisionEntry, { key: revision.revision, revision, current, restore })),
-    h(ListEnd, { list, nothing: 'This text has never been changed.' }),
+    shown.map((version, at) =>
+      h(VersionEntry, {
+        key: version.name,
+        version,
+        before: versions[at + 1],
+        current: current as ChildChunk,
+        restore,
+      }),
+    ),
+    list.rows.length === 0 && isReady
+      ? h('p', { class: 'soft' }, 'This text has never been changed.')
+      : h(ListEnd, { list, nothing: '' }),
   );
 }
 
-type EntryProps = { revision: ChildChunkRevision; current: ChildChunk; restore: (content: string) => void };
+/** A revision is a replaced text, with the key that replaced it: the author of the version after it. */
+function versionsOf(current: ChildChunk, revisions: readonly ChildChunkRevision[]): Version[] {
+  const texts = [
+    { name: 'current text', content: current.content },
+    ...revisions.map(({ revision, content }) => ({ name: `revision ${revision}`, content })),
+  ];
+  return texts.map((text, at) => ({ ...text, written: revisions[at] }));
+}
 
-function RevisionEntry({ revision: { revision, content, replaced_at, ...key }, current, restore }: EntryProps) {
-  const [isOpen, setOpen] = useState(false);
+type EntryProps = {
+  version: Version;
+  before: Version | undefined;
+  current: ChildChunk;
+  restore: (text: string) => void;
+};
+
+function VersionEntry({ version: { name, content, written }, before, current, restore }: EntryProps) {
+  const isCurrent = name === 'current text';
+  const [isOpen, setOpen] = useState(isCurrent && before !== undefined);
   const isSame = content === current.content;
   return h(
     'details',
     {
       class: 'revision',
+      open: isOpen,
       onToggle: ({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open),
     },
     h(
       'summary',
       null,
-      h('b', null, `Revision ${revision}`),
-      h('span', { class: 'soft' }, ' replaced ', h(Time, { at: replaced_at }), ' by ', h(By, key)),
+      h('b', null, `${name[0]?.toUpperCase()}${name.slice(1)}`),
+      h(
+        'span',
+        { class: 'soft' },
+        ' written ',
+        h(Time, { at: written?.replaced_at ?? current.created_at }),
+        written === undefined ? ', the first text' : [' by ', h(By, written)],
+      ),
     ),
     isOpen &&
       h(
         'div',
         { class: 'stack' },
-        h(Diff, { before: content, after: current.content, label: `From revision ${revision} to the current text` }),
-        h(
-          'div',
-          { class: 'row' },
+        before === undefined
+          ? h('div', { class: 'chunk-text boxed', tabIndex: 0, role: 'group', 'aria-label': 'The first text' }, content)
+          : h(Diff, {
+              before: before.content,
+              after: content,
+              label: `From ${before.name} to ${isCurrent ? 'the ' : ''}${name}`,
+            }),
+        !isCurrent &&
           h(
-            'button',
-            { type: 'button', disabled: isSame, onClick: () => restore(content) },
-            `Restore revision ${revision}`,
+            'div',
+            { class: 'row' },
+            h('button', { type: 'button', disabled: isSame, onClick: () => restore(content) }, `Restore ${name}`),
+            isSame && h('span', { class: 'soft' }, 'It is the current text.'),
           ),
-          isSame && h('span', { class: 'soft' }, 'It is the current text.'),
-        ),
       ),
   );
 }

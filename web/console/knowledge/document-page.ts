@@ -1,0 +1,87 @@
+import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { pathOf } from '../parts/api.ts';
+import { hrefOf } from '../parts/route.ts';
+import type { SegmentWithChunks } from '../parts/types.ts';
+import { counted, ListEnd, Time } from '../parts/ui.ts';
+import { useList } from '../parts/use-list.ts';
+import { Level, useTrail } from './level.ts';
+import { RecentEdits } from './recent-edits.ts';
+import { SegmentEntry } from './segment-entry.ts';
+
+type Props = { dataset: string; document: string; segment?: string | undefined; chunk?: string | undefined };
+
+/** Segments before the one in the address, and one more: the list backwards starts with that one. */
+const earlierAtOnce = 6;
+
+/** A document: its segments with their chunks, from the segment in the address on, and some before it. */
+export function DocumentPage({ dataset, document: documentId, segment, chunk }: Props) {
+  const { trail, name, shown } = useTrail(dataset, documentId);
+  const path = ['admin', 'datasets', dataset, 'documents', documentId, 'segments'];
+  const [start, setStart] = useState(segment);
+  const query = { include: 'child_chunks', start_id: start };
+  const later = useList<SegmentWithChunks>(pathOf(path, query));
+  const earlier = useList<SegmentWithChunks>(
+    start === undefined ? undefined : pathOf(path, { ...query, order: 'desc', limit: earlierAtOnce }),
+  );
+  const rows = [...earlier.rows.slice(1).reverse(), ...later.rows];
+
+  const isLoaded = later.rows.length > 0 && !earlier.isLoading;
+  const scrolledTo = useRef<string | undefined>(undefined);
+  const target = chunk ?? segment;
+  useEffect(() => {
+    if (!isLoaded || target === undefined || scrolledTo.current === target) return;
+    if (segment !== undefined && !rows.some(({ id }) => id === segment)) return setStart(segment);
+    scrolledTo.current = target;
+    const element = document.getElementById(target) ?? document.getElementById(segment ?? '');
+    element?.scrollIntoView({ block: 'start' });
+    element?.focus({ preventScroll: true });
+  }, [target, isLoaded, later.rows]);
+
+  const neighbour = (of: 'previous' | 'next', text: string) => {
+    const other = shown?.[of];
+    return (
+      other &&
+      h(
+        'a',
+        { href: hrefOf('knowledge', dataset, other.id), rel: of === 'next' ? 'next' : 'prev', title: other.name },
+        text,
+      )
+    );
+  };
+  return h(
+    Level,
+    {
+      title: name,
+      trail,
+      beside: h(
+        'nav',
+        { class: 'row', 'aria-label': 'Documents' },
+        neighbour('previous', '← Previous'),
+        neighbour('next', 'Next →'),
+      ),
+    },
+    shown &&
+      h(
+        'p',
+        { class: 'soft' },
+        `${counted(shown.segment_count, 'segment')}, ${counted(shown.word_count, 'word')}, last change `,
+        h(Time, { at: shown.changed_at, none: 'unknown' }),
+      ),
+    h(RecentEdits, { filters: { dataset_id: dataset, document_id: documentId } }),
+    earlier.hasMore && h('button', { type: 'button', class: 'more', onClick: earlier.more }, 'Show earlier segments'),
+    h(
+      'ol',
+      { class: 'plain stack' },
+      rows.map((row) =>
+        h(SegmentEntry, {
+          key: row.id,
+          place: [dataset, documentId, row.id],
+          row,
+          isTarget: row.id === segment,
+          chunk,
+        }),
+      ),
+    ),
+    h(ListEnd, { list: later, nothing: 'This document has no segments.' }),
+  );
+}

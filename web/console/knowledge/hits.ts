@@ -1,0 +1,52 @@
+import { type ComponentChildren, h, useEffect, useState } from '../../shared/dom.ts';
+import { pathOf } from '../parts/api.ts';
+import { hrefOf } from '../parts/route.ts';
+import type { KnowledgeHit } from '../parts/types.ts';
+import { ListEnd } from '../parts/ui.ts';
+import { useList } from '../parts/use-list.ts';
+
+/** Time without typing after which the search starts. */
+const pauseMillis = 200;
+
+/** Segments and chunks of all knowledge bases with these words. */
+export function Hits({ q }: { q: string }) {
+  const words = useSettled(q);
+  const list = useList<KnowledgeHit>(pathOf(['admin', 'search'], { in: 'knowledge', q: words }));
+  return [
+    h(
+      'ol',
+      { class: 'plain hits', 'aria-label': 'Hits' },
+      list.rows.map((hit) => {
+        const { dataset_id, document_id, segment_id, child_chunk_id, document_name, dataset_name } = hit;
+        const place = [dataset_id, document_id, segment_id, child_chunk_id].filter((id) => id !== null);
+        return h(
+          'li',
+          { key: place.join() },
+          h('a', { href: hrefOf('knowledge', ...place) }, document_name || document_id),
+          h('span', { class: 'soft' }, ` ${dataset_name}, ${child_chunk_id === null ? 'segment' : 'chunk'}`),
+          h('p', { class: 'chunk-text' }, marked(hit)),
+        );
+      }),
+    ),
+    h(ListEnd, { list, nothing: 'No segment or chunk has these words.' }),
+  ];
+}
+
+function marked({ snippet, ranges }: KnowledgeHit): ComponentChildren {
+  const parts: ComponentChildren[] = [];
+  let at = 0;
+  for (const [start = 0, end = 0] of ranges) {
+    parts.push(snippet.slice(at, start), h('mark', null, snippet.slice(start, end)));
+    at = end;
+  }
+  return [...parts, snippet.slice(at)];
+}
+
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), pauseMillis);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}

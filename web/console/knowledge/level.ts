@@ -1,0 +1,55 @@
+import { type ComponentChildren, h, useEffect, useRef } from '../../shared/dom.ts';
+import { hrefOf, useFilters } from '../parts/route.ts';
+import { ViewSearch } from '../parts/search-field.ts';
+import type { Dataset, DocumentShown } from '../parts/types.ts';
+import { useRecord } from '../parts/use-record.ts';
+import { useTitle } from '../parts/use-title.ts';
+import { Hits } from './hits.ts';
+
+type Crumb = { name: string; href: string };
+type Props = { title: string; trail?: readonly Crumb[]; beside?: ComponentChildren; children?: ComponentChildren };
+
+/** What every level shows: the search over all knowledge bases, the path to the level, its name, and its rows or the hits. */
+export function Level({ title, trail = [], beside, children }: Props) {
+  const { filters, setFilters } = useFilters();
+  const { q = '' } = filters;
+  useTitle(q && `Search: ${q}`, title, title === 'Knowledge' ? undefined : 'Knowledge');
+  const heading = useRef<HTMLHeadingElement>(null);
+  // The link that led here was removed, and the focus with it.
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+  }, []);
+  return h(
+    'div',
+    { class: 'knowledge stack' },
+    h(ViewSearch, {
+      label: 'Search all knowledge bases',
+      value: q,
+      change: (q) => setFilters({ q }, 'replace'),
+    }),
+    trail.length > 0 &&
+      h(
+        'nav',
+        { 'aria-label': 'Breadcrumbs', class: 'trail' },
+        h(
+          'ol',
+          null,
+          trail.map(({ name, href }) => h('li', { key: href }, h('a', { href }, name))),
+        ),
+      ),
+    h('div', { class: 'page-head row' }, h('h1', { ref: heading, tabIndex: -1 }, title), beside),
+    q.trim() === '' ? children : h(Hits, { q }),
+  );
+}
+
+/** The names of the current level and those above it, as far as they are loaded; else the beginning of the id. */
+export function useTrail(dataset: string, document?: string) {
+  const path = ['admin', 'datasets', dataset];
+  const inDataset = useRecord<Dataset>(path);
+  const shown = useRecord<DocumentShown>(document === undefined ? undefined : [...path, 'documents', document]);
+  const datasetName = inDataset?.name || `Dataset ${dataset.slice(0, 8)}`;
+  const top = { name: 'Knowledge', href: hrefOf('knowledge') };
+  if (document === undefined) return { trail: [top], name: datasetName, shown };
+  const trail = [top, { name: datasetName, href: hrefOf('knowledge', dataset) }];
+  return { trail, name: shown?.name || `Document ${document.slice(0, 8)}`, shown };
+}

@@ -1,0 +1,75 @@
+import { type ComponentChildren, h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { pathOf, request } from '../parts/api.ts';
+import { hrefOf, hrefWith } from '../parts/route.ts';
+import type { ChildChunk, SearchCounts, SegmentWithChunks } from '../parts/types.ts';
+import { count, counted, ListEnd } from '../parts/ui.ts';
+import { useList } from '../parts/use-list.ts';
+import { ChunkEntry } from './chunk-entry.ts';
+
+type Place = readonly [dataset: string, document: string, segment: string];
+type Props = { place: Place; row: SegmentWithChunks; isTarget: boolean; chunk: string | undefined };
+
+/** A segment with its chunks. */
+export function SegmentEntry({ place, row, isTarget, chunk }: Props) {
+  const { id, position, content, word_count, child_chunk_count, child_chunks } = row;
+  const path = pathOf(['admin', 'datasets', place[0], 'documents', place[1], 'segments', id, 'child_chunks']);
+  const entry = (listed: ChildChunk) =>
+    h(ChunkEntry, { key: listed.id, path: `${path}/${listed.id}`, listed, isTarget: listed.id === chunk });
+  return h(
+    'li',
+    { id, tabIndex: -1, class: isTarget ? 'segment stack target' : 'segment stack' },
+    h(
+      'div',
+      { class: 'row' },
+      h('h2', null, h('a', { href: hrefOf('knowledge', ...place) }, `Segment ${position}`)),
+      h('span', { class: 'soft' }, `${counted(child_chunk_count, 'chunk')}, ${counted(word_count, 'word')}`),
+      h(Citations, { segment_id: id }),
+    ),
+    child_chunk_count === 0
+      ? h('p', { class: 'chunk-text' }, content)
+      : h(
+          'details',
+          { class: 'whole' },
+          h('summary', null, 'Text of the whole segment'),
+          h('div', { class: 'chunk-text' }, content),
+        ),
+    child_chunks
+      ? h('ol', { class: 'plain stack' }, child_chunks.map(entry))
+      : child_chunk_count > 0 && h(PagedChunks, { path, entry }),
+  );
+}
+
+type ChunksProps = { path: string; entry: (chunk: ChildChunk) => ComponentChildren };
+
+/** The chunks of a page of segments were too many for one response. */
+function PagedChunks({ path, entry }: ChunksProps) {
+  const list = useList<ChildChunk>(path);
+  return [
+    h('ol', { class: 'plain stack' }, list.rows.map(entry)),
+    h(ListEnd, { list, nothing: 'This segment has no child chunks.' }),
+  ];
+}
+
+/** In how many answers the segment is cited, once it is visible. Nothing if there is no search. */
+function Citations({ segment_id }: { segment_id: string }) {
+  const element = useRef<HTMLSpanElement>(null);
+  const [counts, setCounts] = useState<SearchCounts>();
+  useEffect(() => {
+    const observer = new IntersectionObserver(([entry]) => {
+      if (!entry?.isIntersecting) return;
+      observer.disconnect();
+      const path = pathOf(['admin', 'search', 'counts'], { segment_id });
+      request<SearchCounts>(path).then(
+        ({ body }) => setCounts(body),
+        () => undefined,
+      );
+    });
+    if (element.current !== null) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [segment_id]);
+  if (counts === undefined) return h('span', { ref: element });
+  const { all, max } = counts;
+  if (all === 0) return h('span', { class: 'soft' }, 'not cited');
+  const text = `cited in ${all >= max ? `${count(max)}+ answers` : counted(all, 'answer')}`;
+  return h('a', { href: hrefWith(['conversations'], { segment_id }) }, text);
+}
