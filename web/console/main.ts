@@ -14,6 +14,7 @@ function Console() {
   const [session, showSession] = useState<ConsoleSession | null>();
   const [failed, setFailed] = useState<{ message: string; error: ApiError; retry: () => void }>();
   const [note, setNote] = useState<string>();
+  const [token] = useState(takeToken);
   /** Requests that are under way while the user signs out get 401, which does not mean that the session ended by itself. */
   const isLeaving = useRef(false);
 
@@ -40,7 +41,7 @@ function Console() {
       );
       setSession(null);
     });
-    if (mayHaveSession()) readSession();
+    if (token === undefined && mayHaveSession()) readSession();
     else showSession(null);
   }, []);
 
@@ -72,8 +73,15 @@ function Console() {
   }
   if (session === undefined) return null;
   return session === null
-    ? h(SignIn, { enter, note })
+    ? h(SignIn, { enter, note, token })
     : h(Lazy<ShellProps>, { load: loadShell, props: { session, signOut } });
+}
+
+/** The token of a sign-in link, `#sign-in=…`. It is removed from the address, and so from the history. */
+function takeToken(): string | undefined {
+  const [, token] = /^#sign-in=([\w-]+)$/.exec(location.hash) ?? [];
+  if (token !== undefined) history.replaceState(null, '', location.pathname);
+  return token;
 }
 
 /**

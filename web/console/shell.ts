@@ -1,6 +1,7 @@
-import { h, useLayoutEffect, useRef } from '../shared/dom.ts';
+import { h, useEffect, useLayoutEffect, useRef } from '../shared/dom.ts';
 import { ThemeChoice } from '../shared/theme.ts';
 import { Lazy } from './lazy.ts';
+import { request } from './parts/api.ts';
 import { mayLeave } from './parts/drafts.ts';
 import { Menu } from './parts/menu.ts';
 import { hrefOf, readRoute, useRoute, type ViewProps } from './parts/route.ts';
@@ -8,7 +9,7 @@ import { ShortcutHelp } from './parts/shortcuts.ts';
 import { zone } from './parts/times.ts';
 import type { ConsoleSession } from './parts/types.ts';
 import { ViewBoundary } from './view-boundary.ts';
-import { isView, startView, type ViewName, viewNames, views } from './views.ts';
+import { isView, menu, startView, type ViewName, views } from './views.ts';
 
 export type ShellProps = { session: ConsoleSession; signOut: () => void };
 
@@ -21,6 +22,7 @@ export function Shell({ session, signOut }: ShellProps) {
   useLayoutEffect(() => {
     if (!isView(readRoute()[0])) location.replace(hrefOf(startView));
   }, [first]);
+  useEffect(() => void showFirstSteps(), []);
   const toMain = (event: Event) => {
     event.preventDefault();
     main.current?.focus();
@@ -35,13 +37,14 @@ export function Shell({ session, signOut }: ShellProps) {
       'header',
       { class: 'top' },
       h('a', { class: 'brand', href: hrefOf(startView) }, 'Backscroll'),
-      h(Menu, { class: 'views', label: 'Menu' }, h('nav', { 'aria-label': 'Views' }, viewNames.map(link))),
+      h(Menu, { class: 'views', label: 'Menu' }, h('nav', { 'aria-label': 'Views' }, menu.map(link))),
       h('span', { class: 'zone soft', title: `All times are in ${zone}.` }, zone),
       h(
         Menu,
         { class: 'account', label: 'Account' },
         h('p', { class: 'soft' }, 'Signed in with the key'),
         h('p', { title: `key ${session.key_id}` }, h('strong', null, session.name || session.key_id)),
+        h('a', { href: hrefOf('start') }, 'First steps'),
         h('a', { href: '/docs' }, 'API reference'),
         h(ThemeChoice, null),
         h('button', { type: 'button', onClick: () => mayLeave() && signOut() }, 'Sign out'),
@@ -58,4 +61,13 @@ export function Shell({ session, signOut }: ShellProps) {
       ),
     ),
   );
+}
+
+/** Leads from the start to the first steps if there is no app. */
+async function showFirstSteps(): Promise<void> {
+  const isAtStart = () => hrefOf(...readRoute()) === hrefOf(startView);
+  if (!isAtStart()) return;
+  // The view reports an error.
+  const { body } = await request<{ data: unknown[] }>('/admin/apps?limit=1').catch(() => ({ body: undefined }));
+  if (body?.data.length === 0 && isAtStart()) location.replace(hrefOf('start'));
 }

@@ -1,7 +1,8 @@
 import type { ComponentType } from '../shared/dom.ts';
 import type { ViewProps } from './parts/route.ts';
 
-type View = { title: string; load: () => Promise<ComponentType<ViewProps>> };
+/** A hidden view is not in the menu. */
+type View = { title: string; load: () => Promise<ComponentType<ViewProps>>; isHidden?: boolean };
 
 /** The views in the order of the menu, by the first part of their addresses. The first one is the start. */
 export const views = {
@@ -14,10 +15,11 @@ export const views = {
   models: { title: 'Models', load: async () => (await import('./models/models.ts')).ModelsView },
   keys: { title: 'Keys', load: async () => (await import('./keys/keys.ts')).KeysView },
   activity: { title: 'Activity', load: async () => (await import('./activity/activity.ts')).ActivityView },
+  start: { title: 'First steps', load: async () => (await import('./start/start.ts')).StartView, isHidden: true },
 } satisfies Record<string, View>;
 
 export type ViewName = keyof typeof views;
-export const viewNames = Object.keys(views) as ViewName[];
-export const startView = viewNames[0] as ViewName;
+export const menu = (Object.keys(views) as ViewName[]).filter((name) => !('isHidden' in views[name]));
+export const startView = menu[0] as ViewName;
 
 export const isView = (name: string | undefined): name is ViewName => name !== undefined && Object.hasOwn(views, name);

@@ -1,12 +1,16 @@
 import type { Config } from '../config.ts';
 import { limits } from '../contract/limits.ts';
+import { authenticate } from '../domain/authenticate.ts';
 import { switchFeed } from '../domain/changes.ts';
+import { createSignInToken } from '../domain/open-session.ts';
+import { digestOf } from '../domain/secret.ts';
+import type { Store } from '../domain/store.ts';
 import { createSharedState } from '../http/workers/shared-state.ts';
 import { databaseOf } from '../store/open.ts';
 import { BufferedLog, standardOutput } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
 import { indexRegularly, numberRegularly, trimRegularly } from './maintenance.ts';
-import { loadStarter, pages, welcome } from './starter.ts';
+import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
 import { loggerOf, ServiceWorker } from './worker.ts';
 import { tryListening, workerCount } from './worker-count.ts';
 import { WorkerPool } from './worker-pool.ts';
@@ -54,7 +58,7 @@ Options:
       const pool = new WorkerPool({ data: { config, shared, keyChanges, port }, writer, logger, log: output });
       lines.flush();
       const base = addressOf(config.host, port);
-      if (secrets !== undefined) print(welcome(base, secrets));
+      if (secrets !== undefined) print(welcome(base, secrets, await signInToken(store, secrets)));
       else if (values.starter || process.stdout.isTTY) print(addresses(base));
       const signal = await stopSignal();
       logger.info({ signal }, 'shutting down');
@@ -81,6 +85,15 @@ function closing(service: ServiceWorker): (error: Error) => Promise<never> {
     await service.close();
     throw error;
   };
+}
+
+/** Only for a user at a terminal: elsewhere the output may be stored as a log. */
+async function signInToken(store: Store, { admin }: Secrets): Promise<string | undefined> {
+  if (!process.stdout.isTTY) return undefined;
+  const now = epochSeconds();
+  const key_digest = digestOf(admin);
+  const caller = await authenticate(store, key_digest, now, store.dataVersion());
+  return caller && createSignInToken(store, { key_id: caller.key_id, key_digest }, now);
 }
 
 function addresses(base: string): string {

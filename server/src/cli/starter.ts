@@ -43,7 +43,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** Commands to try first, with the address and the keys of this instance. */
-export function welcome(base: string, secrets: Secrets): string {
+export function welcome(base: string, secrets: Secrets, signInToken?: string): string {
   const bearer = (kind: KeyKind) => `-H 'Authorization: Bearer ${secrets[kind]}'`;
   const edit = `-H 'Content-Type: application/json' -d '{"content":"Grind a little finer when the shot runs too fast."}'`;
   return `
@@ -61,7 +61,7 @@ curl -s -X PATCH '${base}/v1/${ids.chunkPath}' ${bearer('knowledge')} ${edit}
 The embedding models:
 curl -s '${base}/v1/workspaces/current/models/model-types/text-embedding' ${bearer('app')}
 
-${pages(base)}`;
+${pages(base)}${signInToken === undefined ? '' : `\nOpen the console without a key (once, within 10 minutes):\n${base}/console#sign-in=${signInToken}\n`}`;
 }
 
 export const pages = (base: string): string => `\

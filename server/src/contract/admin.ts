@@ -41,7 +41,9 @@ export const listOf = <S extends TSchema>(row: S) =>
     { description: 'A page of the list.' },
   );
 
-export const SignIn = Type.Object({ key: Type.String({ description: 'The secret of an admin key.' }) });
+export const SignIn = Type.Object({
+  key: Type.String({ description: 'The secret of an admin key, or the token of a sign-in link.' }),
+});
 
 export const ConsoleSession = shape(
   {

@@ -129,6 +129,8 @@ export const limits = {
 
   /** Lifetime of a console session. */
   sessionSeconds: 43_200,
+  /** Lifetime of a sign-in link. */
+  signInLinkSeconds: 600,
 
   /** Datasets of one key created over HTTP. */
   keyDatasetsMax: 1_000,

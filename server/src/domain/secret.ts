@@ -12,6 +12,15 @@ export function makeSessionSecret(): string {
   return `session-${randomBytes(limits.secretRandomBytes).toString('base64url')}`;
 }
 
+const signInPrefix = 'signin-';
+
+/** A new token for a sign-in link, which is exchanged for a session once. */
+export function makeSignInToken(): string {
+  return signInPrefix + randomBytes(limits.secretRandomBytes).toString('base64url');
+}
+
+export const isSignInToken = (secret: string): boolean => secret.startsWith(signInPrefix);
+
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'hex');
 }

@@ -17,6 +17,8 @@ export interface Sessions {
   /** A session that has not ended, of an admin key that is neither revoked nor expired. */
   find(digest: string, now: number): Promise<StoredSession | undefined>;
   open(session: Session): Promise<void>;
+  /** Replaces a session that has not expired by another one of its key. Nothing happens if there is none. */
+  exchange(digest: string, session: Omit<Session, 'key_id' | 'key_digest'>): Promise<void>;
   end(digest: string): Promise<void>;
   /** Deletes expired sessions. */
   trim(now: number): Promise<void>;

@@ -27,7 +27,11 @@ export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
 );
 
 /** Changes of sessions, one statement each. */
-export type SessionChange = { open: Session } | { end: string } | { trim: number };
+export type SessionChange =
+  | { open: Session }
+  | { exchange: string; session: Omit<Session, 'key_id' | 'key_digest'> }
+  | { end: string }
+  | { trim: number };
 
 export type Row = Record<string, unknown>;
 export type Value = string | number | null | Uint8Array | readonly string[];

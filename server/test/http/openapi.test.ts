@@ -538,7 +538,7 @@ describe('errors and keys of every operation', () => {
       [...statuses, 401, 429, 500, 501, 503],
     ]),
     [models, 'get', ['app', 'knowledge'], [400, 401, 429, 500, 501, 503]],
-    ['/admin/records', 'post', ['admin', 'writer'], [400, 401, 408, 415, 429, 500, 501, 503]],
+    ['/admin/records', 'post', ['admin', 'writer', 'consoleSession'], [400, 401, 408, 415, 429, 500, 501, 503]],
     ['/admin/records', 'get', ['admin'], [401, 429, 500, 501, 503]],
     ...(
       [
@@ -582,6 +582,7 @@ describe('errors and keys of every operation', () => {
       ['admin', 'consoleSession'],
       [400, 401, 404, 408, 412, 413, 415, 429, 500, 501, 503],
     ],
+    ['/admin/apps', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
     ['/admin/keys', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
     ['/admin/keys/{key_id}', 'patch', ['admin', 'consoleSession'], [400, 401, 404, 408, 413, 415, 429, 500, 501, 503]],
     ['/v1/conversations', 'get', ['app'], [400, 401, 404, 429, 500, 501, 503]],

@@ -258,6 +258,7 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
   const route = chunkRoute.replace('/v1/', '/admin/');
   const inRoute = (part: string) => route.slice(0, route.indexOf(part) + part.length);
   const patch = { method: 'PATCH', path: `${inSegment}/child_chunks/${chunk}`, body: { content: 'chunk text' } };
+  const createApp = { method: 'POST', path: '/admin/apps', body: { name: 'new', workspace_id: workspace } };
   const create = { method: 'POST', path: '/admin/keys', body: { kind: 'admin', name: 'new' } };
   return {
     'GET /admin/workspaces': adminOnly(get('/admin/workspaces')),
@@ -282,6 +283,10 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
     },
     'GET /admin/activity': adminOnly(get('/admin/activity')),
     'GET /admin/keys': adminOnly(get('/admin/keys')),
+    'POST /admin/apps': {
+      ...adminOnly(createApp),
+      invalid: { 'POST /admin/apps without a name': () => ({ ...createApp, body: {} }) },
+    },
     'POST /admin/keys': {
       ...adminOnly(create),
       invalid: { 'POST /admin/keys without a kind': () => ({ ...create, body: {} }) },

@@ -15,6 +15,8 @@ export class ApiError extends Error {
 export type RequestOptions = {
   method?: string;
   body?: unknown;
+  /** Records to import, instead of a body. */
+  upload?: Blob;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 };
@@ -58,13 +60,14 @@ function disconnected(error: Error): never {
  */
 async function send(
   path: string,
-  { method = 'GET', body, headers = {}, signal }: RequestOptions = {},
+  { method = 'GET', body, upload, headers = {}, signal }: RequestOptions = {},
 ): Promise<Response> {
-  const json = body === undefined ? {} : { 'content-type': 'application/json' };
+  const sent = upload ?? (body === undefined ? undefined : JSON.stringify(body));
+  const type = upload === undefined ? 'application/json' : 'application/x-ndjson';
   const response = await fetch(path, {
     method,
-    headers: { ...json, ...headers, 'backscroll-console': '1' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: { ...(sent !== undefined && { 'content-type': type }), ...headers, 'backscroll-console': '1' },
+    ...(sent !== undefined && { body: sent }),
     ...(signal !== undefined && { signal }),
   }).catch(disconnected);
   // 304: the caller's version is current, and there is no body.

@@ -1,5 +1,8 @@
+import type { FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
 import { ConsoleSession, SignIn } from '../../contract/admin.ts';
-import { openSession } from '../../domain/open-session.ts';
+import { exchangeSignInToken, openSession } from '../../domain/open-session.ts';
+import { isSignInToken } from '../../domain/secret.ts';
 import { sessionDigest, setCookie } from '../auth/session-cookie.ts';
 import { responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
@@ -13,6 +16,13 @@ const noStore = { 'cache-control': 'no-store' };
 export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
   const seconds = () => Math.floor(clock() / 1000);
 
+  const signIn = async (request: FastifyRequest<{ Body: Static<typeof SignIn> }>) => {
+    const { key } = request.body;
+    if (isSignInToken(key)) return exchangeSignInToken(store, key, seconds());
+    const { caller, digest } = await bearer.requireAdminSecret(request, key);
+    return openSession(store, caller, digest, seconds());
+  };
+
   app.route({
     method: 'POST',
     url,
@@ -21,15 +31,14 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
       operationId: 'signIn',
       summary: 'Sign in to the console',
       description:
-        'Exchanges an admin key for a session. The secret of the session is only in the cookie `backscroll_session`.',
+        'Exchanges an admin key, or the token of a sign-in link, for a session. The secret of the session is only in the cookie `backscroll_session`.',
       body: SignIn,
       response: responses({ 200: ConsoleSession }, [400, 401, 408, 413, 415]),
     },
     onRequest: requireContentType('application/json'),
     config: { isPublic: true },
     handler: async (request, reply) => {
-      const { caller, digest } = await bearer.requireAdminSecret(request, request.body.key);
-      const created = await openSession(store, caller, digest, seconds());
+      const created = await signIn(request);
       if (created === undefined) return bearer.reject(request.ip, 'unknown');
       return reply
         .headers(noStore)

@@ -1,9 +1,14 @@
 import { AppListed, ProviderListed, WorkspaceListed } from '../../contract/admin.ts';
+import { NewApp } from '../../contract/new-app.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { type StoredProvider, sortText } from '../../domain/admin-reads.ts';
+import { createApp } from '../../domain/create-app.ts';
 import { notFound } from '../../domain/errors.ts';
 import type { Store } from '../../domain/store.ts';
+import { requireCaller } from '../auth/bearer.ts';
+import { aboutAdmin, responses } from '../openapi/openapi.ts';
+import { requireContentType } from '../request/body.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
 import { adminGet, adminList } from './routes.ts';
@@ -21,7 +26,7 @@ const app_id = Type.String({ description: 'App ID.' });
 
 /** Workspaces with their apps and model providers. */
 export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
-  const { store } = dependencies;
+  const { store, bearer, clock } = dependencies;
 
   adminList(app, dependencies, {
     url: '/admin/workspaces',
@@ -49,6 +54,24 @@ export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
     description: 'Apps of all workspaces, by name, then by id.',
     row: AppListed,
     read: ({ query }) => apps.read(query, (range) => store.admin.listApps(range)),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/admin/apps',
+    schema: {
+      ...aboutAdmin,
+      operationId: 'createApp',
+      summary: 'Create an app',
+      description: 'Creates an app, and a workspace of the same name if there is none.',
+      body: NewApp,
+      response: responses({ 201: AppListed }, [400, 401, 408, 413, 415]),
+    },
+    onRequest: [bearer.requireAdmin(), requireContentType('application/json')],
+    handler: async (request, reply) => {
+      const { key_id } = requireCaller(request, 'admin');
+      return reply.code(201).send(await createApp(store, request.body, key_id, Math.floor(clock() / 1000)));
+    },
   });
 
   adminGet(app, dependencies, {

@@ -30,7 +30,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines 
         `NDJSON, one record per line, of the kinds ${recordKinds.map((kind) => `\`${kind}\``).join(', ')}. All or ` +
         'nothing: the first invalid line stops the import, and the error names it. A writer key allows `conversation` and ' +
         '`message` records of its app.',
-      security: [{ adminKey: [] }, { writerKey: [] }],
+      security: [{ adminKey: [] }, { writerKey: [] }, { consoleSession: [] }],
       body: {
         content: { [ndjson]: { schema: Type.String({ description: 'NDJSON, one record per line.' }) } },
       },
@@ -39,7 +39,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines 
     // The body is a stream here. Its lines are validated while they arrive.
     validatorCompiler: () => () => true,
     config: { isUpload: true },
-    onRequest: [bearer.requireKey(['admin', 'writer']), requireContentType(ndjson)],
+    onRequest: [bearer.requireAdmin(['admin', 'writer']), requireContentType(ndjson)],
     handler: async ({ caller, raw }) => {
       if (caller?.kind !== 'admin' && caller?.kind !== 'writer')
         throw new Error('the route requires one of these kinds');

@@ -17,6 +17,7 @@ const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   json: 'application/json; charset=utf-8',
+  ndjson: 'application/x-ndjson; charset=utf-8',
 };
 /** Modules of the service that the console imports, so that a rule is stated once. They import nothing. */
 const sharedRules: Record<string, readonly string[]> = {
@@ -59,9 +60,14 @@ export async function readPageFiles(page: string): Promise<PageFiles> {
       files.set(name, await packFile(name, entry.endsWith('.ts') ? browserModule(text) : text));
     }
   }
+  if (page === 'console') files.set(starterRecords, await packFile(starterRecords, await readFile(starter, 'utf8')));
   files.set(styleSheet, await packFile(styleSheet, styles.join('\n')));
   return files;
 }
+
+/** The records that the console offers to load into an empty database. */
+const starterRecords = 'starter.ndjson';
+const starter = new URL('../../../starter/records.ndjson', import.meta.url);
 
 /** The style sheets of a page, in one file. */
 export const styleSheet = 'style.css';

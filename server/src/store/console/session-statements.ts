@@ -11,6 +11,9 @@ export const findSession = `
 
 export const openSession = `
   INSERT INTO console_sessions (digest, key_id, key_digest, created_at, expires_at) VALUES (?, ?, ?, ?, ?)`;
+/** Parameters: new digest, created_at, expires_at, old digest, now. */
+export const exchangeSession = `
+  UPDATE console_sessions SET digest = ?, created_at = ?, expires_at = ? WHERE digest = ? AND expires_at > ?`;
 export const endSession = 'DELETE FROM console_sessions WHERE digest = ?';
 /** Parameters: now. */
 export const trimSessions = 'DELETE FROM console_sessions WHERE expires_at <= ?';
@@ -19,6 +22,10 @@ export const trimSessions = 'DELETE FROM console_sessions WHERE expires_at <= ?'
 export function changeSession(change: SessionChange): [string, ...(string | number)[]] {
   if ('end' in change) return [endSession, change.end];
   if ('trim' in change) return [trimSessions, change.trim];
+  if ('exchange' in change) {
+    const { digest, created_at, expires_at } = change.session;
+    return [exchangeSession, digest, created_at, expires_at, change.exchange, created_at];
+  }
   const { digest, key_id, key_digest, created_at, expires_at } = change.open;
   return [openSession, digest, key_id, key_digest, created_at, expires_at];
 }

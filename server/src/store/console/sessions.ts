@@ -20,6 +20,10 @@ export class SqlSessions implements Sessions {
     return this.#change({ open: session });
   }
 
+  exchange(digest: string, session: Omit<Session, 'key_id' | 'key_digest'>): Promise<void> {
+    return this.#change({ exchange: digest, session });
+  }
+
   end(digest: string): Promise<void> {
     return this.#change({ end: digest });
   }

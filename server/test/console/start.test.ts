@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import { makeSecret } from '../../src/domain/secret.ts';
+import {
+  checkAccessibility,
+  desktop,
+  openBrowser,
+  openTab,
+  phone,
+  scrollsHorizontally,
+  signIn,
+} from '../support/browser.ts';
+import { type Service, startService } from '../support/harness.ts';
+
+describe('the first steps', () => {
+  const admin = makeSecret('admin');
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    await service.load([{ record: 'api_key', kind: 'admin', name: 'operator', secret: admin }]);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  const step = (page: Page, title: string) => page.getByRole('listitem').filter({ hasText: title });
+  const isDone = (page: Page, title: string) => step(page, title).getByText('done', { exact: true }).waitFor();
+  /** Runs a command that the page offers to copy, as a user does in a shell. */
+  const run = async (page: Page, title: string) => {
+    const command = (await step(page, title).locator('code').innerText()).trim();
+    return (await promisify(execFile)('sh', ['-c', command])).stdout;
+  };
+
+  it('lead from an empty database to a message that is read, in four clicks', async () => {
+    const { page, pageErrors } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    await page.getByLabel('Name of the app').fill('Help desk');
+    await page.getByRole('button', { name: 'Create the app' }).click();
+    await isDone(page, 'Create an app');
+    await page.getByRole('button', { name: 'Create a writer key' }).click();
+    await isDone(page, 'Create a writer key');
+    assert.equal(await run(page, 'Send the first message'), '{"records":2}');
+    await isDone(page, 'Send the first message');
+    await page.getByRole('button', { name: 'Create an app key' }).click();
+    assert.match(await run(page, 'Read it'), /Hello! How can I help\?/);
+    await page.getByRole('link', { name: 'Open the conversation' }).click();
+    await page.getByText('Hello! How can I help?').first().waitFor();
+    await page.goBack();
+    await isDone(page, 'Read it');
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('import a file of records, and report its first bad line', async () => {
+    const { page, pageErrors } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    await page.goto('/console#/start');
+    const choose = (text: string) =>
+      page
+        .getByLabel('File of records')
+        .setInputFiles({ name: 'mine.ndjson', mimeType: 'text/plain', buffer: Buffer.from(text) });
+    const record = { record: 'workspace', id: '7d9f5c1e-8f9e-4f0e-9f43-6a2f2b6f3a10', name: 'Mine' };
+    await choose(`${JSON.stringify(record)}\nnonsense\n`);
+    await page.getByRole('alert').getByText('line 2').waitFor();
+    await choose(JSON.stringify(record));
+    await page.getByText('mine.ndjson: 1 record imported.').waitFor();
+    await page.getByRole('button', { name: 'Load the starter records' }).click();
+    await page.getByText(/^Starter records: \d+ records imported\.$/).waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('can be used by everyone, at every width', async () => {
+    for (const [colorScheme, viewport] of [
+      ['light', desktop],
+      ['dark', phone],
+      ['light', { width: 820, height: 1180 }],
+    ] as const) {
+      const { page } = await openTab(browser, service.base, { colorScheme, viewport });
+      await signIn(page, admin);
+      await page.goto('/console#/start');
+      await page.getByRole('heading', { name: 'Read it' }).waitFor();
+      await checkAccessibility(page);
+      assert.ok(!(await scrollsHorizontally(page)));
+      await page.context().close();
+    }
+  });
+});

@@ -1,0 +1,210 @@
+import { CopyButton } from '../../shared/copy-button.ts';
+import { type ComponentChildren, h, useEffect, useState } from '../../shared/dom.ts';
+import { type ApiError, request } from '../parts/api.ts';
+import { Page } from '../parts/page.ts';
+import { hrefOf } from '../parts/route.ts';
+import type { App, CreatedKey, Key } from '../parts/types.ts';
+import { ErrorNote } from '../parts/ui.ts';
+import type { Page as Rows } from '../parts/use-list.ts';
+import { useTitle } from '../parts/use-title.ts';
+import { firstRecords, readCommand, sendCommand } from './commands.ts';
+import { RecordsFile } from './records-file.ts';
+
+type Found = {
+  app: App | undefined;
+  hasWriter: boolean;
+  conversation: { id: string; app_id: string } | undefined;
+  hasReader: boolean;
+};
+
+/** Whether the user has opened the conversation since the page was loaded. */
+let hasOpened = false;
+
+/** How often the service is asked whether a step is done. */
+const refreshMillis = 2_000;
+
+/** The first steps with an empty database. Each is ticked when the service has what it creates. */
+export function StartView() {
+  useTitle('First steps');
+  const { found, error, refresh } = useFound();
+  const [secrets, setSecrets] = useState<{ writer?: string; app?: string }>({});
+  const [ids] = useState(() => ({ conversation: crypto.randomUUID(), message: crypto.randomUUID() }));
+  const createKey = async (kind: 'writer' | 'app', app_id: string) => {
+    const body = { kind, app_id, name: `first ${kind} key` };
+    const created = await request<CreatedKey>('/admin/keys', { method: 'POST', body });
+    setSecrets((secrets) => ({ ...secrets, [kind]: created.body.secret }));
+    refresh();
+  };
+  if (found === undefined) return h(Page, { title: 'First steps' }, h(ErrorNote, { error, retry: refresh }));
+  const { app, hasWriter, conversation, hasReader } = found;
+  const open = () => {
+    hasOpened = true;
+  };
+  const records = app && firstRecords(app.id, ids);
+  return h(
+    Page,
+    { title: 'First steps' },
+    h('p', { class: 'soft' }, 'From an empty database to the first message. The steps are ticked as you do them.'),
+    h(ErrorNote, { error, retry: refresh }),
+    h(
+      'ol',
+      { class: 'plain stack steps-to-do' },
+      h(
+        Step,
+        { title: 'Create an app', isDone: app !== undefined },
+        app === undefined ? h(NewApp, { created: refresh }) : h('p', null, `${app.name} is created.`),
+      ),
+      h(
+        Step,
+        { title: 'Create a writer key', isDone: hasWriter },
+        h('p', { class: 'soft' }, 'Your chat back end sends messages with it.'),
+        secrets.writer !== undefined
+          ? h(Copyable, { label: 'Secret, shown only here', text: secrets.writer })
+          : app && h(Action, { label: 'Create a writer key', run: () => createKey('writer', app.id) }),
+      ),
+      h(
+        Step,
+        { title: 'Send the first message', isDone: conversation !== undefined },
+        records === undefined
+          ? h('p', { class: 'soft' }, 'Create the app first.')
+          : h(Copyable, {
+              label: 'In a terminal',
+              text: sendCommand(location.origin, secrets.writer ?? '$WRITER_KEY', records),
+            }),
+      ),
+      h(
+        Step,
+        { title: 'Read it', isDone: conversation !== undefined && (hasOpened || hasReader) },
+        conversation === undefined
+          ? h('p', { class: 'soft' }, 'The message appears here.')
+          : [
+              h(
+                'p',
+                null,
+                h(
+                  'a',
+                  {
+                    class: 'button primary',
+                    href: hrefOf('conversations', conversation.app_id, conversation.id),
+                    onClick: open,
+                  },
+                  'Open the conversation',
+                ),
+              ),
+              secrets.app !== undefined
+                ? h(Copyable, {
+                    label: 'Or in a terminal, with an app key',
+                    text: readCommand(location.origin, secrets.app, conversation.id),
+                  })
+                : h(Action, {
+                    label: 'Create an app key to read it over HTTP',
+                    run: () => createKey('app', conversation.app_id),
+                  }),
+            ],
+      ),
+    ),
+    h(RecordsFile, { imported: refresh }),
+  );
+}
+
+/** What exists, read again while the page is visible. */
+function useFound() {
+  const [found, setFound] = useState<Found>();
+  const [error, setError] = useState<ApiError>();
+  const refresh = () =>
+    readFound().then(
+      (found) => {
+        setFound(found);
+        setError(undefined);
+      },
+      (error: ApiError) => setError(error),
+    );
+  useEffect(() => {
+    void refresh();
+    const timer = setInterval(() => document.hidden || void refresh(), refreshMillis);
+    return () => clearInterval(timer);
+  }, []);
+  return { found, error, refresh: () => void refresh() };
+}
+
+async function readFound(): Promise<Found> {
+  const rows = async <T>(path: string) => (await request<Rows<T>>(path)).body.data;
+  const [[app], keys, [conversation]] = await Promise.all([
+    rows<App>('/admin/apps?limit=1'),
+    rows<Key>('/admin/keys?limit=100'),
+    rows<{ id: string; app_id: string }>('/admin/conversations?limit=1'),
+  ]);
+  const hasWriter = keys.some(({ kind, revoked_at }) => kind === 'writer' && revoked_at === null);
+  const hasReader = keys.some(({ kind, last_used_at }) => kind === 'app' && last_used_at !== null);
+  return { app, hasWriter, conversation, hasReader };
+}
+
+type StepProps = { title: string; isDone: boolean; children?: ComponentChildren };
+
+const Step = ({ title, isDone, children }: StepProps) =>
+  h(
+    'li',
+    { class: 'card stack' },
+    h(
+      'h2',
+      null,
+      h(
+        'span',
+        { class: isDone ? 'step-tick done' : 'step-tick' },
+        h('span', { 'aria-hidden': true }, isDone ? '✓' : '○'),
+        h('span', { class: 'hidden-label' }, isDone ? 'done' : 'to do'),
+        ' ',
+      ),
+      title,
+    ),
+    children,
+  );
+
+const Copyable = ({ label, text }: { label: string; text: string }) =>
+  h(
+    'div',
+    { class: 'stack copyable' },
+    h('p', { class: 'soft' }, label),
+    h('div', { class: 'secret' }, h('code', null, text), h(CopyButton, { text })),
+  );
+
+/** A button that sends a request, and shows its error. */
+function Action({ label, run }: { label: string; run: () => Promise<void> }) {
+  const [error, setError] = useState<ApiError>();
+  const [isBusy, setBusy] = useState(false);
+  const start = async () => {
+    setBusy(true);
+    setError(undefined);
+    await run().catch((error: ApiError) => setError(error));
+    setBusy(false);
+  };
+  return h(
+    'div',
+    { class: 'stack' },
+    h('p', null, h('button', { type: 'button', disabled: isBusy, onClick: start }, label)),
+    h(ErrorNote, { error }),
+  );
+}
+
+function NewApp({ created }: { created: () => void }) {
+  const [error, setError] = useState<ApiError>();
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const name = String(new FormData(event.currentTarget as HTMLFormElement).get('name') ?? '').trim();
+    await request('/admin/apps', { method: 'POST', body: { name } }).then(created, (error: ApiError) =>
+      setError(error),
+    );
+  };
+  return h(
+    'form',
+    { class: 'stack', onSubmit: submit },
+    h(
+      'label',
+      null,
+      'Name of the app',
+      h('input', { name: 'name', required: true, pattern: '.*\\S.*', autoComplete: 'off', placeholder: 'Help desk' }),
+    ),
+    h(ErrorNote, { error }),
+    h('p', null, h('button', { class: 'primary' }, 'Create the app')),
+  );
+}
