@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AppListed } from '../contract/admin.ts';
-import type { NewApp } from '../contract/new-app.ts';
+import type { NewApp } from '../contract/app.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { notBlank } from '../contract/rules.ts';
 import { invalidParam } from './errors.ts';

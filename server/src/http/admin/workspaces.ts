@@ -1,5 +1,5 @@
 import { AppListed, ProviderListed, WorkspaceListed } from '../../contract/admin.ts';
-import { NewApp } from '../../contract/new-app.ts';
+import { NewApp } from '../../contract/app.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { type StoredProvider, sortText } from '../../domain/admin-reads.ts';
