@@ -4,6 +4,7 @@ import type { QueryToken } from './tokens.ts';
 export type IndexQuery = {
   tokens: readonly QueryToken[];
   anyOf: readonly (readonly string[])[];
+  conversation_id?: string | undefined;
   min_cost?: number | undefined;
   min_latency?: number | undefined;
   /** Only messages with a form that expires after this time in seconds. */

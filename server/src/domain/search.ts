@@ -10,6 +10,7 @@ import type { Store } from './store.ts';
 export type MessageSearch = {
   q?: string | undefined;
   app_id?: string | undefined;
+  conversation_id?: string | undefined;
   user?: string | undefined;
   rating?: 'like' | 'dislike' | undefined;
   status?: 'normal' | 'error' | undefined;
@@ -32,6 +33,7 @@ const candidatesMax = 2_000;
 
 function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
   const { app_id, user, rating, status, has = [], from, to, min_cost = 0, min_latency = 0, segment_id, now } = search;
+  const { conversation_id } = search;
   const exact = [
     app_id === undefined ? undefined : marks.app(app_id),
     user === undefined ? undefined : marks.user(user),
@@ -49,6 +51,7 @@ function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
       ...(min_cost > 0 ? [marksFrom.cost(min_cost)] : []),
       ...(min_latency > 0 ? [marksFrom.latency(min_latency)] : []),
     ],
+    ...(conversation_id !== undefined && { conversation_id }),
     ...(min_cost > 0 && { min_cost }),
     ...(min_latency > 0 && { min_latency }),
     ...(has.includes('waiting_form') && { waits_after: now }),

@@ -69,7 +69,7 @@ function Row({ entry: { id, app_id, hits }, summary, isOpen, isApart, filters }:
     h('span', { class: 'soft when' }, h(Time, { at: hit?.created_at ?? summary?.last_message_at ?? null, none: '' })),
     h('span', { class: 'words' }, hit === undefined ? plain(summary?.last_text ?? '') : h(Snippet, { hit })),
     summary && h('span', { class: 'soft figures' }, h(Figures, { summary, hits: hits.length })),
-    isApart && h('span', { class: 'soft figures' }, 'Opened by its address; not in the list above or below.'),
+    isApart && h('span', { class: 'soft figures' }, 'Not in this list.'),
   );
 }
 

@@ -53,7 +53,6 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
           message_id,
           filters,
           summary: summaryOf(open.id),
-          hits: entries.find(({ id }) => id === open.id)?.hits ?? [],
         }),
   );
 }

@@ -33,7 +33,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
       fact('Messages', count(message_count)),
       fact('Disliked', count(disliked_count)),
       fact('Failed', count(failed_count)),
-      fact('Cost', summary.price === null ? 'unknown' : money(summary.price, summary.currency ?? '')),
+      fact('Cost', summary.price === null ? '–' : money(summary.price, summary.currency ?? '')),
       h(Latency, { shown }),
     ),
     h(

@@ -1,14 +1,18 @@
 import { CopyButton } from '../../shared/copy-button.ts';
 import { h, useMemo, useRef, useState } from '../../shared/dom.ts';
+import { pathOf } from '../parts/api.ts';
 import { type Filters, hrefWith } from '../parts/route.ts';
+import { limits } from '../parts/server-rules.ts';
 import { useShortcut } from '../parts/shortcuts.ts';
 import type { ConversationSummary, SearchHit } from '../parts/types.ts';
 import { counted } from '../parts/ui.ts';
+import { type List, useList } from '../parts/use-list.ts';
 import { useMedia } from '../parts/use-media.ts';
 import { useTitle } from '../parts/use-title.ts';
 import { wordsOf } from './highlight.ts';
 import { Inspector } from './inspector.ts';
 import { findNext, type MessageKind, neighbourOf } from './next-message.ts';
+import { isFiltered, queryOf } from './search-query.ts';
 import { Transcript } from './transcript.ts';
 import type { Scroll } from './transcript-scroll.ts';
 
@@ -19,16 +23,16 @@ type Props = {
   filters: Filters;
   /** Undefined until it is loaded. */
   summary: ConversationSummary | undefined;
-  /** The hits of the search in this conversation, newest first. */
-  hits: readonly SearchHit[];
 };
 
 /** The transcript of a conversation, with its name above and, in a wide window, what is known about it beside. */
-export function OpenConversation({ app_id, conversation_id, message_id, filters, summary, hits }: Props) {
+export function OpenConversation({ app_id, conversation_id, message_id, filters, summary }: Props) {
   const path = ['admin', 'apps', app_id, 'conversations', conversation_id];
   const shown = useRef<Scroll | undefined>(undefined);
   const [, drawInspector] = useState(0);
   const words = useMemo(() => wordsOf(filters.q ?? ''), [filters.q]);
+  const query = { ...queryOf(filters), app_id, conversation_id, limit: limits.listRowsMax };
+  const hits = useList<SearchHit>(isFiltered(filters) ? pathOf(['admin', 'search'], query) : undefined);
   const isWide = useMedia('(width >= 80rem)');
   const place = ['conversations', app_id, conversation_id];
   /** Moves along in the transcript. The history of the browser gets no entry for each step. */
@@ -68,7 +72,7 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
         h('code', null, conversation_id),
         h(CopyButton, { text: conversation_id, label: 'Copy id' }),
       ),
-      hits.length > 0 && h(HitSteps, { hits, message_id, goTo }),
+      hits.rows.length > 0 && h(HitSteps, { hits, message_id, goTo }),
       !isWide && inspector && h('details', { class: 'inspector-menu' }, h('summary', null, 'Details'), inspector),
     ),
     h(Transcript, {
@@ -85,11 +89,11 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
   );
 }
 
-type StepsProps = { hits: readonly SearchHit[]; message_id: string | undefined; goTo: (id: string) => void };
+type StepsProps = { hits: List<SearchHit>; message_id: string | undefined; goTo: (id: string) => void };
 
 /** `3 / 14 ‹ ›`: steps through the hits, from the oldest to the newest. */
 function HitSteps({ hits, message_id, goTo }: StepsProps) {
-  const ids = [...new Set(hits.map((hit) => hit.message_id))].toReversed();
+  const ids = hits.rows.map((hit) => hit.message_id).toReversed();
   const at = ids.indexOf(message_id ?? '');
   const step = (to: number, label: string, sign: string) => {
     const id = ids[(to + ids.length) % ids.length];
@@ -98,7 +102,7 @@ function HitSteps({ hits, message_id, goTo }: StepsProps) {
   return h(
     'span',
     { class: 'hit-steps', role: 'group', 'aria-label': 'Hits in this conversation' },
-    h('span', { role: 'status' }, `${at < 0 ? '–' : at + 1} / ${ids.length}`),
+    h('span', { role: 'status' }, `${at < 0 ? '–' : at + 1} / ${ids.length}${hits.hasMore ? '+' : ''}`),
     step(at < 0 ? -1 : at - 1, 'Previous hit', '‹'),
     step(at + 1, 'Next hit', '›'),
   );

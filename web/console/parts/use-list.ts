@@ -19,7 +19,7 @@ export type List<T> = {
 
 /** The rows of a list of the service, page after page. With `path` undefined nothing is requested. */
 export function useList<T>(path: string | undefined): List<T> {
-  const [state, setState] = useState<Rows<T>>(empty);
+  const [state, setState] = useState<Rows<T>>(() => empty(path));
   const [isLoading, setLoading] = useState(path !== undefined);
   const [error, setError] = useState<ApiError>();
   const [attempt, setAttempt] = useState(0);
@@ -35,6 +35,7 @@ export function useList<T>(path: string | undefined): List<T> {
       try {
         const { body } = await request<Page<T>>(withCursor(path, cursor), { signal });
         setState(({ rows }) => ({
+          path,
           rows: cursor === null ? body.data : [...rows, ...body.data],
           cursor: body.next_cursor,
           hasMore: body.has_more,
@@ -51,7 +52,7 @@ export function useList<T>(path: string | undefined): List<T> {
 
   // `attempt` counts the reloads.
   useEffect(() => {
-    setState(empty());
+    setState(empty(path));
     void load(null);
     return () => pending.current?.abort();
   }, [load, attempt]);
@@ -73,13 +74,17 @@ export function useList<T>(path: string | undefined): List<T> {
     (change: (row: T) => T) => setState(({ rows, ...rest }) => ({ rows: rows.map(change), ...rest })),
     [],
   );
+  // Until the effect has run, the rows are those of another path.
+  if (state.path !== path) return { ...waiting, more, reload, refresh, change };
   return { rows: state.rows, hasMore: state.hasMore, isLoading, error, more, reload, refresh, change };
 }
 
-type Rows<T> = { rows: T[]; cursor: string | null; hasMore: boolean };
+const waiting = { rows: [], hasMore: false, isLoading: true, error: undefined };
 
-function empty<T>(): Rows<T> {
-  return { rows: [], cursor: null, hasMore: false };
+type Rows<T> = { path: string | undefined; rows: T[]; cursor: string | null; hasMore: boolean };
+
+function empty<T>(path: string | undefined): Rows<T> {
+  return { path, rows: [], cursor: null, hasMore: false };
 }
 
 /** The new first page, followed by the rows of later pages if the two still overlap; else alone, and later pages are read again. */
@@ -87,7 +92,7 @@ function merge<T>({ data, next_cursor, has_more }: Page<T>, old: Rows<T>, idOf: 
   const ids = data.map(idOf);
   const at = old.rows.findIndex((row) => idOf(row) === ids.at(-1));
   const overlaps = at >= 0 && at < data.length && data.length < old.rows.length;
-  if (!overlaps) return { rows: data, cursor: next_cursor, hasMore: has_more };
+  if (!overlaps) return { ...old, rows: data, cursor: next_cursor, hasMore: has_more };
   return { ...old, rows: [...data, ...old.rows.filter((row) => !ids.includes(idOf(row)))] };
 }
 

@@ -61,6 +61,7 @@ const filters = {
     }),
   ),
   app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
+  conversation_id: Type.Optional(Type.String({ description: 'Only this conversation.' })),
   user: Type.Optional(Type.String({ description: 'Only conversations of this end user; the exact name.' })),
   rating: Type.Optional(choice(['like', 'dislike'], 'Only messages with this feedback.')),
   status: Type.Optional(choice(['normal', 'error'], 'Only messages with this status.')),

@@ -83,10 +83,14 @@ function isOfKnowledge({ in: part, q: _, ...others }: SearchFilters): boolean {
 }
 
 function searchOf(
-  { in: _, app_id, segment_id, min_cost, min_latency, ...others }: SearchFilters,
+  { in: _, app_id, conversation_id, segment_id, min_cost, min_latency, ...others }: SearchFilters,
   now: number,
 ): MessageSearch {
-  const ids = { app_id: app_id && canonicalId(app_id), segment_id: segment_id && canonicalId(segment_id) };
+  const ids = {
+    app_id: app_id && canonicalId(app_id),
+    conversation_id: conversation_id && canonicalId(conversation_id),
+    segment_id: segment_id && canonicalId(segment_id),
+  };
   const numbers = { min_cost: min_cost && Number(min_cost), min_latency: min_latency && Number(min_latency) };
   return {
     ...others,

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import {
+  checkAccessibility,
+  closeTabs,
+  openBrowser,
+  openTab,
+  phone,
+  scrollsHorizontally,
+  signIn,
+} from '../support/browser.ts';
+import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+
+const day = 86_400;
+
+describe('finding a conversation in the console', () => {
+  const { one, other, admin, records } = makeTwoTenants();
+  const now = Math.floor(Date.now() / 1000);
+  const conversation = (app_id: string, user: string, days: number) => ({
+    ...{ record: 'conversation', id: randomUUID(), app_id, user, name: `about ${user}` },
+    created_at: now - days * day,
+  });
+  const talks = [
+    conversation(one.ids.app, 'user-8811', 2),
+    conversation(other.ids.app, 'User-8812', 3),
+    conversation(one.ids.app, 'user-8813', 20),
+  ] as const;
+  const disliked = { feedback: { rating: 'dislike' } };
+  /** 300 messages each; every hundredth answer is bad, and says the word. */
+  const messages = talks.map(({ id, created_at }) =>
+    Array.from({ length: 300 }, (_, n) =>
+      message(id, created_at + n, {
+        query: `Question ${n}`,
+        answer: n % 100 === 50 ? `The **Häfen** was closed, ${n}.` : `Answer ${n}. ${'word '.repeat((n * 37) % 100)}`,
+        ...(n % 100 === 50 && disliked),
+        ...(n === 200 && { status: 'error', error: 'no answer' }),
+      }),
+    ),
+  );
+  const idAt = (talk: number, n: number): string => messages[talk]?.[n]?.id ?? '';
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    await service.load([...records, ...talks, ...messages.flat()]);
+    await service.index();
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  const open = async (options: BrowserContextOptions = {}) => {
+    await closeTabs(browser);
+    const tab = await openTab(browser, service.base, options);
+    await signIn(tab.page, admin);
+    await tab.page.goto('/console#/conversations');
+    await entriesOf(tab.page).first().waitFor();
+    return tab;
+  };
+  const entriesOf = (page: Page) => page.getByRole('list', { name: 'Conversations' }).getByRole('link');
+  const namesOf = (page: Page) => entriesOf(page).locator('.name').allTextContents();
+  /** Waits until the message that the address names is shown. */
+  const isAt = (page: Page, id: string) =>
+    until(() =>
+      page.evaluate<boolean>(`(() => {
+        const scroller = document.querySelector('.scroller')?.getBoundingClientRect();
+        const current = document.querySelector('article[aria-current][data-id="${id}"]')?.getBoundingClientRect();
+        return current !== undefined && current.top >= scroller.top && current.top < scroller.bottom;
+      })()`),
+    );
+  const highlightsOf = (page: Page) =>
+    page.evaluate<string[]>(
+      "[...CSS.highlights.get('hit') ?? []].map((range) => range.startContainer.data.slice(range.startOffset, range.endOffset))",
+    );
+
+  it('finds the conversation of a user by one search, in any app and in any case', async () => {
+    const { page, pageErrors } = await open();
+    await page.keyboard.press('/');
+    await page.keyboard.type('8812');
+    await page.getByRole('link', { name: 'about user-8811' }).waitFor({ state: 'detached' });
+    assert.deepEqual(await namesOf(page), ['about User-8812']);
+    await page.waitForURL(new RegExp(`#/conversations/${other.ids.app}/${talks[1].id}/.*q=8812`));
+    await page.getByRole('searchbox').fill('USER-8812');
+    await page.waitForURL(/q=USER-8812/);
+    await page.getByRole('link', { name: 'about User-8812' }).waitFor();
+    assert.deepEqual(await namesOf(page), ['about User-8812']);
+    await page.getByRole('searchbox').fill('no such user');
+    await page.getByText('Nothing matches.').waitFor();
+    // Without a search, the open conversation stays.
+    await page.getByRole('searchbox').fill('');
+    await page.getByRole('link', { name: 'about user-8811' }).waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('finds a word that was said: it opens the newest hit, highlights it, and steps through the others', async () => {
+    const { page, pageErrors } = await open();
+    await page.getByRole('searchbox').fill('hafen clos');
+    await isAt(page, idAt(0, 250));
+    assert.deepEqual([...new Set(await highlightsOf(page))], ['Häfen', 'clos']);
+    assert.deepEqual(await namesOf(page), ['about user-8811', 'about User-8812', 'about user-8813']);
+    assert.deepEqual(await entriesOf(page).first().locator('mark').allTextContents(), ['Häfen', 'closed']);
+    const steps = page.getByRole('group', { name: 'Hits in this conversation' });
+    await steps.getByText('3 / 3').waitFor();
+    await steps.getByRole('button', { name: 'Previous hit' }).click();
+    await isAt(page, idAt(0, 150));
+    await steps.getByText('2 / 3').waitFor();
+    for (const n of [250, 50]) {
+      await steps.getByRole('button', { name: 'Next hit' }).click();
+      await isAt(page, idAt(0, n));
+    }
+    await checkAccessibility(page);
+    await page.reload();
+    await isAt(page, idAt(0, 50));
+    await entriesOf(page).nth(1).click();
+    await isAt(page, idAt(1, 250));
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('lists the disliked answers of a week by two clicks, with counts, in the address', async () => {
+    const { page, pageErrors } = await open();
+    const filters = page.getByRole('group', { name: 'Filters' });
+    await filters.getByRole('link', { name: 'Disliked 9' }).click();
+    await filters.getByRole('link', { name: 'Last 7 days' }).click();
+    await filters.getByRole('link', { name: 'Disliked 6' }).waitFor();
+    await isAt(page, idAt(0, 250));
+    assert.deepEqual(await namesOf(page), ['about user-8811', 'about User-8812']);
+    const { hash } = new URL(page.url());
+    assert.match(hash, /\?rating=dislike&days=7$/);
+    assert.match(await entriesOf(page).first().innerText(), /300 messages[\s\S]*3 hits[\s\S]*👎 3[\s\S]*⚠ 1/);
+    await checkAccessibility(page);
+    await page.goto('about:blank');
+    await page.goto(`/console${hash}`);
+    await isAt(page, idAt(0, 250));
+    await filters.getByRole('link', { name: 'Disliked 6' }).click();
+    await filters.getByRole('link', { name: 'Failed 2' }).click();
+    await isAt(page, idAt(0, 200));
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('shows all conversations of a user, and moves to bad answers by a key', async () => {
+    const { page } = await open({ viewport: { width: 1440, height: 900 } });
+    await entriesOf(page).first().click();
+    const aside = page.getByRole('complementary', { name: 'About this conversation' });
+    await aside.getByRole('link', { name: 'user-8811' }).click();
+    await page.getByRole('link', { name: 'User: user-8811 ×' }).waitFor();
+    await page.getByRole('link', { name: 'about User-8812' }).waitFor({ state: 'detached' });
+    assert.deepEqual(await namesOf(page), ['about user-8811']);
+    await isAt(page, idAt(0, 299));
+    for (const n of [50, 150, 200, 250, 50]) {
+      await page.keyboard.press('n');
+      await isAt(page, idAt(0, n));
+    }
+    await aside.getByRole('button', { name: 'Next failed' }).click();
+    await isAt(page, idAt(0, 200));
+    await aside.getByRole('button', { name: 'Beginning' }).click();
+    await page.getByText('The beginning of this conversation').waitFor();
+  });
+
+  it('has the other filters in a form', async () => {
+    const { page } = await open();
+    await page.getByText('More filters').click();
+    const date = (days: number) => new Date((now - days * day) * 1000).toISOString().slice(0, 10);
+    await page.getByLabel('To', { exact: true }).fill(date(10));
+    await page.getByRole('link', { name: 'about user-8811' }).waitFor({ state: 'detached' });
+    assert.deepEqual(await namesOf(page), ['about user-8813']);
+    await page.getByLabel('User, exactly').fill('user-8811');
+    await page.getByLabel('User, exactly').press('Enter');
+    await page.getByText('Nothing matches.').waitFor();
+    assert.match(page.url(), /to=\d{4}-\d\d-\d\d&user=user-8811/);
+    await page.getByRole('link', { name: /^To .* ×/ }).click();
+    await page.getByRole('link', { name: 'about user-8811' }).waitFor();
+  });
+
+  it('shows the list on a phone, and a hit after a tap', async () => {
+    const { page, pageErrors } = await open({ viewport: phone, colorScheme: 'dark' });
+    await page.getByRole('searchbox').fill('hafen');
+    await entriesOf(page).nth(2).waitFor();
+    await checkAccessibility(page);
+    assert.ok(!(await scrollsHorizontally(page)));
+    await entriesOf(page).nth(1).click();
+    await isAt(page, idAt(1, 250));
+    await checkAccessibility(page);
+    assert.ok(!(await scrollsHorizontally(page)));
+    await page.getByRole('link', { name: '‹ Conversations' }).click();
+    await entriesOf(page).nth(2).waitFor();
+    assert.equal(await page.getByRole('searchbox').inputValue(), 'hafen');
+    assert.deepEqual(pageErrors, []);
+  });
+});
