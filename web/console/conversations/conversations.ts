@@ -1,5 +1,5 @@
 import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
-import { hrefWith, readRoute, useFilters, type ViewProps } from '../parts/route.ts';
+import { hrefWith, readFilters, readRoute, useFilters, type ViewProps } from '../parts/route.ts';
 import { ViewSearch } from '../parts/search-field.ts';
 import { useMedia } from '../parts/use-media.ts';
 import { useTitle } from '../parts/use-title.ts';
@@ -23,9 +23,10 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
   const { entries, list, summaryOf } = conversations;
   const [first] = entries;
   useEffect(() => {
-    // The address itself, not the properties: the user may have gone to another view since.
+    // The address itself, not the properties: the user may have gone to another view, or to another filter, since.
     const [view, app, conversation] = readRoute();
-    if (view !== 'conversations' || conversation !== undefined) return;
+    const isOld = JSON.stringify(readFilters()) !== JSON.stringify(filters);
+    if (view !== 'conversations' || conversation !== undefined || isOld) return;
     if (app !== undefined) return location.replace(hrefWith(['conversations'], { ...filters, app_id: app }));
     if (isPhone || first === undefined || list.isLoading) return;
     const hit = first.hits[0]?.message_id;

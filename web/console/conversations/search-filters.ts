@@ -91,8 +91,9 @@ function useCounts(filters: Filters): SearchCounts | undefined {
 type MoreProps = { filters: Filters; apps: readonly App[]; setFilters: (values: FilterChange) => void };
 
 function MoreFilters({ filters, apps, setFilters }: MoreProps) {
-  const field = (label: string, name: string, attributes: Record<string, unknown>) =>
-    h('label', null, label, h('input', { value: filters[name] ?? '', ...attributes, onChange: set(name) }));
+  // The field keeps what is being typed, until the filter changes.
+  const field = (label: string, name: string, attributes: Record<string, unknown>, value = filters[name] ?? '') =>
+    h('label', null, label, h('input', { key: value, defaultValue: value, ...attributes, onChange: set(name) }));
   const set = (name: string) => (event: Event) =>
     setFilters({ [name]: (event.target as HTMLInputElement).value.trim(), ...(isDate(name) && { days: undefined }) });
   return h(
@@ -110,10 +111,10 @@ function MoreFilters({ filters, apps, setFilters }: MoreProps) {
       ),
     ),
     field('User, exactly', 'user', { type: 'text', autoComplete: 'off' }),
-    field('From', 'from', { type: 'date', value: dayOf(filters.from) }),
-    field('To', 'to', { type: 'date', value: dayOf(filters.to, 1) }),
+    field('From', 'from', { type: 'date' }, dayOf(filters.from)),
+    field('To', 'to', { type: 'date' }, dayOf(filters.to, 1)),
     field('Cost from', 'min_cost', { type: 'number', min: 0, step: 'any' }),
-    field('Latency from (seconds)', 'min_latency', { type: 'number', min: 0, step: 'any' }),
+    field('Latency from (s)', 'min_latency', { type: 'number', min: 0, step: 'any' }),
   );
 }
 
