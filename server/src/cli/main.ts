@@ -11,6 +11,7 @@ const commands: Record<string, () => Promise<Command>> = {
   keys: async () => (await import('./keys.ts')).keysCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   changes: async () => (await import('./changes.ts')).changesCommand,
+  reindex: async () => (await import('./reindex.ts')).reindexCommand,
   audit: async () => (await import('./audit.ts')).auditCommand,
   purge: async () => (await import('./purge.ts')).purgeCommand,
 };
@@ -27,6 +28,7 @@ Commands:
   keys       create, list and revoke API keys
   migrate    bring the database schema up to date
   changes    print changed records, and follow changes
+  reindex    build the index of the search again
   audit      show the audit log
   purge      erase conversations permanently
 

@@ -120,10 +120,20 @@ function* marksOf(
 }
 
 /**
- * Positions sort messages by time: those of one second are numbered as they come. Times beyond the year 2105 or before 1834
- * share a second.
+ * Positions sort messages by time: those of one second are numbered as they come. If a second has more, the others sort as
+ * if they were up to `overflowSeconds` later.
  */
-export const positionsPerSecond = 2 ** 20;
-const secondsMax = 2 ** 32;
+export const positionsPerSecond = 2 ** 16;
+export const overflowSeconds = 1_000;
+const secondsMax = 2 ** 36;
 export const firstPosition = (created_at: number): number =>
   Math.max(-secondsMax, Math.min(created_at, secondsMax)) * positionsPerSecond;
+
+/** The next position of a second, given its last one. If all are used, one that may be used too. */
+export function positionAfter(last: number | null, created_at: number): { position: number; isFree: boolean } {
+  const first = firstPosition(created_at);
+  if (last === null) return { position: first, isFree: true };
+  const end = first + positionsPerSecond;
+  if (last + 1 < end) return { position: last + 1, isFree: true };
+  return { position: end + Math.floor(Math.random() * overflowSeconds * positionsPerSecond), isFree: false };
+}

@@ -3,13 +3,24 @@ import type { ChangeKind } from '../contract/change.ts';
 import { limits } from '../contract/limits.ts';
 import type { ChangeScope, FoundChange } from './change-reads.ts';
 import { type ChangePlace, cursorOf, startOf } from './changes.ts';
-import { ServiceError } from './errors.ts';
+import { notFound, ServiceError } from './errors.ts';
 import type { IndexChange } from './search-reads.ts';
 import type { Store } from './store.ts';
 import { tokenRules } from './tokens.ts';
 
 const kinds: readonly ChangeKind[] = ['segment', 'child_chunk', 'conversation', 'message'];
 const scope: ChangeScope = { workspace_id: undefined, app_id: undefined, dataset_ids: undefined, kinds };
+
+/** Why the search is off; undefined if it is on. Without the change feed, the index would miss changes. */
+export function whyOff({ changes, search }: { changes: boolean; search: boolean }): string | undefined {
+  if (!search) return 'the search is off (SEARCH=off)';
+  return changes ? undefined : 'the search is off, since the change feed is off (CHANGES=off)';
+}
+
+export function requireSearch(settings: { changes: boolean; search: boolean }): void {
+  const reason = whyOff(settings);
+  if (reason !== undefined) throw notFound(reason);
+}
 
 /** `elsewhere`: another process indexes. */
 export type IndexStep = 'more' | 'idle' | 'elsewhere';
@@ -21,6 +32,8 @@ export class SearchIndexer {
   readonly #holder = randomUUID();
   #cursor: string | undefined;
   #renewAt = 0;
+  /** Records that this object has indexed. */
+  indexed = 0;
 
   /** `clock` returns milliseconds since the epoch. */
   constructor(store: Store, clock: () => number) {
@@ -65,12 +78,16 @@ export class SearchIndexer {
 
   async #apply(changes: readonly IndexChange[]): Promise<void> {
     for (let left = changes; left.length > 0 && this.#cursor !== undefined; ) {
+      const before = left.length;
       const cursor: string | undefined = await this.#store.search.apply(this.#cursor, left);
       // Another process has taken over, or has made the index empty: the next step reads its state.
       if (cursor === undefined) this.#renewAt = 0;
       else left = left.slice(left.findLastIndex((change) => change.cursor === cursor) + 1);
       this.#cursor = cursor;
+      this.indexed += before - left.length;
     }
+    // The last one is the end of the page.
+    this.indexed -= 1;
   }
 
   #now(): number {
@@ -112,4 +129,24 @@ function changeOf({ kind, id, path }: FoundChange, cursor: string): IndexChange 
     default:
       return { kind: 'none', cursor };
   }
+}
+
+/** How far the index is behind the change feed. */
+export type IndexLag = {
+  /** Whether all records are being indexed. The changes since then follow. */
+  isBuilding: boolean;
+  changes: number;
+  /** The time of the oldest change that is not indexed, in seconds. */
+  oldest: number | null;
+};
+
+export async function indexLag(store: Store): Promise<IndexLag> {
+  const { cursor, rules } = await store.search.state();
+  const { epoch, position, notes, oldestNote } = await store.changes.count();
+  const [indexedEpoch, indexedPosition, replay] = cursor.split('.');
+  const isBuilding = indexedEpoch !== epoch || replay !== undefined || rules !== tokenRules;
+  const from = indexedEpoch === epoch ? Number(indexedPosition) : 0;
+  const changes = Math.max(0, position - from) + notes;
+  const oldest = position > from ? await store.search.timeAfter(from) : oldestNote;
+  return { isBuilding, changes, oldest: oldest ?? oldestNote };
 }

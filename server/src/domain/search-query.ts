@@ -8,7 +8,7 @@ export type SearchWords = { words: QueryToken[]; phrases: QueryToken[][] };
 export function parseQuery(q: string): SearchWords {
   const words: QueryToken[] = [];
   const phrases: QueryToken[][] = [];
-  const parts = [...q.matchAll(/"([^"]*)("?)|[^"\s]+/g)];
+  const parts = [...q.matchAll(/"([^"]*)("?)|[^"\s]+/g)].filter(([text]) => !tokensOf(text).next().done);
   for (const [index, [text, quoted, end]] of parts.entries()) {
     const isLast = index === parts.length - 1;
     if (quoted !== undefined) {

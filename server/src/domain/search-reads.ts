@@ -43,6 +43,8 @@ export type IndexState = { cursor: string; rules: string };
 /** The index of messages and of knowledge bases. */
 export interface SearchStore {
   state(): Promise<IndexState>;
+  /** The time of the first change after a position of the change feed; null if there is none. */
+  timeAfter(position: number): Promise<number | null>;
   /** Newest first. */
   findMessages(query: IndexQuery, count: number): Promise<IndexHit[]>;
   /** Stops at `max`. */

@@ -18,7 +18,7 @@ export const tokenRules = `1 ${process.versions.unicode}`;
 export const markOf = (name: string): string => `\u{e000}${name}`;
 
 const asciiWord = /[A-Za-z0-9]+/g;
-const word = /[\p{L}\p{N}\p{M}]+/gu;
+const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 /** Accents of letters and vowel points. The marks of other scripts are part of their letters. */
 const accent = /[[\p{Mn}&&[\p{sc=Inherited}\p{sc=Hebrew}\p{sc=Arabic}]]--[\u3099\u309a]]/gv;
 const spaceless = '\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}';

@@ -9,6 +9,7 @@ import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
 import type { LastUsed } from '../domain/last-used.ts';
 import { PageCache } from '../domain/page-cache.ts';
 import type { LineValidator } from '../domain/prepare-lines.ts';
+import { whyOff } from '../domain/search-indexer.ts';
 import type { Store } from '../domain/store.ts';
 import { adminActivityRoutes } from './admin/activity.ts';
 import { adminChangeRoutes } from './admin/changes.ts';
@@ -206,12 +207,6 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     connectionsMax: Math.ceil(limits.connectionsMax / shared.workers),
     now,
   };
-}
-
-/** Why the search is off. Without the change feed, the index would miss changes. */
-function whyOff({ changes, search }: { changes: boolean; search: boolean }): string | undefined {
-  if (!search) return 'the search is off (SEARCH=off)';
-  return changes ? undefined : 'the search is off, since the change feed is off (CHANGES=off)';
 }
 
 /** 404, or 405 if the path allows other methods. Checked before everything else, even before the key. */

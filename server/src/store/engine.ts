@@ -122,6 +122,8 @@ export interface Engine {
   readonly dialect: Dialect;
   /** Runs one statement with `?` for its parameters. Throws ServiceError if the database does not respond. */
   read(sql: string, ...values: Value[]): Promise<Row[]>;
+  /** For statements of the search, on an engine whose statements hold up the other requests of this thread. */
+  readIndex?: Reader;
   /** See `Store`. */
   dataVersion(): number | undefined;
   findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
@@ -170,6 +172,11 @@ export type SearchDialect = {
   matches: Record<SearchTable, string>;
   /** A condition: the row has tokens. */
   isIndexed: Record<SearchTable, string>;
+  /**
+   * A statement for the first token from a text on, for an engine that collects all rows of a beginning of a word before it
+   * returns the first.
+   */
+  nextToken?: Record<SearchTable, string>;
   /** The parameter of `matches`. */
   queryOf(tokens: readonly QueryToken[], anyOf: readonly (readonly string[])[]): string;
 };

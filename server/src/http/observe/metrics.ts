@@ -1,5 +1,6 @@
 import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { ChangeCounts } from '../../domain/change-reads.ts';
+import type { IndexLag } from '../../domain/search-indexer.ts';
 import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
 import { Failures } from './failures.ts';
@@ -35,6 +36,7 @@ export class Metrics {
   readonly #peers: Peers;
   /** As of the last request for metrics. */
   #changeCounts: ChangeCounts | undefined;
+  #searchLag: IndexLag | undefined;
   /** By status, method and route. */
   readonly #requestCounters = new Map<string, { counter: Counter; isTraffic: boolean }>();
 
@@ -77,6 +79,7 @@ export class Metrics {
     this.#register('backscroll_changes_waiting', 'Requests that wait for changes.', 'gauge', () => [
       { labels: {}, value: waiting() },
     ]);
+    const secondsSince = (time: number | null) => (time === null ? 0 : Math.max(0, Math.floor(clock() / 1000) - time));
     const gauge = (name: string, help: string, value: (counts: ChangeCounts) => number) =>
       this.#register(name, help, 'gauge', () =>
         this.#changeCounts === undefined ? [] : [{ labels: {}, value: value(this.#changeCounts) }],
@@ -84,7 +87,16 @@ export class Metrics {
     gauge('backscroll_changes_head', 'Newest position of the change feed.', ({ position }) => position);
     gauge('backscroll_changes_unnumbered', 'Notes about changes without a position.', ({ notes }) => notes);
     gauge('backscroll_changes_oldest_unnumbered_seconds', 'Age of the oldest of these notes.', ({ oldestNote }) =>
-      oldestNote === null ? 0 : Math.max(0, Math.floor(clock() / 1000) - oldestNote),
+      secondsSince(oldestNote),
+    );
+    const lagGauge = (name: string, help: string, value: (lag: IndexLag) => number) =>
+      this.#register(name, help, 'gauge', () =>
+        this.#searchLag === undefined ? [] : [{ labels: {}, value: value(this.#searchLag) }],
+      );
+    lagGauge('backscroll_search_lag_changes', 'Changes that the search does not find yet.', ({ changes }) => changes);
+    lagGauge('backscroll_search_lag_seconds', 'Age of the oldest of them.', ({ oldest }) => secondsSince(oldest));
+    lagGauge('backscroll_search_building', '1 while the index of the search is built from all records.', (lag) =>
+      lag.isBuilding ? 1 : 0,
     );
   }
 
@@ -142,9 +154,10 @@ export class Metrics {
     this.#series.counter(prefixes.throttled + limit).add();
   }
 
-  /** Without `changeCounts`, the text has no values about the change feed. */
-  async text(changeCounts: ChangeCounts | undefined): Promise<string> {
+  /** Without `changeCounts` or `searchLag`, the text has no values about the change feed or the search. */
+  async text(changeCounts: ChangeCounts | undefined, searchLag: IndexLag | undefined): Promise<string> {
     this.#changeCounts = changeCounts;
+    this.#searchLag = searchLag;
     const others = (await this.#peers.collect()) as object[];
     const ofAllThreads = AggregatorRegistry.aggregate([await this.#threadMetrics.getMetricsAsJSON(), ...others]);
     return `${await this.#registry.metrics()}\n${await ofAllThreads.metrics()}`;

@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { choice, shape } from '../../contract/primitives.ts';
-import type { ChangeCounts } from '../../domain/change-reads.ts';
 import { unavailable } from '../../domain/errors.ts';
-import type { Store } from '../../domain/store.ts';
+import { indexLag } from '../../domain/search-indexer.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 
 const Health = shape({ status: choice(['ok'], 'Always ok.') }, { title: 'Health', description: 'Healthy.' });
 const about = { tags: ['Operations'] };
 
-export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_token, inFlight }) => {
+export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_token, inFlight, search }) => {
   app.get(
     '/health/live',
     {
@@ -58,15 +57,15 @@ export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_toke
     async (_request, reply) => {
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
-      const counts = await countChanges(store).finally(() => inFlight.add(1));
-      return reply.header('content-type', metrics.contentType).send(await metrics.text(counts));
+      const lag = search === undefined ? inTime(indexLag(store)) : undefined;
+      const [counts, searchLag] = await Promise.all([inTime(store.changes.count()), lag]).finally(() =>
+        inFlight.add(1),
+      );
+      return reply.header('content-type', metrics.contentType).send(await metrics.text(counts, searchLag));
     },
   );
 };
 
 /** Undefined if the database does not respond soon. Then the other metrics are needed most. */
-const countChanges = (store: Store): Promise<ChangeCounts | undefined> =>
-  Promise.race([
-    store.changes.count().catch(() => undefined),
-    sleep(limits.metricsMillisMax, undefined, { ref: false }),
-  ]);
+const inTime = <T>(read: Promise<T>): Promise<T | undefined> =>
+  Promise.race([read.catch(() => undefined), sleep(limits.metricsMillisMax, undefined, { ref: false })]);

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import { firstPosition, indexedMessage, positionsPerSecond } from '../../domain/search-document.ts';
+import { firstPosition, indexedMessage, positionAfter, positionsPerSecond } from '../../domain/search-document.ts';
 import type { ChunkKind, IndexChange } from '../../domain/search-reads.ts';
 import { indexTokens } from '../../domain/tokens.ts';
 import type { Row, Value, WriteInput, WriteResult } from '../engine.ts';
@@ -148,10 +148,13 @@ const keyOf = ({ conversation_id, id }: MessageKey): string => `${conversation_i
 
 async function nextPosition(query: Query, created_at: number): Promise<number> {
   const first = firstPosition(created_at);
-  const end = first + positionsPerSecond;
-  const [row] = await query(findLastPosition, first, end);
-  const last = row?.position as number | null;
-  return last === null ? first : Math.min(last + 1, end - 1);
+  const find = async (from: number, end: number) =>
+    (await query(findLastPosition, from, end))[0]?.position as number | null;
+  const last = await find(first, first + positionsPerSecond);
+  for (;;) {
+    const { position, isFree } = positionAfter(last, created_at);
+    if (isFree || (await find(position, position + 1)) === null) return position;
+  }
 }
 
 const chunkTables: Record<ChunkKind, string> = {

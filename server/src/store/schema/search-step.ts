@@ -33,21 +33,24 @@ const chunkColumns = `
 /**
  * FTS5 without a copy of the texts, and without the positions of words: phrases are checked in the stored texts. To remove
  * a message, its tokens are given: then nothing of them stays in the file. A replaced chunk's text is stored as a revision
- * anyway, so its entry is only marked as deleted.
+ * anyway, so its entry is only marked as deleted. The tables named `_list` list the
+ * tokens.
  */
-const fts = (name: string, options: string): string =>
-  `CREATE VIRTUAL TABLE ${name} USING fts5(tokens, content='', detail=none, tokenize='ascii', ${options})`;
+const fts = (name: string, options: string): readonly string[] => [
+  `CREATE VIRTUAL TABLE ${name} USING fts5(tokens, content='', detail=none, tokenize='ascii', ${options})`,
+  `CREATE VIRTUAL TABLE ${name}_list USING fts5vocab(${name}, 'instance')`,
+];
 
 export const searchSteps = {
   sqlite: [
     ...state,
     `CREATE TABLE search_messages (position BIGINT NOT NULL PRIMARY KEY, ${messageColumns}, marks TEXT)`,
     'CREATE UNIQUE INDEX search_messages_by_id ON search_messages (conversation_id, id)',
-    fts('search_message_tokens', 'columnsize=0'),
+    ...fts('search_message_tokens', 'columnsize=0'),
     `INSERT INTO search_message_tokens (search_message_tokens, rank) VALUES ('secure-delete', 1)`,
     `CREATE TABLE search_chunks (position BIGINT NOT NULL PRIMARY KEY, ${chunkColumns})`,
     'CREATE UNIQUE INDEX search_chunks_by_id ON search_chunks (dataset_id, kind, id)',
-    fts('search_chunk_tokens', 'contentless_delete=1'),
+    ...fts('search_chunk_tokens', 'contentless_delete=1'),
   ],
   postgres: [
     ...state,

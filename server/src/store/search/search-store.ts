@@ -1,4 +1,3 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { positionsPerSecond } from '../../domain/search-document.ts';
 import type {
   ChunkHit,
@@ -10,25 +9,37 @@ import type {
   MessageHit,
   SearchStore,
 } from '../../domain/search-reads.ts';
-import type { Engine, Row, SearchTable } from '../engine.ts';
+import type { QueryToken } from '../../domain/tokens.ts';
+import type { Engine, Reader, Row, SearchTable } from '../engine.ts';
 import * as sql from './statements.ts';
 
-/** The newest part of the index, in seconds, that the first statement of a search reads. */
+/** The newest part of the index that the first statement of a search reads. */
 const firstWindow = 86_400 * positionsPerSecond;
-/** If a statement was faster than this, the next one reads a larger part of the index; if it was slower, a smaller one. */
-const windowMillis = { fast: 5, slow: 20 };
+/** If a statement was faster than this, the next one reads a much larger part of the index, or a larger one. */
+const windowMillis = { fast: 5, slow: 10, tooSlow: 40 };
+/** So many words with the same beginning are searched one by one. */
+const wordsMax = 100;
 
 /** The search, on either engine. */
 export class SqlSearchStore implements SearchStore {
   readonly #engine: Engine;
 
+  /** For statements that may read a large part of the index. */
+  readonly #readIndex: Reader;
+
   constructor(engine: Engine) {
     this.#engine = engine;
+    this.#readIndex = engine.readIndex ?? ((statement, ...values) => engine.read(statement, ...values));
   }
 
   async state(): Promise<IndexState> {
     const [row] = await this.#engine.read(sql.findState);
     return row as IndexState;
+  }
+
+  async timeAfter(position: number): Promise<number | null> {
+    const [row] = await this.#engine.read(sql.findTimeAfter, position);
+    return (row?.at as number | undefined) ?? null;
   }
 
   takeLease(holder: string, expires_at: number, now: number): Promise<IndexState | undefined> {
@@ -56,27 +67,66 @@ export class SqlSearchStore implements SearchStore {
   }
 
   /**
-   * Searches windows of positions, from the newest one back, each by one statement: on the embedded engine other requests
-   * run in between.
+   * Searches windows of positions, from the newest one back, each by one statement, so that none of them takes long.
    */
   async #find<Hit>(table: SearchTable, query: IndexQuery, count: number): Promise<Hit[]> {
     const [bounds] = await this.#engine.read(sql.findBounds(table));
     if (bounds === undefined || bounds.first === null) return [];
     const first = Math.max(query.from ?? Number.MIN_SAFE_INTEGER, bounds.first as number);
     let end = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, (bounds.last as number) + 1);
-    const [statement, values] = sql.findEntries(this.#engine.dialect.search, table, query);
+    const expanded = await this.#expand(table, query);
+    if (expanded === undefined) return [];
+    const [statement, values] = sql.findEntries(this.#engine.dialect.search, table, expanded.query);
     const hits: Row[] = [];
-    for (let window = firstWindow; end > first && hits.length < count; ) {
+    for (let window = expanded.isSlow ? end - first : firstWindow; end > first && hits.length < count; ) {
       const start = Math.max(first, end - window);
       const startedAt = performance.now();
-      hits.push(...(await this.#engine.read(statement, ...values, start, end, count - hits.length)));
+      hits.push(...(await this.#readIndex(statement, ...values, start, end, count - hits.length)));
       const millis = performance.now() - startedAt;
-      if (millis < windowMillis.fast) window *= 8;
-      if (millis > windowMillis.slow) window = Math.max(firstWindow, Math.floor(window / 2));
+      if (millis < windowMillis.slow) window *= millis < windowMillis.fast ? 8 : 2;
+      if (millis > windowMillis.tooSlow) window = Math.max(firstWindow, Math.floor(window / 2));
       end = start;
-      await nextTick();
     }
     return hits as Hit[];
+  }
+
+  /**
+   * Replaces the beginning of a word by the words that have it, if they are few: FTS5 reads only as much of their rows as it
+   * needs. Undefined if there are none. `isSlow`: each statement reads all rows of a beginning.
+   */
+  async #expand(table: SearchTable, query: IndexQuery): Promise<{ query: IndexQuery; isSlow: boolean } | undefined> {
+    const { nextToken } = this.#engine.dialect.search;
+    if (nextToken === undefined) return { query, isSlow: false };
+    const tokens: QueryToken[] = [];
+    const anyOf = [...query.anyOf];
+    let isSlow = false;
+    for (const queryToken of query.tokens) {
+      const { token, isPrefix } = queryToken;
+      if (!isPrefix) {
+        tokens.push(queryToken);
+        continue;
+      }
+      const words = await this.#wordsWith(nextToken[table], token);
+      if (words.length === 0) return undefined;
+      if (words.length > wordsMax) {
+        tokens.push(queryToken);
+        isSlow = true;
+      } else anyOf.push(words);
+    }
+    return { query: { ...query, tokens, anyOf }, isSlow };
+  }
+
+  async #wordsWith(statement: string, start: string): Promise<string[]> {
+    const words: string[] = [];
+    for (let from = start; words.length <= wordsMax; ) {
+      const [row] = await this.#readIndex(statement, from);
+      const word = row?.term as string | undefined;
+      if (word === undefined || !word.startsWith(start)) break;
+      words.push(word);
+      // Sorts before every longer word.
+      from = `${word}\u0001`;
+    }
+    return words;
   }
 
   async readMessages(hits: readonly IndexHit[]): Promise<MessageHit[]> {

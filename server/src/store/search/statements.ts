@@ -31,10 +31,12 @@ export const findBounds = (table: SearchTable): string =>
   `SELECT MIN(position) AS first, MAX(position) AS last FROM ${table}`;
 
 export const findState = `SELECT cursor, rules FROM search_state WHERE name = 'state'`;
+/** Parameters: a position of the change feed. */
+export const findTimeAfter = 'SELECT at FROM changes WHERE position > ? ORDER BY position LIMIT 1';
 /** Parameters: cursor. */
 export const moveCursor = `UPDATE search_state SET cursor = ? WHERE name = 'state'`;
-/** Parameters: rules. */
-export const resetState = `UPDATE search_state SET cursor = '', rules = ? WHERE name = 'state'`;
+/** The next process that takes the lease begins. Parameters: rules. */
+export const resetState = `UPDATE search_state SET cursor = '', rules = ?, holder = '', expires_at = 0 WHERE name = 'state'`;
 /** Parameters: holder, expires_at, holder, now. */
 export const takeLease = `
   UPDATE search_state SET holder = ?, expires_at = ?

@@ -29,6 +29,7 @@ import {
 import * as sql from '../statements.ts';
 import { Connection } from './connection.ts';
 import { findPage, openPage } from './page.ts';
+import { SearchReader } from './search-reader.ts';
 import * as embedded from './statements.ts';
 import { Writer } from './writer.ts';
 import type { WriterLinks } from './writer-link.ts';
@@ -62,6 +63,7 @@ export class SqliteEngine implements Engine {
   readonly #path: string;
   readonly #reader: Connection;
   readonly #writes: WriterQueue;
+  readonly #search: SearchReader;
   /** Undefined if the writer belongs to several threads. */
   readonly #ownWriter: Writer | undefined;
   /** The data version that was read in this tick, and the number of commits before that. */
@@ -74,6 +76,7 @@ export class SqliteEngine implements Engine {
     { writer, openPagesMax, changes }: { writer: WriterLinks | undefined; openPagesMax: number; changes: boolean },
   ) {
     this.#path = path;
+    this.#search = new SearchReader(path);
     this.openPagesMax = openPagesMax;
     this.spoolFolder = dirname(path);
     this.#reader = new Connection(path, readerBusyMillis);
@@ -86,6 +89,8 @@ export class SqliteEngine implements Engine {
   async read(statement: string, ...values: Value[]): Promise<Row[]> {
     return this.#orUnavailable(() => this.#reader.all(statement, ...values));
   }
+
+  readonly readIndex: Reader = (statement, ...values) => this.#search.read(statement, ...values);
 
   #orUnavailable<T>(read: () => T): T {
     try {
@@ -206,6 +211,7 @@ export class SqliteEngine implements Engine {
 
   async close(): Promise<void> {
     await this.#writes.close();
+    await this.#search.close();
     await this.#ownWriter?.close();
     this.#reader.close();
   }

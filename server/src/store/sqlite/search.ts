@@ -1,6 +1,12 @@
 import { limits } from '../../contract/limits.ts';
 import type { Message } from '../../contract/message.ts';
-import { firstPosition, indexedMessage, positionsPerSecond, wordsOf } from '../../domain/search-document.ts';
+import {
+  firstPosition,
+  indexedMessage,
+  positionAfter,
+  positionsPerSecond,
+  wordsOf,
+} from '../../domain/search-document.ts';
 import type { ChunkKind, IndexChange } from '../../domain/search-reads.ts';
 import { indexTokens, tokenRules } from '../../domain/tokens.ts';
 import type { WriteInput, WriteResult } from '../engine.ts';
@@ -116,14 +122,10 @@ function putMessage(db: Connection, conversation_id: string, id: string): void {
 
 function nextPosition(db: Connection, created_at: number): number {
   const first = firstPosition(created_at);
-  const end = first + positionsPerSecond;
-  const last = db.get(findLastPosition, first, end)?.position as number | null | undefined;
-  if (last === null || last === undefined) return first;
-  if (last + 1 < end) return last + 1;
-  // More messages than positions in one second, some of which are free again.
+  const last = db.get(findLastPosition, first, first + positionsPerSecond)?.position as number | null;
   for (;;) {
-    const position = first + Math.floor(Math.random() * positionsPerSecond);
-    if (db.get('SELECT 1 FROM search_messages WHERE position = ?', position) === undefined) return position;
+    const { position, isFree } = positionAfter(last, created_at);
+    if (isFree || db.get(findLastPosition, position, position + 1)?.position === null) return position;
   }
 }
 

@@ -14,6 +14,10 @@ const search: SearchDialect = {
   position: 't.rowid',
   matches: { search_messages: 'search_message_tokens MATCH ?', search_chunks: 'search_chunk_tokens MATCH ?' },
   isIndexed: { search_messages: 's.marks IS NOT NULL', search_chunks: 'true' },
+  nextToken: {
+    search_messages: 'SELECT term FROM search_message_tokens_list WHERE term >= ? LIMIT 1',
+    search_chunks: 'SELECT term FROM search_chunk_tokens_list WHERE term >= ? LIMIT 1',
+  },
   queryOf: (tokens, anyOf) =>
     [
       ...tokens.map(({ token, isPrefix }) => `"${token}"${isPrefix ? ' *' : ''}`),

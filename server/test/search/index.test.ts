@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { filesContaining } from '../support/cli-helpers.ts';
+import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { pendingForm } from '../support/rich-messages.ts';
+
+const citationOf = (message_id: string, segment_id: string) => ({
+  id: randomUUID(),
+  message_id,
+  position: 1,
+  dataset_id: randomUUID(),
+  dataset_name: 'Handbook',
+  document_id: randomUUID(),
+  document_name: 'guide.md',
+  data_source_type: 'upload_file',
+  segment_id,
+  score: 0.5,
+  hit_count: 1,
+  word_count: 1,
+  segment_position: 1,
+  index_node_hash: 'hash',
+  content: 'text',
+  summary: null,
+  created_at: 1,
+});
+
+type Query = Record<string, string | number>;
+
+onEveryEngine('the index of the search', (engine) => {
+  const { one, other, admin, records } = makeTwoTenants();
+  let service: Service;
+  const get = (path: string, query: Query = {}, from = service) =>
+    from.request('GET', `${path}?${new URLSearchParams(query as never)}`, { key: admin });
+  const found = async (query: Query): Promise<string[]> => {
+    const { status, body } = await get('/admin/search', { limit: 100, ...query });
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.data.map(({ message_id }: { message_id: string }) => message_id);
+  };
+  const conversationOf = (user: string, more: object = {}) => ({
+    record: 'conversation',
+    id: randomUUID(),
+    app_id: one.ids.app,
+    user,
+    ...more,
+  });
+
+  before(async () => {
+    service = await startService(engine);
+    await service.load(records);
+  });
+  after(() => service.close());
+
+  it('follows ratings', async () => {
+    const { id } = message(one.ids.conversation, 10, {});
+    await service.load([{ ...message(one.ids.conversation, 10, { query: 'rated' }), id }]);
+    await service.index();
+    assert.deepEqual(await found({ q: 'rated', rating: 'dislike' }), []);
+    for (const rating of ['dislike', 'like', null]) {
+      const body = { rating, user: 'ann' };
+      await service.request('POST', `/v1/messages/${id}/feedbacks`, { key: one.keys.writer, body });
+      const path = `/v1/messages/${id}/feedbacks`;
+      await service.request('POST', path, { key: one.keys.app, body });
+      await service.index();
+      assert.deepEqual(await found({ q: 'rated', rating: 'dislike' }), rating === 'dislike' ? [id] : []);
+      assert.deepEqual(await found({ q: 'rated', rating: 'like' }), rating === 'like' ? [id] : []);
+      assert.deepEqual(await found({ q: 'rated' }), [id]);
+    }
+  });
+
+  it('follows replaced texts, moved messages, users, deletion and undeletion', async () => {
+    const conversation = conversationOf('Bea Bloom');
+    const sent = message(conversation.id, 20, { query: 'heron', answer: '' });
+    await service.load([conversation, sent]);
+    await service.index();
+    assert.deepEqual(await found({ q: 'heron' }), [sent.id]);
+    await service.load([{ ...sent, query: 'egret', created_at: 25 }]);
+    // The old text is gone at once, before the indexer comes.
+    assert.deepEqual(await found({ q: 'heron' }), []);
+    await service.index();
+    assert.deepEqual(await found({ q: 'heron' }), []);
+    assert.deepEqual(await found({ q: 'egret', from: 25, to: 26 }), [sent.id]);
+    assert.deepEqual(await found({ q: 'egret bloom' }), [sent.id]);
+    await service.load([{ ...conversation, user: 'Cleo' }]);
+    await service.index();
+    assert.deepEqual(await found({ q: 'egret bloom' }), []);
+    assert.deepEqual(await found({ q: 'egret cleo', user: 'Cleo' }), [sent.id]);
+    await service.load([{ ...conversation, user: 'Cleo', deleted: true }]);
+    assert.deepEqual(await found({ q: 'egret' }), []);
+    await service.index();
+    assert.deepEqual(await found({ q: 'egret' }), []);
+    assert.equal((await get('/admin/search/counts', { q: 'egret' })).body.all, 0);
+    await service.load([{ ...conversation, user: 'Cleo', deleted: false }]);
+    await service.index();
+    assert.deepEqual(await found({ q: 'egret' }), [sent.id]);
+  });
+
+  it('follows the user of a conversation with more messages than one transaction indexes', async () => {
+    const conversation = conversationOf('dora');
+    const sent = Array.from({ length: 130 }, (_, at) => message(conversation.id, 30, { query: `puffin ${at}` }));
+    await service.load([conversation, ...sent]);
+    await service.index();
+    await service.load([{ ...conversation, user: 'ella' }]);
+    await service.index();
+    assert.deepEqual(await found({ q: 'puffin', user: 'dora' }), []);
+    assert.equal((await get('/admin/search/counts', { q: 'puffin', user: 'ella' })).body.all, 130);
+  });
+
+  it('has nothing of a purged conversation, not even before the indexer comes', async () => {
+    const [word, phrase] = ['zyxoquent', '絶滅危惧'];
+    const conversation = conversationOf(`user-of-${word}`);
+    const sent = [word, `${phrase}種`, `${word} ${phrase}`].map((query) => message(conversation.id, 40, { query }));
+    await service.load([conversation, ...sent, message(one.ids.conversation, 41, { query: 'zyxoquentless' })]);
+    await service.index();
+    assert.equal((await found({ q: word })).length, 4);
+    await service.store.purge({ conversation_id: conversation.id }, 1);
+    assert.equal((await found({ q: word })).length, 1);
+    assert.deepEqual(await found({ q: phrase }), []);
+    assert.equal((await get('/admin/search/counts', { q: conversation.id })).body.all, 0);
+    if (engine === 'sqlite') {
+      const path = service.config.database_url.replace('sqlite:', '');
+      for (const text of [phrase, phrase.slice(0, 2), 'user-of-zyxo']) {
+        assert.deepEqual(filesContaining(path, text), [], text);
+      }
+    }
+    await service.index();
+    assert.equal((await found({ q: word })).length, 1);
+  });
+
+  it('finds citations, forms and those that wait', async () => {
+    const segment_id = randomUUID();
+    const cited = message(one.ids.conversation, 50, { query: 'cited' });
+    const form = { ...pendingForm().form_definition, expiration_time: 4_000 };
+    const waiting = message(one.ids.conversation, 51, {
+      query: 'formed',
+      extra_contents: [{ ...pendingForm(), form_definition: form }],
+    });
+    const expired = message(one.ids.conversation, 52, { query: 'formed', extra_contents: [pendingForm()] });
+    await service.load([{ ...cited, retriever_resources: [citationOf(cited.id, segment_id)] }, waiting, expired]);
+    await service.index();
+    service.freezeClock(3_500_000);
+    assert.deepEqual(await found({ segment_id }), [cited.id]);
+    assert.deepEqual(await found({ segment_id, has: 'citations' }), [cited.id]);
+    assert.deepEqual(await found({ q: 'formed', has: 'form' }), [expired.id, waiting.id]);
+    assert.deepEqual(await found({ q: 'formed', has: 'waiting_form' }), [waiting.id]);
+    const counts = (await get('/admin/search/counts', { q: 'formed' })).body;
+    assert.deepEqual([counts.all, counts.waiting_form, counts.citations], [2, 1, 0]);
+    assert.equal((await get('/admin/search/counts', { q: 'formed', status: 'error' })).body.all, 0);
+    service.freezeClock();
+  });
+
+  it('pages do not repeat or skip a message while others are written', async () => {
+    const conversation = conversationOf('paula');
+    const sent = Array.from({ length: 25 }, (_, at) => message(conversation.id, 60 + (at % 5), { query: 'pelican' }));
+    await service.load([conversation, ...sent]);
+    await service.index();
+    const pages: string[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const query = { q: 'pelican', limit: 4, ...(cursor && { cursor }) };
+      const { body } = await get('/admin/search', query);
+      pages.push(...body.data.map(({ message_id }: { message_id: string }) => message_id));
+      assert.equal(body.has_more, body.next_cursor !== null);
+      cursor = body.next_cursor;
+      if (cursor === null) break;
+      await service.load([message(conversation.id, 70, { query: 'pelican' })]);
+      await service.index();
+    }
+    assert.deepEqual(pages.toSorted(), sent.map(({ id }) => id).toSorted());
+    const times = new Map<string, number>(sent.map(({ id, created_at }) => [id, created_at]));
+    const order = pages.map((id) => times.get(id) as number);
+    assert.deepEqual(
+      order,
+      order.toSorted((a, b) => b - a),
+    );
+  });
+
+  it('finds segments and child chunks, and follows their edits', async () => {
+    const knowledge = async (q: string) => (await get('/admin/search', { in: 'knowledge', q })).body.data;
+    await service.index();
+    const names = { dataset_id: other.ids.dataset, document_id: other.ids.document, segment_id: other.ids.segment };
+    const about = { dataset_name: 'dataset', document_name: 'document' };
+    const hits = (await knowledge('text')).filter(
+      ({ dataset_id }: { dataset_id: string }) => dataset_id === other.ids.dataset,
+    );
+    assert.deepEqual(hits, [
+      { ...names, ...about, child_chunk_id: other.ids.chunk, snippet: 'chunk text', ranges: [[6, 10]] },
+      { ...names, ...about, child_chunk_id: null, snippet: 'segment text', ranges: [[8, 12]] },
+    ]);
+    assert.equal((await knowledge(other.ids.chunk)).length, 1);
+    const body = { content: 'an albatross' };
+    await service.request('PATCH', other.chunkPath, { key: other.keys.knowledge, body });
+    await service.index();
+    assert.equal((await knowledge('albatross')).length, 1);
+    assert.equal((await knowledge('"chunk text"')).length, 1);
+    await service.request('DELETE', other.chunkPath, { key: other.keys.knowledge });
+    await service.index();
+    assert.deepEqual(await knowledge('albatross'), []);
+  });
+
+  it('is the same after it was built again, because of a new epoch or on request', async () => {
+    await service.index();
+    const hits = async () => {
+      const { body } = await get('/admin/search', { limit: 100 });
+      return body.data.map(({ message_id, snippet }: Record<string, string>) => `${message_id} ${snippet}`).sort();
+    };
+    const counts = async () => (await get('/admin/search/counts', {})).body;
+    const [expected, expectedCounts] = [await hits(), await counts()];
+    await service.store.changes.startEpoch();
+    await service.index();
+    assert.deepEqual([await hits(), await counts()], [expected, expectedCounts]);
+    await service.store.search.reset('other rules');
+    assert.deepEqual(await hits(), []);
+    // What a change of the text removes from an index with other rules is not known.
+    await service.load([message(one.ids.conversation, 80, { query: 'late' })]);
+    await service.index();
+    assert.equal((await hits()).length, expected.length + (expected.length < 100 ? 1 : 0));
+    assert.equal((await counts()).all, expectedCounts.all + 1);
+  });
+
+  it('400: a wrong parameter is named; 401 without a key', async () => {
+    const wrong: [string, string][] = [
+      ['rating', 'bad'],
+      ['status', 'failed'],
+      ['has', 'forms'],
+      ['from', 'monday'],
+      ['to', '1.5'],
+      ['min_cost', 'much'],
+      ['min_latency', '1s'],
+      ['limit', '101'],
+      ['cursor', 'x'],
+      ['in', 'apps'],
+      ['q', 'x'.repeat(201)],
+    ];
+    for (const [name, value] of wrong) {
+      const { status, body } = await get('/admin/search', { [name]: value });
+      assert.deepEqual([status, body.code], [400, 'invalid_param'], name);
+      assert.match(body.message, new RegExp(`^${name}\\b`));
+      if (name === 'limit' || name === 'cursor') continue;
+      assert.equal((await get('/admin/search/counts', { [name]: value })).status, 400, name);
+    }
+    const { body } = await get('/admin/search', { in: 'knowledge', user: 'ann' });
+    assert.equal(body.message, 'user must be absent with in=knowledge');
+    assert.equal((await get('/admin/search/counts', { in: 'knowledge' })).status, 400);
+    assert.equal((await service.request('GET', '/admin/search')).status, 401);
+    assert.equal((await service.request('GET', '/admin/search', { key: one.keys.app })).status, 401);
+  });
+
+  it('404: SEARCH or CHANGES is off', async () => {
+    for (const [name, reason] of [
+      ['SEARCH', 'the search is off (SEARCH=off)'],
+      ['CHANGES', 'the search is off, since the change feed is off (CHANGES=off)'],
+    ] as const) {
+      const off = await startService(engine, { [name]: 'off' });
+      try {
+        await off.load(records);
+        for (const path of ['/admin/search', '/admin/search/counts']) {
+          const { status, body } = await get(path, {}, off);
+          assert.deepEqual([status, body.code, body.message], [404, 'not_found', reason]);
+        }
+        const { text } = await off.request('GET', '/metrics', { key: admin });
+        assert.doesNotMatch(text, /^backscroll_search_lag_changes \d/m);
+      } finally {
+        await off.close();
+      }
+    }
+  });
+
+  it('its lag is in the metrics', async () => {
+    const values = async () => {
+      const { text } = await service.request('GET', '/metrics', { key: admin });
+      return ['lag_changes', 'lag_seconds', 'building'].map((name) =>
+        Number(new RegExp(`^backscroll_search_${name} (\\d+)$`, 'm').exec(text)?.[1]),
+      );
+    };
+    await service.index();
+    assert.deepEqual(await values(), [0, 0, 0]);
+    await service.load([message(one.ids.conversation, 90)]);
+    service.advanceClock(30);
+    const [changes = 0, seconds = 0, building] = await values();
+    assert.ok(changes >= 1 && seconds >= 30 && building === 0, `${changes} ${seconds} ${building}`);
+    await service.store.search.reset('');
+    assert.equal((await values())[2], 1);
+    await service.index();
+    assert.deepEqual(await values(), [0, 0, 0]);
+  });
+});
