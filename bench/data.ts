@@ -33,14 +33,14 @@ function prose(bytes: number, at: number): string {
   return line.repeat(Math.ceil(bytes / Buffer.byteLength(line)));
 }
 
-function message(conversation: number, at: number, bytes: number): object {
+function message(conversation: number, at: number, bytes: number, secondsApart = 0): object {
   return {
     record: 'message',
     id: messageId(conversation, at),
     conversation_id: conversationId(conversation),
     query: prose(bytes / 8, at),
     answer: prose((bytes * 5) / 8, at),
-    created_at: startTime + at,
+    created_at: startTime + conversation * secondsApart + at,
     ...(bytes > 1_000 && { retriever_resources: [citation(conversation, at, bytes / 8)] }),
     message_tokens: 200 + (at % 50),
     answer_tokens: 300,
@@ -82,16 +82,17 @@ export const baseRecords: readonly object[] = [
   { record: 'api_key', kind: 'knowledge', workspace_id, name: 'bench', secret: knowledgeSecret },
 ];
 
-export type Shape = { conversations: number; messages: number; bytes: number };
+/** `secondsApart`: between the beginnings of two conversations. */
+export type Shape = { conversations: number; messages: number; bytes: number; secondsApart?: number };
 
 /** Lines of records: conversations with this many messages of about this many bytes each. */
-export function* chat({ conversations, messages, bytes }: Shape): Generator<string> {
+export function* chat({ conversations, messages, bytes, secondsApart }: Shape): Generator<string> {
   for (const record of baseRecords) yield `${JSON.stringify(record)}\n`;
   for (let c = 0; c < conversations; c += 1) {
     const conversation = { record: 'conversation', id: conversationId(c), app_id, user: `user-${c}` };
     let lines = `${JSON.stringify(conversation)}\n`;
     for (let m = 0; m < messages; m += 1) {
-      lines += `${JSON.stringify(message(c, m, bytes))}\n`;
+      lines += `${JSON.stringify(message(c, m, bytes, secondsApart))}\n`;
       if (lines.length < 65_536) continue;
       yield lines;
       lines = '';

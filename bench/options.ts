@@ -12,22 +12,31 @@ several gigabytes of temporary files (TMPDIR), which it removes. Close other pro
 
 Options:
   --only 1,2,3  measure only these goals
-  --large       also measure a database of 5 million messages (goal 7): takes some minutes and 5 GB more
+  --large       also measure a database of 5 million messages (goals 7, 25 and 26): takes long and 25 GB more
+  --messages N  search this many messages (goals 25 and 26; default 200,000)
   --pairs N     interleaved pairs of rounds (default ${pairsDefault}); fewer pairs are only a trial
   --json FILE   file for the figures (default bench/last-run.json)
   --help        print this text
 
 To write the plots and the table in docs/ from the figures of a run: node bench/draw.ts [FILE]`;
 
-export type Options = { only: ReadonlySet<number>; large: boolean; pairs: number; json: string; help: boolean };
+export type Options = {
+  only: ReadonlySet<number>;
+  large: boolean;
+  messages: number | undefined;
+  pairs: number;
+  json: string;
+  help: boolean;
+};
 
 export class UsageError extends Error {}
 
 export function readOptions(argv: string[], goals: readonly number[]): Options {
-  const { only, large = false, pairs, json = lastRun, help = false } = parse(argv);
+  const { only, large = false, messages, pairs, json = lastRun, help = false } = parse(argv);
   return {
     only: new Set(only === undefined ? goals : only.split(',').map((text) => goalOf(text, goals))),
     large,
+    messages: messages === undefined ? undefined : messagesOf(messages),
     pairs: pairs === undefined ? pairsDefault : pairsOf(pairs),
     json: resolve(json),
     help,
@@ -41,6 +50,7 @@ function parse(argv: string[]) {
       options: {
         only: { type: 'string' },
         large: { type: 'boolean' },
+        messages: { type: 'string' },
         pairs: { type: 'string' },
         json: { type: 'string' },
         help: { type: 'boolean' },
@@ -59,5 +69,11 @@ function goalOf(text: string, goals: readonly number[]): number {
 
 function pairsOf(text: string): number {
   if (!/^[1-9]\d?$/.test(text)) throw new UsageError(`--pairs ${text}: must be a whole number from 1 to 99`);
+  return Number(text);
+}
+
+function messagesOf(text: string): number {
+  if (!/^[1-9]\d{2,7}00$/.test(text))
+    throw new UsageError(`--messages ${text}: must be a multiple of 100, from 10000 on`);
   return Number(text);
 }

@@ -29,6 +29,8 @@ export type Bench = {
   pairs: number;
   /** Also run the measurements that take many minutes. */
   large: boolean;
+  /** The number of messages that are searched, if it is given. */
+  messages: number | undefined;
   /** Whether this goal is selected. A measurement of several goals skips the others. */
   isSelected: (goal: number) => boolean;
   /** Prints progress. */

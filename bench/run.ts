@@ -14,6 +14,7 @@ import { measurePages } from './pages.ts';
 import { measurePostgresPages } from './postgres-pages.ts';
 import { measureReadsDuringEdits } from './reads-during-edits.ts';
 import type { Bench, Measurement, Result } from './result.ts';
+import { measureSearch } from './search.ts';
 import { endAll } from './servers.ts';
 import { measureSize } from './size.ts';
 import { measureStart } from './starts.ts';
@@ -33,6 +34,7 @@ const measurements: readonly Measurement[] = [
   { goals: [10], measure: measureImport },
   { goals: [11], measure: measureStart },
   { goals: [22, 23, 24], measure: measureChanges },
+  { goals: [25, 26, 27], measure: measureSearch },
 ];
 
 const goals = measurements.flatMap((one) => one.goals).sort((a, b) => a - b);
@@ -55,7 +57,7 @@ async function main(argv: string[]): Promise<number> {
   }
 }
 
-async function run(folder: string, { only, large, pairs, json }: Options): Promise<number> {
+async function run(folder: string, { only, large, messages, pairs, json }: Options): Promise<number> {
   const machine = describeMachine();
   const start = performance.now();
   const log = (text: string) => {
@@ -63,7 +65,7 @@ async function run(folder: string, { only, large, pairs, json }: Options): Promi
     console.log(`${`${Math.floor(seconds / 60)}`.padStart(2)}:${`${seconds % 60}`.padStart(2, '0')}  ${text}`);
   };
   const isSelected = (goal: number) => only.has(goal);
-  const bench: Bench = { folder, pairs, large, isSelected, log };
+  const bench: Bench = { folder, pairs, large, messages, isSelected, log };
   const results: Result[] = [];
   const failures: string[] = [];
   for (const { goals, measure } of measurements) {

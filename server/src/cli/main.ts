@@ -11,7 +11,7 @@ const commands: Record<string, () => Promise<Command>> = {
   keys: async () => (await import('./keys.ts')).keysCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   changes: async () => (await import('./changes.ts')).changesCommand,
-  reindex: async () => (await import('./reindex.ts')).reindexCommand,
+  reindex: async () => (await import('./changes.ts')).reindexCommand,
   audit: async () => (await import('./audit.ts')).auditCommand,
   purge: async () => (await import('./purge.ts')).purgeCommand,
 };

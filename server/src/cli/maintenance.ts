@@ -1,4 +1,4 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { ChangeWatch } from '../domain/change-watch.ts';
@@ -64,9 +64,17 @@ export function indexRegularly({ store, logger }: Options): Maintenance {
       return 'elsewhere';
     }
   };
+  /** While others write, it pauses for most of the time: the index falls behind rather than slow them down. */
+  const pause = async (millis: number) => {
+    const isBusy = await store.changes.hasNews(await store.changes.head()).catch(() => false);
+    const pauseMillis = Math.min(millis * limits.indexPauseFactor, limits.indexPauseMillisMax);
+    if (isBusy && !watch.isClosed) await sleep(pauseMillis);
+  };
   const run = async () => {
     while (!watch.isClosed) {
+      const start = performance.now();
       const outcome = await step();
+      await pause(performance.now() - start);
       if (outcome === 'more') await nextTick();
       else await watch.wait(limits.indexWaitMillis);
     }

@@ -126,6 +126,9 @@ export const limits = {
   indexLeaseSeconds: 10,
   /** Time until an indexer without changes looks again, and renews its lease. */
   indexWaitMillis: 3_000,
+  /** While others write, the indexer pauses this many times longer than it has worked. */
+  indexPauseFactor: 19,
+  indexPauseMillisMax: 3_000,
 
   /** Lifetime of a console session. */
   sessionSeconds: 43_200,

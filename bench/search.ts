@@ -1,0 +1,129 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { adminSecret, appendRequest, chat, importLines, type Shape } from './data.ts';
+import { latencyOf } from './latency.ts';
+import { Client, load } from './load.ts';
+import { type Comparison, compare, comparisonOf, interleave } from './pairs.ts';
+import { get, pageRequest, randomCursor, roundSeconds } from './reads.ts';
+import type { Bench, Result } from './result.ts';
+import { type Server, startOurs } from './servers.ts';
+
+const messages = 50;
+const connections = 64;
+const conversations = 200;
+const requests = 40;
+const indexMillisMax = 4 * 3_600_000;
+
+/** A frequent word, two of them, a phrase, a rare word, a filter without a word, and one that finds nothing. */
+const queries = ['q=grinder', 'q=filter+degrees', 'q=%22ninety+three%22', 'q=user-17', 'status=normal', 'q=zebra'];
+
+/** Goals 25 to 27: the search over many messages, the size of its index, and what it costs writers. */
+export async function measureSearch(bench: Bench): Promise<Result[]> {
+  const results: Result[] = [];
+  if (bench.isSelected(25) || bench.isSelected(26)) results.push(...(await measureReads(bench)));
+  if (bench.isSelected(27)) {
+    results.push({
+      ...(await measureAppends(bench)),
+      goal: 27,
+      what: 'append of one message by 64 clients, with the search',
+      against: 'with SEARCH=off',
+      unit: 'requests/s',
+      target: { min: 0.95 },
+    });
+  }
+  return results.filter(({ goal }) => bench.isSelected(goal));
+}
+
+async function measureReads({ folder, pairs, large, messages: size, log }: Bench): Promise<Result[]> {
+  const count = size ?? (large ? 5_000_000 : 200_000);
+  const shape: Shape = { conversations: count / messages, messages, bytes: 1_000, secondsApart: 40 };
+  const file = join(folder, 'search.db');
+  log(`importing ${count} messages`);
+  await importLines(`sqlite:${file}`, chat(shape));
+  const server = await startOurs(folder, `sqlite:${file}`);
+  log('indexing them');
+  const start = performance.now();
+  await untilIndexed(server);
+  const rate = Math.round(count / ((performance.now() - start) / 1000));
+  const client = await Client.open(server.port);
+  const authorization = `Authorization: Bearer ${adminSecret}\r\n`;
+  const searches = Array.from({ length: requests }, (_, at) =>
+    get(`/admin/search?${queries[at % queries.length]}&limit=20`, authorization),
+  );
+  const pages = Array.from({ length: requests }, () => pageRequest(...randomCursor(shape)));
+  const measures = [searches, pages].map((list) => () => latencyOf(client, list));
+  await interleave(measures, 2);
+  log('searches and pages');
+  const [ours = [], theirs = []] = await interleave(measures, pairs);
+  const { index, texts } = sizesOf(file);
+  await server.stop();
+  const ofAll = `of ${count.toLocaleString('en')} messages`;
+  const substitute = count < 5_000_000 && { substitute: 'the goal is for 5,000,000 messages: use --large' };
+  return [
+    {
+      ...comparisonOf(ours, theirs),
+      goal: 25,
+      what: `first page of a search ${ofAll}, embedded engine, one request at a time`,
+      against: 'a page of messages',
+      unit: 'µs',
+      target: { max: 50 },
+      notes: { 'messages indexed per second': rate },
+      ...substitute,
+    },
+    {
+      ...comparisonOf([index], [texts]),
+      goal: 26,
+      what: `the index ${ofAll}, embedded engine`,
+      against: 'their queries and answers',
+      unit: 'MB',
+      target: { max: 0.6 },
+      ...substitute,
+    },
+  ];
+}
+
+async function untilIndexed({ port }: Server): Promise<void> {
+  const deadline = performance.now() + indexMillisMax;
+  const headers = { authorization: `Bearer ${adminSecret}` };
+  for (;;) {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).text();
+    if (/^backscroll_search_building 0$/m.test(text) && /^backscroll_search_lag_changes 0$/m.test(text)) return;
+    if (performance.now() > deadline) throw new Error('the messages are not indexed');
+    await sleep(500);
+  }
+}
+
+/** In megabytes. */
+function sizesOf(file: string): { index: number; texts: number } {
+  const db = new DatabaseSync(file, { readOnly: true });
+  const sum = (statement: string) => Number(Object.values(db.prepare(statement).get() ?? {})[0]) / 1e6;
+  const index = sum(`SELECT SUM(pgsize) FROM dbstat WHERE name LIKE 'search_%'`);
+  const texts = sum(`SELECT SUM(octet_length(doc ->> 'query') + octet_length(doc ->> 'answer')) FROM messages`);
+  db.close();
+  return { index, texts };
+}
+
+async function measureAppends({ folder, pairs, log }: Bench): Promise<Comparison> {
+  log('importing for appends with and without the search');
+  const servers: Server[] = [];
+  for (const SEARCH of ['on', 'off']) {
+    const database = `sqlite:${join(folder, `search-${SEARCH}.db`)}`;
+    await importLines(database, chat({ conversations, messages: 20, bytes: 1_000 }));
+    const server = await startOurs(folder, database, { SEARCH });
+    if (SEARCH === 'on') await untilIndexed(server);
+    servers.push(server);
+  }
+  let count = Date.now();
+  const next = () => appendRequest(Math.floor(Math.random() * conversations), (count += 1));
+  const rate = (server: Server | undefined) => async () => {
+    const loaded = await load({ port: server?.port ?? 0, next, connections, seconds: roundSeconds, status: 200 });
+    return loaded.requests / loaded.seconds;
+  };
+  const [on, off] = servers;
+  for (const server of servers) await rate(server)();
+  log('appends, with and without the search');
+  const comparison = await compare(rate(on), rate(off), pairs);
+  for (const server of servers) await server.stop();
+  return comparison;
+}

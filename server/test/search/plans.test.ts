@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import type { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import type pg from 'pg';
+import type { IndexQuery } from '../../src/domain/search-reads.ts';
+import { dialect as postgres } from '../../src/store/postgres/statements.ts';
+import { findEntries, findTimeAfter } from '../../src/store/search/statements.ts';
+import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
+import { describePlan, isWasteful, openPostgres, openSqlite, type Plan, planOf, rowsRead } from '../support/plans.ts';
+
+const word = (token: string, isPrefix = false) => ({ token, isPrefix });
+const queries: Record<string, IndexQuery> = {
+  'a rare word': { tokens: [word('rare')], anyOf: [] },
+  'a frequent word and a filter': { tokens: [word('often'), word('\u{e000}d')], anyOf: [] },
+  'one of several': { tokens: [], anyOf: [['\u{e000}p40', '\u{e000}p41']], min_cost: 1000 },
+  'no word': { tokens: [], anyOf: [] },
+};
+
+describe('plans of the search [sqlite]', () => {
+  let db: DatabaseSync;
+  let close: () => Promise<void>;
+  before(async () => ({ db, close } = await openSqlite()));
+  after(() => close());
+
+  for (const [name, query] of Object.entries(queries)) {
+    it(`${name}: reads the index in its order`, () => {
+      for (const table of ['search_messages', 'search_chunks'] as const) {
+        if (table === 'search_chunks' && query.min_cost !== undefined) continue;
+        const [statement] = findEntries(sqlite.search, table, query);
+        // A table of FTS5 is always "scanned": its index has the conditions on words and positions.
+        const steps = planOf(db, statement).map((step) =>
+          step.replace(/^SCAN t VIRTUAL TABLE INDEX \d+:M\d[<>]+/, 'SEARCH t'),
+        );
+        assert.deepEqual(steps.filter(isWasteful), [], steps.join(' / '));
+      }
+      assert.deepEqual(planOf(db, findTimeAfter).filter(isWasteful), []);
+    });
+  }
+});
+
+describe('plans of the search [postgres]', () => {
+  const rows = 20_000;
+  let client: pg.Client;
+  let close: () => Promise<void>;
+  before(async () => {
+    ({ client, close } = await openPostgres());
+    await client.query(`
+      INSERT INTO search_messages (position, conversation_id, id, created_at, latency, cost, tokens)
+      SELECT n * 65536, 'c', n::text, n, 1, CASE WHEN n % 500 = 0 THEN 2000 END, array_to_tsvector(ARRAY['often', 'w' || n]
+        || CASE WHEN n % 5000 = 1 THEN ARRAY['rare'] ELSE '{}' END || CASE WHEN n % 100 = 2 THEN ARRAY['\u{e000}d'] ELSE '{}' END
+        || CASE WHEN n % 500 = 0 THEN ARRAY['\u{e000}p40'] ELSE '{}' END)
+      FROM generate_series(1, ${rows}) n`);
+    await client.query('ANALYZE search_messages');
+  });
+  after(() => close());
+
+  for (const [name, query] of Object.entries(queries)) {
+    it(`${name}: reads a small part of the index`, async () => {
+      const [statement, values] = findEntries(postgres.search, 'search_messages', query);
+      let at = 0;
+      const text = statement.replaceAll('?', () => `$${(at += 1)}`);
+      const result = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values, 0, rows * 65536 * 2, 21]);
+      const plan = result.rows[0]['QUERY PLAN'][0].Plan as Plan;
+      assert.ok(rowsRead(plan) < rows / 4, describePlan(plan));
+      assert.doesNotMatch(describePlan(plan), /Seq Scan/);
+    });
+  }
+});
