@@ -43,7 +43,8 @@ type Described = {
   responses: Record<string, ResponseDescription>;
 };
 export type Document = {
-  info: { title: string; version: string; description: string };
+  info: { title: string; version: string; description: string; 'x-backscroll-version': string };
+  'x-records': RecordKind[];
   paths: Record<string, Record<string, Described>>;
   components: {
     schemas: Record<string, Schema>;
@@ -51,6 +52,9 @@ export type Document = {
     securitySchemes: Record<string, { description: string }>;
   };
 };
+
+/** A kind of record, with an example. */
+export type RecordKind = { kind: string; schema: Schema; example: unknown };
 
 /** One operation, with its most used properties. */
 export type Operation = Described & {
@@ -89,11 +93,25 @@ export function operationsOf(document: Document): Operation[] {
   );
 }
 
-/** By tag: the public API first, else tags and operations in the order of the document. */
+/** The groups of operations for administrators, by the beginning of their paths. */
+const adminGroups: readonly [string, RegExp][] = [
+  ['Admin: knowledge', /^\/admin\/datasets/],
+  ['Admin: records', /^\/admin\/(records|changes)/],
+  ['Admin: keys and sessions', /^\/(admin\/(keys|activity)|console)/],
+  ['Admin: conversations and usage', /^\/admin\/(apps|conversations|search|overview|usage|failures)/],
+  ['Admin: service', /^/],
+];
+
+function tagOf({ path, tags }: Operation): string {
+  const tag = tags?.[0] ?? 'Other';
+  return tag === 'Admin' ? (adminGroups.find(([, paths]) => paths.test(path))?.[0] ?? tag) : tag;
+}
+
+/** The public API first, else groups and operations in the order of the document. */
 export function groupsOf(operations: readonly Operation[]): Group[] {
   const groups = new Map<string, Operation[]>();
   for (const operation of operations) {
-    const tag = operation.tags?.[0] ?? 'Other';
+    const tag = tagOf(operation);
     groups.set(tag, [...(groups.get(tag) ?? []), operation]);
   }
   const rank = ({ operations }: Group) => (operations.some(({ path }) => path.startsWith('/v1/')) ? 0 : 1);
@@ -104,11 +122,15 @@ export function groupsOf(operations: readonly Operation[]): Group[] {
 export function matches(operation: Operation, words: string): boolean {
   const { method, path, summary, description = '', operationId, tags = [] } = operation;
   const text = [method, path, summary, description, operationId, ...tags].join(' ').toLowerCase();
-  return words
+  return hasWords(text, words);
+}
+
+/** Whether a text in lower case contains every word. */
+export const hasWords = (text: string, words: string): boolean =>
+  words
     .toLowerCase()
     .split(/\s+/)
     .every((word) => text.includes(word));
-}
 
 export const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 

@@ -1,15 +1,24 @@
-import { h } from '../shared/dom.ts';
+import { type ComponentChildren, h } from '../shared/dom.ts';
 import { CodeBlock } from './code-block.ts';
 import type { Document } from './document.ts';
 import { prose } from './prose.ts';
-
-export const guides = [
-  { id: 'about-keys', title: 'Keys', view: Keys },
-  { id: 'about-paging', title: 'Paging', view: Paging },
-  { id: 'about-errors', title: 'Errors', view: Errors },
-] as const;
+import { Records, recordWords } from './records-guide.ts';
 
 type Props = { document: Document };
+type GuideEntry = {
+  id: string;
+  title: string;
+  view: (props: Props) => ComponentChildren;
+  text: (document: Document) => string;
+};
+
+/** `text`: the words by which the filter finds a guide, besides its title. */
+export const guides: readonly GuideEntry[] = [
+  { id: 'about-keys', title: 'Keys', view: Keys, text: () => 'authorization bearer secret kind session' },
+  { id: 'about-paging', title: 'Paging', view: Paging, text: () => 'first_id has_more cursor limit etag link' },
+  { id: 'about-errors', title: 'Errors', view: Errors, text: () => causes.flat().join(' ') },
+  { id: 'about-records', title: 'Records', view: Records, text: recordWords },
+];
 
 /** What applies to all operations. */
 export function Guide({ document }: Props) {
@@ -20,7 +29,8 @@ export function Guide({ document }: Props) {
       { class: 'lead' },
       prose(`${description} This page is made from `),
       h('a', { href: '/openapi.json' }, 'openapi.json'),
-      `, version ${version}; its examples are responses of a service with the starter records.`,
+      `; its examples are responses of a service with the starter records. This is version ${version} of the API, served by ` +
+        `version ${document.info['x-backscroll-version']} of Backscroll.`,
     ),
     guides.map(({ id, title, view }) =>
       h('section', { key: id, id, class: 'guide stack' }, h('h2', null, title), h(view, { document })),
@@ -102,8 +112,36 @@ const causes: readonly [number, string, string][] = [
   [503, 'service_unavailable', 'Overloaded, stopping or without its database; retry after `Retry-After` seconds.'],
 ];
 
+/** Errors that a client must handle: status, code, an example message, what to do, and headers. */
+const handled: readonly [number, string, string, string, string?][] = [
+  [
+    400,
+    'invalid_param',
+    'limit must be an integer from 1 to 100',
+    'Do not retry: fix the request that `message` describes.',
+  ],
+  [401, 'unauthorized', 'Access token is invalid', 'Do not retry: the key is unknown, expired or revoked.'],
+  [404, 'not_found', 'conversation not exists', 'It was deleted, or it never existed for this key.'],
+  [
+    ...([412, 'precondition_failed', 'the child chunk has changed since the tag in If-Match'] as const),
+    'Read it again, and decide what to do with the text that someone else wrote.',
+  ],
+  [
+    ...([429, 'too_many_requests', 'too many requests'] as const),
+    'Wait as long as `Retry-After` says, then retry.',
+    'Retry-After: 3',
+  ],
+  [
+    ...([503, 'service_unavailable', 'the service is overloaded'] as const),
+    'Wait as long as `Retry-After` says, then retry; a write that sets a value can be repeated.',
+    'Retry-After: 1',
+  ],
+];
+
+const errorText = (status: number, code: string, message: string, headers: string): string =>
+  `HTTP ${status}\n${headers && `${headers}\n`}\n${JSON.stringify({ status, code, message }, null, 2)}`;
+
 function Errors() {
-  const example = { status: 404, code: 'not_found', message: 'conversation not exists' };
   return [
     h(
       'p',
@@ -113,7 +151,15 @@ function Errors() {
           '`X-Request-Id`: yours if you sent one.',
       ),
     ),
-    h(CodeBlock, { label: 'An error', text: JSON.stringify(example, null, 2), isJson: true }),
+    h('p', null, 'A client should handle these:'),
+    handled.map(([status, code, message, what, headers = '']) =>
+      h(
+        'div',
+        { key: code, class: 'stack' },
+        h('p', null, prose(what)),
+        h(CodeBlock, { label: `Example of ${code}`, text: errorText(status, code, message, headers) }),
+      ),
+    ),
     h(
       'div',
       { class: 'scroll-x', tabIndex: 0, role: 'region', 'aria-label': 'Error codes' },

@@ -1,21 +1,27 @@
 import { type ComponentChildren, h, useState } from '../shared/dom.ts';
-import { type Group, matches } from './document.ts';
+import { type Document, type Group, hasWords, matches } from './document.ts';
 import { guides } from './guide.ts';
 import { Method } from './operation-view.ts';
 
-type Props = { groups: readonly Group[]; current: string; leave: () => void };
+type Props = { document: Document; groups: readonly Group[]; current: string; leave: () => void };
 
-/** Links to all operations. `leave` is called when the user follows one. */
-export function Navigation({ groups, current, leave }: Props) {
+/** Links to the guides and all operations. Groups for administrators are folded. `leave` is called when the user follows one. */
+export function Navigation({ document, groups, current, leave }: Props) {
   const [filter, setFilter] = useState('');
+  const words = filter.trim();
+  const matchingGuides = guides.filter(({ title, text }) =>
+    hasWords(`${title} ${text(document)}`.toLowerCase(), words),
+  );
   const matchingGroups = groups
-    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => matches(one, filter.trim())) }))
+    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => matches(one, words)) }))
     .filter(({ operations }) => operations.length > 0);
-  const [first] = matchingGroups.flatMap(({ operations }) => operations);
+  const [first = words === '' ? undefined : matchingGuides[0]?.id] = matchingGroups.flatMap(({ operations }) =>
+    operations.map(({ operationId }) => operationId),
+  );
   const goToFirst = (event: SubmitEvent) => {
     event.preventDefault();
     if (first === undefined) return;
-    location.hash = first.operationId;
+    location.hash = first;
     leave();
   };
   const link = (id: string, ...children: ComponentChildren[]) =>
@@ -24,6 +30,8 @@ export function Navigation({ groups, current, leave }: Props) {
       { key: id },
       h('a', { href: `#${id}`, 'aria-current': id === current ? 'page' : undefined, onClick: leave }, children),
     );
+  const links = (operations: Group['operations']) =>
+    operations.map(({ operationId, method, summary }) => link(operationId, summary, h(Method, { method })));
   return h(
     'nav',
     { 'aria-label': 'Reference' },
@@ -32,26 +40,30 @@ export function Navigation({ groups, current, leave }: Props) {
       { role: 'search', onSubmit: goToFirst },
       h('input', {
         type: 'search',
-        'aria-label': 'Filter operations',
-        placeholder: 'Filter operations',
+        'aria-label': 'Filter operations and guides',
+        placeholder: 'Filter operations and guides',
         value: filter,
         onInput: (event: Event) => setFilter((event.target as HTMLInputElement).value),
       }),
     ),
-    h('div', { role: 'status', class: 'soft' }, first === undefined && 'No operation matches.'),
-    filter.trim() === '' &&
-      h(
-        'ul',
-        null,
-        guides.map(({ id, title }) => link(id, title)),
-      ),
-    matchingGroups.map(({ tag, operations }) => [
-      h('p', { key: `${tag}-name`, class: 'tag', id: `nav-${tag}` }, tag),
-      h(
-        'ul',
-        { key: tag, 'aria-labelledby': `nav-${tag}` },
-        operations.map(({ operationId, method, summary }) => link(operationId, summary, h(Method, { method }))),
-      ),
-    ]),
+    h('div', { role: 'status', class: 'soft' }, first === undefined && words !== '' && 'Nothing matches.'),
+    h(
+      'ul',
+      null,
+      matchingGuides.map(({ id, title }) => link(id, title)),
+    ),
+    matchingGroups.map(({ tag, operations }) =>
+      tag.startsWith('Admin')
+        ? h(
+            'details',
+            { key: tag, open: words !== '' || operations.some(({ operationId }) => operationId === current) },
+            h('summary', { class: 'tag' }, tag),
+            h('ul', null, links(operations)),
+          )
+        : [
+            h('p', { key: `${tag}-name`, class: 'tag', id: `nav-${tag}` }, tag),
+            h('ul', { key: tag, 'aria-labelledby': `nav-${tag}` }, links(operations)),
+          ],
+    ),
   );
 }

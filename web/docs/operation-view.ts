@@ -9,7 +9,7 @@ import {
   type ResponseDescription,
 } from './document.ts';
 import { pathText, prose } from './prose.ts';
-import { Collapsible, Notes, SchemaView, typeText } from './schema-view.ts';
+import { Collapsible, Notes, Requirement, SchemaView, typeText } from './schema-view.ts';
 import type { Shared } from './shared-state.ts';
 import { SnippetView } from './snippet-view.ts';
 import { exampleRequest } from './snippets.ts';
@@ -48,7 +48,7 @@ export function OperationView({ document, operation, shared }: Props) {
           h('h3', null, 'Body ', h('span', { class: 'type' }, body.type)),
           body.schema.properties === undefined && body.schema.$ref === undefined
             ? h(Notes, { schema: body.schema })
-            : h(SchemaView, { document, schema: body.schema }),
+            : h(SchemaView, { document, schema: body.schema, isRequest: true }),
         ),
       h('h3', null, 'Responses'),
       descriptions
@@ -109,7 +109,7 @@ function Parameters({ document, title, all }: { document: Document; title: strin
             { class: 'field' },
             h('code', { class: 'name' }, name),
             h('span', { class: 'type' }, typeText(document, schema)),
-            !required && h('span', { class: 'badge' }, 'optional'),
+            h(Requirement, { isRequired: required === true }),
           ),
           h(Notes, { schema: { ...schema, ...(description !== undefined && { description }) } }),
         ),

@@ -56,7 +56,7 @@ export function Reference({ document: api }: { document: Document }) {
       h(
         'div',
         { class: isMenuOpen ? 'side open' : 'side' },
-        h(Navigation, { groups, current: hash, leave: () => setMenuOpen(false) }),
+        h(Navigation, { document: api, groups, current: hash, leave: () => setMenuOpen(false) }),
       ),
       h(
         'main',

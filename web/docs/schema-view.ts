@@ -2,10 +2,11 @@ import { type ComponentChildren, h, useState } from '../shared/dom.ts';
 import { type Document, resolve, type Schema } from './document.ts';
 import { prose } from './prose.ts';
 
-type Props = { document: Document; schema: Schema };
+/** `isRequest`: whether to say which fields are required. A response has all its fields that are not optional. */
+type Props = { document: Document; schema: Schema; isRequest?: boolean };
 
 /** The fields of a request or response body. Nested fields are created when the user opens them. */
-export function SchemaView({ document, schema }: Props) {
+export function SchemaView({ document, schema, isRequest = false }: Props) {
   const { schema: seen } = resolve(document, schema);
   const inner = innerOf(document, seen);
   if (inner === undefined) return h('p', { class: 'type' }, typeText(document, schema));
@@ -14,14 +15,14 @@ export function SchemaView({ document, schema }: Props) {
     'ul',
     { class: 'fields' },
     Object.entries(inner.properties ?? {}).map(([name, field]) =>
-      h(Field, { key: name, document, name, schema: field, isOptional: !required.has(name) }),
+      h(Field, { key: name, document, name, schema: field, isRequest, isOptional: !required.has(name) }),
     ),
   );
 }
 
 type FieldProps = Props & { name: string; isOptional: boolean };
 
-function Field({ document, name, schema, isOptional }: FieldProps) {
+function Field({ document, name, schema, isRequest = false, isOptional }: FieldProps) {
   const { schema: seen } = resolve(document, schema);
   const inner = innerOf(document, seen);
   return h(
@@ -32,12 +33,20 @@ function Field({ document, name, schema, isOptional }: FieldProps) {
       { class: 'field' },
       h('code', { class: 'name' }, name),
       h('span', { class: 'type' }, typeText(document, schema)),
-      isOptional && h('span', { class: 'badge' }, 'optional'),
+      h(Requirement, { isRequired: !isOptional, isSaid: isRequest || isOptional }),
     ),
     h(Notes, { schema: seen }),
     inner !== undefined &&
-      h(Collapsible, { label: `Fields of ${name}`, children: () => h(SchemaView, { document, schema: inner }) }),
+      h(Collapsible, {
+        label: `Fields of ${name}`,
+        children: () => h(SchemaView, { document, schema: inner, isRequest }),
+      }),
   );
+}
+
+export function Requirement({ isRequired, isSaid = true }: { isRequired: boolean; isSaid?: boolean }) {
+  if (!isSaid) return null;
+  return h('span', { class: isRequired ? 'badge warn' : 'badge' }, isRequired ? 'required' : 'optional');
 }
 
 /** The description of a value and the allowed values. */

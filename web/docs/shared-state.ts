@@ -1,6 +1,6 @@
 import { useState } from '../shared/dom.ts';
 
-export const languages = ['curl', 'TypeScript'] as const;
+export const languages = ['curl', 'TypeScript', 'Python'] as const;
 export type Language = (typeof languages)[number];
 
 /** State of all operations: the chosen language, and keys by kind. Keys are only in memory. */

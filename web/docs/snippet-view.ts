@@ -1,15 +1,18 @@
 import { h } from '../shared/dom.ts';
 import { CodeBlock } from './code-block.ts';
 import type { Operation } from './document.ts';
+import { pythonOf } from './python-snippet.ts';
 import { languages, type Shared } from './shared-state.ts';
 import { curlOf, type Filled, typescriptOf } from './snippets.ts';
+
+const writers = { curl: curlOf, TypeScript: typescriptOf, Python: pythonOf };
 
 type Props = { operation: Operation; filled: Filled; shared: Shared };
 
 /** The request as code. */
 export function SnippetView({ operation, filled, shared }: Props) {
   const { language, choose } = shared;
-  const text = (language === 'curl' ? curlOf : typescriptOf)(operation, filled, location.origin);
+  const text = writers[language](operation, filled, location.origin);
   return h(
     CodeBlock,
     { label: `${operation.summary} with ${language}`, text },

@@ -46,7 +46,7 @@ const spell = (name: string): string => name.replace(/(?<![a-z])[a-z]/g, (letter
 export const isBySession = ({ kinds, allowsSession }: Operation): boolean => allowsSession && kinds.length === 0;
 
 /** The header with the key. Snippets are stored and shared, so they have variables instead of secrets. */
-function opening(operation: Operation): { header: string; before: string; variable: string } | undefined {
+export function opening(operation: Operation): { header: string; before: string; variable: string } | undefined {
   const { kinds } = operation;
   if (kinds[0]) return { header: 'Authorization', before: 'Bearer ', variable: `${kinds[0].toUpperCase()}_KEY` };
   if (isBySession(operation)) return { header: 'Cookie', before: 'backscroll_session=', variable: 'CONSOLE_SESSION' };
@@ -129,8 +129,12 @@ console.log(${result});
 `;
 }
 
+/** Whether the successful response is JSON. */
+export const returnsJson = ({ responses }: Operation): boolean =>
+  Object.entries(responses).some(([status, { content }]) => status < '300' && content?.['application/json']);
+
 function fetchOf(operation: Operation, filled: Filled, base: string): string {
-  const { method, responses } = operation;
+  const { method } = operation;
   const open = opening(operation);
   const headers = [
     ...(open === undefined ? [] : [`${open.header}: \`${open.before}\${process.env.${open.variable}}\``]),
@@ -142,12 +146,9 @@ function fetchOf(operation: Operation, filled: Filled, base: string): string {
     ...(filled.body === '' ? [] : [`body: ${bodyText(filled.body)}`]),
   ];
   const url = jsText(base + targetOf(operation, filled));
-  const isJson = Object.entries(responses).some(
-    ([status, { content }]) => status < '300' && content?.['application/json'],
-  );
   return `const response = await fetch(${url}${options.length === 0 ? '' : `, ${fields(options)}`});
 if (!response.ok) throw new Error(\`\${response.status} \${await response.text()}\`);
-console.log(await response.${isJson ? 'json' : 'text'}());
+console.log(await response.${returnsJson(operation) ? 'json' : 'text'}());
 `;
 }
 

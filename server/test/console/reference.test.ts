@@ -38,10 +38,12 @@ describe('the reference', () => {
 
   it('links to every operation, those of the public API first', () =>
     open('', async (page) => {
+      assert.equal(await linksOf(page).filter({ hasText: 'List keys' }).count(), 0, 'admin operations are folded');
+      for (const group of await page.locator('nav details summary').all()) await group.click();
       const hrefs = await linksOf(page).evaluateAll((all) =>
         all.map((one) => String(one.getAttribute('href')).slice(1)),
       );
-      const guides = ['about-keys', 'about-paging', 'about-errors'];
+      const guides = ['about-keys', 'about-paging', 'about-errors', 'about-records'];
       const ids = hrefs.filter((id) => !guides.includes(id));
       assert.deepEqual(ids.toSorted(), operations.map(({ operationId }) => operationId).toSorted());
       assert.deepEqual((await page.locator('nav .tag').allTextContents()).slice(0, 4), [
@@ -56,7 +58,7 @@ describe('the reference', () => {
         assert.equal(await page.title(), `${summary} · Backscroll API reference`);
       }
       await page.getByRole('link', { name: 'Keys', exact: true }).click();
-      for (const title of ['Keys', 'Paging', 'Errors'])
+      for (const title of ['Keys', 'Paging', 'Errors', 'Records'])
         await page.getByRole('heading', { name: title, exact: true }).waitFor();
       assert.equal(await page.getByRole('link', { name: 'openapi.json' }).getAttribute('href'), '/openapi.json');
     }));
@@ -73,14 +75,50 @@ describe('the reference', () => {
 
   it('filters operations, and goes to the first on Enter', () =>
     open('', async (page) => {
-      const filter = page.getByRole('searchbox', { name: 'Filter operations' });
+      const filter = page.getByRole('searchbox', { name: 'Filter operations and guides' });
       await filter.fill('patch chunk');
       await linksOf(page).filter({ hasText: 'Get Available Models' }).waitFor({ state: 'detached' });
       assert.match((await linksOf(page).first().textContent()) ?? '', /^Update Child Chunk/);
       await filter.press('Enter');
       await article(page, 'updateChildChunk').waitFor();
       await filter.fill('no such words');
-      await page.getByText('No operation matches.').waitFor();
+      await page.getByText('Nothing matches.').waitFor();
+      await filter.fill('retriever_resources');
+      await linksOf(page).filter({ hasText: 'Records' }).waitFor();
+      await filter.fill('cursor_gone');
+      await filter.press('Enter');
+      await page.waitForURL('**/docs#about-errors');
+    }));
+
+  it('describes every field of every kind of record, with an example, and names both versions', () =>
+    open('#about-records', async (page) => {
+      const guide = page.locator('#about-records');
+      for (const { kind, schema } of document['x-records']) {
+        const part = guide
+          .locator('> details')
+          .filter({ has: page.getByText(kind, { exact: true }) })
+          .first();
+        await part.locator('> summary').click();
+        const names = await part.locator('> div > .fields > li > .field .name').allTextContents();
+        assert.deepEqual(
+          names,
+          Object.keys(schema.properties).filter((name) => name !== 'record'),
+          kind,
+        );
+        const required = part.locator('> div > .fields > li > .field').filter({ hasText: 'required' }).locator('.name');
+        assert.deepEqual(
+          (await required.allTextContents()).sort(),
+          schema.required.filter((name: string) => name !== 'record').sort(),
+        );
+        assert.match((await part.locator('pre').textContent()) ?? '', new RegExp(`"record": "${kind}"`));
+      }
+      const lead = (await page.locator('.lead').textContent()) ?? '';
+      const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+      assert.ok(
+        lead.includes(`version ${document.info.version} of the API`) &&
+          lead.includes(`version ${version} of Backscroll`),
+      );
+      await checkAccessibility(page);
     }));
 
   it('opens what the address names, and goes back and forward', () =>
@@ -201,7 +239,7 @@ describe('the reference', () => {
     await open('#updateChildChunk', useMenu, { colorScheme: 'dark', viewport: phone });
   });
 
-  it('loads less than 40 kB, and as much again for the document', async () => {
+  it('loads less than 40 kB, and 60 kB for the document with its examples and records', async () => {
     const sizeOf = async (path: string) => {
       const response = await fetch(`${service.base}${path}`, { headers: { 'accept-encoding': 'gzip' } });
       await response.body?.cancel();
@@ -215,6 +253,6 @@ describe('the reference', () => {
     const bytes = sizes.reduce((sum, size) => sum + size, page.text.length);
     assert.ok(bytes < 40_000, `${bytes} bytes`);
     const described = await sizeOf('/openapi.json');
-    assert.ok(described < 40_000, `${described} bytes`);
+    assert.ok(described < 60_000, `${described} bytes`);
   });
 });

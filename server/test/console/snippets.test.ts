@@ -8,7 +8,8 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { type Document, exampleOf, type Operation, operationsOf } from '../../../web/docs/document.ts';
-import { curlOf, exampleRequest, typescriptOf } from '../../../web/docs/snippets.ts';
+import { pythonOf } from '../../../web/docs/python-snippet.ts';
+import { curlOf, exampleRequest, targetOf, typescriptOf } from '../../../web/docs/snippets.ts';
 import { repository, starterRecords } from '../support/cli-helpers.ts';
 import { exampleRequests } from '../support/example-requests.ts';
 import type { Service } from '../support/harness.ts';
@@ -184,11 +185,30 @@ describe('snippets of the reference', () => {
     assert.equal((await curl(command)).status, 404, 'a conversation of another user');
   });
 
+  it('Python: has the address, method, headers and body of the request', () => {
+    for (const operation of operations) {
+      const filled = exampleRequest(operation);
+      const text = pythonOf(operation, filled, 'http://x');
+      assert.ok(text.includes(`    ${JSON.stringify(`http://x${targetOf(operation, filled)}`)},\n`), text);
+      assert.equal(text.includes(`method="${operation.method}"`), operation.method !== 'GET');
+      assert.equal(text.includes('.encode(),'), filled.body !== '');
+      assert.equal(text.includes('import os\n'), text.includes('os.environ'));
+      assert.equal(text.includes('import json\n'), /json\.(load|dumps)\(/.test(text));
+      assert.doesNotMatch(text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'), /\b(?:true|false|null|undefined)\b/);
+    }
+    const key = pythonOf(operationOf('updateKey'), exampleRequest(operationOf('updateKey')), 'http://x');
+    assert.match(key, /json\.dumps\(\{\n {8}"read_only": True,\n {4}\}\)\.encode\(\)/);
+  });
+
   it('never contain a key', () => {
     for (const operation of operations) {
       const filled = exampleRequest(operation);
-      const text = curlOf(operation, filled, 'http://x') + typescriptOf(operation, filled, 'http://x');
-      if (operation.kinds[0]) assert.match(text, new RegExp(`\\$${operation.kinds[0].toUpperCase()}_KEY`));
+      const python = pythonOf(operation, filled, 'http://x');
+      const text = curlOf(operation, filled, 'http://x') + typescriptOf(operation, filled, 'http://x') + python;
+      if (operation.kinds[0]) {
+        assert.match(text, new RegExp(`\\$${operation.kinds[0].toUpperCase()}_KEY`));
+        assert.match(python, new RegExp(`\\{os\\.environ\\['${operation.kinds[0].toUpperCase()}_KEY'\\]\\}`));
+      }
       assert.doesNotMatch(text, /\b(?:app|dataset|writer|feed|admin)-[\w-]{20,}/);
     }
   });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { recordKinds, records } from '../../src/contract/record.ts';
+import { readRecordExamples } from '../../src/http/openapi/examples.ts';
 import { repository } from '../support/cli-helpers.ts';
 import { startService } from '../support/harness.ts';
 
@@ -26,6 +27,13 @@ describe('docs/records.md', () => {
       const documented = rows.filter(([, , value]) => value === 'required').map(([, name]) => name);
       assert.deepEqual(documented.sort(), required.filter(isField).sort(), kind);
     }
+  });
+
+  it('has the examples that the reference page shows (`npm run openapi` copies them)', async () => {
+    const examples = await readRecordExamples();
+    assert.deepEqual(Object.keys(examples).sort(), recordKinds.toSorted());
+    for (const [kind, example] of Object.entries(examples))
+      assert.ok(sections.get(kind)?.includes(JSON.stringify(example)), kind);
   });
 
   it('names every field of the nested objects', () => {

@@ -17,6 +17,13 @@ export type Examples = Record<string, Example>;
 /** Recorded by `npm run openapi`; a test sends the requests again and compares. */
 export const examplesFile = new URL('../../../starter/examples.json', import.meta.url);
 
+/** An example of each kind of record, copied from docs/records.md by `npm run openapi`. */
+export const recordExamplesFile = new URL('../../../starter/record-examples.json', import.meta.url);
+
+export async function readRecordExamples(): Promise<Record<string, object>> {
+  return JSON.parse(await readFile(recordExamplesFile, 'utf8'));
+}
+
 export async function readExamples(): Promise<Examples> {
   return JSON.parse(await readFile(examplesFile, 'utf8'));
 }

@@ -1,13 +1,15 @@
+import { readFile } from 'node:fs/promises';
 import Fastify, { type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../../contract/error.ts';
 import { keyKindTable } from '../../contract/key-kinds.ts';
+import { recordKinds, records } from '../../contract/record.ts';
 import { Type } from '../../contract/type.ts';
 import { sessionCookie } from '../auth/session-cookie.ts';
 import { cachedResult, packFile } from '../pages/page-files.ts';
 import { sendFile } from '../pages/pages.ts';
 import type { Routes } from '../route-types.ts';
-import { addExamples, readExamples } from './examples.ts';
+import { addExamples, readExamples, readRecordExamples } from './examples.ts';
 import { commonHeaders, referToHeaders } from './headers.ts';
 
 const meanings: Record<number, string> = {
@@ -118,7 +120,17 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
   referToHeaders(document as never);
   const named = nameSchemas(document as never);
   addExamples(named as never, await readExamples());
-  return `${JSON.stringify(named, null, 2)}\n`;
+  const examples = await readRecordExamples();
+  const described = {
+    ...(named as object),
+    info: { ...about.info, 'x-backscroll-version': await productVersion() },
+    'x-records': recordKinds.map((kind) => ({ kind, schema: records[kind], example: examples[kind] })),
+  };
+  return `${JSON.stringify(described, null, 2)}\n`;
+}
+
+async function productVersion(): Promise<string> {
+  return JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')).version;
 }
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
