@@ -167,6 +167,21 @@ describe('models in the console', () => {
     await page.getByRole('alert').getByText('workspace not found').waitFor();
   });
 
+  it('filters models by words and type, in the address', async () => {
+    const { page, pageErrors } = await atModels();
+    const chip = page.getByRole('group', { name: 'Type' }).getByRole('link', { name: /^Embedding/ });
+    assert.equal(await chip.innerText(), 'Embedding\n1');
+    await chip.click();
+    await page.getByRole('heading', { name: 'Plain', exact: true }).waitFor({ state: 'detached' });
+    assert.deepEqual(await page.locator('.model').getByRole('heading').allTextContents(), ['The gull-embed']);
+    await page.getByLabel('Search models').fill('LARGE');
+    await page.getByText('No model matches these filters.').waitFor();
+    assert.ok(page.url().endsWith('#/models?type=text-embedding&q=LARGE'));
+    await chip.click();
+    await page.getByRole('heading', { name: 'The gull-large' }).waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
   for (const options of [
     { colorScheme: 'light', viewport: desktop },
     { colorScheme: 'dark', viewport: phone },

@@ -45,7 +45,7 @@ export function KeysView({ session }: ViewProps) {
     h(Chip, {
       key: value,
       label: value,
-      count: matches.length,
+      count: list.rows.length === 0 ? undefined : matches.length,
       isActive: filters[name] === value,
       href: hrefOfFilters({ [name]: filters[name] === value ? undefined : value }),
     });
@@ -127,12 +127,15 @@ function columns(
   return [
     {
       title: 'Key',
-      cell: (key) => [
-        h('strong', { title: `key ${key.id}` }, titleOf(key)),
-        key.id === ownId && h('p', { class: 'soft' }, 'you are signed in with this key'),
-      ],
+      cell: (key) =>
+        h(
+          'div',
+          null,
+          h('strong', { title: `key ${key.id}` }, titleOf(key)),
+          key.id === ownId && h('p', { class: 'soft' }, 'you are signed in with this key'),
+        ),
     },
-    { title: 'Kind', cell: (key) => [key.kind, key.read_only && [' ', h('span', { class: 'badge' }, 'read-only')]] },
+    { title: 'Kind', cell: (key) => h(Kind, { of: key }) },
     { title: 'Allows', cell: (key) => h(Reach, { of: key }) },
     {
       title: 'State',
@@ -157,6 +160,9 @@ function columns(
     },
   ];
 }
+
+const Kind = ({ of: { kind, read_only } }: { of: Key }) =>
+  h('div', { class: 'key-kind' }, kind, read_only && [' ', h('span', { class: 'badge' }, 'read-only')]);
 
 /** The names of more datasets are not shown: each is a request, and a key may have a thousand. */
 const namedMax = 5;

@@ -1,12 +1,16 @@
 import { h, useEffect, useState } from '../../shared/dom.ts';
 import { pathOf, request } from '../parts/api.ts';
-import { go, type ViewProps } from '../parts/route.ts';
+import { Chip, Chips } from '../parts/chips.ts';
+import { Page } from '../parts/page.ts';
+import { go, useFilters, type ViewProps } from '../parts/route.ts';
+import { ViewSearch } from '../parts/search-field.ts';
 import { limits } from '../parts/server-rules.ts';
 import type { WholeModelProvider, Workspace } from '../parts/types.ts';
 import { ListEnd } from '../parts/ui.ts';
-import { type Page, useList } from '../parts/use-list.ts';
+import { type Page as Rows, useList } from '../parts/use-list.ts';
 import { useTitle } from '../parts/use-title.ts';
-import { ProviderCard } from './provider-card.ts';
+import { localized } from './localized.ts';
+import { modelTypes, ProviderCard } from './provider-card.ts';
 
 /** The model providers of a workspace, in the order of the records. */
 export function ModelsView({ rest: [chosen] }: ViewProps) {
@@ -17,15 +21,14 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
   const isKnown = workspaces.rows.some(({ id }) => id === workspace);
   const hasChoice = workspaces.rows.length > 1 || !isKnown;
   return h(
-    'div',
-    { class: 'models stack' },
-    h('h1', null, 'Models'),
+    Page,
+    { title: 'Models' },
     workspace !== undefined &&
       workspaces.rows.length > 0 &&
       hasChoice &&
       h(
         'div',
-        { class: 'row' },
+        { class: 'row workspace-choice' },
         h(
           'label',
           null,
@@ -62,7 +65,7 @@ function useFirstWithProviders(workspaces: readonly Workspace[], isNeeded: boole
     const search = async () => {
       for (const { id } of workspaces.slice(0, searchedMax)) {
         const path = pathOf(['admin', 'workspaces', id, 'model-providers'], { limit: 1 });
-        const { body } = await request<Page<unknown>>(path, { signal: controller.signal });
+        const { body } = await request<Rows<unknown>>(path, { signal: controller.signal });
         if (body.data.length > 0) return setFirst(id);
       }
       return setFirst(workspaces[0]?.id);
@@ -76,10 +79,47 @@ function useFirstWithProviders(workspaces: readonly Workspace[], isNeeded: boole
 
 function Providers({ workspace }: { workspace: string }) {
   const list = useList<WholeModelProvider>(pathOf(['admin', 'workspaces', workspace, 'model-providers']));
+  const { filters, setFilters, hrefOfFilters } = useFilters();
+  const { q = '', type } = filters;
+  const named = list.rows.map((provider) => ({ ...provider, models: modelsWith(provider, q) }));
+  const countOf = (one: string) =>
+    named.reduce((sum, { models }) => sum + models.filter(({ model_type }) => model_type === one).length, 0);
+  const isFiltered = q !== '' || type !== undefined;
+  const shown = named
+    .map((provider) => ({
+      ...provider,
+      models: provider.models.filter(({ model_type }) => type === undefined || model_type === type),
+    }))
+    .filter(({ models }) => !isFiltered || models.length > 0);
   return h(
     'div',
     { class: 'stack' },
-    list.rows.map((provider) => h(ProviderCard, { key: provider.provider, provider })),
+    list.rows.length > 0 && [
+      h(ViewSearch, { label: 'Search models', value: q, change: (q) => setFilters({ q }, 'replace') }),
+      h(
+        Chips,
+        { label: 'Type' },
+        Object.entries(modelTypes).map(([one, label]) =>
+          h(Chip, {
+            key: one,
+            label,
+            count: countOf(one),
+            isActive: type === one,
+            href: hrefOfFilters({ type: type === one ? undefined : one }),
+          }),
+        ),
+      ),
+    ],
+    shown.map((provider) => h(ProviderCard, { key: provider.provider, provider })),
+    shown.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No model matches these filters.'),
     h(ListEnd, { list, nothing: 'This workspace has no model providers.' }),
   );
+}
+
+/** The models whose name or id, or whose provider's, contains the text, in any case. */
+function modelsWith({ provider, label, models }: WholeModelProvider, text: string): WholeModelProvider['models'] {
+  const part = text.trim().toLowerCase();
+  const has = (...names: (string | undefined)[]) => names.some((name) => name?.toLowerCase().includes(part));
+  if (has(provider, localized(label))) return models;
+  return models.filter((model) => has(model.model, localized(model.label)));
 }

@@ -4,7 +4,7 @@ import { count } from '../parts/ui.ts';
 import { localized } from './localized.ts';
 import { ProviderIcon } from './provider-icon.ts';
 
-const types: Record<string, string> = {
+export const modelTypes: Record<string, string> = {
   llm: 'Language models',
   'text-embedding': 'Embedding',
   rerank: 'Reranking',
@@ -16,7 +16,7 @@ const types: Record<string, string> = {
 /** A provider and its models, by type. */
 export function ProviderCard({ provider }: { provider: WholeModelProvider }) {
   const name = localized(provider.label) ?? provider.provider;
-  const groups = Object.entries(types)
+  const groups = Object.entries(modelTypes)
     .map(([type, title]) => ({ title, models: provider.models.filter(({ model_type }) => model_type === type) }))
     .filter(({ models }) => models.length > 0);
   return h(
