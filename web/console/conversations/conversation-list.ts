@@ -40,7 +40,7 @@ export function ConversationList({ conversations: { entries, list, summaryOf }, 
     shown.length > 0 &&
       h(
         'ul',
-        { 'aria-label': 'Conversations' },
+        { class: 'plain', 'aria-label': 'Conversations' },
         shown.map((entry) => {
           const isOpen = entry.id === open?.id;
           const row = { entry, summary: summaryOf(entry.id), isOpen, isApart: isOpen && isApart, filters };

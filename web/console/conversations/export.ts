@@ -38,7 +38,7 @@ export function Export({ summary, path }: Props) {
   };
   return h(
     'div',
-    { class: 'export', role: 'group', 'aria-label': 'Export' },
+    { class: 'export stack', role: 'group', 'aria-label': 'Export' },
     done === undefined
       ? (Object.keys(formats) as Format[]).map((format) =>
           h('button', { type: 'button', onClick: () => void save(format) }, `Export as ${format}`),

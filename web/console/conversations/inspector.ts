@@ -25,7 +25,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
     { class: 'inspector' },
     h(
       'dl',
-      null,
+      { class: 'values' },
       fact('User', user === null ? 'no user' : h('a', { href: hrefWith(['conversations'], { user }) }, user)),
       fact('App', h('a', { href: hrefWith(['conversations'], { app_id }) }, app_name)),
       fact('Created', h(Time, { at: created_at })),
@@ -38,7 +38,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
     ),
     h(
       'div',
-      { class: 'jumps', role: 'group', 'aria-label': 'Go to' },
+      { class: 'stack', role: 'group', 'aria-label': 'Go to' },
       jump('Next disliked', disliked_count > 0, () => toNext('disliked')),
       jump('Next failed', failed_count > 0, () => toNext('failed')),
       jump('Next file', message_count > 0, () => toNext('file')),
