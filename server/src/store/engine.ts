@@ -173,10 +173,10 @@ export type SearchDialect = {
   /** A condition: the row has tokens. */
   isIndexed: Record<SearchTable, string>;
   /**
-   * A statement for the first token from a text on, for an engine that collects all rows of a beginning of a word before it
-   * returns the first.
+   * A statement for the words with a beginning, for an engine that collects all of their rows before it returns the first.
+   * Parameters: the beginning five times, a count.
    */
-  nextToken?: Record<SearchTable, string>;
+  wordsWith?: Record<SearchTable, string>;
   /** The parameter of `matches`. */
   queryOf(tokens: readonly QueryToken[], anyOf: readonly (readonly string[])[]): string;
 };

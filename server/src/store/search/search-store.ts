@@ -78,10 +78,13 @@ export class SqlSearchStore implements SearchStore {
     if (expanded === undefined) return [];
     const [statement, values] = sql.findEntries(this.#engine.dialect.search, table, expanded.query);
     const hits: Row[] = [];
+    // The first window is small, so its statement is fast: it need not wait for another thread.
+    let read: Reader = expanded.isSlow ? this.#readIndex : (text, ...all) => this.#engine.read(text, ...all);
     for (let window = expanded.isSlow ? end - first : firstWindow; end > first && hits.length < count; ) {
       const start = Math.max(first, end - window);
       const startedAt = performance.now();
-      hits.push(...(await this.#readIndex(statement, ...values, start, end, count - hits.length)));
+      hits.push(...(await read(statement, ...values, start, end, count - hits.length)));
+      read = this.#readIndex;
       const millis = performance.now() - startedAt;
       if (millis < windowMillis.slow) window *= millis < windowMillis.fast ? 8 : 2;
       if (millis > windowMillis.tooSlow) window = Math.max(firstWindow, Math.floor(window / 2));
@@ -95,8 +98,8 @@ export class SqlSearchStore implements SearchStore {
    * needs. Undefined if there are none. `isSlow`: each statement reads all rows of a beginning.
    */
   async #expand(table: SearchTable, query: IndexQuery): Promise<{ query: IndexQuery; isSlow: boolean } | undefined> {
-    const { nextToken } = this.#engine.dialect.search;
-    if (nextToken === undefined) return { query, isSlow: false };
+    const { wordsWith } = this.#engine.dialect.search;
+    if (wordsWith === undefined) return { query, isSlow: false };
     const tokens: QueryToken[] = [];
     const anyOf = [...query.anyOf];
     let isSlow = false;
@@ -106,7 +109,7 @@ export class SqlSearchStore implements SearchStore {
         tokens.push(queryToken);
         continue;
       }
-      const words = await this.#wordsWith(nextToken[table], token);
+      const words = await this.#wordsWith(wordsWith[table], token);
       if (words.length === 0) return undefined;
       if (words.length > wordsMax) {
         tokens.push(queryToken);
@@ -117,16 +120,8 @@ export class SqlSearchStore implements SearchStore {
   }
 
   async #wordsWith(statement: string, start: string): Promise<string[]> {
-    const words: string[] = [];
-    for (let from = start; words.length <= wordsMax; ) {
-      const [row] = await this.#readIndex(statement, from);
-      const word = row?.term as string | undefined;
-      if (word === undefined || !word.startsWith(start)) break;
-      words.push(word);
-      // Sorts before every longer word.
-      from = `${word}\u0001`;
-    }
-    return words;
+    const rows = await this.#engine.read(statement, start, start, start, start, start, wordsMax + 1);
+    return rows.map(({ term }) => term as string);
   }
 
   async readMessages(hits: readonly IndexHit[]): Promise<MessageHit[]> {

@@ -5,6 +5,16 @@ import { derivedColumns, updatedAt } from '../schema/conversation-step.ts';
 
 /** SQL for the embedded engine only. Parameters are positional. */
 
+/** Each word is found by a seek behind the one before it: no longer word sorts before it followed by char(1). */
+const wordsWith = (list: string): string => `
+  WITH RECURSIVE words (term) AS (
+    SELECT (SELECT term FROM ${list} WHERE term >= ? LIMIT 1)
+    UNION ALL
+    SELECT (SELECT term FROM ${list} WHERE term >= words.term || char(1) LIMIT 1)
+    FROM words WHERE substr(words.term, 1, length(?)) = CAST(? AS TEXT)
+  )
+  SELECT term FROM words WHERE substr(term, 1, length(?)) = CAST(? AS TEXT) LIMIT ?`;
+
 /** A table of FTS5 is sorted by position, and reads only what a LIMIT needs. Tokens have no quotation marks. */
 const search: SearchDialect = {
   from: {
@@ -14,9 +24,9 @@ const search: SearchDialect = {
   position: 't.rowid',
   matches: { search_messages: 'search_message_tokens MATCH ?', search_chunks: 'search_chunk_tokens MATCH ?' },
   isIndexed: { search_messages: 's.marks IS NOT NULL', search_chunks: 'true' },
-  nextToken: {
-    search_messages: 'SELECT term FROM search_message_tokens_list WHERE term >= ? LIMIT 1',
-    search_chunks: 'SELECT term FROM search_chunk_tokens_list WHERE term >= ? LIMIT 1',
+  wordsWith: {
+    search_messages: wordsWith('search_message_tokens_list'),
+    search_chunks: wordsWith('search_chunk_tokens_list'),
   },
   queryOf: (tokens, anyOf) =>
     [
