@@ -49,7 +49,10 @@ export interface SearchStore {
   findMessages(query: IndexQuery, count: number): Promise<IndexHit[]>;
   /** Stops at `max`. */
   countMessages(query: IndexQuery, max: number): Promise<number>;
-  /** Without those that do not exist or whose conversation was deleted. In any order. */
+  /**
+   * Without those that do not exist or whose conversation was deleted. In any order, and with messages of other conversations
+   * that have the same ids.
+   */
   readMessages(hits: readonly IndexHit[]): Promise<MessageHit[]>;
   findChunks(query: IndexQuery, count: number): Promise<ChunkIndexHit[]>;
   /** In the order of the hits; undefined for those that do not exist. */

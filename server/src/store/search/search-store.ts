@@ -127,12 +127,12 @@ export class SqlSearchStore implements SearchStore {
   async readMessages(hits: readonly IndexHit[]): Promise<MessageHit[]> {
     if (hits.length === 0) return [];
     const { isIn, list } = this.#engine.dialect;
-    const conversations = list([...new Set(hits.map(({ conversation_id }) => conversation_id))]);
+    // By id alone: with a list of conversations too, SQLite would read all messages of these conversations.
     const statement = `
       SELECT m.conversation_id, m.id, m.doc, c.app_id, c."user"
       FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
-      WHERE ${isIn('m.id')} AND ${isIn('m.conversation_id')} AND c.deleted = 0`;
-    return (await this.#engine.read(statement, list(hits.map(({ id }) => id)), conversations)) as MessageHit[];
+      WHERE ${isIn('m.id')} AND c.deleted = 0`;
+    return (await this.#engine.read(statement, list(hits.map(({ id }) => id)))) as MessageHit[];
   }
 
   async readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]> {
