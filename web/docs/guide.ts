@@ -117,22 +117,22 @@ const handled: readonly [number, string, string, string, string?][] = [
   [
     400,
     'invalid_param',
-    'limit must be an integer from 1 to 100',
+    'cursor must be the next_cursor of an earlier page',
     'Do not retry: fix the request that `message` describes.',
   ],
-  [401, 'unauthorized', 'Access token is invalid', 'Do not retry: the key is unknown, expired or revoked.'],
+  [401, 'unauthorized', 'the API key is missing or invalid', 'Do not retry: the key is unknown, expired or revoked.'],
   [404, 'not_found', 'conversation not exists', 'It was deleted, or it never existed for this key.'],
   [
     ...([412, 'precondition_failed', 'the child chunk has changed since the tag in If-Match'] as const),
     'Read it again, and decide what to do with the text that someone else wrote.',
   ],
   [
-    ...([429, 'too_many_requests', 'too many requests'] as const),
+    ...([429, 'too_many_requests', 'more than 50 requests a second'] as const),
     'Wait as long as `Retry-After` says, then retry.',
     'Retry-After: 3',
   ],
   [
-    ...([503, 'service_unavailable', 'the service is overloaded'] as const),
+    ...([503, 'service_unavailable', 'the database is not available'] as const),
     'Wait as long as `Retry-After` says, then retry; a write that sets a value can be repeated.',
     'Retry-After: 1',
   ],

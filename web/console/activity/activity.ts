@@ -143,7 +143,10 @@ function Records({ entry }: { entry: Activity }) {
     return h('li', { key: one.id, title: one.id }, href === undefined ? text : h('a', { href }, text));
   };
   const rest = count - records.length;
-  return [
+  // One element: on a phone a cell is a grid of its title and its content.
+  return h(
+    'div',
+    null,
     h('span', { class: 'soft' }, countedKind(entry)),
     shown.length > 0 && h('ul', { class: 'plain' }, shown.map(item)),
     folded.length > 0 &&
@@ -154,5 +157,5 @@ function Records({ entry }: { entry: Activity }) {
         h('ul', { class: 'plain' }, folded.map(item)),
         rest > 0 && h('p', { class: 'soft' }, `and ${counted(rest, 'other')}`),
       ),
-  ];
+  );
 }
