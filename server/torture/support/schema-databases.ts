@@ -92,7 +92,7 @@ export async function revertTo(database: Database, version: number): Promise<voi
 
 /** The statement that reverts a change of the schema. A change of rows is left as it is. */
 function inverseOf(statement: string, earlier: readonly string[]): string[] {
-  const [, action, kind, name] = /^\s*(CREATE|DROP) (?:UNIQUE )?(TABLE|INDEX) (\w+)/.exec(statement) ?? [];
+  const [, action, kind, name] = /^\s*(CREATE|DROP) (?:UNIQUE |VIRTUAL )?(TABLE|INDEX) (\w+)/.exec(statement) ?? [];
   if (action === 'CREATE') return [`DROP ${kind} ${name}`];
   if (action === 'DROP') {
     const created = earlier.findLast((text) => new RegExp(`^\\s*CREATE (UNIQUE )?${kind} ${name}\\b`).test(text));
