@@ -178,12 +178,38 @@ describe('workspaces and apps of a Dify', () => {
     });
   });
 
-  it('have the features of the workflow, but nothing else of it', async () => {
+  it('have the features and the form of the workflow, but nothing else of it', async () => {
     await dify.insert('workflows', {
       id: difyId(22),
       tenant_id: open,
       app_id: flow,
-      graph: { nodes: [{ data: { type: 'llm', prompt_template: 'SECRET-prompt' } }] },
+      graph: {
+        nodes: [
+          {
+            data: { type: 'llm', prompt_template: 'SECRET-prompt', variables: [{ type: 'select', label: 'SECRET-7' }] },
+          },
+          { id: 'SECRET-8' },
+          {
+            data: {
+              type: 'start',
+              title: 'SECRET-9',
+              variables: [
+                {
+                  type: 'text-input',
+                  label: 'City',
+                  variable: 'city',
+                  required: true,
+                  max_length: 48,
+                  key: 'SECRET-10',
+                },
+                { label: 'without a type' },
+                { type: 'file', label: 'Plan', variable: 'plan', allowed_file_types: ['document'] },
+              ],
+            },
+          },
+        ],
+        edges: [{ source: 'SECRET-11' }],
+      },
       features: {
         opening_statement: 'Hello!',
         suggested_questions: [],
@@ -206,10 +232,31 @@ describe('workspaces and apps of a Dify', () => {
       speech_to_text: { enabled: false },
       retriever_resource: { enabled: false },
       sensitive_word_avoidance: { enabled: true, type: 'api', configs: [] },
+      user_input_form: [
+        { 'text-input': { type: 'text-input', label: 'City', variable: 'city', required: true, max_length: 48 } },
+        { file: { type: 'file', label: 'Plan', variable: 'plan', allowed_file_types: ['document'] } },
+      ],
     });
     assert.deepEqual(reading.skips, [
+      { kind: 'app', id: flow, part: 'parameters.user_input_form[1]', reason: 'wrong type' },
       { kind: 'app', id: flow, part: 'parameters.more_like_this', reason: 'wrong type' },
     ]);
+    const part = 'parameters.user_input_form';
+    const badGraphs: [graph: string, reason: string | undefined, form: unknown][] = [
+      ['{"nodes": SECRET', 'malformed JSON', undefined],
+      ['["SECRET"]', 'not an object', undefined],
+      ['{"nodes": "SECRET"}', 'not a list', undefined],
+      ['{"nodes": [{"data": {"type": "start", "variables": {"a": "SECRET"}}}]}', 'not a list', undefined],
+      ['{"nodes": [null, {"data": {"type": "start"}}]}', undefined, []],
+      ['{}', undefined, undefined],
+    ];
+    for (const [graph, reason, form] of badGraphs) {
+      await dify.run(`UPDATE workflows SET features = '{"opening_statement": "Hi"}', graph = '${graph}'`);
+      const bad = await read(source, readApps, { appIds: [flow] });
+      const { parameters } = onlyRecord(bad) as { parameters: Record<string, unknown> };
+      assert.deepEqual([parameters.opening_statement, parameters.user_input_form], ['Hi', form]);
+      assert.deepEqual(bad.skips, reason === undefined ? [] : [{ kind: 'app', id: flow, part, reason }]);
+    }
     await dify.run(`UPDATE workflows SET features = '{"a": SECRET' WHERE app_id = '${flow}'`);
     const malformed = await read(source, readApps, { appIds: [flow] });
     assert.equal(onlyRecord(malformed).parameters, null);

@@ -290,6 +290,29 @@ describe('messages of a Dify', () => {
     assert.equal(unchanged.answer, `![a](https://dify.example${path})`);
   });
 
+  it('have the ids of files in their inputs, which are in references', async () => {
+    const encode = (value: unknown) => `dify-file-ref:${Buffer.from(JSON.stringify(value)).toString('base64url')}`;
+    const references: [reference: unknown, relatedId: unknown][] = [
+      [encode({ record_id: ids.upload }), ids.upload],
+      [`${encode({ record_id: ids.upload })}==`, ids.upload],
+      [ids.upload, ids.upload],
+      [encode({ record_id: 'storage/key' }), null],
+      [encode(7), null],
+      ['dify-file-ref:%%%', null],
+      ['storage/key', null],
+      [null, null],
+    ];
+    const file = { dify_model_identity: '__dify__file__', filename: 'a.pdf' };
+    const files = references.map(([reference]) => ({ ...file, reference }));
+    const id = await insertMessage({ inputs: { files, known: { ...file, related_id: 'x', reference: ids.upload } } });
+    const reading = await readById(id);
+    assert.deepEqual(onlyRecord(reading).inputs, {
+      files: references.map(([, related_id]) => ({ ...file, related_id })),
+      known: { ...file, related_id: 'x' },
+    });
+    assert.deepEqual(reading.skips, []);
+  });
+
   it('have the newest feedback of the user, with its text', async () => {
     const id = await insertMessage();
     const feedback = { message_id: id, from_source: 'user' };

@@ -152,6 +152,20 @@ describe('files of messages of a Dify', () => {
     }
   });
 
+  it('of the same time have the order in which they were inserted', async () => {
+    const message_id = await insertMessage();
+    const file = { message_id, type: 'image', transfer_method: 'remote_url', url: 'https://a.example/b' };
+    const fileIds = [newId(), newId(), newId(), newId()];
+    const inserted = [fileIds[2], fileIds[0], fileIds[3], fileIds[1]] as string[];
+    const rows = inserted.map((id) => ({ ...file, id, belongs_to: 'user', created_at: at(1) }));
+    await dify.insert('message_files', ...rows);
+    const files = onlyRecord(await readById(message_id)).message_files as { id: string }[];
+    assert.deepEqual(
+      files.map(({ id }) => id),
+      inserted,
+    );
+  });
+
   it('keep their order, and their path if another one was left out', async () => {
     const message_id = await insertMessage();
     const file = { message_id, type: 'image', transfer_method: 'remote_url', url: 'https://a.example/b' };

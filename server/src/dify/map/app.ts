@@ -2,7 +2,7 @@ import type { ImportOptions, RecordInput, Report } from '../source.ts';
 import { RecordMapper } from './record-mapper.ts';
 import { asText, isObject, type OpenObject, pick } from './values.ts';
 
-/** A row of `apps` with its settings: the columns of `app_model_configs`, or `features` of its workflow. */
+/** A row of `apps` with its settings: the columns of `app_model_configs`, or those of its published workflow. */
 export type AppRow = {
   id: string;
   workspace_id: string;
@@ -11,6 +11,7 @@ export type AppRow = {
   description: string | null;
   has_annotation_reply: boolean;
   features: string | null;
+  graph: string | null;
   config_id: string | null;
   site: string | null;
 } & { [name in ConfigColumn]: string | null };
@@ -67,7 +68,7 @@ export function mapApp(row: AppRow, options: ImportOptions, report: Report): Rec
 /** What `GET /v1/parameters` returns for the app, or null if there are no settings. */
 function mapParameters(row: AppRow, mapper: RecordMapper): OpenObject | null {
   const isWorkflow = row.mode === 'advanced-chat' || row.mode === 'workflow';
-  const settings = isWorkflow ? mapper.object(row.features, 'parameters') : readConfig(row, mapper);
+  const settings = isWorkflow ? readWorkflow(row, mapper) : readConfig(row, mapper);
   if (settings === undefined) return null;
   const parameters: OpenObject = { annotation_reply: { enabled: row.has_annotation_reply } };
   // A workflow without this setting has no citations; the default of the parameters is the opposite.
@@ -87,6 +88,33 @@ function readConfig(row: AppRow, mapper: RecordMapper): OpenObject | undefined {
   const read = (name: ConfigColumn) =>
     name === 'opening_statement' ? mapper.textOrNull(row[name]) : mapper.json(row[name], `parameters.${name}`);
   return Object.fromEntries(configColumns.map((name) => [name, read(name)]));
+}
+
+/** The features of a workflow, and the variables of its Start node as a form. Nothing else of its graph is imported. */
+function readWorkflow(row: AppRow, mapper: RecordMapper): OpenObject | undefined {
+  const features = mapper.object(row.features, 'parameters');
+  const form = readStartForm(row, mapper);
+  return features === undefined && form === undefined ? undefined : { ...features, user_input_form: form };
+}
+
+const formPart = 'parameters.user_input_form';
+
+function readStartForm(row: AppRow, mapper: RecordMapper): OpenObject[] | undefined {
+  const { nodes } = mapper.object(row.graph, formPart) ?? {};
+  if (nodes === undefined) return undefined;
+  const all: unknown[] = Array.isArray(nodes) ? nodes : [];
+  const ofNodes = all.map((node) => (isObject(node) && isObject(node.data) ? node.data : {}));
+  const variables = ofNodes.find(({ type }) => type === 'start')?.variables ?? [];
+  if (!Array.isArray(nodes) || !Array.isArray(variables)) {
+    mapper.skip(formPart, 'not a list');
+    return undefined;
+  }
+  return variables.flatMap((variable, index) => {
+    const type = isObject(variable) ? variable.type : undefined;
+    if (typeof type === 'string') return [{ [type]: variable }];
+    mapper.skip(`${formPart}[${index}]`, 'wrong type');
+    return [];
+  });
 }
 
 /** Selects what is imported of a parameter; undefined if its type is wrong. */
@@ -150,6 +178,7 @@ const formFieldNames = [
   'allowed_file_types',
   'allowed_file_extensions',
   'allowed_file_upload_methods',
+  'json_schema',
 ];
 
 /** A field of the form is an object with one name, its type: `{"text-input": {…}}`. */

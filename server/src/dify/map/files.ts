@@ -1,6 +1,7 @@
+import { parseJson } from './json.ts';
 import { withoutSlash } from './links.ts';
 import type { RecordMapper } from './record-mapper.ts';
-import { isAbsent, isUuid, type OpenObject } from './values.ts';
+import { isAbsent, isObject, isUuid, type OpenObject } from './values.ts';
 
 /** A row of `message_files`, with its row of `upload_files`, if the upload belongs to the same workspace. */
 export type FileRow = {
@@ -106,8 +107,21 @@ const internalFields = ['tenant_id', 'storage_key', '_storage_key', 'reference']
 /** The value of `inputs` without internals of the files in it. Their signed links are removed as in every text. */
 export function withoutInternals(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutInternals);
-  if (typeof value !== 'object' || value === null) return value;
-  const isFile = (value as OpenObject).dify_model_identity === '__dify__file__';
+  if (!isObject(value)) return value;
+  const isFile = value.dify_model_identity === '__dify__file__';
   const entries = Object.entries(value).filter(([name]) => !isFile || !internalFields.includes(name));
-  return Object.fromEntries(entries.map(([name, inner]) => [name, withoutInternals(inner)]));
+  const kept = Object.fromEntries(entries.map(([name, inner]) => [name, withoutInternals(inner)]));
+  const hasReference = isFile && Object.hasOwn(value, 'reference') && !Object.hasOwn(value, 'related_id');
+  return hasReference ? { ...kept, related_id: referredId(value.reference) } : kept;
+}
+
+const referenceStart = 'dify-file-ref:';
+
+/** The id of the upload or tool file in a reference: the id itself, or an object with it, in Base64. Null if it has none. */
+function referredId(reference: unknown): string | null {
+  if (typeof reference !== 'string') return null;
+  if (!reference.startsWith(referenceStart)) return isUuid(reference) ? reference : null;
+  const parsed = parseJson(Buffer.from(reference.slice(referenceStart.length), 'base64url').toString(), String);
+  const id = 'value' in parsed && isObject(parsed.value) ? parsed.value.record_id : null;
+  return isUuid(id) ? id : null;
 }

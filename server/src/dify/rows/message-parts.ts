@@ -28,11 +28,15 @@ export async function readMessageParts(source: DifySource, messageIds: readonly 
 const byMessage = <R extends { message_id: string }>(rows: readonly R[]): ReadonlyMap<string, readonly R[]> =>
   Map.groupBy(rows, ({ message_id }) => message_id);
 
+/**
+ * The files of a message are usually inserted together and have equal times; the source returns them in the order of
+ * insertion. Their ids are random, so the place of the row decides.
+ */
 const selectFiles = `
   SELECT f.id, f.message_id, f.type, f.transfer_method, f.url, f.belongs_to, f.upload_file_id, u.id AS upload_id,
     u.name AS upload_name, u.size AS upload_size, u.mime_type AS upload_type, u.tenant_id AS upload_workspace_id
   FROM message_files f LEFT JOIN upload_files u ON u.id = f.upload_file_id
-  WHERE f.message_id = ANY($1::uuid[]) ORDER BY f.created_at, f.id`;
+  WHERE f.message_id = ANY($1::uuid[]) ORDER BY f.created_at, f.ctid`;
 
 async function readToolFiles(source: DifySource, files: readonly FileRow[]): Promise<ReadonlyMap<string, ToolFile>> {
   const ids = new Set(files.flatMap((file) => toolFileId(file) ?? []));

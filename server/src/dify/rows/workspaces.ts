@@ -21,7 +21,7 @@ export async function readWorkspaces(
 }
 
 /** Apps are read in batches of this size: their settings may be long. */
-const batchSize = 200;
+const batchSize = 50;
 
 export async function readApps(source: DifySource, options: ImportOptions, report: Report): Promise<RecordInput[]> {
   const records: RecordInput[] = [];
@@ -50,11 +50,12 @@ function readAppRows(source: DifySource, options: ImportOptions, last: string | 
        ${source.has('apps', 'description') ? 'a.description' : 'NULL'} AS description,
        ${source.has('app_annotation_settings') ? annotation : 'false'} AS has_annotation_reply,
        ${source.has('workflows', 'features') ? 'w.features' : 'NULL'} AS features,
+       ${source.has('workflows', 'graph') ? 'w.graph' : 'NULL'} AS graph,
        ${hasConfigs ? 'm.id' : 'NULL'} AS config_id, ${config.join(', ')},
        ${hasSites ? 'y.site' : 'NULL'} AS site
      FROM ${tables.apps}
      ${hasConfigs ? 'LEFT JOIN app_model_configs m ON m.id = a.app_model_config_id' : ''}
-     ${source.has('workflows', 'features') ? 'LEFT JOIN workflows w ON w.id = a.workflow_id' : ''}
+     ${source.has('workflows') ? 'LEFT JOIN workflows w ON w.id = a.workflow_id' : ''}
      ${
        hasSites
          ? `LEFT JOIN LATERAL (SELECT json_build_object(${siteFields.join(', ')})::text AS site FROM sites x
