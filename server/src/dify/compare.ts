@@ -1,52 +1,138 @@
-import { waitingList } from './pass.ts';
+import type { KnowledgeCount, MessageCount } from '../domain/import-sources.ts';
+import { addChildren, listUnread } from './children.ts';
+import type { IdSets } from './id-set.ts';
+import { changedPass, importConversations, waitingList } from './pass.ts';
 import { conditionOf, epoch, Parameters, tables } from './rows/selection.ts';
 import type { RunContext } from './run-context.ts';
 import { changedSince } from './scan.ts';
 import type { SourcePoint } from './state.ts';
 
 const batchConversations = 1_000;
+const batchDatasets = 50;
 
-/** A conversation whose messages differ: their number, and the time of the newest, on both sides. */
-export type Difference = {
-  id: string;
-  source: { messages: number; newest: number | null };
-  here: { messages: number; newest: number | null } | undefined;
-};
+/** A conversation or dataset that has fewer records here, or older ones; `here` is undefined if it is missing. */
+export type Difference =
+  | { kind: 'conversation'; id: string; source: MessageCount; here: MessageCount | undefined }
+  | { kind: 'dataset'; id: string; source: KnowledgeCount; here: KnowledgeCount | undefined };
 
-/** Compares all selected conversations with the stored ones. Messages that were written after `point` are not counted. */
-export async function compareConversations(
-  context: RunContext,
-  point: SourcePoint,
-  visit: (difference: Difference) => void,
-): Promise<number> {
-  const { source, options, store, signal, state } = context;
-  const isLater = changedSince(source, 'messages', 'm', point, point);
-  const waiting = new Set(await state.listIds(waitingList, '', Number.MAX_SAFE_INTEGER));
+type Visit = (difference: Difference) => void;
+
+/**
+ * Compares all selected conversations with the stored ones. Messages that were written after `point` are not counted. What
+ * differs is read once more, and compared again. Returns the number of conversations.
+ */
+export async function compareConversations(context: RunContext, point: SourcePoint, visit: Visit): Promise<number> {
   let compared = 0;
   for (let after = ''; ; ) {
-    signal.throwIfAborted();
+    context.signal.throwIfAborted();
+    const ids = await readPage(context, 'conversations', 'c.id', after, batchConversations);
+    const differing = await findDifferent(context, point, ids);
+    if (differing.length > 0) {
+      const again = differing.map(({ id }) => id);
+      await context.quietly(() => importConversations(context, again, undefined));
+      for (const difference of await findDifferent(context, point, again)) visit(difference);
+    }
+    compared += ids.length;
+    after = ids.at(-1) ?? '';
+    if (ids.length < batchConversations) return compared;
+  }
+}
+
+/** Compares the numbers of documents, segments and child chunks of all selected datasets, as conversations are compared. */
+export async function compareDatasets(
+  context: RunContext,
+  point: SourcePoint,
+  changed: IdSets,
+  visit: Visit,
+): Promise<void> {
+  for (let after = ''; ; ) {
+    context.signal.throwIfAborted();
+    const ids = await readPage(context, 'datasets', 's.id', after, batchDatasets);
+    const differing = (await findDifferentDatasets(context, point, ids)).map(({ id }) => id);
+    if (differing.length > 0) {
+      await context.quietly(async () => {
+        await listUnread(context, changed, 'dataset', differing);
+        await addChildren(context, changed, 'dataset', differing);
+        await changedPass(context, changed);
+      });
+      for (const difference of await findDifferentDatasets(context, point, differing)) visit(difference);
+    }
+    after = ids.at(-1) ?? '';
+    if (ids.length < batchDatasets) return;
+  }
+}
+
+async function readPage(
+  { source, options }: RunContext,
+  table: 'conversations' | 'datasets',
+  id: string,
+  after: string,
+  limit: number,
+): Promise<string[]> {
+  const parameters = new Parameters();
+  const condition = conditionOf(table, options, parameters);
+  const isAfter = after === '' ? '' : `AND ${id} > ${parameters.bind(after)}::uuid`;
+  const rows = await source.query<{ id: string }>(
+    `SELECT ${id} AS id FROM ${tables[table]} WHERE ${condition} ${isAfter} ORDER BY ${id} LIMIT ${limit}`,
+    parameters.values,
+  );
+  return rows.map((row) => row.id);
+}
+
+async function findDifferent(
+  { source, store, state }: RunContext,
+  point: SourcePoint,
+  ids: readonly string[],
+): Promise<Difference[]> {
+  const isLater = changedSince(source, 'messages', 'm', point, point);
+  const waiting = await state.listIds(waitingList, '', Number.MAX_SAFE_INTEGER);
+  const rows = await source.query<MessageCount & { id: string }>(
+    `SELECT c.id, o.messages, o.newest FROM unnest($1::uuid[]) AS c (id) CROSS JOIN LATERAL (
+       SELECT count(*)::int4 AS messages, ${epoch('max(m.created_at)')} AS newest
+       FROM messages m WHERE m.conversation_id = c.id AND NOT ${isLater} AND NOT m.id = ANY($2::uuid[])
+     ) o ORDER BY c.id`,
+    [ids, waiting],
+  );
+  const stored = await store?.imports.countMessages(ids);
+  return rows.flatMap(({ id, messages, newest }): Difference[] => {
+    const here = stored?.get(id);
+    // Messages may have been added here, or after the point.
+    const isSame = here !== undefined && here.messages >= messages && (here.newest ?? 0) >= (newest ?? 0);
+    return isSame ? [] : [{ kind: 'conversation', id, source: { messages, newest }, here }];
+  });
+}
+
+/** The tables of a dataset, with the name of the rows whose changes after the point are not counted. */
+const knowledge = [
+  { name: 'documents', table: 'documents', row: 'd' },
+  { name: 'segments', table: 'document_segments', row: 'g' },
+  { name: 'child_chunks', table: 'child_chunks', row: 'h' },
+] as const;
+
+async function findDifferentDatasets(
+  { source, store, options }: RunContext,
+  point: SourcePoint,
+  ids: readonly string[],
+): Promise<Difference[]> {
+  const counts = new Map(ids.map((id) => [id, { documents: 0, segments: 0, child_chunks: 0 }]));
+  for (const { name, table, row } of knowledge) {
     const parameters = new Parameters();
-    const condition = conditionOf('conversations', options, parameters);
-    const isAfter = after === '' ? '' : `AND c.id > ${parameters.bind(after)}::uuid`;
-    const isWaiting = `m.id = ANY(${parameters.bind([...waiting])}::uuid[])`;
-    const rows = await source.query<{ id: string; messages: number; newest: number | null }>(
-      `SELECT c.id, o.messages, o.newest FROM (
-         SELECT c.id FROM ${tables.conversations} WHERE ${condition} ${isAfter} ORDER BY c.id LIMIT ${batchConversations}
-       ) c CROSS JOIN LATERAL (
-         SELECT count(*)::int4 AS messages, ${epoch('max(m.created_at)')} AS newest
-         FROM messages m WHERE m.conversation_id = c.id AND NOT ${isLater} AND NOT ${isWaiting}
-       ) o ORDER BY c.id`,
+    const isOneOf = `s.id = ANY(${parameters.bind(ids)}::uuid[])`;
+    const isLater = changedSince(source, table, row, point, point);
+    const rows = await source.query<{ id: string; n: number }>(
+      `SELECT s.id, count(*)::int4 AS n FROM ${tables[name]}
+       WHERE ${isOneOf} AND ${conditionOf(name, options, parameters)} AND NOT ${isLater} GROUP BY s.id`,
       parameters.values,
     );
-    const here = await store?.imports.countMessages(rows.map(({ id }) => id));
-    for (const { id, messages, newest } of rows) {
-      const counted = here?.get(id);
-      // Messages may have been added here, or after the point.
-      const isSame = counted !== undefined && counted.messages >= messages && (counted.newest ?? 0) >= (newest ?? 0);
-      if (!isSame) visit({ id, source: { messages, newest }, here: counted });
+    for (const { id, n } of rows) {
+      const count = counts.get(id);
+      if (count !== undefined) count[name] = n;
     }
-    compared += rows.length;
-    after = rows.at(-1)?.id ?? '';
-    if (rows.length < batchConversations) return compared;
   }
+  const stored = await store?.imports.countKnowledge(ids);
+  return [...counts].flatMap(([id, there]): Difference[] => {
+    const here = stored?.get(id);
+    const isSame = here !== undefined && knowledge.every(({ name }) => here[name] >= there[name]);
+    return isSame ? [] : [{ kind: 'dataset', id, source: there, here }];
+  });
 }

@@ -1,4 +1,6 @@
 import type { StoredRecord } from '../domain/import-sources.ts';
+import { addChildren, findWhole, readScope } from './children.ts';
+import type { IdSets } from './id-set.ts';
 import { readKeys } from './rows/keys.ts';
 import { readDatasets } from './rows/knowledge.ts';
 import { readApps, readWorkspaces } from './rows/workspaces.ts';
@@ -9,9 +11,10 @@ const listBatch = 5_000;
 
 /**
  * Imports workspaces, apps, datasets and keys together: a dataset that is closed to the API is never readable here, not even
- * for a moment. Datasets are read before keys, so that a key never reaches one that was closed in between.
+ * for a moment. Datasets are read before keys, so that a key never reaches one that was closed in between. The children of
+ * new ones are added to `changed`; a full pass reads them anyway.
  */
-export async function importHead(context: RunContext): Promise<void> {
+export async function importHead(context: RunContext, changed: IdSets | undefined): Promise<void> {
   const { source, options, writer, state } = context;
   const report = onceOf(context);
   const workspaces = await readWorkspaces(source, options, report);
@@ -22,7 +25,15 @@ export async function importHead(context: RunContext): Promise<void> {
   const reachable = await withoutGone(context, keys, datasets);
   const merged = await mergeKeys(context, reachable, now, report);
   await state.writeRevocations(merged.revocations);
+  const parents = [];
+  for (const [kind, records] of [['app', apps] as const, ['dataset', datasets] as const]) {
+    if (changed === undefined) break;
+    const found = records.map(({ id }) => id as string);
+    const requested = [...new Set([...found, ...(await readScope(context, kind))])];
+    parents.push({ kind, whole: await findWhole(context, changed, kind, requested, found) });
+  }
   await writer.writeTogether([...workspaces, ...apps, ...datasets, ...merged.records]);
+  for (const { kind, whole } of parents) if (changed !== undefined) await addChildren(context, changed, kind, whole);
 }
 
 /** These tables are read by every pass: what they skip is listed once. */

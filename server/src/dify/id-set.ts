@@ -40,6 +40,10 @@ export class IdSets {
     return ids;
   }
 
+  clear(): void {
+    this.#db.exec('DELETE FROM ids');
+  }
+
   close(): void {
     this.#db.close();
   }

@@ -1,4 +1,5 @@
 import type { StoredRecord } from '../domain/import-sources.ts';
+import { importMessages, ratedList } from './pass.ts';
 import type { RunContext } from './run-context.ts';
 import { mirroredList } from './writer.ts';
 
@@ -24,6 +25,29 @@ export async function mirrorDeletions(context: RunContext): Promise<void> {
   for (const mirrored of mirroredKinds) {
     if (mirrored.kind !== 'conversation' && context.options.appIds !== undefined) continue;
     await mirrorKind(context, mirrored);
+  }
+  await mirrorFeedback(context);
+}
+
+/** Feedback that was withdrawn: its row is gone from the source. The messages are read again, without it. */
+async function mirrorFeedback(context: RunContext): Promise<void> {
+  const { source, state, report, signal } = context;
+  if (!source.has('message_feedbacks')) return;
+  for (let after = ''; ; ) {
+    signal.throwIfAborted();
+    const ids = await state.listIds(ratedList, after, batchIds);
+    const rows = await source.query<{ id: string; is_rated: boolean }>(
+      `SELECT m.id, EXISTS (SELECT FROM message_feedbacks f WHERE f.message_id = m.id AND f.from_source = 'user') AS is_rated
+       FROM messages m WHERE m.id = ANY($1::uuid[])`,
+      [ids],
+    );
+    const present = new Set(rows.map(({ id }) => id));
+    const withdrawn = rows.filter(({ is_rated }) => !is_rated).map(({ id }) => id);
+    const unrated = withdrawn.length === 0 ? [] : await importMessages(context, withdrawn, undefined);
+    if (unrated.length > 0) report.count('ratings withdrawn in the source', unrated.length);
+    await state.removeIds(ratedList, [...unrated, ...ids.filter((id) => !present.has(id))]);
+    after = ids.at(-1) ?? '';
+    if (ids.length < batchIds) return;
   }
 }
 

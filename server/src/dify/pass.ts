@@ -1,3 +1,4 @@
+import { addChildren, addUnread, findSelected, findWhole, listUnread, unreadList } from './children.ts';
 import { importHead } from './head.ts';
 import type { IdSets } from './id-set.ts';
 import { readConversations } from './rows/conversations.ts';
@@ -6,13 +7,16 @@ import { readMessages } from './rows/messages.ts';
 import { conditionOf, Parameters, type SelectedTable, tables } from './rows/selection.ts';
 import type { RunContext } from './run-context.ts';
 import type { Target } from './scan.ts';
-import type { PassPosition, SourcePoint } from './state.ts';
+import type { RecordInput } from './source.ts';
+import type { PassPosition } from './state.ts';
 
 /** Conversations, or other rows, whose ids are read at a time. */
 const conversationBatch = 200;
 const rowBatch = 1_000;
 /** The list of messages that the source had not finished. */
 export const waitingList = 'waiting message';
+/** The list of messages with feedback of the source. */
+export const ratedList = 'rated message';
 
 /** The stages of a full pass after the head, in their order. `id` is the column in `tables`. */
 const stages = [
@@ -25,12 +29,12 @@ const stages = [
 /** Reads everything that is selected, and continues at the position of a pass that was interrupted. */
 export async function fullPass(
   context: RunContext,
-  start: SourcePoint,
+  begun: Pick<PassPosition, 'start' | 'isForced'>,
   interrupted: PassPosition | undefined,
 ): Promise<void> {
   const { state, signal } = context;
-  if (interrupted === undefined) await state.writePosition({ start, stage: stages[0].name, after: '' });
-  await importHead(context);
+  if (interrupted === undefined) await state.writePosition({ ...begun, stage: stages[0].name, after: '' });
+  await importHead(context, undefined);
   const first = interrupted === undefined ? 0 : stages.findIndex(({ name }) => name === interrupted.stage);
   for (const [index, { name, id, target, batch }] of stages.entries()) {
     if (index < first) continue;
@@ -38,28 +42,30 @@ export async function fullPass(
     for (;;) {
       signal.throwIfAborted();
       const ids = await readIds(context, name, id, after, batch);
-      if (ids.length > 0) await importRows(context, target, ids, true);
+      if (ids.length > 0) await importRows(context, target, ids, undefined);
       after = ids.at(-1) ?? after;
       if (ids.length < batch) break;
-      await state.writePosition({ start, stage: name, after });
+      await state.writePosition({ ...begun, stage: name, after });
     }
     const next = stages[index + 1];
-    if (next !== undefined) await state.writePosition({ start, stage: next.name, after: '' });
+    if (next !== undefined) await state.writePosition({ ...begun, stage: next.name, after: '' });
   }
 }
 
-/** Reads rows that have changed, of all kinds. Parents come before children. */
+/** Reads rows that have changed, of all kinds, and all children of records that are new here. Parents come before children. */
 export async function changedPass(context: RunContext, changed: IdSets): Promise<void> {
   const { signal, state } = context;
   changed.add('message', await state.listIds(waitingList, '', Number.MAX_SAFE_INTEGER));
+  await addUnread(context, changed);
   for (const target of ['conversation', 'message', 'document', 'segment', 'child_chunk'] as const) {
     for (;;) {
       signal.throwIfAborted();
       const ids = changed.take(target, target === 'conversation' ? conversationBatch : rowBatch);
       if (ids.length === 0) break;
-      await importRows(context, target, ids, false);
+      await importRows(context, target, ids, changed);
     }
   }
+  changed.clear();
 }
 
 async function readIds(
@@ -79,68 +85,130 @@ async function readIds(
   return rows.map(({ id }) => id);
 }
 
-/** Imports the rows with these ids that are selected. They are stored when this resolves. */
-async function importRows(context: RunContext, target: Target, ids: readonly string[], isFull: boolean): Promise<void> {
-  const { source, options, report, writer } = context;
-  const add = async (records: AsyncIterable<object> | Iterable<object>) => {
-    for await (const record of records) await writer.add(record as never);
-  };
+/** Imports the rows with these ids that are selected. They are stored when this resolves. A full pass has no `changed`. */
+async function importRows(
+  context: RunContext,
+  target: Target,
+  ids: readonly string[],
+  changed: IdSets | undefined,
+): Promise<void> {
+  const { source, options, report } = context;
   switch (target) {
     case 'conversation':
-      await importConversations(context, ids, isFull);
-      break;
+      return importConversations(context, ids, changed);
     case 'message':
-      await importMessages(context, ids);
-      break;
+      await importMessages(context, ids, changed);
+      return;
     case 'document':
-      await add(await readDocuments(source, options, report, ids));
-      break;
     case 'segment':
-      await add(readSegments(source, options, report, ids));
-      break;
+      return importParents(context, target, ids, changed);
     case 'child_chunk':
-      await add(readChildChunks(source, options, report, ids));
-      break;
+      await addAll(context, readChildChunks(source, options, report, ids));
+      if (changed !== undefined) await context.state.removeIds(unreadList(target), await unreadOf(context, target, ids));
   }
+}
+
+const unreadOf = async ({ state }: RunContext, kind: 'conversation' | 'child_chunk', ids: readonly string[]) => [
+  ...(await state.findIds(unreadList(kind), ids)),
+];
+
+async function addAll(
+  { writer }: RunContext,
+  records: AsyncIterable<RecordInput> | Iterable<RecordInput>,
+  isIncluded: (id: string) => boolean = () => true,
+): Promise<void> {
+  for await (const record of records) if (isIncluded(record.id as string)) await writer.add(record);
   await writer.flush();
 }
 
-/** All messages of a conversation that is not stored yet are read: earlier, it may not have been selected. */
-async function importConversations(context: RunContext, ids: readonly string[], isFull: boolean): Promise<void> {
-  const { source, options, report, writer, store } = context;
-  const records = await readConversations(source, options, report, ids);
-  const found = records.map(({ id }) => id as string);
-  const stored = isFull ? undefined : await store?.lookup('conversation', found);
-  for (const record of records) await writer.add(record);
-  const conversationIds = found.filter((id) => stored?.get(id) === undefined);
-  if (conversationIds.length > 0) await addMessages(context, { conversationIds }, []);
+/** In a full pass, the children are read later as all rows are. */
+async function importParents(
+  context: RunContext,
+  kind: 'document' | 'segment',
+  ids: readonly string[],
+  changed: IdSets | undefined,
+): Promise<void> {
+  const { source, options, report } = context;
+  const read = async (isIncluded?: (id: string) => boolean) =>
+    addAll(
+      context,
+      kind === 'document'
+        ? await readDocuments(source, options, report, ids)
+        : readSegments(source, options, report, ids),
+      isIncluded,
+    );
+  if (changed === undefined) return read();
+  const selected = await findSelected(context, kind, ids);
+  const whole = await findWhole(context, changed, kind, ids, [...selected]);
+  // A row that is selected only since then is left to the next pass, which finds its children too.
+  await read((id) => selected.has(id));
+  await addChildren(context, changed, kind, whole);
 }
 
-/** Messages by their ids. Conversations that are not stored yet come first. */
-async function importMessages(context: RunContext, ids: readonly string[]): Promise<void> {
-  const { source, store } = context;
+/** In a full pass, and if a conversation is new here, all of its messages are read. */
+export async function importConversations(
+  context: RunContext,
+  ids: readonly string[],
+  changed: IdSets | undefined,
+): Promise<void> {
+  const { source, options, report, writer, state } = context;
+  const records = await readConversations(source, options, report, ids);
+  const found = records.map(({ id }) => id as string);
+  let whole = found;
+  if (changed !== undefined) {
+    const listed = await state.findIds('conversation', found);
+    const unread = new Set(await unreadOf(context, 'conversation', ids));
+    whole = found.filter((id) => !listed.has(id) || unread.has(id) || changed.has(unreadList('conversation'), id));
+    await listUnread(context, changed, 'conversation', whole);
+  }
+  for (const record of records) await writer.add(record);
+  if (whole.length > 0) await addMessages(context, { conversationIds: whole }, []);
+  await writer.flush();
+  if (changed !== undefined) await state.removeIds(unreadList('conversation'), whole);
+}
+
+/** Messages by their ids; returns those that were read and have no feedback. Conversations that are new here come first. */
+export async function importMessages(
+  context: RunContext,
+  ids: readonly string[],
+  changed: IdSets | undefined,
+): Promise<string[]> {
+  const { source, state } = context;
   const rows = await source.query<{ id: string }>(
     'SELECT DISTINCT conversation_id AS id FROM messages WHERE id = ANY($1::uuid[])',
     [ids],
   );
   const conversations = rows.map(({ id }) => id);
-  const stored = await store?.lookup('conversation', conversations);
-  const missing = conversations.filter((id) => stored?.get(id) === undefined);
-  if (missing.length > 0) await importConversations(context, missing, true);
-  await addMessages(context, { messageIds: ids }, ids);
+  const listed = await state.findIds('conversation', conversations);
+  const missing = conversations.filter((id) => !listed.has(id));
+  if (missing.length > 0) await importConversations(context, missing, changed);
+  return addMessages(context, { messageIds: ids }, ids);
 }
 
-/** `requested`: messages that may have been waiting. Those that are waiting now are listed before anything else is done. */
+/**
+ * `requested`: messages that may have been waiting. Those that are waiting now are listed before anything else is done.
+ * Returns the requested messages that were read and have no feedback.
+ */
 async function addMessages(
   { source, options, report, writer, state }: RunContext,
   selected: { conversationIds: readonly string[] } | { messageIds: readonly string[] },
   requested: readonly string[],
-): Promise<void> {
+): Promise<string[]> {
+  const unratedIds: string[] = [];
   const waitingIds = new Set<string>();
   for await (const { records, waiting } of readMessages(source, options, report, selected)) {
     await state.addIds(waitingList, waiting);
     for (const id of waiting) waitingIds.add(id);
+    const rated = records.filter(({ feedback }) => feedback !== null);
+    await state.addIds(
+      ratedList,
+      rated.map(({ id }) => id as string),
+    );
     for (const record of records) await writer.add(record);
+    if (requested.length > 0) {
+      const unrated = records.filter(({ feedback }) => feedback === null);
+      unratedIds.push(...unrated.map(({ id }) => id as string));
+    }
   }
   await writer.flush();
   const listed = await state.findIds(waitingList, requested);
@@ -148,4 +216,5 @@ async function addMessages(
     waitingList,
     [...listed].filter((id) => !waitingIds.has(id)),
   );
+  return unratedIds;
 }

@@ -12,6 +12,8 @@ export type RunContext = {
   state: SourceState;
   writer: Writer;
   report: Report;
+  /** What is skipped while `work` runs is not reported: it was reported when it was read before. */
+  quietly<T>(work: () => Promise<T>): Promise<T>;
   /** Skipped rows of tables that every pass reads. */
   listedSkips: Set<string>;
   /** Applies deletions of the source. */

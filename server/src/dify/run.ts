@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../contract/record.ts';
 import type { Store } from '../domain/store.ts';
-import { compareConversations, type Difference } from './compare.ts';
+import { compareConversations, compareDatasets, type Difference } from './compare.ts';
 import { DifyConnection, SourceUnavailable } from './connection.ts';
 import { importHead } from './head.ts';
 import { IdSets } from './id-set.ts';
@@ -29,8 +29,11 @@ export type RunEvents = {
   begin(schema: string, kind: 'full' | 'resumed' | 'changes'): void;
   progress(counts: ReadonlyMap<RecordKind, KindCount>): void;
   difference(difference: Difference): void;
-  /** A poll has ended: what was committed in the source at most this many seconds ago may be missing. */
-  lag(seconds: number, written: number): void;
+  /**
+   * A poll has ended: new messages that were committed in the source at most `messages` seconds ago may be missing, and other
+   * rows, such as documents and feedback, that were committed at most `others` seconds ago.
+   */
+  lag(seconds: { messages: number; others: number }, written: number): void;
   /** The source does not respond, or responds again. */
   unavailable(error: Error | undefined): void;
 };
@@ -59,9 +62,11 @@ export async function importFromDify(
     await requireSelected(source, 'tenants', 'workspace', options.workspaceIds);
     await requireSelected(source, 'apps', 'app', options.appIds);
     const state = new SourceState(store?.imports, id, options, run.isDry);
-    const writer = new Writer(store, id, report, run);
+    const { audible, quietly } = withQuiet(report);
+    const writer = new Writer(store, id, audible, run);
     const listedSkips = new Set<string>();
-    const context = { source, store, options, state, writer, report, listedSkips, isMirror: run.isMirror, signal };
+    const { isMirror } = run;
+    const context = { source, store, options, state, writer, report: audible, quietly, listedSkips, isMirror, signal };
     try {
       return await new Run(context, run, events).run();
     } finally {
@@ -70,6 +75,24 @@ export async function importFromDify(
   } finally {
     await source.close();
   }
+}
+
+function withQuiet(report: Report): { audible: Report; quietly: RunContext['quietly'] } {
+  let isQuiet = false;
+  return {
+    audible: {
+      skip: (skip) => void (isQuiet || report.skip(skip)),
+      count: (what, n) => void (isQuiet || report.count(what, n)),
+    },
+    quietly: async (work) => {
+      isQuiet = true;
+      try {
+        return await work();
+      } finally {
+        isQuiet = false;
+      }
+    },
+  };
 }
 
 /** A wrong id would otherwise select nothing, and revoke keys. */
@@ -108,10 +131,12 @@ class Run {
       let compared = 0;
       let differences = 0;
       if (!this.#run.isDry) {
-        compared = await compareConversations(this.#context, point, (difference) => {
+        const visit = (difference: Difference) => {
           differences += 1;
           this.#events.difference(difference);
-        });
+        };
+        compared = await compareConversations(this.#context, point, visit);
+        await compareDatasets(this.#context, point, this.#changed, visit);
       }
       if (this.#run.follow !== undefined) await this.#follow(point, this.#run.follow);
       return { counts: writer.counts, compared, differences };
@@ -123,14 +148,18 @@ class Run {
 
   async #firstPasses(): Promise<SourcePoint> {
     const { source, state, writer } = this.#context;
-    const { complete, position } = await state.read();
+    const { complete, position: stored } = await state.read();
+    const { isForced } = this.#run;
+    const position = stored?.isForced === isForced ? stored : undefined;
+    const isFull = complete === undefined || isForced;
     this.#server = await readServer(source);
-    this.#events.begin(await readSchema(source), position ? 'resumed' : complete ? 'changes' : 'full');
+    this.#events.begin(await readSchema(source), position ? 'resumed' : isFull ? 'full' : 'changes');
     let point = await readPoint(source, this.#server);
     let since = complete;
-    if (position !== undefined || complete === undefined) {
+    // What was changed here is overwritten also where the source has not changed: a forced run reads everything.
+    if (position !== undefined || isFull) {
       since = position?.start ?? point;
-      await fullPass(this.#context, since, position);
+      await fullPass(this.#context, { start: since, isForced }, position);
       const countTable = (table: string, count: number) => this.#context.report.count(`orphans in ${table}`, count);
       await countOrphans(source, countTable, this.#context.signal);
       await this.#complete(since);
@@ -149,7 +178,7 @@ class Run {
   async #changesSince(since: SourcePoint): Promise<SourcePoint> {
     const { source, signal } = this.#context;
     const start = await readPoint(source, this.#server);
-    await importHead(this.#context);
+    await importHead(this.#context, this.#changed);
     await scanAll(source, since, start, this.#changed, signal);
     await changedPass(this.#context, this.#changed);
     await this.#complete(start);
@@ -166,7 +195,7 @@ class Run {
     const { signal, writer } = this.#context;
     const polls = { complete: first, messages: first, others: first, fingerprint: '' };
     let [hourly, minutely] = [Date.now() + hourlyMillis, Date.now()];
-    let previousStart = performance.now();
+    let [previousStart, previousMinutely] = [performance.now(), performance.now()];
     while (!signal.aborted) {
       const written = writer.written;
       const start = performance.now();
@@ -175,8 +204,11 @@ class Run {
       await this.#retry(() => this.#poll(polls, isHourly, isMinutely));
       if (isHourly) hourly = Date.now() + hourlyMillis;
       if (isMinutely) minutely = Date.now() + minuteMillis;
-      this.#events.lag((performance.now() - previousStart) / 1000, writer.written - written);
+      const secondsSince = (time: number) => (performance.now() - time) / 1000;
+      const lag = { messages: secondsSince(previousStart), others: secondsSince(previousMinutely) };
+      this.#events.lag(lag, writer.written - written);
       previousStart = start;
+      if (isMinutely || isHourly) previousMinutely = start;
       await sleep(seconds * 1000, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -189,7 +221,7 @@ class Run {
       return;
     }
     const fingerprint = await readHeadFingerprint(source);
-    if (fingerprint !== polls.fingerprint) await importHead(this.#context);
+    if (fingerprint !== polls.fingerprint) await importHead(this.#context, this.#changed);
     polls.fingerprint = fingerprint;
     await pollMessages(source, polls.messages, start, this.#changed);
     if (isMinutely) await pollOthers(source, polls.others, start, this.#changed);

@@ -5,8 +5,8 @@ import type { DifySource, ImportOptions } from './source.ts';
 /** A point of the source: every transaction before `xid` has ended. `time` is the source's clock, in seconds. */
 export type SourcePoint = { server: string; xid: string; time: number };
 
-/** Where a first pass has stopped. `after` is the last id of the stage that was imported. */
-export type PassPosition = { start: SourcePoint; stage: string; after: string };
+/** Where a full pass has stopped. `after` is the last id of the stage that was imported. */
+export type PassPosition = { start: SourcePoint; isForced: boolean; stage: string; after: string };
 
 /** With this age of a transaction, ids may have been used again. */
 const xidDistanceMax = 2n ** 31n - 10_000_000n;

@@ -14,7 +14,15 @@ const batchRecords = 1_000;
 const batchUnits = 4 * 1024 * 1024;
 
 /** Kinds whose ids are listed as coming from the source. */
-const listedKinds: readonly RecordKind[] = ['api_key', 'conversation', 'dataset', 'document', 'segment', 'child_chunk'];
+const listedKinds: readonly RecordKind[] = [
+  'app',
+  'api_key',
+  'conversation',
+  'dataset',
+  'document',
+  'segment',
+  'child_chunk',
+];
 
 /** The list of records of a kind that an import has deleted, because the source had deleted them. */
 export const mirroredList = (kind: string): string => `mirrored ${kind}`;
@@ -78,7 +86,7 @@ export class Writer {
     this.#batch = [];
     this.#units = 0;
     if (batch.length === 0) return;
-    const changed = await this.#findChanged(batch);
+    const { changed, unchanged } = await this.#findChanged(batch);
     const valid = await this.#withParents(changed);
     for (const { input } of valid) this.#count(input.record).written += 1;
     for (const { record } of batch) this.#count(record).read += 1;
@@ -86,8 +94,7 @@ export class Writer {
       for (const { prepared } of valid) if (isReferable(prepared)) this.#planned?.add(prepared.record, [prepared.id]);
       return;
     }
-    if (valid.length === 0) return;
-    await this.#list(valid);
+    await this.#list(valid, unchanged);
     await this.#import(valid);
   }
 
@@ -101,11 +108,14 @@ export class Writer {
     return count;
   }
 
-  /** Records that differ from the stored ones, with what was changed here. */
-  async #findChanged(batch: readonly RecordInput[]): Promise<Candidate[]> {
+  /** Records that differ from the stored ones, with what was changed here, and those that are stored already. */
+  async #findChanged(
+    batch: readonly RecordInput[],
+  ): Promise<{ changed: Candidate[]; unchanged: RecordInput[] }> {
     const now = Math.floor(Date.now() / 1000);
     const stored = await this.#findStored(batch);
     const candidates: Candidate[] = [];
+    const unchanged: RecordInput[] = [];
     for (const given of batch) {
       try {
         const storedRecord = stored.records.get(keyOf(given.record, idOf(given)));
@@ -114,15 +124,15 @@ export class Writer {
           continue;
         }
         const input = keepLocal(given, storedRecord, stored);
-        if (input === undefined) continue;
-        const changed = changedFields(prepare(input, now), storedRecord);
-        if (changed.length > 0) candidates.push(prepare(withoutEqual(input, changed), now));
+        const changed = input === undefined ? [] : changedFields(prepare(input, now), storedRecord);
+        if (input === undefined || changed.length === 0) unchanged.push(given);
+        else candidates.push(prepare(withoutEqual(input, changed), now));
       } catch (error) {
         if (!(error instanceof BadRecord)) throw error;
         this.#skip(given, problemOf(error));
       }
     }
-    return candidates;
+    return { changed: candidates, unchanged };
   }
 
   async #findStored(batch: readonly RecordInput[]) {
@@ -177,15 +187,15 @@ export class Writer {
   }
 
   /** Lists the ids before the records are written: no record of the source is ever unlisted. */
-  async #list(candidates: readonly Candidate[]): Promise<void> {
+  async #list(candidates: readonly Candidate[], unchanged: readonly RecordInput[]): Promise<void> {
     const imports = this.#store?.imports;
-    for (const [kind, group] of Map.groupBy(candidates, ({ input }) => input.record)) {
-      if (!listedKinds.includes(kind)) continue;
-      const ids = group.map(({ input }) => idOf(input));
-      await imports?.addIds(this.#source, kind, ids);
-      const isUndeleted = (input: RecordInput) => 'deleted' in input && input.deleted === false;
-      const undeleted = group.filter(({ input }) => isUndeleted(input)).map(({ input }) => idOf(input));
-      const mirrored = await imports?.findIds(this.#source, mirroredList(kind), undeleted);
+    const inputs = candidates.map(({ input }) => input);
+    for (const [kind, group] of Map.groupBy([...inputs, ...unchanged], ({ record }) => record)) {
+      if (listedKinds.includes(kind)) await imports?.addIds(this.#source, kind, group.map(idOf));
+    }
+    const undeleted = inputs.filter((input) => 'deleted' in input && input.deleted === false);
+    for (const [kind, group] of Map.groupBy(undeleted, ({ record }) => record)) {
+      const mirrored = await imports?.findIds(this.#source, mirroredList(kind), group.map(idOf));
       await imports?.removeIds(this.#source, mirroredList(kind), [...(mirrored ?? [])]);
     }
   }

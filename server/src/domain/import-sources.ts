@@ -6,6 +6,9 @@ export type StoredRecord = Record<string, unknown> & { id: string };
 /** Messages of one conversation: their number, and the time of the newest, if there is one. */
 export type MessageCount = { messages: number; newest: number | null };
 
+/** Records of one dataset. */
+export type KnowledgeCount = { documents: number; segments: number; child_chunks: number };
+
 /** What is stored about sources of imports that run again, and the stored records that such an import compares. */
 export interface ImportSources {
   /** The values of a source by name. */
@@ -29,4 +32,6 @@ export interface ImportSources {
   /** The child chunks of these whose current text was written with a key. */
   findEdited(child_chunk_ids: readonly string[]): Promise<Set<string>>;
   countMessages(conversation_ids: readonly string[]): Promise<Map<string, MessageCount>>;
+  /** By dataset, also deleted child chunks. */
+  countKnowledge(dataset_ids: readonly string[]): Promise<Map<string, KnowledgeCount>>;
 }

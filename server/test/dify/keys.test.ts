@@ -135,6 +135,31 @@ onEveryEngine('keys from Dify', (engine) => {
     assert.equal(await appStatus(service), 401);
   });
 
+  it('are revoked when they are deleted there, also if an older one of another app has their token', async (t) => {
+    const { dify, service, sync } = await start(t);
+    const [app, newer] = [difyId(70), difyId(34)];
+    await dify.insert('apps', { id: app, tenant_id: ids.workspace, name: 'Other', mode: 'chat' });
+    await dify.insert('api_tokens', { id: newer, app_id: app, type: 'app', token: tokens.app });
+    const skipsOf = (result: unknown) =>
+      (result as { skips: { id: string; reason: string }[] }).skips.filter(({ id }) => id === appKey);
+    assert.deepEqual(
+      skipsOf(await sync()).map(({ reason }) => reason),
+      ['equal to a newer key'],
+    );
+    const info = () => service.request('GET', '/v1/info', { key: tokens.app });
+    assert.equal((await info()).body.name, 'Other');
+    await dify.run(`DELETE FROM api_tokens WHERE id = '${newer}'`);
+    for (const options of [{}, { keys: false }, { isForced: true }, { isMirror: true }, {}]) {
+      const skips = skipsOf(await sync(options));
+      assert.equal((await info()).status, 401);
+      assert.equal((await keyOf(service, appKey))?.id, undefined);
+      assert.deepEqual(
+        skips.map(({ reason }) => reason),
+        ['token of a stored key of another app'],
+      );
+    }
+  });
+
   it('with an equal token continue to work when the older one goes', async (t) => {
     const { dify, service, sync } = await start(t);
     await sync();

@@ -26,12 +26,13 @@ export type Outcome = RunResult & {
 export async function runImport(
   url: string,
   store: Store | undefined,
-  options: Partial<ImportOptions & RunOptions> = {},
+  options: Partial<ImportOptions & RunOptions & { onPoll: (stop: () => void) => Promise<void> | void }> = {},
 ): Promise<Outcome> {
-  const { isDry = false, isForced = false, isMirror = false, models, follow, ...selection } = options;
+  const { isDry = false, isForced = false, isMirror = false, models, follow, onPoll, ...selection } = options;
   const skips: Skip[] = [];
   const events = new Map<string, number>();
   const differing: string[] = [];
+  const stop = new AbortController();
   let kind: Outcome['kind'] = 'full';
   const result = await importFromDify(
     url,
@@ -52,10 +53,10 @@ export async function runImport(
       },
       progress: () => undefined,
       difference: ({ id }) => void differing.push(id),
-      lag: () => undefined,
+      lag: () => void onPoll?.(() => stop.abort()),
       unavailable: () => undefined,
     },
-    new AbortController().signal,
+    stop.signal,
   );
   const written = result.counts.values().reduce((sum, count) => sum + count.written, 0);
   return { ...result, kind, written, skips, events, differing };

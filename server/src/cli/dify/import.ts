@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts';
 import { uuidPattern } from '../../contract/primitives.ts';
+import type { Difference } from '../../dify/compare.ts';
 import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.ts';
 import type { ImportOptions } from '../../dify/source.ts';
 import type { Store } from '../../domain/store.ts';
@@ -147,17 +148,16 @@ function eventsOf(isDry: boolean): RunEvents {
       const total = counts.values().reduce((sum, { read }) => sum + read, 0);
       showLine(`${total.toLocaleString('en')} records read`);
     },
-    difference: ({ id, source, here }) => {
+    difference: ({ kind, id, source, here }) => {
       differences += 1;
       if (differences > differencesMax) return;
       clear();
-      const side = (one: typeof here) =>
-        one === undefined ? 'missing' : `${one.messages} messages, newest ${timeOf(one.newest)}`;
-      print(`conversation ${id} differs: there ${side(source)}; here ${side(here)}`);
+      print(`${kind} ${id} differs: there ${countsOf(source)}; here ${countsOf(here)}`);
     },
-    lag: (seconds, written) => {
+    lag: ({ messages, others }, written) => {
       followed += written;
-      const text = `${followed} records since the start of following, lag ${seconds.toFixed(1)} s`;
+      const lag = `lag ${messages.toFixed(1)} s, documents and feedback ${others.toFixed(1)} s`;
+      const text = `${followed} records since the start of following, ${lag}`;
       if (isTerminal) return showLine(text);
       if (written === 0 && lines > 0) return;
       lines += 1;
@@ -170,6 +170,12 @@ function eventsOf(isDry: boolean): RunEvents {
   };
 }
 
+function countsOf(one: Difference['source'] | undefined): string {
+  if (one === undefined) return 'missing';
+  if ('messages' in one) return `${one.messages} messages, newest ${timeOf(one.newest)}`;
+  return `${one.documents} documents, ${one.segments} segments, ${one.child_chunks} child chunks`;
+}
+
 function printResult({ counts, compared, differences }: RunResult, skips: SkipReport, isDry: boolean): void {
   if (process.stderr.isTTY) showLine('');
   const rows = [...counts].map(([kind, { read, written }]) => [kind, `${read}`, `${written}`]);
@@ -177,5 +183,6 @@ function printResult({ counts, compared, differences }: RunResult, skips: SkipRe
   skips.print();
   if (isDry) return print('nothing was written');
   const more = differences > differencesMax ? `, ${differences - differencesMax} of them not shown` : '';
-  print(`compared ${compared} conversations: ${differences === 0 ? 'no differences' : `${differences} differ${more}`}`);
+  const found = differences === 0 ? 'no differences' : `${differences} differ${more}`;
+  print(`compared ${compared} conversations: ${found}`);
 }

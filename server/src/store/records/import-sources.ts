@@ -1,5 +1,5 @@
 import type { RecordKind } from '../../contract/record.ts';
-import type { ImportSources, MessageCount, StoredRecord } from '../../domain/import-sources.ts';
+import type { ImportSources, KnowledgeCount, MessageCount, StoredRecord } from '../../domain/import-sources.ts';
 import type { Dialect, Engine, ImportSourceChange, Row, Value } from '../engine.ts';
 import { exportSteps } from './export.ts';
 import { type RowKind, tables } from './tables.ts';
@@ -96,6 +96,19 @@ export class SqlImportSources implements ImportSources {
         { messages: counts.get(id as string) ?? 0, newest: newest as number | null },
       ]),
     );
+  }
+
+  async countKnowledge(dataset_ids: readonly string[]): Promise<Map<string, KnowledgeCount>> {
+    const isIn = this.#engine.dialect.isIn('dataset_id');
+    const counts = new Map(dataset_ids.map((id) => [id, { documents: 0, segments: 0, child_chunks: 0 }]));
+    for (const table of ['documents', 'segments', 'child_chunks'] as const) {
+      const statement = `SELECT dataset_id AS id, COUNT(*) AS n FROM ${table} WHERE ${isIn} GROUP BY dataset_id`;
+      for (const { id, n } of await this.#readList(statement, dataset_ids)) {
+        const count = counts.get(id as string);
+        if (count !== undefined) count[table] = Number(n);
+      }
+    }
+    return counts;
   }
 
   async #readList(statement: string, ids: readonly string[], ...first: Value[]): Promise<Row[]> {

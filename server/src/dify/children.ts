@@ -1,0 +1,187 @@
+import type { IdSets } from './id-set.ts';
+import { conditionOf, Parameters, type SelectedTable, tables } from './rows/selection.ts';
+import type { RunContext } from './run-context.ts';
+import type { ImportOptions } from './source.ts';
+
+/**
+ * A record that is new here brings all of its children, in every kind of pass: they may be older than the last pass, which
+ * did not select them because their parent was not selected. The same applies to a record that is stored, is not selected for
+ * a while, and is selected again. Records are new until their ids are listed; they are listed when they are written.
+ */
+
+type Parent = 'app' | 'dataset' | 'document' | 'segment';
+/** Kinds that are read by their ids. */
+type Child = 'conversation' | 'document' | 'segment' | 'child_chunk';
+
+type Relation = {
+  selected: SelectedTable;
+  table: string;
+  /** The id in the FROM clause of `selected`. */
+  id: string;
+  /** Rows that may be selected later: without the conditions that depend on a state of the row or of its workspace. */
+  scope: (options: ImportOptions, parameters: Parameters) => string;
+  children: { kind: Child; table: string; column: string };
+};
+
+const relations: Readonly<Record<Parent, Relation>> = {
+  app: {
+    selected: 'apps',
+    table: 'apps',
+    id: 'a.id',
+    scope: (options, parameters) => conditionOf('apps', { ...options, archived: true }, parameters),
+    children: { kind: 'conversation', table: 'conversations', column: 'app_id' },
+  },
+  dataset: {
+    selected: 'datasets',
+    table: 'datasets',
+    id: 's.id',
+    scope: (options, parameters) => conditionOf('datasets', { ...options, archived: true }, parameters),
+    children: { kind: 'document', table: 'documents', column: 'dataset_id' },
+  },
+  document: {
+    selected: 'documents',
+    table: 'documents',
+    id: 'd.id',
+    scope: (options, parameters) => conditionOf('datasets', options, parameters),
+    children: { kind: 'segment', table: 'document_segments', column: 'document_id' },
+  },
+  segment: {
+    selected: 'segments',
+    table: 'document_segments',
+    id: 'g.id',
+    scope: (options, parameters) => conditionOf('documents', options, parameters),
+    children: { kind: 'child_chunk', table: 'child_chunks', column: 'segment_id' },
+  },
+};
+
+const batchIds = 5_000;
+
+/**
+ * The list of rows that must be read with all of their children, although they may not have changed. It is in the state, so
+ * that a run that is killed does not lose them, and in the sets of the pass.
+ */
+export const unreadList = (kind: Parent | Child): string => `unread ${kind}`;
+
+/** Adds the rows that earlier passes have left. */
+export async function addUnread({ state }: RunContext, changed: IdSets): Promise<void> {
+  for (const kind of ['conversation', 'document', 'segment', 'child_chunk'] as const) {
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const ids: string[] = await state.listIds(unreadList(kind), after, batchIds);
+      changed.add(kind, ids);
+      changed.add(unreadList(kind), ids);
+      after = ids.length === batchIds ? ids.at(-1) : undefined;
+    }
+  }
+}
+
+/** Lists rows as unread, before anything else is done with them. */
+export async function listUnread(
+  { state }: RunContext,
+  changed: IdSets,
+  kind: Parent | Child,
+  ids: readonly string[],
+): Promise<void> {
+  await state.addIds(unreadList(kind), ids);
+  changed.add(unreadList(kind), ids);
+}
+
+/** The ids of these that are selected now. */
+export async function findSelected(
+  { source, options }: RunContext,
+  kind: Parent,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const { selected, id } = relations[kind];
+  const parameters = new Parameters();
+  const isOneOf = `${id} = ANY(${parameters.bind(ids)}::uuid[])`;
+  const rows = await source.query<{ id: string }>(
+    `SELECT ${id} AS id FROM ${tables[selected]} WHERE ${isOneOf} AND ${conditionOf(selected, options, parameters)}`,
+    parameters.values,
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+/** All ids that a run may select, now or later. */
+export async function readScope(context: RunContext, kind: 'app' | 'dataset'): Promise<string[]> {
+  const { selected, id, scope } = relations[kind];
+  const parameters = new Parameters();
+  const condition = scope(context.options, parameters);
+  const rows = await context.source.query<{ id: string }>(
+    `SELECT ${id} AS id FROM ${tables[selected]} WHERE ${condition}`,
+    parameters.values,
+  );
+  return rows.map((row) => row.id);
+}
+
+/**
+ * The records of `found` whose children must be read. `requested` are the ids that were read to find them. It is called
+ * before the records are written, which lists their ids.
+ */
+export async function findWhole(
+  context: RunContext,
+  changed: IdSets,
+  kind: Parent,
+  requested: readonly string[],
+  found: readonly string[],
+): Promise<string[]> {
+  const { state } = context;
+  const listed = await state.findIds(kind, requested);
+  const unread = new Set([
+    ...(await state.findIds(unreadList(kind), requested)),
+    ...requested.filter((id) => changed.has(unreadList(kind), id)),
+  ]);
+  const foundIds = new Set(found);
+  const whole = found.filter((id) => !listed.has(id) || unread.has(id));
+  await listUnread(context, changed, kind, whole);
+  const missing = requested.filter((id) => !foundIds.has(id) && (listed.has(id) || unread.has(id)));
+  if (missing.length > 0) {
+    const { later, gone } = await findLater(context, kind, missing);
+    await listUnread(context, changed, kind, later);
+    await state.removeIds(
+      unreadList(kind),
+      gone.filter((id) => unread.has(id)),
+    );
+  }
+  return whole;
+}
+
+/** Of rows that are not selected: those that may be selected later, and those that are gone. */
+async function findLater({ source, options }: RunContext, kind: Parent, ids: readonly string[]) {
+  const { selected, table, id, scope } = relations[kind];
+  const parameters = new Parameters();
+  const isOneOf = `${id} = ANY(${parameters.bind(ids)}::uuid[])`;
+  const rows = await source.query<{ id: string }>(
+    `SELECT ${id} AS id FROM ${tables[selected]} WHERE ${isOneOf} AND ${scope(options, parameters)}`,
+    parameters.values,
+  );
+  const existing = await source.query<{ id: string }>(`SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [ids]);
+  const existingIds = new Set(existing.map((row) => row.id));
+  return { later: rows.map((row) => row.id), gone: ids.filter((one) => !existingIds.has(one)) };
+}
+
+/** Lists all children of records that have been written, to be read in this pass. */
+export async function addChildren(
+  context: RunContext,
+  changed: IdSets,
+  kind: Parent,
+  whole: readonly string[],
+): Promise<void> {
+  const { source, state, signal } = context;
+  const { children } = relations[kind];
+  for (let start = 0; start < whole.length; start += batchIds) {
+    const parents = whole.slice(start, start + batchIds);
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      signal.throwIfAborted();
+      const isAfter: string = after === '' ? '' : 'AND id > $2::uuid';
+      const rows: { id: string }[] = await source.query(
+        `SELECT id FROM ${children.table} WHERE ${children.column} = ANY($1::uuid[]) ${isAfter} ORDER BY id LIMIT ${batchIds}`,
+        after === '' ? [parents] : [parents, after],
+      );
+      const ids = rows.map(({ id }) => id);
+      await listUnread(context, changed, children.kind, ids);
+      changed.add(children.kind, ids);
+      after = ids.length === batchIds ? ids.at(-1) : undefined;
+    }
+    await state.removeIds(unreadList(kind), parents);
+  }
+}

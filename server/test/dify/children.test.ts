@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { it, type TestContext } from 'node:test';
+import type { Store } from '../../src/domain/store.ts';
+import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
+import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { exportOf, runImport } from './runs.ts';
+
+onEveryEngine('a record that is selected later', (engine) => {
+  const start = async (t: TestContext): Promise<{ dify: DifyDatabase; service: Service; store: Store }> => {
+    const dify = await createDify();
+    const service = await startService(engine);
+    t.after(async () => {
+      await service.close();
+      await dify.close();
+    });
+    await dify.run(difyRows);
+    return { dify, service, store: service.store };
+  };
+  const idsOf = async (store: Store, kind: string) =>
+    (await exportOf(store)).filter(({ record }) => record === kind).map(({ id }) => id as string);
+  const has = async (store: Store, kind: string, id: string) => (await idsOf(store, kind)).includes(id);
+  const [document, segment, chunk] = [difyId(70), difyId(71), difyId(72)];
+  const [tenant, app, dataset] = [difyId(80), difyId(81), difyId(82)];
+  const [conversation, message] = [difyId(83), difyId(84)];
+  const insertDocument = async (dify: DifyDatabase, status: string, dataset_id: string = ids.dataset) => {
+    const created_at = at(1793600000);
+    await dify.insert('documents', { id: document, dataset_id, name: 'later.md', indexing_status: status, created_at });
+    await dify.insert('document_segments', { id: segment, document_id: document, position: 1, content: 'x', created_at });
+    await dify.insert('child_chunks', { id: chunk, segment_id: segment, position: 1, content: 'x', created_at });
+  };
+  const insertArchived = async (dify: DifyDatabase) => {
+    await dify.insert('tenants', { id: tenant, name: 'Later', status: 'archive' });
+    await dify.insert('apps', { id: app, tenant_id: tenant, name: 'Later', mode: 'chat' });
+    await dify.insert('datasets', { id: dataset, tenant_id: tenant, name: 'Later' });
+    await dify.insert('conversations', { id: conversation, app_id: app });
+    await dify.insert('messages', { id: message, conversation_id: conversation, app_id: app, inputs: {}, answer: 'a' });
+    await insertDocument(dify, 'completed', dataset);
+  };
+  const knowledge = [
+    ['document', document],
+    ['segment', segment],
+    ['child_chunk', chunk],
+  ] as const;
+
+  it('brings its children: a document that was being indexed', async (t) => {
+    const { dify, store } = await start(t);
+    await insertDocument(dify, 'indexing');
+    await runImport(dify.url, store);
+    assert.ok(!(await has(store, 'document', document)));
+    await dify.run(`UPDATE documents SET indexing_status = 'completed' WHERE id = '${document}'`);
+    const dry = await runImport(dify.url, store, { isDry: true });
+    assert.equal(dry.written, 3);
+    const result = await runImport(dify.url, store);
+    assert.equal(result.kind, 'changes');
+    for (const [kind, id] of knowledge) assert.ok(await has(store, kind, id), kind);
+    assert.deepEqual(result.differing, []);
+    assert.equal((await runImport(dify.url, store)).written, 0);
+  });
+
+  it('brings its children: a document that was indexed again', async (t) => {
+    const { dify, store } = await start(t);
+    await insertDocument(dify, 'completed');
+    await runImport(dify.url, store);
+    await dify.run(`UPDATE documents SET indexing_status = 'indexing' WHERE id = '${document}'`);
+    await dify.run(`UPDATE child_chunks SET content = 'new text' WHERE id = '${chunk}'`);
+    await runImport(dify.url, store);
+    await dify.run(`UPDATE documents SET indexing_status = 'completed' WHERE id = '${document}'`);
+    assert.equal((await runImport(dify.url, store)).written, 1);
+    assert.match(JSON.stringify(await exportOf(store)), /new text/);
+    assert.equal((await runImport(dify.url, store)).counts.get('document'), undefined, 'it is read once');
+  });
+
+  it('brings its children: a segment that was being split again', async (t) => {
+    const { dify, store } = await start(t);
+    await insertDocument(dify, 'completed');
+    await dify.run(`UPDATE document_segments SET status = 're_segment' WHERE id = '${segment}'`);
+    await runImport(dify.url, store);
+    assert.deepEqual([await has(store, 'segment', segment), await has(store, 'child_chunk', chunk)], [false, false]);
+    await dify.run(`UPDATE document_segments SET status = 'completed' WHERE id = '${segment}'`);
+    assert.equal((await runImport(dify.url, store)).written, 2);
+    for (const [kind, id] of knowledge) assert.ok(await has(store, kind, id), kind);
+  });
+
+  it('brings its children: a workspace that was archived', async (t) => {
+    const { dify, store } = await start(t);
+    await insertArchived(dify);
+    await runImport(dify.url, store);
+    assert.ok(!(await has(store, 'app', app)));
+    await dify.run(`UPDATE tenants SET status = 'normal'`);
+    const result = await runImport(dify.url, store);
+    assert.equal(result.kind, 'changes');
+    assert.equal(result.written, 8);
+    assert.deepEqual(result.differing, []);
+    for (const [kind, id] of [['conversation', conversation], ['message', message], ...knowledge] as const)
+      assert.ok(await has(store, kind, id), kind);
+    // It is archived for a while, and changes meanwhile.
+    await dify.run(`UPDATE tenants SET status = 'archive' WHERE id = '${tenant}'`);
+    await dify.run(`UPDATE messages SET answer = 'meanwhile' WHERE id = '${message}'`);
+    assert.equal((await runImport(dify.url, store)).written, 0);
+    await dify.run(`UPDATE tenants SET status = 'normal'`);
+    assert.equal((await runImport(dify.url, store)).written, 1);
+    assert.match(JSON.stringify(await exportOf(store)), /meanwhile/);
+  });
+
+  it('brings its children while the source is followed', async (t) => {
+    const { dify, store } = await start(t);
+    await insertArchived(dify);
+    let polls = 0;
+    const following = runImport(dify.url, store, {
+      follow: 0.01,
+      onPoll: async (stop) => {
+        polls += 1;
+        if (polls === 1) await dify.run(`UPDATE tenants SET status = 'normal'`);
+        else if (await has(store, 'child_chunk', chunk)) stop();
+      },
+    });
+    await following.catch((error) => assert.equal(error.name, 'AbortError'));
+    for (const [kind, id] of [['conversation', conversation], ['message', message], ...knowledge] as const)
+      assert.ok(await has(store, kind, id), kind);
+  });
+
+  it('brings its children, also if a run ends before they are read', async (t) => {
+    const { dify, store } = await start(t);
+    await insertArchived(dify);
+    await runImport(dify.url, store);
+    await dify.run(`UPDATE tenants SET status = 'normal'; ALTER TABLE child_chunks RENAME COLUMN content TO other`);
+    await assert.rejects(runImport(dify.url, store));
+    assert.ok(await has(store, 'segment', segment));
+    await dify.run('ALTER TABLE child_chunks RENAME COLUMN other TO content');
+    await runImport(dify.url, store);
+    assert.ok(await has(store, 'child_chunk', chunk));
+  });
+
+  it('is found by the comparison, if its rows have not changed', async (t) => {
+    const { dify, store } = await start(t);
+    await runImport(dify.url, store);
+    await dify.insert('conversations', { id: conversation, app_id: ids.app });
+    await dify.insert('messages', { id: message, conversation_id: conversation, app_id: ids.app, inputs: {} });
+    await insertDocument(dify, 'completed');
+    // A run of another version, that has read all of it and has stored nothing.
+    const source = `dify ${ids.workspace}`;
+    const [name, value] = [...(await store.imports.read(source))].find(([key]) => key.endsWith(' complete')) ?? ['', ''];
+    const xid = `${BigInt(JSON.parse(value).xid) + 1000n}`;
+    await dify.run(`DO $$ BEGIN FOR n IN 1..1001 LOOP PERFORM txid_current(); COMMIT; END LOOP; END $$`);
+    await store.imports.write(source, { [name]: JSON.stringify({ ...JSON.parse(value), xid }) });
+    const result = await runImport(dify.url, store);
+    assert.deepEqual([result.kind, result.differing, result.written], ['changes', [], 5]);
+    for (const [kind, id] of [['conversation', conversation], ['message', message], ...knowledge] as const)
+      assert.ok(await has(store, kind, id), kind);
+  });
+
+  it('has no rating that was withdrawn there, if the source is mirrored', async (t) => {
+    const { dify, service, store } = await start(t);
+    const [there, here] = [difyId(22), difyId(21)];
+    await dify.insert('message_feedbacks', { message_id: here, rating: 'like', from_source: 'user' });
+    await runImport(dify.url, store);
+    const feedbackOf = async (id: string) => (await exportOf(store)).find((record) => record.id === id)?.feedback;
+    assert.deepEqual([await feedbackOf(there), await feedbackOf(here)], [{ rating: 'dislike' }, { rating: 'like' }]);
+    const body = { rating: 'dislike', user: 'visitor-1' };
+    const rated = await service.request('POST', `/v1/messages/${here}/feedbacks`, { key: tokens.app, body });
+    assert.equal(rated.status, 200);
+    await dify.run(`DELETE FROM message_feedbacks WHERE from_source = 'user'`);
+    assert.equal((await runImport(dify.url, store)).written, 0);
+    assert.deepEqual(await feedbackOf(there), { rating: 'dislike' });
+    const result = await runImport(dify.url, store, { isMirror: true });
+    assert.equal(result.written, 1);
+    assert.deepEqual([await feedbackOf(there), await feedbackOf(here)], [null, { rating: 'dislike' }]);
+    assert.equal((await runImport(dify.url, store, { isMirror: true })).written, 0);
+    await runImport(dify.url, store, { isMirror: true, isForced: true });
+    assert.equal(await feedbackOf(here), null);
+  });
+});
