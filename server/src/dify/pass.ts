@@ -104,7 +104,8 @@ async function importRows(
       return importParents(context, target, ids, changed);
     case 'child_chunk':
       await addAll(context, readChildChunks(source, options, report, ids));
-      if (changed !== undefined) await context.state.removeIds(unreadList(target), await unreadOf(context, target, ids));
+      if (changed !== undefined)
+        await context.state.removeIds(unreadList(target), await unreadOf(context, target, ids));
   }
 }
 

@@ -126,7 +126,7 @@ const recently = `now() AT TIME ZONE 'UTC' - interval '${recentSeconds} seconds'
 
 /**
  * Adds what polls of messages do not find, and what has no index on its times: conversations by app, feedback, forms, and
- * documents with their segments and child chunks. `scope` are the ids of the apps.
+ * documents with their segments and child chunks.
  */
 export async function pollOthers(
   source: DifySource,
@@ -163,7 +163,20 @@ export async function pollOthers(
 }
 
 /** Tables that decide on keys, apps and datasets. */
-const headTables = ['tenants', 'apps', 'api_tokens', 'datasets', 'sites', 'app_model_configs', 'tag_bindings', 'tags'];
+const headTables = [
+  'tenants',
+  'apps',
+  'api_tokens',
+  'datasets',
+  'sites',
+  'app_model_configs',
+  'app_annotation_settings',
+  'tag_bindings',
+  'tags',
+  'dataset_metadatas',
+  'external_knowledge_bindings',
+  'external_knowledge_apis',
+];
 
 /** A text that changes with every write to the tables of workspaces, apps, datasets and keys. */
 export async function readHeadFingerprint(source: DifySource): Promise<string> {

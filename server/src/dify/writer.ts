@@ -109,9 +109,7 @@ export class Writer {
   }
 
   /** Records that differ from the stored ones, with what was changed here, and those that are stored already. */
-  async #findChanged(
-    batch: readonly RecordInput[],
-  ): Promise<{ changed: Candidate[]; unchanged: RecordInput[] }> {
+  async #findChanged(batch: readonly RecordInput[]): Promise<{ changed: Candidate[]; unchanged: RecordInput[] }> {
     const now = Math.floor(Date.now() / 1000);
     const stored = await this.#findStored(batch);
     const candidates: Candidate[] = [];

@@ -25,7 +25,13 @@ onEveryEngine('a record that is selected later', (engine) => {
   const insertDocument = async (dify: DifyDatabase, status: string, dataset_id: string = ids.dataset) => {
     const created_at = at(1793600000);
     await dify.insert('documents', { id: document, dataset_id, name: 'later.md', indexing_status: status, created_at });
-    await dify.insert('document_segments', { id: segment, document_id: document, position: 1, content: 'x', created_at });
+    await dify.insert('document_segments', {
+      id: segment,
+      document_id: document,
+      position: 1,
+      content: 'x',
+      created_at,
+    });
     await dify.insert('child_chunks', { id: chunk, segment_id: segment, position: 1, content: 'x', created_at });
   };
   const insertArchived = async (dify: DifyDatabase) => {
@@ -139,7 +145,10 @@ onEveryEngine('a record that is selected later', (engine) => {
     await insertDocument(dify, 'completed');
     // A run of another version, that has read all of it and has stored nothing.
     const source = `dify ${ids.workspace}`;
-    const [name, value] = [...(await store.imports.read(source))].find(([key]) => key.endsWith(' complete')) ?? ['', ''];
+    const [name, value] = [...(await store.imports.read(source))].find(([key]) => key.endsWith(' complete')) ?? [
+      '',
+      '',
+    ];
     const xid = `${BigInt(JSON.parse(value).xid) + 1000n}`;
     await dify.run(`DO $$ BEGIN FOR n IN 1..1001 LOOP PERFORM txid_current(); COMMIT; END LOOP; END $$`);
     await store.imports.write(source, { [name]: JSON.stringify({ ...JSON.parse(value), xid }) });

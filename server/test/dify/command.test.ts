@@ -134,7 +134,9 @@ onEveryEngine('backscroll import --from-dify', (engine) => {
     await dify.run(`INSERT INTO messages (id, conversation_id, inputs, query, created_at)
       VALUES ('${difyId(60)}', '${message.conversation_id}', '{}', 'q', now() AT TIME ZONE 'UTC')`);
     await until(() => hasMessage(60));
-    await until(() => /^\d+ records since the start of following, lag \d+\.\d s, documents and feedback \d+\.\d s$/m.test(stdout));
+    await until(() =>
+      /^\d+ records since the start of following, lag \d+\.\d s, documents and feedback \d+\.\d s$/m.test(stdout),
+    );
     await dify.run(`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'backscroll import'`);

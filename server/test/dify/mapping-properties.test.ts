@@ -140,7 +140,14 @@ describe('records of any rows of a Dify', () => {
         const at = (index: number): string | null => cells[index] ?? null;
         const app = {
           ...{ id, workspace_id: other, name: 'a', mode: isFlow ? 'advanced-chat' : 'chat', description: null },
-          ...{ has_annotation_reply: true, features: at(0), graph: at(3), config_id: other, site: at(1), opening_statement: null },
+          ...{
+            has_annotation_reply: true,
+            features: at(0),
+            graph: at(3),
+            config_id: other,
+            site: at(1),
+            opening_statement: null,
+          },
           ...{ suggested_questions: at(2), suggested_questions_after_answer: at(3), speech_to_text: at(4) },
           ...{ text_to_speech: at(5), more_like_this: at(6), user_input_form: at(7), sensitive_word_avoidance: at(8) },
           ...{ retriever_resource: at(9), file_upload: at(0) },

@@ -19,6 +19,6 @@ Options:
   --all-documents      also documents whose indexing is not completed
   --files-base URL     replaces scheme and host in links to files
   --dify-url URL       also model providers, from the API of the Dify with the knowledge keys in DIFY_API_KEY
-  --mirror             also mark what was deleted there as deleted here
+  --mirror             also mark what was deleted there as deleted here, and remove withdrawn ratings
   --force              also overwrite names, deletions, feedback and texts that were changed here; never revocations
   --follow [SECONDS]   keep running, and look for changes every ${followSeconds} seconds, until SIGINT or SIGTERM`;
