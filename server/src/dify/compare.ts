@@ -8,7 +8,7 @@ import { changedSince } from './scan.ts';
 import type { SourcePoint } from './state.ts';
 
 const batchConversations = 1_000;
-const batchDatasets = 50;
+const batchDatasets = 10;
 
 /** A conversation or dataset that has fewer records here, or older ones; `here` is undefined if it is missing. */
 export type Difference =
@@ -38,7 +38,10 @@ export async function compareConversations(context: RunContext, point: SourcePoi
   }
 }
 
-/** Compares the numbers of documents, segments and child chunks of all selected datasets, as conversations are compared. */
+/**
+ * Compares the numbers of documents, segments and child chunks of all selected datasets, as conversations are compared. A
+ * dataset may be large: it is not read again if it differs as it did after the last time.
+ */
 export async function compareDatasets(
   context: RunContext,
   point: SourcePoint,
@@ -48,14 +51,20 @@ export async function compareDatasets(
   for (let after = ''; ; ) {
     context.signal.throwIfAborted();
     const ids = await readPage(context, 'datasets', 's.id', after, batchDatasets);
-    const differing = (await findDifferentDatasets(context, point, ids)).map(({ id }) => id);
-    if (differing.length > 0) {
+    const seen = await context.state.readDifferences();
+    const isSeen = (difference: Difference) => seen.get(difference.id) === JSON.stringify(difference);
+    const differing = await findDifferentDatasets(context, point, ids);
+    for (const difference of differing.filter(isSeen)) visit(difference);
+    const again = differing.filter((difference) => !isSeen(difference)).map(({ id }) => id);
+    if (again.length > 0) {
       await context.quietly(async () => {
-        await listUnread(context, changed, 'dataset', differing);
-        await addChildren(context, changed, 'dataset', differing);
+        await listUnread(context, changed, 'dataset', again);
+        await addChildren(context, changed, 'dataset', again);
         await changedPass(context, changed);
       });
-      for (const difference of await findDifferentDatasets(context, point, differing)) visit(difference);
+      const left = await findDifferentDatasets(context, point, again);
+      for (const difference of left) visit(difference);
+      await context.state.writeDifferences(new Map(left.map((one) => [one.id, JSON.stringify(one)])));
     }
     after = ids.at(-1) ?? '';
     if (ids.length < batchDatasets) return;

@@ -98,12 +98,24 @@ export class SourceState {
 
   /** The times of revocations that imports have made, by key id. */
   async readRevocations(): Promise<Map<string, number>> {
+    return new Map([...(await this.#readAll(revoked))].map(([id, time]) => [id, Number(time)]));
+  }
+
+  /** How datasets differed after they were read once more, by id. */
+  readDifferences(): Promise<Map<string, string>> {
+    return this.#readAll(`${this.#selection} ${differs}`);
+  }
+
+  async writeDifferences(differences: ReadonlyMap<string, string>): Promise<void> {
+    const values = [...differences].map(([id, value]) => [`${this.#selection} ${differs}${id}`, value]);
+    if (values.length > 0) await this.#write(Object.fromEntries(values));
+  }
+
+  /** The values whose names have this start, by the rest of their names. */
+  async #readAll(start: string): Promise<Map<string, string>> {
     const values = (await this.#imports?.read(this.source)) ?? new Map<string, string>();
-    return new Map(
-      [...values]
-        .filter(([name]) => name.startsWith(revoked))
-        .map(([name, value]) => [name.slice(revoked.length), Number(value)]),
-    );
+    const matching = [...values].filter(([name]) => name.startsWith(start));
+    return new Map(matching.map(([name, value]) => [name.slice(start.length), value]));
   }
 
   async writeRevocations(times: ReadonlyMap<string, number>): Promise<void> {
@@ -134,3 +146,4 @@ export class SourceState {
 }
 
 const revoked = 'revoked ';
+const differs = 'differs ';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import { limits } from '../../src/contract/limits.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
 import { onEveryEngine, type Service, startService } from '../support/harness.ts';
@@ -156,6 +157,22 @@ onEveryEngine('a record that is selected later', (engine) => {
     assert.deepEqual([result.kind, result.differing, result.written], ['changes', [], 5]);
     for (const [kind, id] of [['conversation', conversation], ['message', message], ...knowledge] as const)
       assert.ok(await has(store, kind, id), kind);
+  });
+
+  it('is not read again by each comparison, if it cannot be imported', async (t) => {
+    const { dify, store } = await start(t);
+    await insertDocument(dify, 'completed');
+    const content = `repeat('x', ${limits.recordBytesMax + 1})`;
+    await dify.run(`UPDATE document_segments SET content = ${content} WHERE id = '${segment}'`);
+    const readCounts = [];
+    for (let run = 0; run < 3; run += 1) {
+      const { differing, counts, skips } = await runImport(dify.url, store);
+      assert.deepEqual(differing, [ids.dataset]);
+      const listed = skips.filter(({ id }) => id === segment);
+      assert.equal(listed.length, run === 0 ? 1 : 0);
+      readCounts.push(counts.get('document')?.read ?? 0);
+    }
+    assert.deepEqual(readCounts.slice(1), [0, 0]);
   });
 
   it('has no rating that was withdrawn there, if the source is mirrored', async (t) => {
