@@ -56,17 +56,28 @@ export function numberRegularly({ store, logger }: Options): Maintenance {
 export function indexRegularly({ store, logger }: Options): Maintenance {
   const indexer = new SearchIndexer(store, Date.now);
   const watch = new ChangeWatch(store);
+  let isBusy = false;
+  let seen = { position: 0, notes: 0, at: 0 };
   const step = async (): Promise<IndexStep> => {
     try {
-      return await indexer.step();
+      return await indexer.step(isBusy ? limits.indexBusyMillis : limits.indexWriteMillis);
     } catch (error) {
       logger.debug({ cause: String((error as Error).cause ?? (error as Error).message) }, 'cannot index now');
       return 'elsewhere';
     }
   };
+  /** Whether others commit often. Each of their commits adds a note; a step that reads the feed numbers them. */
+  const lookAtOthers = async (stepMillis: number): Promise<void> => {
+    const { position, notes } = await store.changes.count();
+    const at = performance.now();
+    const isNumbered = position !== seen.position;
+    const commits = isNumbered ? notes : notes - seen.notes;
+    isBusy = commits / (isNumbered ? stepMillis : at - seen.at) > limits.indexBusyCommits / 1_000;
+    seen = { position, notes, at };
+  };
   /** While others write, it pauses for most of the time: the index falls behind rather than slow them down. */
   const pause = async (millis: number) => {
-    const isBusy = await store.changes.hasNews(await store.changes.head()).catch(() => false);
+    await lookAtOthers(millis).catch(() => undefined);
     const pauseMillis = Math.min(millis * limits.indexPauseFactor, limits.indexPauseMillisMax);
     if (isBusy && !watch.isClosed) await sleep(pauseMillis);
   };

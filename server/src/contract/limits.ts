@@ -119,13 +119,17 @@ export const limits = {
   /** Counts of search results stop here. */
   searchCountMax: 1_000,
   snippetUnits: 160,
-  /** Changes that the indexer reads at once, and index entries that one transaction writes. */
-  indexReadMax: 200,
+  /** Messages of one conversation that a transaction of the indexer writes at most. */
   indexWriteMax: 50,
+  /** How long a transaction of the indexer takes, and while others write. */
+  indexWriteMillis: 50,
+  indexBusyMillis: 10,
   /** How long an indexer that has died delays the next one. */
   indexLeaseSeconds: 10,
   /** Time until an indexer without changes looks again, and renews its lease. */
   indexWaitMillis: 3_000,
+  /** Commits per second from which on others are writing. */
+  indexBusyCommits: 10,
   /** While others write, the indexer pauses this many times longer than it has worked. */
   indexPauseFactor: 19,
   indexPauseMillisMax: 3_000,

@@ -31,6 +31,10 @@ export type FoundChange = {
 /** Some entries after a position. `next` is the position behind everything that was read, also what is not shown. */
 export type FoundChanges = { changes: FoundChange[]; next: ChangePosition; hasMore: boolean };
 
+/** A record that has changed, or that is gone. `scope` is the conversation of a message, or the dataset of a segment. */
+export type ChangedId = { at: ChangePosition; kind: ChangeKind; scope: string; id: string };
+export type ChangedIds = { changes: ChangedId[]; next: ChangePosition; hasMore: boolean };
+
 export type ChangeCounts = ChangesHead & { notes: number; oldestNote: number | null };
 
 /** Reads of the change feed. */
@@ -41,6 +45,8 @@ export interface ChangeReads {
   /** Whether something was written since the feed was read up to this head, or another epoch has begun. */
   hasNews(since: ChangesHead): Promise<boolean>;
   read(position: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges>;
+  /** For readers that read the records themselves. */
+  readIds(position: ChangePosition, kinds: readonly ChangeKind[]): Promise<ChangedIds>;
   count(): Promise<ChangeCounts>;
   /** Makes all cursors invalid. By default the epoch is a new one. */
   startEpoch(epoch?: string): Promise<ChangesHead>;

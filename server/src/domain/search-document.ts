@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Message } from '../contract/message.ts';
 import { indexTokens, markOf } from './tokens.ts';
 
 /** What is indexed of messages, segments and child chunks. */
 
-const digest = (text: string): string => createHash('sha1').update(text).digest('hex').slice(0, 16);
+const digest = (text: string): string => hash('sha1', text).slice(0, 16);
 
 /** Tokens for exact values. Ids and users may have any characters, so they are hashed. */
 export const marks = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ChangeKind } from '../contract/change.ts';
 import { limits } from '../contract/limits.ts';
-import type { ChangeScope, FoundChange } from './change-reads.ts';
+import type { ChangedId } from './change-reads.ts';
 import { type ChangePlace, cursorOf, startOf } from './changes.ts';
 import { notFound, ServiceError } from './errors.ts';
 import type { IndexChange } from './search-reads.ts';
@@ -9,7 +9,6 @@ import type { Store } from './store.ts';
 import { tokenRules } from './tokens.ts';
 
 const kinds: readonly ChangeKind[] = ['segment', 'child_chunk', 'conversation', 'message'];
-const scope: ChangeScope = { workspace_id: undefined, app_id: undefined, dataset_ids: undefined, kinds };
 
 /** Why the search is off; undefined if it is on. Without the change feed, the index would miss changes. */
 export function whyOff({ changes, search }: { changes: boolean; search: boolean }): string | undefined {
@@ -32,6 +31,8 @@ export class SearchIndexer {
   readonly #holder = randomUUID();
   #cursor: string | undefined;
   #renewAt = 0;
+  /** Changes behind the cursor that were read from the feed. */
+  #changes: readonly IndexChange[] = [];
   /** Records that this object has indexed. */
   indexed = 0;
 
@@ -41,8 +42,8 @@ export class SearchIndexer {
     this.#clock = clock;
   }
 
-  /** Indexes the next changes. Without any, it neither writes nor needs the lease. */
-  async step(): Promise<IndexStep> {
+  /** Indexes the next changes in one transaction of about this many milliseconds. Without any, it neither writes nor needs the lease. */
+  async step(millis: number = limits.indexWriteMillis): Promise<IndexStep> {
     if (await this.#isUpToDate()) return 'idle';
     if (!(await this.#hasLease()) || this.#cursor === undefined) return 'elsewhere';
     const place = await this.#placeOf(this.#cursor);
@@ -50,12 +51,19 @@ export class SearchIndexer {
       await this.reset();
       return 'more';
     }
-    const { changes, next, hasMore } = await this.#store.changes.read(place, scope, limits.indexReadMax);
+    if (this.#changes.length > 0) {
+      await this.#apply(millis);
+      return 'more';
+    }
+    const { changes, next, hasMore } = await this.#store.changes.readIds(place, kinds);
     const { epoch } = place;
     const list = changes.map((change) => changeOf(change, cursorOf(change.at, epoch)));
     list.push({ kind: 'none', cursor: cursorOf(next, epoch) });
-    if (list.at(-1)?.cursor !== this.#cursor) await this.#apply(list);
-    return hasMore ? 'more' : 'idle';
+    if (list.at(-1)?.cursor !== this.#cursor) {
+      this.#changes = list;
+      await this.#apply(millis);
+    }
+    return hasMore || this.#changes.length > 0 ? 'more' : 'idle';
   }
 
   async #isUpToDate(): Promise<boolean> {
@@ -68,6 +76,7 @@ export class SearchIndexer {
   async reset(): Promise<void> {
     await this.#store.search.reset(tokenRules);
     this.#cursor = '';
+    this.#changes = [];
   }
 
   /** Lets another process continue at once. */
@@ -76,18 +85,14 @@ export class SearchIndexer {
     this.#cursor = undefined;
   }
 
-  async #apply(changes: readonly IndexChange[]): Promise<void> {
-    for (let left = changes; left.length > 0 && this.#cursor !== undefined; ) {
-      const before = left.length;
-      const cursor: string | undefined = await this.#store.search.apply(this.#cursor, left);
-      // Another process has taken over, or has made the index empty: the next step reads its state.
-      if (cursor === undefined) this.#renewAt = 0;
-      else left = left.slice(left.findLastIndex((change) => change.cursor === cursor) + 1);
-      this.#cursor = cursor;
-      this.indexed += before - left.length;
-    }
-    // The last one is the end of the page.
-    this.indexed -= 1;
+  async #apply(millis: number): Promise<void> {
+    const cursor = await this.#store.search.apply(this.#cursor ?? '', this.#changes, millis);
+    const count = cursor === undefined ? 0 : this.#changes.findLastIndex((change) => change.cursor === cursor) + 1;
+    this.indexed += this.#changes.slice(0, count).filter(({ kind }) => kind !== 'none').length;
+    // Without a cursor another process has taken over, or has made the index empty: the next step reads its state.
+    this.#changes = cursor === undefined ? [] : this.#changes.slice(count);
+    if (cursor === undefined) this.#renewAt = 0;
+    this.#cursor = cursor;
   }
 
   #now(): number {
@@ -98,6 +103,7 @@ export class SearchIndexer {
     const now = this.#now();
     if (now < this.#renewAt && this.#cursor !== undefined) return true;
     const state = await this.#store.search.takeLease(this.#holder, now + limits.indexLeaseSeconds, now);
+    if (state?.cursor !== this.#cursor) this.#changes = [];
     this.#cursor = state?.cursor;
     this.#renewAt = now + Math.floor(limits.indexLeaseSeconds / 3);
     if (state !== undefined && state.rules !== tokenRules) await this.reset();
@@ -117,15 +123,15 @@ export class SearchIndexer {
   }
 }
 
-function changeOf({ kind, id, path }: FoundChange, cursor: string): IndexChange {
+function changeOf({ kind, scope, id }: ChangedId, cursor: string): IndexChange {
   switch (kind) {
     case 'message':
-      return { kind, cursor, conversation_id: path.conversation_id ?? '', id };
+      return { kind, cursor, conversation_id: scope, id };
     case 'conversation':
       return { kind, cursor, id };
     case 'segment':
     case 'child_chunk':
-      return { kind, cursor, dataset_id: path.dataset_id ?? '', id };
+      return { kind, cursor, dataset_id: scope, id };
     default:
       return { kind: 'none', cursor };
   }

@@ -63,8 +63,8 @@ export interface SearchStore {
   /** Makes the index empty, to be built again from the start of the feed. */
   reset(rules: string): Promise<void>;
   /**
-   * Brings the index up to date with some of these changes, and stores the cursor behind them. Returns that cursor; undefined
-   * if another process has indexed since `from`.
+   * Brings the index up to date with so many of these changes as take about `millis`, and stores the cursor behind them.
+   * Returns that cursor; undefined if another process has indexed since `from`.
    */
-  apply(from: string, changes: readonly IndexChange[]): Promise<string | undefined>;
+  apply(from: string, changes: readonly IndexChange[], millis: number): Promise<string | undefined>;
 }

@@ -95,7 +95,10 @@ export type Writes = {
   /** See `SearchStore`. */
   takeIndexLease: { input: { holder: string; expires_at: number; now: number }; result: IndexState | undefined };
   resetIndex: { input: { rules: string }; result: undefined };
-  applyToIndex: { input: { from: string; changes: readonly IndexChange[] }; result: string | undefined };
+  applyToIndex: {
+    input: { from: string; changes: readonly IndexChange[]; millis: number };
+    result: string | undefined;
+  };
 };
 
 export type WriteName = keyof Writes;

@@ -2,6 +2,7 @@ import { type ChangeKind, changeKinds } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import {
   type ChangeCounts,
+  type ChangedIds,
   type ChangePosition,
   type ChangeReads,
   type ChangeScope,
@@ -66,45 +67,77 @@ export class SqlChangeReads implements ChangeReads {
     return place.replay === undefined ? this.#readEntries(place, scope, limit) : this.#replay(place, scope, limit);
   }
 
-  async #readEntries({ position }: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges> {
+  async readIds(place: ChangePosition, kinds: readonly ChangeKind[]): Promise<ChangedIds> {
+    if (place.replay !== undefined) {
+      const { kind } = place.replay;
+      const { rows, next } = await this.#replayKeys(place, kinds);
+      const changes = rows.map((row) => ({
+        at: placeOf(kind, row, place.position),
+        kind,
+        scope: row.change_scope as string,
+        id: row.change_id as string,
+      }));
+      return { changes, next, hasMore: true };
+    }
+    const { rows, next, hasMore } = await this.#entriesAfter(place.position, undefined);
+    const wanted = rows.filter(({ kind }) => kinds.includes(kind));
+    return {
+      changes: wanted.map(({ position, kind, scope, id }) => ({ at: { position }, kind, scope, id })),
+      next: { position: next },
+      hasMore,
+    };
+  }
+
+  /** `next` is the position behind them. */
+  async #entriesAfter(
+    position: number,
+    workspace_id: string | undefined,
+  ): Promise<{ rows: numbering.Entry[]; next: number; hasMore: boolean }> {
     const head = (await this.number()).position;
-    const { workspace_id } = scope;
     const inWorkspace = workspace_id === undefined ? [] : [workspace_id];
     const statement = findEntries(workspace_id !== undefined);
     const rows = (await this.#engine.read(statement, ...inWorkspace, position, head)) as unknown as numbering.Entry[];
     const isAll = rows.length < batch;
+    return { rows, next: isAll ? head : (rows.at(-1)?.position ?? head), hasMore: !isAll };
+  }
+
+  async #readEntries({ position }: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges> {
+    const { rows, next: end, hasMore } = await this.#entriesAfter(position, scope.workspace_id);
     const candidates = rows
       .filter((row) => isVisible(row, scope))
       .map(({ position: at, ...entry }) => ({ ...entry, place: { position: at } }));
     const { changes, next } = await this.#attach(candidates, scope, limit);
     if (next !== undefined) return { changes, next, hasMore: true };
-    return { changes, next: { position: isAll ? head : (rows.at(-1)?.position ?? head) }, hasMore: !isAll };
+    return { changes, next: { position: end }, hasMore };
   }
 
   /** Reads the tables, one after another, in the order of their keys. The entries since `position` follow. */
   async #replay(place: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges> {
-    const { position, replay } = place;
-    if (replay === undefined) throw new Error('nothing to replay');
-    const { kind, key } = replay;
-    const isFirst = key.length === 0;
-    const source = sourceOf(kind);
-    const isWanted = scope.kinds?.includes(kind) ?? true;
-    const rows = isWanted
-      ? await this.#engine.read(keysStatement(source, isFirst), ...(isFirst ? [] : key), batch)
-      : [];
+    const { position } = place;
+    const { kind, rows, next: end } = await this.#replayKeys(place, scope.kinds);
     const candidates = await this.#ownedBy(kind, rows, position);
     const visible = candidates.filter((candidate) => isVisible(candidate, scope));
     const { changes, next } = await this.#attach(visible, scope, limit);
     const present = changes.filter(({ line }) => line !== undefined);
     if (next !== undefined) return { changes: present, next, hasMore: true };
+    return { changes: present, next: end, hasMore: true };
+  }
+
+  /** The next rows of a table. `next` is the place behind them: if they are the last ones, the next table. */
+  async #replayKeys(
+    { position, replay }: ChangePosition,
+    kinds: readonly ChangeKind[] | undefined,
+  ): Promise<{ kind: ChangeKind; rows: Row[]; next: ChangePosition }> {
+    if (replay === undefined) throw new Error('nothing to replay');
+    const { kind, key } = replay;
+    const isFirst = key.length === 0;
+    const isWanted = kinds?.includes(kind) ?? true;
+    const statement = keysStatement(sourceOf(kind), isFirst);
+    const rows = isWanted ? await this.#engine.read(statement, ...(isFirst ? [] : key), batch) : [];
     const last = rows.length < batch ? undefined : rows.at(-1);
-    if (last !== undefined) return { changes: present, next: placeOf(kind, last, position), hasMore: true };
+    if (last !== undefined) return { kind, rows, next: placeOf(kind, last, position) };
     const following = changeKinds[changeKinds.indexOf(kind) + 1];
-    return {
-      changes: present,
-      next: { position, ...(following && { replay: { kind: following, key: [] } }) },
-      hasMore: true,
-    };
+    return { kind, rows, next: { position, ...(following && { replay: { kind: following, key: [] } }) } };
   }
 
   /** Finds the apps and workspaces of replayed rows. */

@@ -1,8 +1,14 @@
 import { limits } from '../../contract/limits.ts';
-import { firstPosition, indexedMessage, positionAfter, positionsPerSecond } from '../../domain/search-document.ts';
+import {
+  firstPosition,
+  type IndexedMessage,
+  indexedMessage,
+  positionAfter,
+  positionsPerSecond,
+} from '../../domain/search-document.ts';
 import type { ChunkKind, IndexChange } from '../../domain/search-reads.ts';
 import { indexTokens } from '../../domain/tokens.ts';
-import type { Row, Value, WriteInput, WriteResult } from '../engine.ts';
+import type { Row, WriteInput, WriteResult } from '../engine.ts';
 import * as sql from '../search/statements.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 
@@ -22,9 +28,16 @@ const findEntries = `
   SELECT conversation_id, id, position, created_at FROM search_messages WHERE conversation_id = ANY(?) AND id = ANY(?)`;
 const findLastPosition = `
   SELECT MAX(position) AS position FROM search_messages WHERE position >= ? AND position < ?`;
-const writeEntry = `
+/** Parameters: positions. */
+const findPositions = 'SELECT position FROM search_messages WHERE position = ANY(CAST(? AS bigint[]))';
+/** Parameters: a list for each column; that of the tokens has texts with spaces between tokens. */
+const writeEntries = `
   INSERT INTO search_messages (position, conversation_id, id, created_at, "user", cost, latency, waits_until, tokens)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, array_to_tsvector(CAST(? AS text[])))
+  SELECT position, conversation_id, id, created_at, "user", cost, latency, waits_until,
+    array_to_tsvector(string_to_array(tokens, ' '))
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::double precision[],
+    $7::double precision[], $8::bigint[], $9::text[])
+    AS entry (position, conversation_id, id, created_at, "user", cost, latency, waits_until, tokens)
   ON CONFLICT (conversation_id, id) DO UPDATE SET position = excluded.position, created_at = excluded.created_at,
     "user" = excluded."user", cost = excluded.cost, latency = excluded.latency, waits_until = excluded.waits_until,
     tokens = excluded.tokens`;
@@ -57,26 +70,36 @@ export function resetIndex(pool: PostgresPool, rules: string): Promise<undefined
 
 export function applyToIndex(
   pool: PostgresPool,
-  { from, changes }: WriteInput<'applyToIndex'>,
+  { from, changes, millis }: WriteInput<'applyToIndex'>,
 ): Promise<string | undefined> {
-  const batch = changes.slice(0, limits.indexWriteMax);
   return pool.transaction(async ({ query }) => {
     const [state] = await query(`${sql.findState} FOR UPDATE`);
     if (state?.cursor !== from) return undefined;
+    const end = performance.now() + millis;
     let cursor = from;
-    await putMessages(
-      query,
-      batch.filter((change) => change.kind === 'message'),
-    );
-    for (const change of batch) {
-      if (change.kind === 'segment' || change.kind === 'child_chunk') await putChunk(query, change);
-      // Its messages are many: the rest follows with the next transaction.
-      if (change.kind === 'conversation' && !(await updateConversation(query, change.id))) break;
-      cursor = change.cursor;
+    for (let at = 0; at < changes.length && (at === 0 || performance.now() < end); at += limits.indexWriteMax) {
+      const batch = changes.slice(at, at + limits.indexWriteMax);
+      const done = await applyBatch(query, batch);
+      cursor = batch[done - 1]?.cursor ?? cursor;
+      if (done < batch.length) break;
     }
     await query(sql.moveCursor, cursor);
     return cursor;
   });
+}
+
+/** The number of changes that are done. */
+async function applyBatch(query: Query, batch: readonly IndexChange[]): Promise<number> {
+  await putMessages(
+    query,
+    batch.filter((change) => change.kind === 'message'),
+  );
+  for (const [index, change] of batch.entries()) {
+    if (change.kind === 'segment' || change.kind === 'child_chunk') await putChunk(query, change);
+    // Its messages are many: the rest follows with the next transaction.
+    if (change.kind === 'conversation' && !(await updateConversation(query, change.id))) return index;
+  }
+  return batch.length;
 }
 
 /** Whether it is done. */
@@ -112,6 +135,7 @@ async function putMessages(query: Query, messages: readonly MessageKey[]): Promi
       )
     ).map((row) => [keyOf(row as MessageKey), row]),
   );
+  const indexed: (MessageKey & IndexedMessage)[] = [];
   for (const [conversation_id, group] of byConversation) {
     const messageIds = group.map(({ id }) => id).sort();
     const conversation = conversations.get(conversation_id);
@@ -123,37 +147,68 @@ async function putMessages(query: Query, messages: readonly MessageKey[]): Promi
     const docs = new Map(rows.map(({ id, doc }) => [id as string, doc as string]));
     for (const { id } of group) {
       const doc = docs.get(id);
-      if (doc !== undefined) await putMessage(query, { conversation_id, id }, doc, conversation, entries);
+      const owner = { app_id: conversation.app_id as string, user: conversation.user as string | null };
+      if (doc !== undefined) indexed.push({ conversation_id, id, ...indexedMessage(doc, owner) });
     }
   }
+  await writeIndexed(query, indexed, entries);
 }
 
-async function putMessage(
+async function writeIndexed(
   query: Query,
-  key: MessageKey,
-  doc: string,
-  conversation: Row,
+  messages: readonly (MessageKey & IndexedMessage)[],
   entries: ReadonlyMap<string, Row>,
 ): Promise<void> {
-  const owner = { app_id: conversation.app_id as string, user: conversation.user as string | null };
-  const { words, marks, created_at, user, cost, latency, waits_until } = indexedMessage(doc, owner);
-  const entry = entries.get(keyOf(key));
-  const isSameTime = entry?.created_at === created_at;
-  const position = isSameTime ? (entry.position as number) : await nextPosition(query, created_at);
-  const columns: Value[] = [position, key.conversation_id, key.id, created_at, user, cost, latency, waits_until];
-  await query(writeEntry, ...columns, [...new Set(`${words} ${marks}`.split(' '))]);
+  if (messages.length === 0) return;
+  const placed = messages.map((message) => {
+    const entry = entries.get(keyOf(message));
+    return entry?.created_at === message.created_at ? (entry.position as number) : undefined;
+  });
+  const times = messages.flatMap(({ created_at }, at) => (placed[at] === undefined ? [created_at] : []));
+  const free = await freePositions(query, times);
+  const columns = messages.map(
+    ({ conversation_id, id, created_at, user, cost, latency, waits_until, words, marks }, at) => [
+      placed[at] ?? (free.next().value as number),
+      ...[conversation_id, id, created_at, user, cost, latency, waits_until, `${words} ${marks}`],
+    ],
+  );
+  await query(writeEntries, ...Array.from({ length: 9 }, (_, column) => columns.map((row) => row[column]) as string[]));
 }
 
 const keyOf = ({ conversation_id, id }: MessageKey): string => `${conversation_id} ${id}`;
 
-async function nextPosition(query: Query, created_at: number): Promise<number> {
+/** The first positions of a second that are looked up together with those of other seconds. */
+const triedPositions = 8;
+
+/** A position for each of these times. */
+async function freePositions(query: Query, times: readonly number[]): Promise<IteratorObject<number>> {
+  const tried = [...new Set(times)].flatMap((time) =>
+    Array.from({ length: triedPositions }, (_, at) => firstPosition(time) + at),
+  );
+  const used = new Set(
+    tried.length === 0 ? [] : (await query(findPositions, tried.map(String))).map(({ position }) => position as number),
+  );
+  const positions: number[] = [];
+  for (const time of times) {
+    const first = firstPosition(time);
+    let position = first;
+    while (used.has(position)) position += 1;
+    if (position - first >= triedPositions) position = await nextPosition(query, time, used);
+    used.add(position);
+    positions.push(position);
+  }
+  return positions.values();
+}
+
+async function nextPosition(query: Query, created_at: number, used: ReadonlySet<number>): Promise<number> {
   const first = firstPosition(created_at);
   const find = async (from: number, end: number) =>
     (await query(findLastPosition, from, end))[0]?.position as number | null;
-  const last = await find(first, first + positionsPerSecond);
+  let last = await find(first, first + positionsPerSecond);
+  while (used.has((last ?? first) + 1)) last = (last ?? first) + 1;
   for (;;) {
     const { position, isFree } = positionAfter(last, created_at);
-    if (isFree || (await find(position, position + 1)) === null) return position;
+    if (!used.has(position) && (isFree || (await find(position, position + 1)) === null)) return position;
   }
 }
 

@@ -50,8 +50,8 @@ export class SqlSearchStore implements SearchStore {
     await this.#engine.write('resetIndex', { rules }, { waitForever: true });
   }
 
-  apply(from: string, changes: readonly IndexChange[]): Promise<string | undefined> {
-    return this.#engine.write('applyToIndex', { from, changes });
+  apply(from: string, changes: readonly IndexChange[], millis: number): Promise<string | undefined> {
+    return this.#engine.write('applyToIndex', { from, changes, millis });
   }
 
   findMessages(query: IndexQuery, count: number): Promise<IndexHit[]> {

@@ -2,6 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Message } from '../../contract/message.ts';
 import {
   firstPosition,
+  type IndexedMessage,
   indexedMessage,
   positionAfter,
   positionsPerSecond,
@@ -22,12 +23,13 @@ type Entry = { position: number; conversation_id: string; id: string; created_at
 
 const findEntry = `
   SELECT position, conversation_id, id, created_at, marks FROM search_messages WHERE conversation_id = ? AND id = ?`;
+/** A message, and its entry if there is one. */
 const findMessage = `
-  SELECT m.doc, c.app_id, c."user", c.deleted
+  SELECT m.conversation_id, m.id, m.doc, c.app_id, c."user", c.deleted, s.position, s.created_at, s.marks
   FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
+  LEFT JOIN search_messages s ON s.conversation_id = m.conversation_id AND s.id = m.id
   WHERE m.conversation_id = ? AND m.id = ?`;
 const findDoc = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
-const findTime = 'SELECT created_at FROM messages WHERE conversation_id = ? AND id = ?';
 const findLastPosition = `
   SELECT MAX(position) AS position FROM search_messages WHERE position >= ? AND position < ?`;
 const addTokens = 'INSERT INTO search_message_tokens (rowid, tokens) VALUES (?, ?)';
@@ -68,17 +70,27 @@ export function resetIndex(db: Connection, rules: string): void {
   db.run(sql.resetState, rules);
 }
 
-export function applyToIndex(db: Connection, { from, changes }: WriteInput<'applyToIndex'>): string | undefined {
+export function applyToIndex(
+  db: Connection,
+  { from, changes, millis }: WriteInput<'applyToIndex'>,
+): string | undefined {
   if (db.get(sql.findState)?.cursor !== from) return undefined;
-  const batch = changes.slice(0, limits.indexWriteMax);
+  const end = performance.now() + millis;
+  const messages: FoundMessage[] = [];
+  let count = 0;
+  // Most of the time is spent here, on the words.
+  for (const change of changes) {
+    if (count > 0 && performance.now() > end) break;
+    count += 1;
+    const message = change.kind === 'message' && findToPut(db, change.conversation_id, change.id);
+    if (message) messages.push(message);
+  }
+  // FTS5 writes positions that only grow at once.
+  messages.sort((one, other) => one.indexed.created_at - other.indexed.created_at);
+  for (const message of messages) putMessage(db, message);
   let cursor = from;
-  // Positions that only grow are written at once.
-  const sorted = batch
-    .filter((change) => change.kind === 'message')
-    .map((change) => ({ change, time: Number(db.get(findTime, change.conversation_id, change.id)?.created_at ?? 0) }))
-    .sort((one, other) => one.time - other.time);
-  for (const { change } of sorted) putMessage(db, change.conversation_id, change.id);
-  for (const change of batch) {
+  for (const change of changes.slice(0, count)) {
+    if (cursor !== from && performance.now() > end + millis) break;
     if (change.kind === 'segment' || change.kind === 'child_chunk') putChunk(db, change);
     // Its messages are many: the rest follows with the next transaction.
     if (change.kind === 'conversation' && !updateConversation(db, change.id)) break;
@@ -97,26 +109,41 @@ function updateConversation(db: Connection, id: string): boolean {
   const entries = (
     deleted === 1 ? db.all(findEntries, id, limits.indexWriteMax) : db.all(findOutdated, id, user, limits.indexWriteMax)
   ) as Entry[];
-  for (const entry of entries) putMessage(db, id, entry.id);
+  for (const entry of entries) {
+    const message = findToPut(db, id, entry.id);
+    if (message !== undefined) putMessage(db, message);
+  }
   return entries.length < limits.indexWriteMax;
 }
 
+type FoundMessage = { row: MessageRow; indexed: IndexedMessage };
+type MessageRow = Omit<Entry, 'position' | 'created_at'> & {
+  /** Null if it has no entry. */
+  position: number | null;
+  created_at: number | null;
+  doc: string;
+  app_id: string;
+  user: string | null;
+  deleted: number;
+};
+
+function findToPut(db: Connection, conversation_id: string, id: string): FoundMessage | undefined {
+  const row = db.get(findMessage, conversation_id, id) as MessageRow | undefined;
+  return row && { row, indexed: indexedMessage(row.doc, row) };
+}
+
 /** Brings the index up to date with a message. */
-function putMessage(db: Connection, conversation_id: string, id: string): void {
-  const row = db.get(findMessage, conversation_id, id) as
-    | { doc: string; app_id: string; user: string | null; deleted: number }
-    | undefined;
-  const entry = db.get(findEntry, conversation_id, id) as Entry | undefined;
-  if (row === undefined) return;
-  const { words, marks, created_at, user, cost, latency, waits_until } = indexedMessage(row.doc, row);
-  if (entry !== undefined) {
-    if (row.deleted === 0 && entry.marks === marks && entry.created_at === created_at) return;
-    if (entry.marks !== null) db.run(removeTokens, entry.position, `${words} ${entry.marks}`);
-    db.run(deleteEntry, entry.position);
+function putMessage(db: Connection, { row, indexed }: FoundMessage): void {
+  const { words, marks, created_at, user, cost, latency, waits_until } = indexed;
+  const isSameTime = row.created_at === created_at;
+  if (row.position !== null) {
+    if (row.deleted === 0 && row.marks === marks && isSameTime) return;
+    if (row.marks !== null) db.run(removeTokens, row.position, `${words} ${row.marks}`);
+    db.run(deleteEntry, row.position);
   }
   if (row.deleted === 1) return;
-  const position = entry?.created_at === created_at ? entry.position : nextPosition(db, created_at);
-  db.run(writeEntry, position, conversation_id, id, created_at, user, cost, latency, waits_until, marks);
+  const position = row.position !== null && isSameTime ? row.position : nextPosition(db, created_at);
+  db.run(writeEntry, position, row.conversation_id, row.id, created_at, user, cost, latency, waits_until, marks);
   db.run(addTokens, position, `${words} ${marks}`);
 }
 
