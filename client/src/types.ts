@@ -513,7 +513,7 @@ export type ConversationSummary = {
   id: string;
   /** End user of the conversation. */
   user: string | null;
-  /** Name. Without a name of its own, the beginning of its first query. */
+  /** Name. Without a name of its own, the beginning of its first query: up to 200 characters. */
   name: string;
   /** Creation time. Unix epoch seconds. */
   created_at: number;

@@ -25,6 +25,9 @@ const { message_count, last_message_at, updated_at, ...ofConversation } = Conver
 export const ConversationSummary = shape(
   {
     ...ofConversation,
+    name: text(
+      `Name. Without a name of its own, the beginning of its first query: up to ${limits.listedTextCharsMax} characters.`,
+    ),
     app_id: id('App ID.'),
     app_name: text('Name of the app.'),
     updated_at,
@@ -37,7 +40,7 @@ export const ConversationSummary = shape(
     ),
     currency: nullable(text('Currency of price; null if price is null.')),
     last_text: text(
-      `Beginning of the newest answer, or of its query if the answer is empty: up to ${limits.lastTextCharsMax} characters. ` +
+      `Beginning of the newest answer, or of its query if the answer is empty: up to ${limits.listedTextCharsMax} characters. ` +
         `Empty if that message is larger than ${limits.joinedDocBytesMax / 1024} KiB.`,
     ),
   },

@@ -29,8 +29,8 @@ export const limits = {
   searchUnitsMax: 200,
   /** Kinds of failed requests that are listed. */
   failuresMax: 100,
-  /** Characters of the newest answer in a list of conversations. */
-  lastTextCharsMax: 200,
+  /** Characters of texts of messages in a list of conversations. */
+  listedTextCharsMax: 200,
   /** Days that the overview shows without parameters, and at most. */
   overviewDaysDefault: 30,
   overviewDaysMax: 366,

@@ -1,5 +1,5 @@
 import { limits } from '../contract/limits.ts';
-import { isPair, type QueryToken, queryTokens, type Token, tokensOf } from './tokens.ts';
+import { type QueryToken, queryTokens, type Token, tokensOf } from './tokens.ts';
 
 /** A parsed query: every word must occur, and every phrase as a sequence. */
 export type SearchWords = { words: QueryToken[]; phrases: QueryToken[][] };
@@ -18,8 +18,8 @@ export function parseQuery(q: string): SearchWords {
       continue;
     }
     const tokens = queryTokens(text, isLast);
-    // Pairs of characters are a word only in their order.
-    if (tokens.length > 1 && tokens.every(({ token }) => isPair(token))) phrases.push(tokens);
+    // Pairs of characters are a word only in their order, and the parts of `user-8812` mean that name.
+    if (tokens.length > 1) phrases.push(tokens);
     else words.push(...tokens);
   }
   return { words, phrases };

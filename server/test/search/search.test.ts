@@ -80,6 +80,8 @@ onEveryEngine('the search', (engine) => {
     const [dislike, error, files, slow] = sent.map(({ id }) => id);
     const q = 'quokka';
     assert.deepEqual(await found({ q }), [slow, files, error, dislike]);
+    assert.deepEqual(await found({ q: 'USER-88' }), [files, error, dislike], 'the parts of a name in their order');
+    assert.deepEqual(await found({ q: '8812-user' }), []);
     assert.deepEqual(await found({ q, app_id: other.ids.app }), [files, error, dislike]);
     assert.deepEqual(await found({ q, user: 'User-8812' }), [files, error, dislike]);
     assert.deepEqual(await found({ q, user: 'user-8812' }), []);

@@ -307,12 +307,34 @@ for (const prepared of ['on', 'off'])
       const rows = {
         [`workspaces/${workspace}`]: 'SELECT workspaces',
         [`apps/${app}`]: 'SELECT apps workspaces',
-        [inDataset]: 'SELECT datasets workspaces',
-        [`${inDataset}/documents/${document}`]: 'SELECT documents',
         [`${inDataset}/documents/${document}/segments/${segment}`]: 'SELECT child_chunks segments',
       };
       for (const [path, what] of Object.entries(rows))
         assertOneStatement(await requestWithCachedKey('GET', `/admin/${path}`, { key: admin }), 200, what);
+    });
+
+    it('are the row, its counts and its last change for GET of a dataset or a document in the console', async () => {
+      const { dataset, document } = one.ids;
+      const rows = {
+        [`datasets/${dataset}`]: [
+          'SELECT datasets workspaces',
+          'SELECT documents',
+          'SELECT datasets',
+          'SELECT documents',
+          'SELECT audit_entries',
+        ],
+        [`datasets/${dataset}/documents/${document}`]: [
+          'SELECT documents',
+          'SELECT audit_entries documents',
+          'SELECT documents',
+          'SELECT documents',
+        ],
+      };
+      for (const [path, expected] of Object.entries(rows)) {
+        const { response, statements } = await requestWithCachedKey('GET', `/admin/${path}`, { key: admin });
+        assert.equal(response.status, 200);
+        assert.deepEqual(statements.map(({ text }) => summarize(text)).sort(), expected.sort(), path);
+      }
     });
 
     it('of an append lock the conversation, look up messages, write them and add to the totals; moves and new conversations differ', async () => {

@@ -21,6 +21,7 @@ export type ExampleRequest = {
 
 const conversation_id = 'abde975c-1f8d-4221-9ba1-35bb1bcee975';
 const message_id = 'c0130a53-bcce-426b-9daa-4ba5ce459454';
+const firstMessageId = 'b44602a6-d201-4af3-b90b-0e27d51b9d17';
 const app_id = '3ccf2629-6bc4-4b26-9774-7084d2d1a2c9';
 const chunk = {
   dataset_id: '99c3347d-f3ad-4d0e-8b28-833bdfae48c2',
@@ -84,8 +85,11 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   listAllConversations: { key: 'admin', parameters: { limit: 1 } },
   listConversations: { key: 'admin', parameters: { app_id } },
   getConversation: { key: 'admin', parameters: { app_id, conversation_id } },
+  locatePage: { key: 'admin', parameters: { app_id, conversation_id, message_id: firstMessageId } },
   getTranscript: { key: 'admin', parameters: { app_id, conversation_id, limit: 1 } },
   listFeedback: { key: 'admin', parameters: { app_id, conversation_id, message_id: [message_id] } },
+  search: { key: 'admin', parameters: { q: 'steam boiler', limit: 1 } },
+  countSearchResults: { key: 'admin', parameters: { q: 'steam boiler' } },
   listDatasets: { key: 'admin' },
   getDataset: { key: 'admin', parameters: { dataset_id: chunk.dataset_id } },
   listDocuments: { key: 'admin', parameters: { dataset_id: chunk.dataset_id, limit: 1 } },
@@ -135,6 +139,11 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     normalize: ({ data }) => ({ data: { ...data, id: '7f25d0b8-1c2b-46cc-bbaf-08268ca9c5d0' } }),
   },
   deleteChildChunk: { key: 'knowledge', parameters: chunk },
+  createApp: {
+    key: 'admin',
+    body: { name: 'Sales desk', mode: 'chat' },
+    normalize: (app) => ({ ...app, id: '3ccf2629-6bc4-4b26-9774-7084d2d1a2ca' }),
+  },
 };
 
 /** With a fixed epoch in the cursors, and a fixed time. */

@@ -34,6 +34,7 @@ export async function startStarter(): Promise<Starter> {
     secret: secrets[kind],
   }));
   await service.load([...records, ...keys]);
+  await service.index();
   return { service, secrets };
 }
 

@@ -1,10 +1,11 @@
 import type { ConversationSummary } from '../../contract/activity.ts';
 import { derivedName } from '../../domain/conversation-name.ts';
-import type { Engine, Row, Value } from '../engine.ts';
+import type { Engine, Value } from '../engine.ts';
 import * as sql from './summary-statements.ts';
 
 type Selected = Pick<ConversationSummary, 'id' | 'app_id' | 'app_name' | 'user' | 'created_at' | 'updated_at'> & {
   name: string | null;
+  derived_name: string | null;
   last_message_at: number;
 };
 type Sums = {
@@ -16,7 +17,7 @@ type Sums = {
   price_nanos: number;
 };
 
-/** Reads conversations by a statement, then what their messages add up to, and the newest texts: three statements. */
+/** Reads conversations by a statement, then what their messages add up to, their first and newest texts: four statements. */
 export async function readSummaries(engine: Engine, text: string, ...values: Value[]): Promise<ConversationSummary[]> {
   const rows = (await engine.read(text, ...values)) as Selected[];
   if (rows.length === 0) return [];
@@ -26,16 +27,21 @@ export async function readSummaries(engine: Engine, text: string, ...values: Val
     (await engine.read(sql.sums(isIn('d.conversation_id')), ids)) as Sums[],
     ({ conversation_id }) => conversation_id,
   );
-  const texts = new Map((await engine.read(sql.lastTexts(isIn('c.conversation_id'), jsonField), ids)).map(textOf));
-  return rows.map((row) => summaryOf(row, sums.get(row.id) ?? [], texts.get(row.id) ?? ''));
+  const textsOf = async (statement: typeof sql.firstTexts): Promise<Map<string, string>> => {
+    const texts = await engine.read(statement(isIn('c.conversation_id'), jsonField), ids);
+    return new Map(texts.map(({ conversation_id, text }) => [conversation_id as string, text as string]));
+  };
+  const first = await textsOf(sql.firstTexts);
+  const last = await textsOf(sql.lastTexts);
+  return rows.map((row) => summaryOf(row, sums.get(row.id) ?? [], first.get(row.id), last.get(row.id) ?? ''));
 }
 
-const textOf = ({ conversation_id, last_text }: Row): [string, string] => [
-  conversation_id as string,
-  last_text as string,
-];
-
-function summaryOf(row: Selected, sums: readonly Sums[], last_text: string): ConversationSummary {
+function summaryOf(
+  row: Selected,
+  sums: readonly Sums[],
+  first_text: string | undefined,
+  last_text: string,
+): ConversationSummary {
   const total = (name: 'messages' | 'disliked' | 'failed') => sums.reduce((sum, one) => sum + one[name], 0);
   const { id, user, created_at, app_id, app_name, updated_at } = row;
   const message_count = total('messages');
@@ -44,7 +50,8 @@ function summaryOf(row: Selected, sums: readonly Sums[], last_text: string): Con
   return {
     id,
     user,
-    name: row.name ?? derivedName.withoutQuery,
+    // The derived name is short; a list has room for the query.
+    name: row.name ?? (first_text?.trim() || (row.derived_name ?? derivedName.withoutQuery)),
     created_at,
     app_id,
     app_name,

@@ -5,8 +5,7 @@ import type { List } from './admin-statements.ts';
 
 const select = `
   SELECT c.conversation_id AS id, c.app_id, (SELECT a.name FROM apps a WHERE a.id = c.app_id) AS app_name,
-     COALESCE(c.name, c.derived_name) AS name, c."user",
-    c.created_at, c.updated_at, c.last_message_at
+    c.name, c.derived_name, c."user", c.created_at, c.updated_at, c.last_message_at
   FROM conversations c`;
 const by = ['c.updated_at', 'c.conversation_id'];
 
@@ -24,16 +23,28 @@ export const sums = (isListed: string): string => `
     SUM(d.price_nanos) AS price_nanos
   FROM conversation_days d WHERE ${isListed} GROUP BY d.conversation_id, d.currency`;
 
-/**
- * The newest message of each conversation: the last one of its newest second. Without LIMIT, which Citus does not support in
- * such a subquery. `isListed` compares the conversation's id with the parameter, `field` reads a field of a message.
- */
-export const lastTexts = (isListed: string, field: (column: string, name: string) => string): string => {
-  const beginning = (name: string) => `substr(${field('m.doc', name)}, 1, ${limits.lastTextCharsMax})`;
-  return `
-    SELECT m.conversation_id, COALESCE(NULLIF(${beginning('answer')}, ''), ${beginning('query')}) AS last_text
-    FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id AND m.created_at = c.last_message_at
-    WHERE ${isListed} AND octet_length(m.doc) <= ${limits.joinedDocBytesMax} AND m.sequence = (
-      SELECT MAX(n.sequence) FROM messages n
-      WHERE n.conversation_id = m.conversation_id AND n.created_at = m.created_at)`;
+type ReadField = (column: string, name: string) => string;
+
+const beginningOf = (field: ReadField, name: string): string =>
+  `substr(${field('m.doc', name)}, 1, ${limits.listedTextCharsMax})`;
+
+/** The first query of each conversation. */
+export const firstTexts = (isListed: string, field: ReadField): string =>
+  textsAt('c.first_message_at', 'MIN', beginningOf(field, 'query'), isListed);
+
+/** The answer of the newest message of each conversation, or its query if the answer is empty. */
+export const lastTexts = (isListed: string, field: ReadField): string => {
+  const text = `COALESCE(NULLIF(${beginningOf(field, 'answer')}, ''), ${beginningOf(field, 'query')})`;
+  return textsAt('c.last_message_at', 'MAX', text, isListed);
 };
+
+/**
+ * The first or last message of a second of each conversation. Without LIMIT, which Citus does not support in such a
+ * subquery. `isListed` compares the conversation's id with the parameter.
+ */
+const textsAt = (second: string, edge: 'MIN' | 'MAX', text: string, isListed: string): string => `
+  SELECT m.conversation_id, ${text} AS text
+  FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id AND m.created_at = ${second}
+  WHERE ${isListed} AND octet_length(m.doc) <= ${limits.joinedDocBytesMax} AND m.sequence = (
+    SELECT ${edge}(n.sequence) FROM messages n
+    WHERE n.conversation_id = m.conversation_id AND n.created_at = m.created_at)`;
