@@ -141,6 +141,25 @@ describe('finding a conversation in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
+  it('starts another search at its first hit, although the search before has more pages', async () => {
+    const { page, pageErrors } = await open();
+    const twoTalks = ['about user-8811', 'about User-8812'];
+    // 500 of the hits are read at once: 300 in the first conversation, 200 in the second.
+    const isRead = async (address: RegExp) => {
+      await page.waitForURL(address);
+      await page.getByText('200 hits').waitFor();
+      assert.deepEqual(await namesOf(page), twoTalks);
+      await isAt(page, idAt(0, 299));
+    };
+    await page.getByRole('searchbox').fill('questio');
+    await isRead(/q=questio$/);
+    await page.getByRole('searchbox').fill('question');
+    await isRead(/q=question$/);
+    await page.getByRole('link', { name: 'Last 7 days' }).click();
+    await isRead(/q=question&days=7$/);
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('shows all conversations of a user, and moves to bad answers by a key', async () => {
     const { page } = await open({ viewport: { width: 1440, height: 900 } });
     await entriesOf(page).first().click();

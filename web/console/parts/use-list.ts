@@ -58,7 +58,8 @@ export function useList<T>(path: string | undefined): List<T> {
   }, [load, attempt]);
 
   const more = useCallback(() => {
-    if (state.hasMore && !isLoading) void load(state.cursor);
+    // A cursor continues the list of its own path only.
+    if (state.path === path && state.hasMore && !isLoading) void load(state.cursor);
   }, [state, isLoading, load]);
   const reload = useCallback(() => setAttempt((attempt) => attempt + 1), []);
   const refresh = useCallback(
