@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { causeOf } from '../../../web/console/conversations/message-error.ts';
+import { queryOf } from '../../../web/console/conversations/search-query.ts';
 import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-words.ts';
 import { measuresOf, valuesOf } from '../../../web/console/overview/measures.ts';
 import { figuresOf } from '../../../web/console/overview/numbers.ts';
@@ -159,6 +160,11 @@ describe('a period', () => {
       [daySecondsOf('1970-01-02'), daySecondsOf(''), daySecondsOf('1969-01-01')],
       [86_400, undefined, undefined],
     );
+  });
+
+  it('is the same in the list of conversations', () => {
+    const { from, to } = periodOf({ days: '7' }, now);
+    assert.deepEqual(queryOf({ days: '7', rating: 'dislike' }, now), { rating: 'dislike', from, to });
   });
 });
 

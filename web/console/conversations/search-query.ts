@@ -1,6 +1,6 @@
 import type { Filters } from '../parts/route.ts';
 
-/** The filters in the address that narrow the list, by the names of the search's parameters. `days` counts back from now. */
+/** The filters in the address that narrow the list, by the names of the search's parameters. `days` are whole days in UTC, up to today. */
 export const filterNames = [
   ...['q', 'app_id', 'user', 'rating', 'status', 'has', 'days', 'from', 'to', 'min_cost', 'min_latency', 'segment_id'],
 ] as const;
@@ -11,13 +11,14 @@ export const isFiltered = (filters: Filters): boolean =>
 
 const secondsPerDay = 86_400;
 
-/** Parameters of the search. Within an hour they stay the same, so that the list is not read again for nothing. */
+/** Parameters of the search. Within a day they stay the same, so that the list is not read again for nothing. */
 export function queryOf(
   { days, from, to, ...rest }: Filters,
   now = Date.now() / 1000,
 ): Record<string, string | number> {
-  const start = days === undefined ? secondsOf(from) : Math.floor(now / 3_600) * 3_600 - Number(days) * secondsPerDay;
-  const end = secondsOf(to, secondsPerDay);
+  const tomorrow = (Math.floor(now / secondsPerDay) + 1) * secondsPerDay;
+  const start = days === undefined ? secondsOf(from) : tomorrow - Number(days) * secondsPerDay;
+  const end = days === undefined ? secondsOf(to, secondsPerDay) : tomorrow;
   const named = Object.entries(rest).filter(([name]) => (filterNames as readonly string[]).includes(name));
   return {
     ...Object.fromEntries(named),
