@@ -103,7 +103,8 @@ onEveryEngine('backscroll changes', (engine) => {
 
   it('a service numbers changes although no one reads them, and reports them as metrics', async (t) => {
     const { options } = await newDatabase(t);
-    const serving = await serve(t, options);
+    // The index of the search is a reader of the feed.
+    const serving = await serve(t, { ...options, env: { ...options.env, SEARCH: 'off' } });
     const metric = async (name: string) =>
       Number(new RegExp(`^${name} (\\d+)$`, 'm').exec((await sendRequest(serving.base, '/metrics', admin)).text)?.[1]);
     // The records of the import.
