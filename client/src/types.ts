@@ -1380,6 +1380,8 @@ export type SearchCounts = {
   waiting_form: number;
   /** Messages with these filters that have citations; `max` means this many or more. */
   citations: number;
+  /** Whether the index is being built from all records: then results are incomplete. */
+  is_building: boolean;
 };
 
 /** A message. */

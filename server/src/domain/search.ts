@@ -122,7 +122,8 @@ async function* verified(
 
 const keyOf = ({ conversation_id, id }: { conversation_id: string; id: string }): string => `${conversation_id} ${id}`;
 
-const countedFilters: Record<Exclude<keyof SearchCounts, 'max'>, Partial<MessageSearch>> = {
+type MessageCounts = Record<Exclude<keyof SearchCounts, 'is_building'>, number>;
+const countedFilters: Record<Exclude<keyof MessageCounts, 'max'>, Partial<MessageSearch>> = {
   all: {},
   disliked: { rating: 'dislike' },
   failed: { status: 'error' },
@@ -132,10 +133,10 @@ const countedFilters: Record<Exclude<keyof SearchCounts, 'max'>, Partial<Message
 };
 
 /** How many messages are found with one more filter each. Counts stop at `limits.searchCountMax`. */
-export async function countMessages(store: Store, search: MessageSearch): Promise<SearchCounts> {
+export async function countMessages(store: Store, search: MessageSearch): Promise<MessageCounts> {
   const words = parseQuery(search.q ?? '');
   const max = limits.searchCountMax;
-  const counts: Record<keyof SearchCounts, number> = {
+  const counts: MessageCounts = {
     max,
     all: 0,
     disliked: 0,
@@ -153,7 +154,9 @@ export async function countMessages(store: Store, search: MessageSearch): Promis
     );
     if (!isPossible) continue;
     const query = indexQuery({ ...search, ...filter, has }, words);
-    counts[name as keyof SearchCounts] = await count(store, query, words, max);
+    counts[name as keyof MessageCounts] = await count(store, query, words, max);
+    // None of them has a further filter either.
+    if (counts.all === 0) break;
   }
   return counts;
 }

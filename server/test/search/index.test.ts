@@ -208,8 +208,10 @@ onEveryEngine('the index of the search', (engine) => {
     await service.store.changes.startEpoch();
     await service.index();
     assert.deepEqual([await hits(), await counts()], [expected, expectedCounts]);
+    assert.equal(expectedCounts.is_building, false);
     await service.store.search.reset('other rules');
     assert.deepEqual(await hits(), []);
+    assert.equal((await counts()).is_building, true);
     // What a change of the text removes from an index with other rules is not known.
     await service.load([message(one.ids.conversation, 80, { query: 'late' })]);
     await service.index();

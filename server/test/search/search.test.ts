@@ -101,6 +101,7 @@ onEveryEngine('the search', (engine) => {
     assert.deepEqual(await found({ conversation_id: conversation.id, status: 'error' }), [error]);
     assert.deepEqual(await found({ q, conversation_id: one.ids.conversation }), [slow]);
     const { body } = await get('/admin/search/counts', { q });
-    assert.deepEqual(body, { max: 1000, all: 4, disliked: 1, failed: 1, files: 1, waiting_form: 0, citations: 0 });
+    const counts = { max: 1000, all: 4, disliked: 1, failed: 1, files: 1, waiting_form: 0, citations: 0 };
+    assert.deepEqual(body, { ...counts, is_building: false });
   });
 });

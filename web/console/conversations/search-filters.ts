@@ -42,6 +42,8 @@ export function SearchFilters({ filters }: { filters: Filters }) {
   return h(
     'div',
     { class: 'search-filters' },
+    counts?.is_building &&
+      h('p', { class: 'note', role: 'status' }, 'The search index is being built. Results are incomplete.'),
     h(
       Chips,
       { label: 'Filters' },

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { listParameters } from '../admin.ts';
 import { limits } from '../limits.ts';
-import { choice, decimal, epochSeconds, id, integer, nullable, shape, text } from '../primitives.ts';
+import { choice, decimal, epochSeconds, flag, id, integer, nullable, shape, text } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 const ranges = Type.Unsafe<[number, number][]>({
@@ -95,6 +95,7 @@ export const SearchCounts = shape(
     files: found('with these filters that have files'),
     waiting_form: found('with these filters that have a form waiting for its submission'),
     citations: found('with these filters that have citations'),
+    is_building: flag('Whether the index is being built from all records: then results are incomplete.'),
   },
   { title: 'SearchCounts', description: 'Numbers of search results.' },
 );

@@ -11,6 +11,7 @@ import {
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
 import { countMessages, type MessageSearch, searchKnowledge, searchMessages } from '../../domain/search.ts';
+import { indexLag } from '../../domain/search-indexer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
@@ -66,10 +67,11 @@ export const adminSearchRoutes: Routes = (app, { store, bearer, clock, search })
       response: responses({ 200: SearchCounts }, [400, 401, 404]),
     },
     onRequest: bearer.requireAdmin(),
-    handler: ({ query }) => {
+    handler: async ({ query }) => {
       requireOn();
       if (isOfKnowledge(query)) throw invalidParam('in must be messages');
-      return countMessages(store, searchOf(query, clock()));
+      const { isBuilding: is_building } = await indexLag(store);
+      return { ...(await countMessages(store, searchOf(query, clock()))), is_building };
     },
   });
 };

@@ -70,10 +70,13 @@ export class SqlSearchStore implements SearchStore {
    * Searches windows of positions, from the newest one back, each by one statement, so that none of them takes long.
    */
   async #find<Hit>(table: SearchTable, query: IndexQuery, count: number): Promise<Hit[]> {
-    const [bounds] = await this.#engine.read(sql.findBounds(table));
-    if (bounds === undefined || bounds.first === null) return [];
-    const first = Math.max(query.from ?? Number.MIN_SAFE_INTEGER, bounds.first as number);
-    let end = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, (bounds.last as number) + 1);
+    const [[newest], [oldest]] = await Promise.all([
+      this.#engine.read(sql.findLast(table)),
+      this.#engine.read(sql.findFirst(table)),
+    ]);
+    if (typeof newest?.position !== 'number' || typeof oldest?.position !== 'number') return [];
+    const first = Math.max(query.from ?? Number.MIN_SAFE_INTEGER, oldest.position);
+    let end = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, newest.position + 1);
     const expanded = await this.#expand(table, query);
     if (expanded === undefined) return [];
     const [statement, values] = sql.findEntries(this.#engine.dialect.search, table, expanded.query);

@@ -27,8 +27,9 @@ export function findEntries(dialect: SearchDialect, table: SearchTable, query: I
   return [statement, conditions.map(([, value]) => value)];
 }
 
-export const findBounds = (table: SearchTable): string =>
-  `SELECT MIN(position) AS first, MAX(position) AS last FROM ${table}`;
+/** One statement for both would read the whole table on SQLite (https://sqlite.org/optoverview.html#minmax). */
+export const findFirst = (table: SearchTable): string => `SELECT MIN(position) AS position FROM ${table}`;
+export const findLast = (table: SearchTable): string => `SELECT MAX(position) AS position FROM ${table}`;
 
 export const findState = `SELECT cursor, rules FROM search_state WHERE name = 'state'`;
 /** Parameters: a position of the change feed. */
