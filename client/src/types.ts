@@ -660,6 +660,10 @@ export type Failure = {
   last_at: number;
   /** `X-Request-Id` of the last one: the log has a line with it. */
   request_id: string;
+  /** Error code of the last one; null if its response has none. */
+  code: string | null;
+  /** Error message of the last one, without values of the request; with the path if it is unknown. */
+  message: string;
 };
 
 /** Responses of this instance with a status of 400 or above. */

@@ -4,6 +4,8 @@ import type { ErrorCode } from '../contract/error.ts';
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly retryAfterSeconds: number | undefined;
+  /** Set if a valid key is not allowed because of its kind. It is logged; the client is not told. */
+  wrongKindKey?: string;
 
   constructor(code: ErrorCode, message: string, retryAfterSeconds?: number) {
     super(message);

@@ -29,7 +29,7 @@ import { isRejected } from './front/gate.ts';
 import { SlowReaders } from './front/slow-readers.ts';
 import { rejectInvalidHttp } from './front/socket-responses.ts';
 import { Metrics } from './observe/metrics.ts';
-import { type Lines, Observer, requestIdOf } from './observe/observe.ts';
+import { type Lines, Observer, requestIdOf, unmatchedRoute } from './observe/observe.ts';
 import { Outages } from './observe/outages.ts';
 import { documentRoutes } from './openapi/openapi.ts';
 import { appInfoRoutes } from './operations/app-info.ts';
@@ -113,7 +113,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const observe = (request: FastifyRequest, reply: FastifyReply) => {
     const { id, method } = request;
     const start = performance.now();
-    const route = request.routeOptions.url ?? 'unmatched';
+    const route = request.routeOptions.url ?? unmatchedRoute;
     reply.raw.on('close', () => {
       observer.report({ id, method, route, key_id: request.caller?.key_id ?? null, start }, reply.raw);
     });

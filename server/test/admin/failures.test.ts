@@ -39,7 +39,7 @@ describe('failed requests of the last hour', () => {
     await send(`${page}&first_id=x`, one.keys.app);
     service.advanceClock(60);
     const request_id = await send(`${page}&first_id=y`, one.keys.app);
-    const unmatchedId = await send('/unknown', one.keys.app);
+    const unmatchedId = await send('/unknown?user=x', one.keys.app);
     const rows = await read();
     const unauthorized = rows.find(({ status }) => status === 401);
     assert.deepEqual(
@@ -50,9 +50,11 @@ describe('failed requests of the last hour', () => {
     assert.deepEqual(missing, {
       ...{ status: 404, method: 'GET', route: '/v1/messages', key_id: one.keyIds.app, key_name: 'app', count: 2 },
       ...{ first_at: unauthorized.last_at, last_at: unauthorized.last_at + 60, request_id },
+      ...{ code: 'not_found', message: 'first message not exists' },
     });
     const unmatched = rows.find(({ route }) => route === 'unmatched');
     assert.deepEqual([unmatched.status, unmatched.request_id], [404, unmatchedId]);
+    assert.equal(unmatched.message, 'no such route: /unknown');
     assert.equal(rows.length, 3);
   });
 
@@ -65,10 +67,38 @@ describe('failed requests of the last hour', () => {
     service.advanceClock(60);
     assert.deepEqual(await read(), []);
   });
+
+  it('200: a key of the wrong kind is named, also in the log; the response is that to an unknown key', async () => {
+    const { body } = await service.request('GET', '/v1/messages?conversation_id=x', { key: 'app-x' });
+    const { body: sameBody } = await service.request('GET', '/v1/messages', { key: one.keys.knowledge });
+    assert.deepEqual(sameBody, body);
+    const request_id = await send('/v1/messages', one.keys.knowledge);
+    const row = (await read()).find(({ key_id }) => key_id === one.keyIds.knowledge);
+    const message = 'the key is of the wrong kind';
+    assert.deepEqual([row.key_name, row.status, row.code, row.message], ['knowledge', 401, 'unauthorized', message]);
+    const line = JSON.parse(service.logs.find((line) => line.includes(request_id)) ?? '');
+    assert.deepEqual([line.key_id, line.error, line.message], [one.keyIds.knowledge, 'unauthorized', message]);
+  });
+
+  it('200: messages have no secrets, and no texts that a client sent', async () => {
+    const secret = `admin-${'x'.repeat(40)}`;
+    await send(`/v1/${secret}`);
+    const body = { kind: 'app', name: 'x', app_id: `private ${secret}` };
+    for (const bad of [body, { ...body, 'private name': 1 }, { ...body, name: { private: 1 } }]) {
+      const { headers } = await service.request('POST', '/admin/keys', { key: admin, body: bad });
+      const id = String(headers['x-request-id']);
+      while (!service.logs.some((line) => line.includes(id))) await nextTick();
+      const { message } = (await read()).find(({ request_id }) => request_id === id);
+      assert.match(message, /^(app \.\.\. does not exist|a field is not known|name must be)/);
+    }
+    const all = JSON.stringify(await read()) + service.logs.join('');
+    assert.ok(!all.includes(secret) && !all.includes('private'));
+  });
 });
 
 describe('counts of failures', () => {
   const failure: Failure = { status: 404, method: 'GET', route: '/v1/messages', key_id: 'k' };
+  const last = (request_id: string) => ({ request_id, code: 'not_found', message: 'x' });
   let now = 1_000_000_000_000;
   const clock = () => now;
   const open = (workers: number) => {
@@ -78,14 +108,14 @@ describe('counts of failures', () => {
 
   it('are those of all workers together', () => {
     const [one, other] = open(2) as [Failures, Failures];
-    one.add(failure, 'r1');
+    one.add(failure, last('r1'));
     now += 5;
-    other.add(failure, 'r2', 3);
+    other.add(failure, last('r2'), 3);
     now += 5;
-    one.add({ ...failure, status: 500, key_id: null }, 'r3');
+    one.add({ ...failure, status: 500, key_id: null }, last('r3'));
     const expected = [
-      { ...failure, status: 500, key_id: null, count: 1, first: now, last: now, request_id: 'r3' },
-      { ...failure, count: 4, first: now - 10, last: now - 5, request_id: 'r2' },
+      { ...failure, status: 500, key_id: null, count: 1, first: now, last: now, ...last('r3') },
+      { ...failure, count: 4, first: now - 10, last: now - 5, ...last('r2') },
     ];
     assert.deepEqual(one.recent(), expected);
     assert.deepEqual(other.recent(), expected);
@@ -93,29 +123,29 @@ describe('counts of failures', () => {
 
   it('start again after an hour without such a failure', () => {
     const [one] = open(1) as [Failures];
-    one.add(failure, 'r1');
+    one.add(failure, last('r1'));
     now += 3_599_999;
-    one.add(failure, 'r2');
+    one.add(failure, last('r2'));
     assert.equal(one.recent()[0]?.count, 2);
     now += 3_600_000;
     assert.deepEqual(one.recent(), []);
-    one.add(failure, 'r3');
-    assert.deepEqual(one.recent(), [{ ...failure, count: 1, first: now, last: now, request_id: 'r3' }]);
+    one.add(failure, last('r3'));
+    assert.deepEqual(one.recent(), [{ ...failure, count: 1, first: now, last: now, ...last('r3') }]);
   });
 
   it('are of the latest kinds if there are many, and of long texts too', () => {
     const [one] = open(1) as [Failures];
-    one.add(failure, 'first');
+    one.add(failure, last('first'));
     for (let at = 0; at < 500; at += 1) {
       now += 1;
-      if (at % 50 === 0) one.add(failure, `r${at}`);
-      one.add({ ...failure, key_id: `k${at}` }, 'r');
+      if (at % 50 === 0) one.add(failure, last(`r${at}`));
+      one.add({ ...failure, key_id: `k${at}` }, last('r'));
     }
     const rows = one.recent();
     assert.equal(rows.length, 200);
     assert.deepEqual([rows[0]?.key_id, rows.find(({ key_id }) => key_id === 'k')?.count], ['k499', 11]);
     now += 1;
-    one.add({ ...failure, key_id: '\u{1f600}'.repeat(300) }, 'x'.repeat(128));
+    one.add({ ...failure, key_id: '\u{1f600}'.repeat(300) }, last('x'.repeat(128)));
     assert.deepEqual([one.recent()[0]?.key_id, one.recent()[0]?.request_id], [null, 'x'.repeat(128)]);
   });
 });

@@ -74,7 +74,13 @@ const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
               title: 'Status',
               cell: ({ status }) => h('span', { class: status >= 500 ? 'badge bad' : 'badge warn' }, status),
             },
-            { title: 'Request', cell: ({ method, route }) => h('span', { class: 'mono' }, `${method} ${route}`) },
+            {
+              title: 'Request and last error',
+              cell: ({ method, route, code, message }) => [
+                h('span', { class: 'mono' }, `${method} ${route}`),
+                h('div', { class: 'soft' }, code, ': ', message),
+              ],
+            },
             {
               title: 'Key',
               cell: ({ key_id, key_name }) =>

@@ -15,11 +15,11 @@ export function figuresOf({ totals, before, ...rest }: Overview): Figure[] {
   });
   const shared = (name: 'disliked' | 'failed'): Value => {
     const [now, earlier] = [share(totals[name], totals.messages), share(before[name], before.messages)];
-    const change = pointsText(now, earlier, (value) => percent(value, 100));
+    const change = before.messages === 0 ? 'none before' : pointsText(now, earlier, (value) => percent(value, 100));
     return {
       value: percent(now, 100),
-      change: `${whole(totals[name])} of ${whole(totals.messages)}; ${change}`,
-      isWorse: now > earlier,
+      change: totals.messages === 0 ? '' : `${whole(totals[name])} of ${whole(totals.messages)}; ${change}`,
+      isWorse: before.messages > 0 && now > earlier,
     };
   };
   const costs = currenciesOf({ totals, before }).map((currency): Value => {

@@ -46,6 +46,8 @@ const Failure = shape(
     first_at: epochSeconds('The first one; there was no pause of an hour since.'),
     last_at: epochSeconds('The last one.'),
     request_id: text('`X-Request-Id` of the last one: the log has a line with it.'),
+    code: nullable(text('Error code of the last one; null if its response has none.')),
+    message: text('Error message of the last one, without values of the request; with the path if it is unknown.'),
   },
   { title: 'Failure' },
 );

@@ -11,8 +11,8 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
     operationId: 'getTraffic',
     summary: 'Traffic of the last hour',
     description:
-      'Requests to `/v1/…` and `/admin/records` that this instance responded to in the last hour, in intervals of ten ' +
-      'seconds. Percentiles are accurate to about a tenth.',
+      'Requests to `/v1/…` and `/admin/records`, and all requests that failed, that this instance responded to in the last ' +
+      'hour, in intervals of ten seconds. Percentiles are accurate to about a tenth.',
     response: Traffic,
     read: async () => metrics.traffic.lastHour(),
   });
@@ -23,7 +23,7 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
     summary: 'Failed requests of the last hour',
     description:
       'Responses of this instance with a status of 400 or above, counted by status, method, route and key. A request that was ' +
-      'rejected because of its key has no key.',
+      'rejected because of its key has no key, unless a valid key is of the wrong kind.',
     response: Failures,
     read: async () => {
       const recent = metrics.failures.recent().slice(0, limits.failuresMax);
@@ -31,9 +31,9 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
       const names = await store.admin.findNames('api_key', ids);
       const seconds = (millis: number) => Math.floor(millis / 1000);
       return {
-        data: recent.map(({ status, method, route, key_id, count, first, last, request_id }) => ({
+        data: recent.map(({ status, method, route, key_id, count, first, last, request_id, code, message }) => ({
           ...{ status, method, route, key_id, key_name: (key_id && names.get(key_id)?.name) ?? null, count },
-          ...{ first_at: seconds(first), last_at: seconds(last), request_id },
+          ...{ first_at: seconds(first), last_at: seconds(last), request_id, code, message },
         })),
       };
     },

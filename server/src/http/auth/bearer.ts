@@ -70,7 +70,7 @@ export class Bearer {
     const tokenDigest = token === undefined ? undefined : digestOf(token);
     const allow = (request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void => {
       if (caller === undefined) return this.reject(request.ip, 'unknown');
-      if (!kinds.includes(caller.kind)) return this.reject(request.ip, 'wrong_kind');
+      if (!kinds.includes(caller.kind)) return this.reject(request.ip, 'wrong_kind', caller.key_id);
       request.caller = caller;
       this.countRequest(caller, request.method, reply.raw);
       if (caller.read_only && isWrite(request.method)) throw new ServiceError('forbidden', 'this key is read-only');
@@ -160,7 +160,7 @@ export class Bearer {
   }
 
   /** Only unknown keys count towards the limit. Once it is reached, the response to all invalid keys is 429. */
-  reject(address: string, reason: FailedKeyReason): never {
+  reject(address: string, reason: FailedKeyReason, wrongKindKey?: string): never {
     this.#metrics.countFailedKey(reason);
     const now = this.#clock();
     const isCounted = reason === 'unknown';
@@ -169,7 +169,8 @@ export class Bearer {
       this.#metrics.countThrottled('failed_keys');
       throw tooMany('too many failed keys from this address', secondsLeft(window, now));
     }
-    throw new ServiceError('unauthorized', 'the API key is missing or invalid');
+    const error = new ServiceError('unauthorized', 'the API key is missing or invalid');
+    throw Object.assign(error, { wrongKindKey });
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../../contract/limits.ts';
+import { overloaded } from '../../domain/errors.ts';
 import { type Metrics, rejectedRoute } from '../observe/metrics.ts';
 import { requestIdOf, safeRequestId } from '../observe/observe.ts';
 import { hasBody } from '../request/body.ts';
@@ -168,7 +169,9 @@ class Gate {
     if (this.#responded === undefined) return;
     const { count, method, id } = this.#responded;
     this.#responded = undefined;
-    this.#options.metrics.failures.add({ status: 503, method, route: rejectedRoute, key_id: null }, id, count);
+    const { code, message } = overloaded;
+    const failure = { status: 503, method, route: rejectedRoute, key_id: null };
+    this.#options.metrics.failures.add(failure, { request_id: id, code, message }, count);
   }
 }
 

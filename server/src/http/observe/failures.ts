@@ -12,8 +12,10 @@ const workerBytes = rowsMax * rowBytes;
 
 /** What failed: the status of the response, the request, and its key, if it was known. */
 export type Failure = { status: number; method: string; route: string; key_id: string | null };
-/** Times are in milliseconds; `request_id` is that of the last one. */
-export type FailureCount = Failure & { count: number; first: number; last: number; request_id: string };
+/** Of the last failure: its `X-Request-Id`, error code and message. */
+export type LastFailure = { request_id: string; code: string | null; message: string };
+/** Times are in milliseconds. */
+export type FailureCount = Failure & LastFailure & { count: number; first: number; last: number };
 
 const keyOf = ({ status, method, route, key_id }: Failure): string => `${status} ${method} ${route} ${key_id ?? ''}`;
 
@@ -40,7 +42,7 @@ export class Failures {
     this.#start = worker * workerBytes;
   }
 
-  add(failure: Failure, request_id: string, times = 1): void {
+  add(failure: Failure, lastFailure: LastFailure, times = 1): void {
     const key = keyOf(failure);
     const row = this.#rows.get(key) ?? this.#freeRow();
     const isKnown = this.#rows.delete(key);
@@ -55,7 +57,7 @@ export class Failures {
     const odd = (Atomics.load(version, 0) + 1) | 1;
     Atomics.store(version, 0, odd);
     numbers.set(isRecent ? [first, now, count + times] : [now, now, times]);
-    this.#writeText(start + textAt, { ...failure, request_id });
+    this.#writeText(start + textAt, { ...failure, ...lastFailure });
     Atomics.store(version, 0, odd + 1);
   }
 
@@ -68,7 +70,7 @@ export class Failures {
   }
 
   /** The id of a key may be long: it is left out then. */
-  #writeText(at: number, failure: Failure & { request_id: string }): void {
+  #writeText(at: number, failure: Failure & LastFailure): void {
     const whole = Buffer.from(JSON.stringify(failure));
     const bytes = whole.length <= textBytesMax ? whole : Buffer.from(JSON.stringify({ ...failure, key_id: null }));
     new DataView(this.#memory).setUint16(at, bytes.length);

@@ -138,7 +138,8 @@ export class Metrics {
     const label = `${status} ${method} ${route}`;
     let entry = this.#requestCounters.get(label);
     if (entry === undefined) {
-      const isTraffic = route.startsWith('/v1/') || route === '/admin/records' || route === rejectedRoute;
+      // With all failures, so that their number is that of the list of failures.
+      const isTraffic = status >= 400 || route.startsWith('/v1/') || route === '/admin/records';
       entry = { counter: this.#series.counter(prefixes.requests + label), isTraffic };
       this.#requestCounters.set(label, entry);
     }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
+import { causeOf, safeText } from './causes.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A text that looks like a secret is not accepted as a request id: it would be logged. */
@@ -14,6 +15,9 @@ export function requestIdOf({ headers }: IncomingMessage): string {
 export function safeRequestId(clientId: string | undefined): string {
   return clientId !== undefined && safeId.test(clientId) ? clientId : randomUUID();
 }
+
+/** The route of a request that no route matches. */
+export const unmatchedRoute = 'unmatched';
 
 /** Where log lines are written. */
 export type Lines = { write(text: string): void };
@@ -37,18 +41,27 @@ export class Observer {
     this.#lines = logger.isLevelEnabled?.('info') === false ? undefined : lines;
   }
 
-  report({ id, method, route, key_id, start }: RequestSummary, response: ServerResponse): void {
+  report({ id, method, route, key_id: callerKey, start }: RequestSummary, response: ServerResponse): void {
     const { statusCode, writableFinished } = response;
     const millis = performance.now() - start;
     this.#metrics.count(method, route, statusCode, millis / 1000);
-    if (statusCode >= 400) this.#metrics.failures.add({ status: statusCode, method, route, key_id }, id);
+    const cause = statusCode >= 400 ? causeOf(response) : undefined;
+    const key_id = callerKey ?? cause?.key_id ?? null;
+    if (cause !== undefined) {
+      const { code = null, message } = cause;
+      // The path is listed, but not logged.
+      const path = route === unmatchedRoute ? `: ${response.req.url?.split('?', 1)[0]}` : '';
+      const lastFailure = { request_id: id, code, message: safeText(message + path) };
+      this.#metrics.failures.add({ status: statusCode, method, route, key_id }, lastFailure);
+    }
     if (this.#lines === undefined) return;
     // The service generated or checked all other values, so they need no escaping.
     const key = JSON.stringify(key_id);
+    const error = cause?.code ? `,"error":"${cause.code}","message":${JSON.stringify(cause.message)}` : '';
     const aborted = writableFinished ? '' : ',"aborted":true';
     const took = Math.round(millis * 100) / 100;
     this.#lines.write(
-      `{"level":30,"time":"${this.#now()}","req_id":"${id}","method":"${method}","route":"${route}","status":${statusCode},"ms":${took},"key_id":${key}${aborted},"msg":"request"}\n`,
+      `{"level":30,"time":"${this.#now()}","req_id":"${id}","method":"${method}","route":"${route}","status":${statusCode},"ms":${took},"key_id":${key}${error}${aborted},"msg":"request"}\n`,
     );
   }
 

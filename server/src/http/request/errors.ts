@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../../contract/error.ts';
 import { overloaded, ServiceError } from '../../domain/errors.ts';
+import { noteCause } from '../observe/causes.ts';
 import type { Outages } from '../observe/outages.ts';
 
 /** The HTTP status of each error code. It is defined only here. */
@@ -52,6 +53,7 @@ export class ErrorSender {
   readonly send = (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void => {
     const shownError = publicError(error);
     this.#logError(shownError, error, request.id);
+    noteCause(reply.raw, shownError);
     reply
       .code(statusOf[shownError.code])
       .headers({ ...errorHeaders(shownError), 'x-request-id': request.id })
@@ -62,6 +64,7 @@ export class ErrorSender {
   write(response: ServerResponse, error: Error, id: string): void {
     const shownError = publicError(error);
     this.#logError(shownError, error, id);
+    noteCause(response, shownError);
     const body = errorBody(shownError);
     const headers = { ...errorHeaders(shownError), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
     response.writeHead(statusOf[shownError.code], headers).end(body);

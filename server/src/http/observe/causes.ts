@@ -1,0 +1,37 @@
+import type { ServerResponse } from 'node:http';
+import type { ServiceError } from '../../domain/errors.ts';
+
+const errors = new WeakMap<ServerResponse, ServiceError>();
+const charactersMax = 200;
+
+/** Stores the error of a response until the request is reported. */
+export function noteCause(response: ServerResponse, error: ServiceError): void {
+  errors.set(response, error);
+}
+
+/** Why a response has a status of 400 or above, in texts that may be logged. `key_id` is that of a key of the wrong kind. */
+export function causeOf(response: ServerResponse): { code?: string; message: string; key_id?: string | undefined } {
+  const error = errors.get(response);
+  if (error === undefined) return { message: '' };
+  const { code, wrongKindKey: key_id } = error;
+  const message = key_id === undefined ? withoutClientText(error.message) : 'the key is of the wrong kind';
+  return { code, message: safeText(message), key_id };
+}
+
+/** Some messages quote ids or names of fields that the client sent. */
+const withoutClientText = (message: string): string =>
+  message
+    .replace(/^(line \d+: \w+: )?.* is not a known field$/s, '$1a field is not known')
+    .replace(/^(app|dataset|workspace|line \d+: \w+: dataset_ids:) .* does not exist/s, '$1 ... does not exist')
+    .replace(
+      /^(line \d+: (?:\w+: )?)?.* (must be well-formed|must not contain NUL|must be a number within|is nested)/s,
+      '$1a value $2',
+    )
+    .replace(/[.[].* must /s, '... must ');
+
+/** Bounded, in printable ASCII, and without anything that looks like a secret. */
+export const safeText = (text: string): string =>
+  text
+    .replace(/(?:app|dataset|writer|feed|admin|session)-[\w-]{20,}/gi, '...')
+    .replace(/[^\x20-\x7e]/g, '?')
+    .slice(0, charactersMax);
