@@ -63,11 +63,13 @@ export function Shell({ session, signOut }: ShellProps) {
   );
 }
 
-/** Leads from the start to the first steps if there is no app. */
+/** Leads from the start to the first steps while there is no conversation. */
 async function showFirstSteps(): Promise<void> {
   const isAtStart = () => hrefOf(...readRoute()) === hrefOf(startView);
   if (!isAtStart()) return;
   // The view reports an error.
-  const { body } = await request<{ data: unknown[] }>('/admin/apps?limit=1').catch(() => ({ body: undefined }));
+  const { body } = await request<{ data: unknown[] }>('/admin/conversations?limit=1').catch(() => ({
+    body: undefined,
+  }));
   if (body?.data.length === 0 && isAtStart()) location.replace(hrefOf('start'));
 }

@@ -60,6 +60,10 @@ describe('activity in the console', () => {
     const { page, rows } = await open();
     const hash = () => page.evaluate(() => (globalThis as unknown as { location: { hash: string } }).location.hash);
     await rows.first().getByRole('link', { name: 'knowledge', exact: true }).click();
+    await page.waitForURL(`**#/keys?q=${one.keyIds.knowledge}`);
+    await page.getByRole('row').filter({ hasText: 'knowledge' }).waitFor();
+    await page.goBack();
+    await page.getByLabel('By').selectOption(one.keyIds.knowledge);
     await rows.nth(1).waitFor({ state: 'detached' });
     assert.equal(await hash(), `#/activity?key_id=${one.keyIds.knowledge}`);
     assert.equal(await page.getByLabel('By').inputValue(), one.keyIds.knowledge);

@@ -43,6 +43,19 @@ describe('the first steps', () => {
     await page.getByLabel('Name of the app').fill('Help desk');
     await page.getByRole('button', { name: 'Create the app' }).click();
     await isDone(page, 'Create an app');
+    for (const [view, text] of [
+      ['overview', 'No messages'],
+      ['conversations', 'No conversations yet.'],
+      ['knowledge', 'There are no datasets yet.'],
+    ]) {
+      await page.goto(`/console#/${view}`);
+      await page
+        .getByText(text as string)
+        .getByRole('link', { name: 'First steps' })
+        .waitFor();
+    }
+    await page.goto('/console');
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await page.getByRole('button', { name: 'Create a writer key' }).click();
     await isDone(page, 'Create a writer key');
     assert.equal(await run(page, 'Send the first message'), '{"records":2}');

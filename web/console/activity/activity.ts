@@ -2,11 +2,11 @@ import { type ComponentChildren, h, useEffect, useMemo } from '../../shared/dom.
 import { pathOf } from '../parts/api.ts';
 import { Chip, Chips } from '../parts/chips.ts';
 import { Page } from '../parts/page.ts';
-import { type FilterAccess, type Filters, useFilters } from '../parts/route.ts';
+import { type FilterAccess, type Filters, hrefWith, useFilters } from '../parts/route.ts';
 import { ViewSearch } from '../parts/search-field.ts';
 import { type Column, DataTable } from '../parts/table.ts';
 import type { Activity, Key } from '../parts/types.ts';
-import { counted, ListEnd, Time } from '../parts/ui.ts';
+import { counted, ListEnd, count as numberText, Time } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
 import { type List, useList } from '../parts/use-list.ts';
 import { useTitle } from '../parts/use-title.ts';
@@ -29,7 +29,7 @@ export function ActivityView() {
     Page,
     { title: 'Activity' },
     h(FilterBar, access),
-    h(ActivityTable, { rows: list.rows, hrefOfFilters: access.hrefOfFilters }),
+    h(ActivityTable, { rows: list.rows }),
     isSearching
       ? h('p', { class: 'soft', role: 'status' }, 'Searching…')
       : h(ListEnd, { list, nothing: 'Nothing was changed, as far as these filters and the audit log reach.' }),
@@ -106,13 +106,10 @@ function Select({ label, none, options, value, set }: SelectProps) {
   );
 }
 
-type TableProps = { rows: readonly Activity[]; hrefOfFilters?: FilterAccess['hrefOfFilters'] };
-
-/** With `hrefOfFilters`, the name of a key is a link to the rows of that key. */
-export function ActivityTable({ rows, hrefOfFilters }: TableProps) {
+export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
   const columns: Column<Activity>[] = [
     { title: 'Time', cell: ({ at }) => h(Time, { at }) },
-    { title: 'By', cell: (entry) => h(By, { entry, href: hrefOfFilters?.({ key_id: entry.key_id ?? '' }) }) },
+    { title: 'By', cell: (entry) => h(By, { entry }) },
     { title: 'Action', cell: ({ action }) => h('span', { class: classOf(action) }, actions[action]) },
     { title: 'Records', cell: (entry) => h(Records, { entry }) },
   ];
@@ -122,13 +119,13 @@ export function ActivityTable({ rows, hrefOfFilters }: TableProps) {
 const classOf = (action: Activity['action']): string =>
   ['delete', 'revoke', 'purge'].includes(action) ? 'badge warn' : 'badge';
 
-export function By({ entry, href }: { entry: Pick<Activity, 'key_id' | 'key_name'>; href?: string | undefined }) {
+/** The key, as a link to it, except in a `summary`, which is a control itself. */
+export function By({ entry, isText }: { entry: Pick<Activity, 'key_id' | 'key_name'>; isText?: boolean }) {
   const { key_id, key_name } = entry;
   if (key_id === null) return 'command line';
   const name = key_name || `key ${key_id.slice(0, 8)}`;
-  return href === undefined
-    ? h('span', { title: `key ${key_id}` }, name)
-    : h('a', { href, title: `key ${key_id}` }, name);
+  const href = hrefWith(['keys'], { q: key_id });
+  return h(isText ? 'span' : 'a', { href: isText ? undefined : href, title: `key ${key_id}` }, name);
 }
 
 /** How many records are shown with their names before the others are folded. */
@@ -153,7 +150,7 @@ function Records({ entry }: { entry: Activity }) {
       h(
         'details',
         null,
-        h('summary', null, `${count - shownMax} more`),
+        h('summary', null, `${numberText(count - shownMax)} more`),
         h('ul', { class: 'plain' }, folded.map(item)),
         rest > 0 && h('p', { class: 'soft' }, `and ${counted(rest, 'other')}`),
       ),

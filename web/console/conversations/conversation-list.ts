@@ -2,7 +2,7 @@ import { h, useLayoutEffect } from '../../shared/dom.ts';
 import { money } from '../parts/figures.ts';
 import { type Filters, hrefWith } from '../parts/route.ts';
 import type { ConversationSummary, SearchHit } from '../parts/types.ts';
-import { counted, ListEnd, Time } from '../parts/ui.ts';
+import { counted, FirstSteps, ListEnd, Time } from '../parts/ui.ts';
 import type { Conversations, Entry } from './use-conversations.ts';
 import { useStableFocus } from './use-stable-focus.ts';
 
@@ -47,7 +47,7 @@ export function ConversationList({ conversations: { entries, list, summaryOf }, 
           return h('li', { key: entry.id }, h(Row, row));
         }),
       ),
-    h(ListEnd, { list, nothing: isSearch ? 'Nothing matches.' : 'No conversations yet.' }),
+    h(ListEnd, { list, nothing: isSearch ? 'Nothing matches.' : h(FirstSteps, { text: 'No conversations yet.' }) }),
   );
 }
 

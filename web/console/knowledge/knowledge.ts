@@ -4,7 +4,7 @@ import { hrefOf, type ViewProps } from '../parts/route.ts';
 import { limits } from '../parts/server-rules.ts';
 import { type Column, DataTable } from '../parts/table.ts';
 import type { Dataset, Document } from '../parts/types.ts';
-import { count, ListEnd, Time } from '../parts/ui.ts';
+import { count, FirstSteps, ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
 import { cacheRecords } from '../parts/use-record.ts';
 import { DocumentPage } from './document-page.ts';
@@ -41,7 +41,10 @@ function Datasets() {
     Level,
     { title: 'Knowledge' },
     h(DataTable<Dataset>, { label: 'Datasets', columns: datasetColumns, rows: list.rows, keyOf: ({ id }) => id }),
-    h(ListEnd, { list, nothing: 'There are no datasets yet. Import them as records: npx backscroll import.' }),
+    h(ListEnd, {
+      list,
+      nothing: h(FirstSteps, { text: 'There are no datasets yet. A file of records can be dropped in' }),
+    }),
     list.rows.length > 0 && h(RecentEdits, { filters: { record: 'child_chunk', action: 'update' } }),
   );
 }

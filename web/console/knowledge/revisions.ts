@@ -88,7 +88,7 @@ function VersionEntry({ version: { name, content, written }, before, current, re
         { class: 'soft' },
         ' written ',
         h(Time, { at: written?.replaced_at ?? current.created_at }),
-        written === undefined ? ', the first text' : [' by ', h(By, written)],
+        written === undefined ? ', the first text' : [' by ', h(By, { ...written, isText: true })],
       ),
     ),
     isOpen &&

@@ -6,7 +6,7 @@ import { go, useFilters, type ViewProps } from '../parts/route.ts';
 import { ViewSearch } from '../parts/search-field.ts';
 import { limits } from '../parts/server-rules.ts';
 import type { WholeModelProvider, Workspace } from '../parts/types.ts';
-import { ListEnd } from '../parts/ui.ts';
+import { FirstSteps, ListEnd } from '../parts/ui.ts';
 import { type Page as Rows, useList } from '../parts/use-list.ts';
 import { useTitle } from '../parts/use-title.ts';
 import { localized } from './localized.ts';
@@ -48,7 +48,7 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
     workspace === undefined
       ? h(ListEnd, {
           list: { ...workspaces, isLoading: workspaces.isLoading || workspaces.rows.length > 0 },
-          nothing: 'There are no workspaces yet. Import them as records: npx backscroll import.',
+          nothing: h(FirstSteps, { text: 'There are no workspaces yet. A file of records can be dropped in' }),
         })
       : h(Providers, { key: workspace, workspace }),
   );

@@ -5,7 +5,7 @@ import { Page } from '../parts/page.ts';
 import { hrefWith, useFilters } from '../parts/route.ts';
 import { timeText, zone } from '../parts/times.ts';
 import type { Overview } from '../parts/types.ts';
-import { ErrorNote } from '../parts/ui.ts';
+import { ErrorNote, FirstSteps } from '../parts/ui.ts';
 import { useTitle } from '../parts/use-title.ts';
 import { Health } from './health.ts';
 import { type Measure, measuresOf, valuesOf } from './measures.ts';
@@ -37,7 +37,7 @@ export function OverviewView() {
       : [
           h(Numbers, { overview }),
           overview.totals.messages === 0
-            ? h('p', { class: 'card soft' }, 'No messages in this period.')
+            ? h('p', { class: 'card soft' }, h(FirstSteps, { text: 'No messages in this period.' }))
             : [h(DayPlot, { overview, period }), h(NeedsALook, { period }), h(Tables, { overview })],
         ],
     h(Health, null),

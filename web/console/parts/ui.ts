@@ -9,13 +9,16 @@ import type { List } from './use-list.ts';
 export { ErrorNote };
 
 /** The end of a list: that it loads, an error, a button for more rows, or that it is empty. */
-export function ListEnd({ list, nothing }: { list: List<unknown>; nothing: string }) {
+export function ListEnd({ list, nothing }: { list: List<unknown>; nothing: ComponentChildren }) {
   if (list.error !== undefined)
     return h(ErrorNote, { error: list.error, retry: list.rows.length > 0 ? list.more : list.reload });
   if (list.isLoading) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
   if (list.rows.length === 0) return h('p', { class: 'soft' }, nothing);
   return list.hasMore ? h('button', { type: 'button', class: 'more', onClick: list.more }, 'Show more') : null;
 }
+
+/** For pages that are empty at first. */
+export const FirstSteps = ({ text }: { text?: string }) => [text, ' ', h('a', { href: '#/start' }, 'First steps')];
 
 /** A time in seconds since 1970. The tooltip names the zone and says how long ago that is. */
 export function Time({ at, none = 'never' }: { at: number | null; none?: string }) {
