@@ -67,7 +67,7 @@ function Console() {
     const { message, error, retry } = failed;
     return h(
       'main',
-      { class: 'sign-in' },
+      { class: 'alone' },
       h('div', { class: 'stack' }, h('p', null, message), h(ErrorNote, { error, retry })),
     );
   }

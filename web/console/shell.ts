@@ -35,7 +35,7 @@ export function Shell({ session, signOut }: ShellProps) {
     h('a', { class: 'skip', href: '#main', onClick: toMain }, 'Skip to content'),
     h(
       'header',
-      { class: 'top' },
+      { class: 'top row' },
       h('a', { class: 'brand', href: hrefOf(startView) }, 'Backscroll'),
       h(Menu, { class: 'views', label: 'Menu' }, h('nav', { 'aria-label': 'Views' }, menu.map(link))),
       h('span', { class: 'zone soft', title: `All times are in ${zone}.` }, zone),

@@ -2,7 +2,6 @@ import { h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
 import { ApiError, request } from './parts/api.ts';
 import { ErrorNote } from './parts/error-note.ts';
 import type { ConsoleSession } from './parts/types.ts';
-
 import { useTitle } from './parts/use-title.ts';
 
 type Props = { enter: (session: ConsoleSession) => void; note: string | undefined; token: string | undefined };
@@ -33,7 +32,7 @@ export function SignIn({ enter, note, token }: Props) {
   };
   return h(
     'main',
-    { class: 'sign-in' },
+    { class: 'alone' },
     h(
       'form',
       { class: 'card stack', onSubmit: submit },

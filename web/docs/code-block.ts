@@ -9,7 +9,7 @@ export function CodeBlock({ label, text, isJson = false, children }: Props) {
   return h(
     'div',
     { class: 'code' },
-    h('div', { class: 'code-head' }, children ?? h('span', { class: 'soft' }, label), h(CopyButton, { text })),
+    h('div', { class: 'code-head row' }, children ?? h('span', { class: 'soft' }, label), h(CopyButton, { text })),
     h('pre', { tabIndex: 0, role: 'region', 'aria-label': label }, isJson ? jsonText(text) : text),
   );
 }

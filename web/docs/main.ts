@@ -17,7 +17,7 @@ function Page() {
   if (document !== undefined) return h(Reference, { document });
   return h(
     'main',
-    { class: 'waiting' },
+    { class: 'alone' },
     hasFailed
       ? h(
           'div',

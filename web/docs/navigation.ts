@@ -49,7 +49,7 @@ export function Navigation({ document, groups, current, leave }: Props) {
     h('div', { role: 'status', class: 'soft' }, first === undefined && words !== '' && 'Nothing matches.'),
     h(
       'ul',
-      null,
+      { class: 'plain' },
       matchingGuides.map(({ id, title }) => link(id, title)),
     ),
     matchingGroups.map(({ tag, operations }) =>
@@ -58,11 +58,11 @@ export function Navigation({ document, groups, current, leave }: Props) {
             'details',
             { key: tag, open: words !== '' || operations.some(({ operationId }) => operationId === current) },
             h('summary', { class: 'tag' }, tag),
-            h('ul', null, links(operations)),
+            h('ul', { class: 'plain' }, links(operations)),
           )
         : [
             h('p', { key: `${tag}-name`, class: 'tag', id: `nav-${tag}` }, tag),
-            h('ul', { key: tag, 'aria-labelledby': `nav-${tag}` }, links(operations)),
+            h('ul', { key: tag, class: 'plain', 'aria-labelledby': `nav-${tag}` }, links(operations)),
           ],
     ),
   );

@@ -28,9 +28,9 @@ export function OperationView({ document, operation, shared }: Props) {
     { id: operationId, class: 'operation', 'aria-labelledby': `${operationId}-title` },
     h(
       'div',
-      { class: 'description' },
+      { class: 'description stack' },
       h('h2', { id: `${operationId}-title` }, summary),
-      h('p', { class: 'call' }, h(Method, { method }), h('code', null, pathText(path))),
+      h('p', { class: 'call row' }, h(Method, { method }), h('code', null, pathText(path))),
       h(RequiredKey, { operation }),
       description !== undefined && h('p', null, prose(description)),
       (['path', 'query', 'header'] as const).map((place) =>
@@ -44,7 +44,7 @@ export function OperationView({ document, operation, shared }: Props) {
       body !== undefined &&
         h(
           'section',
-          { class: 'part' },
+          { class: 'part stack' },
           h('h3', null, 'Body ', h('span', { class: 'type' }, body.type)),
           body.schema.properties === undefined && body.schema.$ref === undefined
             ? h(Notes, { schema: body.schema })
@@ -58,7 +58,7 @@ export function OperationView({ document, operation, shared }: Props) {
     ),
     h(
       'div',
-      { class: 'shown' },
+      { class: 'shown stack' },
       h(SnippetView, { operation, filled, shared }),
       h(Collapsible, { label: 'Try it', children: () => h(TryIt, { operation, filled, fill, shared }) }),
       example !== undefined &&
@@ -95,18 +95,18 @@ function Parameters({ document, title, all }: { document: Document; title: strin
   if (all.length === 0) return null;
   return h(
     'section',
-    { class: 'part' },
+    { class: 'part stack' },
     h('h3', null, title),
     h(
       'ul',
-      { class: 'fields' },
+      { class: 'fields plain' },
       all.map(({ name, required, description, schema }) =>
         h(
           'li',
           { key: name },
           h(
             'p',
-            { class: 'field' },
+            { class: 'field row' },
             h('code', { class: 'name' }, name),
             h('span', { class: 'type' }, typeText(document, schema)),
             h(Requirement, { isRequired: required === true }),
@@ -131,10 +131,10 @@ function Success({
   const headers = Object.entries(response.headers ?? {});
   return h(
     'section',
-    { class: 'part' },
+    { class: 'part stack' },
     h(
       'p',
-      { class: 'field' },
+      { class: 'field row' },
       h('span', { class: 'badge good' }, status),
       content !== undefined && h('span', { class: 'type' }, content[0]),
       h('span', null, prose(response.description)),
@@ -146,13 +146,13 @@ function Success({
         children: () =>
           h(
             'ul',
-            { class: 'fields' },
+            { class: 'fields plain' },
             headers.map(([name, { $ref, description }]) => {
               const text = $ref === undefined ? description : document.components.headers[nameIn($ref)]?.description;
               return h(
                 'li',
                 { key: name },
-                h('p', { class: 'field' }, h('code', { class: 'name' }, name)),
+                h('p', { class: 'field row' }, h('code', { class: 'name' }, name)),
                 h('div', { class: 'notes' }, h('p', null, prose(text ?? ''))),
               );
             }),
@@ -165,7 +165,7 @@ function ErrorResponses({ errors }: { errors: [string, ResponseDescription][] })
   if (errors.length === 0) return null;
   return h(
     'dl',
-    { class: 'errors' },
+    { class: 'errors stack' },
     errors.map(([status, { description }]) =>
       h('div', { key: status }, h('dt', { class: 'badge bad' }, status), h('dd', null, prose(description))),
     ),

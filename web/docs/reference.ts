@@ -40,7 +40,7 @@ export function Reference({ document: api }: { document: Document }) {
     h('a', { class: 'skip', href: '#content', onClick: skip }, 'Skip to content'),
     h(
       'header',
-      { class: 'top' },
+      { class: 'top row' },
       h(
         'button',
         { type: 'button', class: 'menu', 'aria-expanded': isMenuOpen, onClick: () => setMenuOpen(!isMenuOpen) },
@@ -74,7 +74,7 @@ export function Reference({ document: api }: { document: Document }) {
 function Neighbours({ before, after }: { before: Operation | null | undefined; after: Operation | undefined }) {
   return h(
     'nav',
-    { class: 'neighbours', 'aria-label': 'Previous and next' },
+    { class: 'neighbours row', 'aria-label': 'Previous and next' },
     before === undefined
       ? h('span', null)
       : h('a', { href: `#${before?.operationId ?? ''}`, rel: 'prev' }, `← ${before?.summary ?? 'Overview'}`),

@@ -13,7 +13,7 @@ export function SchemaView({ document, schema, isRequest = false }: Props) {
   const required = new Set(inner.required);
   return h(
     'ul',
-    { class: 'fields' },
+    { class: 'fields plain' },
     Object.entries(inner.properties ?? {}).map(([name, field]) =>
       h(Field, { key: name, document, name, schema: field, isRequest, isOptional: !required.has(name) }),
     ),
@@ -30,7 +30,7 @@ function Field({ document, name, schema, isRequest = false, isOptional }: FieldP
     null,
     h(
       'p',
-      { class: 'field' },
+      { class: 'field row' },
       h('code', { class: 'name' }, name),
       h('span', { class: 'type' }, typeText(document, schema)),
       h(Requirement, { isRequired: !isOptional, isSaid: isRequest || isOptional }),

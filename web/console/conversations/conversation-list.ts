@@ -65,10 +65,10 @@ function Row({ entry: { id, app_id, hits }, summary, isOpen, isApart, filters }:
   return h(
     'a',
     { href: hrefWith(place, filters), 'aria-current': isOpen ? 'true' : undefined },
-    h('span', { class: 'name' }, summary?.name ?? '…'),
+    h('span', { class: 'name one-line' }, summary?.name ?? '…'),
     h('span', { class: 'soft when' }, h(Time, { at: hit?.created_at ?? summary?.last_message_at ?? null, none: '' })),
-    h('span', { class: 'words' }, hit === undefined ? plain(summary?.last_text ?? '') : h(Snippet, { hit })),
-    summary && h('span', { class: 'soft figures' }, h(Figures, { summary, hits: hits.length })),
+    h('span', { class: 'words two-lines' }, hit === undefined ? plain(summary?.last_text ?? '') : h(Snippet, { hit })),
+    summary && h('span', { class: 'soft row figures' }, h(Figures, { summary, hits: hits.length })),
     isApart && h('span', { class: 'soft figures' }, 'Not in this list.'),
   );
 }

@@ -22,7 +22,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
     h('button', { type: 'button', disabled: !isPossible, onClick }, label);
   return h(
     'div',
-    { class: 'inspector' },
+    { class: 'inspector stack' },
     h(
       'dl',
       { class: 'values' },

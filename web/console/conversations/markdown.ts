@@ -7,7 +7,7 @@ import { type FormulaToken, tokensOf } from './markdown-lexer.ts';
  * message hides anything. The text is right-to-left where its first letter is; code never is.
  */
 export function Markdown({ text }: { text: string }) {
-  return h('div', { class: 'markdown', dir: 'auto' }, elementsOf(tokensOf(text)));
+  return h('div', { class: 'markdown stack', dir: 'auto' }, elementsOf(tokensOf(text)));
 }
 
 const elementsOf = (tokens: readonly Token[]): ComponentChild[] =>

@@ -15,7 +15,7 @@ export function MessageActions({ message, href }: { message: ShownMessage; href:
   return [
     h(
       'span',
-      { class: 'id' },
+      { class: 'id row' },
       h('code', { title: `message ${id}` }, id.slice(0, 8)),
       h(CopyButton, { text: id, label: 'Copy id' }),
       h(CopyButton, { text: `${location.origin}${location.pathname}${href}`, label: 'Copy link' }),

@@ -13,7 +13,7 @@ export function Form({ id, content }: { id: string; content: HumanInputContent }
   const [state, look] = submitted ? ['submitted', 'good'] : isExpired ? ['expired', ''] : ['waiting', 'warn'];
   return h(
     'section',
-    { class: 'form', 'aria-label': `Form: ${title}` },
+    { class: 'form stack', 'aria-label': `Form: ${title}` },
     h(
       'p',
       { class: 'row' },

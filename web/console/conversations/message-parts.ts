@@ -18,13 +18,13 @@ export function Files({ files }: { files: readonly MessageFile[] }) {
   if (files.length === 0) return null;
   return h(
     'ul',
-    { class: 'files', 'aria-label': 'Files' },
+    { class: 'files plain row', 'aria-label': 'Files' },
     files.map(({ id, filename, type, mime_type, size, url, transfer_method }) => {
       const href = url === null ? undefined : safeAddress(url);
       const about = [mime_type ?? type, size !== null && sizeOf(size)].filter(Boolean).join(', ');
       return h(
         'li',
-        { key: id, title: transfer_method },
+        { key: id, class: 'row', title: transfer_method },
         href === undefined
           ? h('span', null, filename)
           : h('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow' }, filename),
@@ -38,7 +38,7 @@ export function Citations({ resources }: { resources: readonly RetrieverResource
   if (resources.length === 0) return null;
   return h(
     'div',
-    { class: 'collapsibles' },
+    { class: 'collapsibles stack' },
     resources
       .toSorted((one, other) => one.position - other.position)
       .map((resource) => h(Citation, { key: resource.id, resource })),
@@ -72,7 +72,7 @@ function Citation({ resource }: { resource: RetrieverResource }) {
   const href = hrefOf('knowledge', resource.dataset_id, resource.document_id, resource.segment_id);
   // The name says which of the links this is.
   const label = `Open in Knowledge: ${document_name}, segment ${segment_position}`;
-  return h('div', { class: 'citation' }, quote, h('a', { href, 'aria-label': label }, 'Open in Knowledge'));
+  return h('div', { class: 'citation row' }, quote, h('a', { href, 'aria-label': label }, 'Open in Knowledge'));
 }
 
 /** The steps of an agent: its thoughts and tool calls. */
@@ -86,7 +86,7 @@ export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id:
     content: () =>
       h(
         'ol',
-        { class: 'steps' },
+        { class: 'steps stack' },
         thoughts
           .toSorted((one, other) => one.position - other.position)
           .map((thought) => h(Step, { key: thought.id, thought })),

@@ -29,10 +29,15 @@ export function MessageView({ message, href, isCurrent, siblings }: MessageProps
   const isEmpty = answer === '' && !hasFailed && assistantFiles.length + message.extra_contents.length === 0;
   return h(
     'article',
-    { class: 'message', 'aria-label': `Message ${id}`, 'aria-current': isCurrent ? 'true' : undefined, 'data-id': id },
+    {
+      class: 'message stack',
+      'aria-label': `Message ${id}`,
+      'aria-current': isCurrent ? 'true' : undefined,
+      'data-id': id,
+    },
     h(
       'section',
-      { class: 'query', 'aria-label': 'Query' },
+      { class: 'query stack', 'aria-label': 'Query' },
       query !== '' && h(Truncated, { id: `${id} query`, text: query, draw: plain }),
       query === '' && userFiles.length === 0 && h('p', { class: 'soft' }, 'no query'),
       h(Files, { files: userFiles }),
@@ -40,7 +45,7 @@ export function MessageView({ message, href, isCurrent, siblings }: MessageProps
     ),
     h(
       'section',
-      { class: 'answer', 'aria-label': 'Answer' },
+      { class: 'answer stack', 'aria-label': 'Answer' },
       h(Steps, { thoughts: message.agent_thoughts, id }),
       answer !== '' && h(Truncated, { id: `${id} answer`, text: answer, draw: formatted }),
       message.extra_contents.map((content, i) => h(Form, { key: i, id: `${id} form ${i}`, content })),
@@ -51,7 +56,7 @@ export function MessageView({ message, href, isCurrent, siblings }: MessageProps
     ),
     h(
       'footer',
-      { class: 'soft' },
+      { class: 'soft row' },
       h(Time, { at: created_at }),
       message.feedback !== null && h(Feedback, { rating: message.feedback.rating }),
       h(Figures, { message }),

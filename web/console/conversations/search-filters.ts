@@ -41,7 +41,7 @@ export function SearchFilters({ filters }: { filters: Filters }) {
   ];
   return h(
     'div',
-    { class: 'search-filters' },
+    { class: 'search-filters stack' },
     counts?.is_building &&
       h('p', { class: 'note', role: 'status' }, 'The search index is being built. Results are incomplete.'),
     h(

@@ -23,12 +23,12 @@ export function KeySecret({ of: { kind, secret, conversation_id }, close }: { of
     h('h3', { id }, 'Secret'),
     h(
       'div',
-      { class: 'secret' },
+      { class: 'secret row' },
       h('code', { 'aria-labelledby': id }, secret),
       h(CopyButton, { text: secret, label: 'Copy secret' }),
     ),
     h('h3', null, 'Try it'),
-    h('div', { class: 'secret' }, h('code', null, curl), h(CopyButton, { text: curl, label: 'Copy command' })),
+    h('div', { class: 'secret row' }, h('code', null, curl), h(CopyButton, { text: curl, label: 'Copy command' })),
     kind === 'writer' &&
       h(
         'p',

@@ -68,7 +68,7 @@ export function ChunkEntry({ path, listed, isTarget }: { path: string; listed: C
     ),
     mode.name === 'edit'
       ? h(ChunkEditor, { path, restored: mode.restored, close })
-      : h('div', { class: 'chunk-text' }, chunk.content),
+      : h('div', { class: 'as-written' }, chunk.content),
     isHistory && h(Revisions, { path, update: setChunk, restore: (restored) => open({ name: 'edit', restored }) }),
   );
 }

@@ -29,6 +29,6 @@ function Text({ title, text }: { title: string; text: string }) {
     'div',
     { class: 'stack' },
     h('h4', null, title),
-    h('div', { class: 'chunk-text boxed', role: 'group', tabIndex: 0, 'aria-label': title }, text),
+    h('div', { class: 'as-written boxed', role: 'group', tabIndex: 0, 'aria-label': title }, text),
   );
 }

@@ -8,11 +8,11 @@ export function Diff({ before, after, label }: { before: string; after: string; 
   const parts = useMemo(() => diffWords(before, after), [before, after]);
   return h(
     'div',
-    { class: 'diff' },
+    { class: 'diff stack' },
     h('p', { class: 'soft' }, `${label}: ${summaryOf(parts)}`),
     h(
       'div',
-      { class: 'chunk-text boxed', role: 'group', tabIndex: 0, 'aria-label': label },
+      { class: 'as-written boxed', role: 'group', tabIndex: 0, 'aria-label': label },
       parts.map((part, index) => show(part, index === 0, index === parts.length - 1)),
     ),
   );

@@ -24,7 +24,7 @@ export function Hits({ q }: { q: string }) {
           { key: place.join() },
           h('a', { href: hrefOf('knowledge', ...place) }, document_name || document_id),
           h('span', { class: 'soft' }, ` ${dataset_name}, ${child_chunk_id === null ? 'segment' : 'chunk'}`),
-          h('p', { class: 'chunk-text' }, marked(hit)),
+          h('p', { class: 'as-written' }, marked(hit)),
         );
       }),
     ),

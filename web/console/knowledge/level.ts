@@ -33,7 +33,7 @@ export function Level({ title, trail = [], beside, children }: Props) {
         { 'aria-label': 'Breadcrumbs', class: 'trail' },
         h(
           'ol',
-          null,
+          { class: 'plain row' },
           trail.map(({ name, href }) => h('li', { key: href }, h('a', { href }, name))),
         ),
       ),

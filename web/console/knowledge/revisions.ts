@@ -96,7 +96,7 @@ function VersionEntry({ version: { name, content, written }, before, current, re
         'div',
         { class: 'stack' },
         before === undefined
-          ? h('div', { class: 'chunk-text boxed', tabIndex: 0, role: 'group', 'aria-label': 'The first text' }, content)
+          ? h('div', { class: 'as-written boxed', tabIndex: 0, role: 'group', 'aria-label': 'The first text' }, content)
           : h(Diff, {
               before: before.content,
               after: content,

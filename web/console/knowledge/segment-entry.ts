@@ -26,12 +26,12 @@ export function SegmentEntry({ place, row, isTarget, chunk }: Props) {
       h(Citations, { segment_id: id }),
     ),
     child_chunk_count === 0
-      ? h('p', { class: 'chunk-text' }, content)
+      ? h('p', { class: 'as-written' }, content)
       : h(
           'details',
           { class: 'whole' },
           h('summary', null, 'Text of the whole segment'),
-          h('div', { class: 'chunk-text' }, content),
+          h('div', { class: 'as-written' }, content),
         ),
     child_chunks
       ? h('ol', { class: 'plain stack' }, child_chunks.map(entry))

@@ -24,7 +24,7 @@ export function ProviderCard({ provider }: { provider: WholeModelProvider }) {
     { class: 'card stack provider' },
     h(
       'header',
-      null,
+      { class: 'row' },
       h(ProviderIcon, { name, light: provider.icon_small, dark: provider.icon_small_dark }),
       h('div', null, h('h2', null, name), h('p', { class: 'soft mono' }, provider.provider)),
       h(Status, { status: provider.status }),
@@ -69,7 +69,7 @@ function ModelRow({ model }: { model: Model }) {
       ),
       h(
         'dl',
-        null,
+        { class: 'row' },
         properties.map(([property, value]) =>
           h('div', { key: property }, h('dt', null, property.replaceAll('_', ' ')), h('dd', null, value)),
         ),

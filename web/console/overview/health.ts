@@ -51,7 +51,7 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const counts = { kind: 'bars', series: errors, format: whole, tick: brief, isWhole: true } as const;
   return h(
     'div',
-    { class: 'plots' },
+    { class: 'pair' },
     h(Plot, { ...common, ...perSecond, title: 'Requests per second', summary: summaries.requests }),
     h(Plot, { ...common, ...durations, title: 'Latency', summary: summaries.latency }),
     h(Plot, { ...common, ...counts, title: 'Errors', summary: summaries.errors }),

@@ -60,7 +60,7 @@ export function measuresOf(overview: Overview): Measure[] {
       value: ({ disliked, messages }) => share(disliked, messages),
     },
     {
-      ...{ id: 'failed', label: 'Failed', ...shares, look: 5, filters: failed },
+      ...{ id: 'failed', label: 'Failed', ...shares, look: 4, filters: failed },
       value: ({ failed, messages }) => share(failed, messages),
     },
   ];

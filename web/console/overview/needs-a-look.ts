@@ -34,7 +34,7 @@ function Newest({ title, filters, period: { from, to } }: { title: string; filte
       { key: message_id },
       h(
         'a',
-        { href: hrefWith(['conversations', app_id, conversation_id, message_id], inPeriod) },
+        { class: 'one-line', href: hrefWith(['conversations', app_id, conversation_id, message_id], inPeriod) },
         snippet || 'no text',
       ),
       h('span', { class: 'soft' }, user ?? 'no user', ' · ', h(Time, { at: created_at })),
@@ -49,7 +49,7 @@ function Newest({ title, filters, period: { from, to } }: { title: string; filte
       ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
       : body.data.length === 0 && !body.has_more
         ? h('p', { class: 'soft' }, 'None in this period.')
-        : h('ul', { class: 'plain newest' }, body.data.map(entry)),
+        : h('ul', { class: 'plain stack newest' }, body.data.map(entry)),
     body?.has_more && h('a', { href: hrefWith(['conversations'], inPeriod) }, 'Show all'),
   );
 }

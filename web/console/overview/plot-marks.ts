@@ -6,9 +6,9 @@ import { type Series, stack } from './series.ts';
 export type Room = { left: number; top: number; width: number; height: number };
 
 /** Lines drawn over a colour, so that series differ also for readers who cannot distinguish the colours. */
-const hatches = ['', 'M0 6L6 0', 'M3 3h.01', 'M0 0L6 6', 'M0 3h6', 'M3 0v6', 'M0 3h6M3 0v6'];
+const hatches = ['', 'M0 6L6 0', 'M3 3h.01', 'M0 0L6 6', 'M3 0v6'];
 const narrowPixels = 6;
-const dashes = ['', '7 4', '2 4', '9 3 2 3', '', '', ''];
+const dashes = ['', '7 4', '2 4', '9 3 2 3', ''];
 
 /** The patterns of the looks in use, for `fill: url(#…)`. */
 export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }) =>

@@ -110,12 +110,12 @@ function Legend({ id, kind, series, format, point, name }: LegendProps): Compone
       'li',
       null,
       h(Swatch, { id, look: one.look, isLine: kind === 'lines' }),
-      h('span', { class: 'name' }, one.name),
+      h('span', { class: 'name one-line' }, one.name),
       point !== undefined && h('b', null, textAt(one, point, format)),
     );
   return h(
     'div',
-    { class: 'legend' },
+    { class: 'legend row' },
     h('ul', null, series.toReversed().map(entry)),
     h('span', { class: 'at soft' }, name),
   );

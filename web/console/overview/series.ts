@@ -1,4 +1,4 @@
-/** Values of a plot, one for each point. `look` is the colour and pattern, 0 to 6. */
+/** Values of a plot, one for each point. `look` is the colour and pattern, 0 to 4. */
 export type Series = { name: string; look: number; values: readonly (number | null)[] };
 
 export const sum = (values: readonly (number | null)[]): number =>

@@ -3,7 +3,7 @@ import { count } from './ui.ts';
 
 /** A group of chips, with a name for screen readers. */
 export const Chips = ({ label, children }: { label: string; children?: ComponentChildren }) =>
-  h('div', { class: 'chips', role: 'group', 'aria-label': label }, children);
+  h('div', { class: 'chips row', role: 'group', 'aria-label': label }, children);
 
 type ChipProps = {
   label: string;

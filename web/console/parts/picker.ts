@@ -19,7 +19,7 @@ export function Picker({ label, all: { rows, error, reload }, none, value, choos
   const matching = rows.filter(({ id, name }) => id === value || isPart(part, name, id));
   return h(
     'div',
-    { class: 'picker' },
+    { class: 'stack' },
     rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
     h(
       'label',
@@ -49,7 +49,7 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
   const toggle = (id: string) => choose(values.includes(id) ? values.filter((one) => one !== id) : [...values, id]);
   return h(
     'fieldset',
-    { class: 'picker' },
+    { class: 'stack' },
     h('legend', null, label),
     rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
     h(

@@ -45,7 +45,7 @@ export function ShortcutHelp() {
     { title: 'Keyboard shortcuts', close },
     h(
       'dl',
-      { class: 'shortcuts' },
+      { class: 'shortcuts stack' },
       [...texts].map(([key, text]) => h('div', { key }, h('dt', null, h('kbd', null, key)), h('dd', null, text))),
     ),
     h('div', { class: 'row' }, h('button', { type: 'button', autoFocus: true, onClick: close }, 'Close')),

@@ -163,9 +163,9 @@ const Step = ({ title, isDone, children }: StepProps) =>
 const Copyable = ({ label, text }: { label: string; text: string }) =>
   h(
     'div',
-    { class: 'stack copyable' },
+    { class: 'stack' },
     h('p', { class: 'soft' }, label),
-    h('div', { class: 'secret' }, h('code', null, text), h(CopyButton, { text })),
+    h('div', { class: 'secret row' }, h('code', null, text), h(CopyButton, { text })),
   );
 
 /** A button that sends a request, and shows its error. */
