@@ -82,12 +82,16 @@ describe('finding a conversation in the console', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('8812');
     await page.getByRole('link', { name: 'about user-8811' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'about User-8812' }).waitFor();
     assert.deepEqual(await namesOf(page), ['about User-8812']);
     await page.waitForURL(new RegExp(`#/conversations/${other.ids.app}/${talks[1].id}/.*q=8812`));
     await page.getByRole('searchbox').fill('USER-8812');
     await page.waitForURL(/q=USER-8812/);
     await page.getByRole('link', { name: 'about User-8812' }).waitFor();
     assert.deepEqual(await namesOf(page), ['about User-8812']);
+    assert.deepEqual(await entriesOf(page).first().locator('.figures mark').allTextContents(), ['User', '8812']);
+    await page.getByRole('searchbox').fill(talks[1].id);
+    await entriesOf(page).getByText('matches an id').waitFor();
     await page.getByRole('searchbox').fill('no such user');
     await page.getByText('Nothing matches.').waitFor();
     // Without a search, the open conversation stays.
@@ -111,6 +115,16 @@ describe('finding a conversation in the console', () => {
     for (const n of [250, 50]) {
       await steps.getByRole('button', { name: 'Next hit' }).click();
       await isAt(page, idAt(0, n));
+    }
+    for (const key of ['Enter', 'Escape']) {
+      await page.keyboard.press('/');
+      await page.keyboard.press(key);
+      assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'Transcript', key);
+      await page.keyboard.press('[');
+      await isAt(page, idAt(0, 250));
+      await page.keyboard.press(']');
+      await isAt(page, idAt(0, 50));
+      assert.equal(await page.getByRole('searchbox').inputValue(), 'hafen clos');
     }
     await checkAccessibility(page);
     await page.reload();
@@ -145,18 +159,18 @@ describe('finding a conversation in the console', () => {
     const { page, pageErrors } = await open();
     const twoTalks = ['about user-8811', 'about User-8812'];
     // 500 of the hits are read at once: 300 in the first conversation, 200 in the second.
-    const isRead = async (address: RegExp) => {
-      await page.waitForURL(address);
-      await page.getByText('200 hits').waitFor();
+    const readsAll = async (query: string, change: () => Promise<void>) => {
+      const firstPage = page.waitForResponse((response) => response.url().endsWith(`/admin/search?${query}&limit=50`));
+      await change();
+      await firstPage;
+      for (const hits of ['300 hits', '200 hits']) await page.getByText(hits).waitFor();
       assert.deepEqual(await namesOf(page), twoTalks);
       await isAt(page, idAt(0, 299));
     };
-    await page.getByRole('searchbox').fill('questio');
-    await isRead(/q=questio$/);
-    await page.getByRole('searchbox').fill('question');
-    await isRead(/q=question$/);
-    await page.getByRole('link', { name: 'Last 7 days' }).click();
-    await isRead(/q=question&days=7$/);
+    const field = page.getByRole('searchbox');
+    await readsAll('q=questio', () => field.fill('questio'));
+    await readsAll('q=question', () => field.fill('question'));
+    await readsAll('q=question&from=1', () => page.goto('/console#/conversations?q=question&from=1').then());
     assert.deepEqual(pageErrors, []);
   });
 
@@ -173,6 +187,7 @@ describe('finding a conversation in the console', () => {
       await page.keyboard.press('n');
       await isAt(page, idAt(0, n));
     }
+    assert.ok(await aside.getByRole('button', { name: 'Next file' }).isDisabled(), 'no message has files');
     await aside.getByRole('button', { name: 'Next failed' }).click();
     await isAt(page, idAt(0, 200));
     await aside.getByRole('button', { name: 'Beginning' }).click();

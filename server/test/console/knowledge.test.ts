@@ -124,7 +124,10 @@ describe('knowledge in the console', () => {
     await fixture.cite();
     await page.reload();
     const link = segment.getByRole('link', { name: 'cited in 1 answer' });
-    assert.equal(await link.getAttribute('href'), `#/conversations?segment_id=${ids.segment}`);
+    await link.click();
+    await page.getByRole('link', { name: 'Cites a segment ×' }).waitFor();
+    await page.getByRole('link', { name: 'Open the segment' }).click();
+    await page.waitForURL(new RegExp(`#/knowledge/${ids.dataset}/${ids.document}/${ids.segment}$`));
   });
 
   it('edits a chunk in place: counts words, reviews the change, saves it', async () => {

@@ -214,20 +214,25 @@ describe('a transcript in the console', () => {
 
   it('exports all messages, oldest first, and shows how far it is', async () => {
     const { page, pageErrors } = await open(long);
-    const save = async (format: string): Promise<string> => {
+    const save = async (format: string, progress?: RegExp): Promise<string> => {
       const saved = page.waitForEvent('download');
       await page.getByRole('button', { name: `Export as ${format}` }).click();
-      await page.getByText(/of 5,000 messages/).waitFor();
+      if (progress) await page.getByText(progress).waitFor();
       const file = join(await mkdtemp(join(tmpdir(), 'backscroll-test-')), 'export');
       await (await saved).saveAs(file);
       const text = await readFile(file, 'utf8');
       await rm(dirname(file), { recursive: true });
       return text;
     };
-    const lines = (await save('JSON lines')).trimEnd().split('\n');
+    const recordsOf = (lines: string) =>
+      lines
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    const exported = recordsOf(await save('JSON lines', /of 5,000 messages/));
     assert.deepEqual(
-      lines.map((line) => JSON.parse(line).id),
-      messages.map(({ id }) => id),
+      exported.map(({ record, id }) => [record, id]),
+      [['conversation', long], ...messages.map(({ id }) => ['message', id])],
     );
     const text = await save('Markdown');
     assert.match(text, /^# A long story\n\n- App: [^\n]+\n- User: reader\n/);
@@ -235,6 +240,10 @@ describe('a transcript in the console', () => {
       [...text.matchAll(/^Question (\d+)$/gm)].map(([, n]) => Number(n)),
       Array.from({ length }, (_, n) => n),
     );
+    await page.goto(`/console#/conversations/${ids.app}/${ids.conversation}`);
+    await page.getByRole('link', { name: 'Open in Knowledge: guide.md, segment 1' }).waitFor();
+    await service.load(recordsOf(await save('JSON lines')));
+    assert.match(await save('Markdown'), /^- File: .+\n[\s\S]*^- Cites: guide\.md \(.+\), segment 1\n/m);
     assert.deepEqual(pageErrors, []);
   });
 
@@ -261,5 +270,7 @@ describe('a transcript in the console', () => {
     assert.deepEqual(aligned, ['center', 'right', 'left']);
     assert.ok(await page.getByRole('checkbox', { name: 'Done' }).isChecked());
     assert.equal(await page.locator('.formula').innerText(), 'a_1');
+    const row = await page.getByRole('link', { name: 'table' }).locator('.words').innerText();
+    assert.match(row, /^a b c 1 2 3 /);
   });
 });

@@ -3,6 +3,7 @@ import { money } from '../parts/figures.ts';
 import { type Filters, hrefWith } from '../parts/route.ts';
 import type { ConversationSummary, SearchHit } from '../parts/types.ts';
 import { counted, FirstSteps, ListEnd, Time } from '../parts/ui.ts';
+import { matchesIn, wordsOf } from './highlight.ts';
 import type { Conversations, Entry } from './use-conversations.ts';
 import { useStableFocus } from './use-stable-focus.ts';
 
@@ -67,32 +68,44 @@ function Row({ entry: { id, app_id, hits }, summary, isOpen, isApart, filters }:
     { href: hrefWith(place, filters), 'aria-current': isOpen ? 'true' : undefined },
     h('span', { class: 'name one-line' }, summary?.name ?? '…'),
     h('span', { class: 'soft when' }, h(Time, { at: hit?.created_at ?? summary?.last_message_at ?? null, none: '' })),
-    h('span', { class: 'words two-lines' }, hit === undefined ? plain(summary?.last_text ?? '') : h(Snippet, { hit })),
-    summary && h('span', { class: 'soft row figures' }, h(Figures, { summary, hits: hits.length })),
+    h(
+      'span',
+      { class: 'words two-lines' },
+      h(Marked, { text: hit?.snippet ?? summary?.last_text ?? '', ranges: hit?.ranges ?? [], draw: plain }),
+    ),
+    summary && h('span', { class: 'soft row figures' }, h(Figures, { summary, hits, q: filters.q ?? '' })),
     isApart && h('span', { class: 'soft figures' }, 'Not in this list.'),
   );
 }
 
-/** A text without the marks of Markdown that would show most. */
-const plain = (text: string): string => text.replaceAll(/\*+|`+|^#+ |^> /gm, '');
+/** A text without the marks of Markdown that would show most, such as the lines of a table. */
+const plain = (text: string): string =>
+  text.replaceAll(/\*+|`+|^#+ |^> /gm, '').replaceAll(/(\|\s*:?-+:?\s*)+(\||$)|\|/g, ' ');
 
-/** The words around the hit, with the hit marked. */
-function Snippet({ hit: { snippet, ranges } }: { hit: SearchHit }) {
+type MarkedProps = { text: string; ranges: readonly (readonly number[])[]; draw?: (text: string) => string };
+
+/** A text with its matches marked. */
+function Marked({ text, ranges, draw = String }: MarkedProps) {
   const parts: unknown[] = [];
   let at = 0;
   for (const [begin = 0, end = 0] of ranges) {
-    parts.push(snippet.slice(at, begin), h('mark', null, snippet.slice(begin, end)));
+    parts.push(draw(text.slice(at, begin)), h('mark', null, text.slice(begin, end)));
     at = end;
   }
-  return h('span', null, [...parts, snippet.slice(at)] as string[]);
+  return h('span', null, [...parts, draw(text.slice(at))] as string[]);
 }
 
-function Figures({ summary, hits }: { summary: ConversationSummary; hits: number }) {
+type FiguresProps = { summary: ConversationSummary; hits: readonly SearchHit[]; q: string };
+
+function Figures({ summary, hits, q }: FiguresProps) {
   const { user, message_count, disliked_count, failed_count, price, currency, app_name } = summary;
+  const ranges = matchesIn(user ?? '', wordsOf(q));
+  const isById = q !== '' && hits[0]?.ranges.length === 0 && ranges.length === 0;
   return [
-    h('span', null, user ?? 'no user'),
+    user === null ? h('span', null, 'no user') : h(Marked, { text: user, ranges }),
     h('span', null, counted(message_count, 'message')),
-    hits > 1 && h('span', null, counted(hits, 'hit')),
+    hits.length > 1 && h('span', null, counted(hits.length, 'hit')),
+    isById && h('span', null, 'matches an id'),
     disliked_count > 0 && h(Sign, { sign: '👎', n: disliked_count, label: 'disliked' }),
     failed_count > 0 && h(Sign, { sign: '⚠', n: failed_count, label: 'failed' }),
     price !== null && price > 0 && h('span', null, money(price, currency ?? '')),

@@ -88,6 +88,12 @@ function Search({ q }: { q: string }) {
   return h(
     'div',
     { class: 'search', role: 'search' },
-    h(ViewSearch, { label: 'Search conversations, users, ids', value: typed, change: setTyped }),
+    h(ViewSearch, {
+      label: 'Search conversations, users, ids',
+      value: typed,
+      change: setTyped,
+      // A transcript that opens later takes the focus itself.
+      leave: () => document.querySelector<HTMLElement>('.transcript .scroller')?.focus(),
+    }),
   );
 }

@@ -5,13 +5,17 @@ import { timeText, zone } from '../parts/times.ts';
 import type { ConversationSummary, Message, MessagePage } from '../parts/types.ts';
 import { count, ErrorNote } from '../parts/ui.ts';
 
+const line = (record: object): string => `${JSON.stringify(record)}\n`;
+
+/** The lines of JSON are records, for `backscroll import`. */
 const formats = {
   Markdown: { extension: 'md', type: 'text/markdown', head: markdownHead, text: markdownOf },
   'JSON lines': {
     extension: 'ndjson',
     type: 'application/x-ndjson',
-    head: () => '',
-    text: (message: Message) => `${JSON.stringify(message)}\n`,
+    head: ({ id, app_id, user, name, created_at }: ConversationSummary) =>
+      line({ record: 'conversation', id, app_id, user, name, created_at }),
+    text: (message: Message) => line({ record: 'message', ...message }),
   },
 } as const;
 type Format = keyof typeof formats;
@@ -82,9 +86,15 @@ function markdownHead({ name, user, app_name, id }: ConversationSummary): string
   return `# ${name}\n\n- App: ${app_name}\n- User: ${user ?? 'none'}\n- Conversation: ${id}\n- Times: ${zone}\n\n`;
 }
 
-function markdownOf({ query, answer, created_at, feedback, error, id, message_files }: Message): string {
+function markdownOf({ query, answer, created_at, feedback, error, id, ...rest }: Message): string {
   const about = [timeText(created_at), feedback && `${feedback.rating}d`, error !== null && 'failed', `message ${id}`];
-  const files = message_files.map(({ filename }) => `- File: ${filename}\n`).join('');
+  const files = rest.message_files.map(({ filename }) => `- File: ${filename}\n`).join('');
+  const citations = rest.retriever_resources
+    .map(
+      ({ document_name, dataset_name, segment_position }) =>
+        `- Cites: ${document_name} (${dataset_name}), segment ${segment_position}\n`,
+    )
+    .join('');
   const failure = error === null ? '' : `> Error: ${error.replaceAll('\n', '\n> ')}\n\n`;
-  return `## ${about.filter(Boolean).join(' · ')}\n\n**Query**\n\n${query}\n\n${files}${files && '\n'}**Answer**\n\n${answer}\n\n${failure}`;
+  return `## ${about.filter(Boolean).join(' · ')}\n\n**Query**\n\n${query}\n\n${files}${files && '\n'}**Answer**\n\n${answer}\n\n${citations}${citations && '\n'}${failure}`;
 }

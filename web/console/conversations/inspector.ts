@@ -1,8 +1,10 @@
 import { h } from '../../shared/dom.ts';
+import { pathOf } from '../parts/api.ts';
 import { millis, money } from '../parts/figures.ts';
 import { hrefWith } from '../parts/route.ts';
-import type { ConversationSummary } from '../parts/types.ts';
+import type { ConversationSummary, SearchHit } from '../parts/types.ts';
 import { count, Time } from '../parts/ui.ts';
+import { useList } from '../parts/use-list.ts';
 import { Export } from './export.ts';
 import type { MessageKind } from './next-message.ts';
 import type { Scroll } from './transcript-scroll.ts';
@@ -18,6 +20,10 @@ type Props = {
 /** What is known about a conversation, and ways to move in it. */
 export function Inspector({ summary, path, shown, toNext }: Props) {
   const { app_id, app_name, user, created_at, last_message_at, message_count, disliked_count, failed_count } = summary;
+  const query = { app_id, conversation_id: summary.id, has: 'files', limit: 1 };
+  const found = useList<SearchHit>(pathOf(['admin', 'search'], query));
+  const loaded = shown.current?.history.rows ?? [];
+  const hasFiles = found.rows.length > 0 || loaded.some(({ message }) => message.message_files.length > 0);
   const jump = (label: string, isPossible: boolean, onClick: () => void) =>
     h('button', { type: 'button', disabled: !isPossible, onClick }, label);
   return h(
@@ -41,7 +47,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
       { class: 'stack', role: 'group', 'aria-label': 'Go to' },
       jump('Next disliked', disliked_count > 0, () => toNext('disliked')),
       jump('Next failed', failed_count > 0, () => toNext('failed')),
-      jump('Next file', message_count > 0, () => toNext('file')),
+      jump('Next file', hasFiles, () => toNext('file')),
       jump('Beginning', message_count > 0, () => void shown.current?.toBeginning()),
     ),
     h(Export, { summary, path }),

@@ -95,15 +95,17 @@ type StepsProps = { hits: List<SearchHit>; message_id: string | undefined; goTo:
 function HitSteps({ hits, message_id, goTo }: StepsProps) {
   const ids = hits.rows.map((hit) => hit.message_id).toReversed();
   const at = ids.indexOf(message_id ?? '');
-  const step = (to: number, label: string, sign: string) => {
+  const step = (to: number, key: string, label: string, sign: string) => {
     const id = ids[(to + ids.length) % ids.length];
-    return h('button', { type: 'button', 'aria-label': label, onClick: () => id !== undefined && goTo(id) }, sign);
+    const onClick = () => id !== undefined && goTo(id);
+    useShortcut(key, label, onClick);
+    return h('button', { type: 'button', 'aria-label': label, onClick }, sign);
   };
   return h(
     'span',
     { class: 'hit-steps', role: 'group', 'aria-label': 'Hits in this conversation' },
     h('span', { role: 'status' }, `${at < 0 ? '–' : at + 1} / ${ids.length}${hits.hasMore ? '+' : ''}`),
-    step(at < 0 ? -1 : at - 1, 'Previous hit', '‹'),
-    step(at + 1, 'Next hit', '›'),
+    step(at < 0 ? -1 : at - 1, '[', 'Previous hit', '‹'),
+    step(at + 1, ']', 'Next hit', '›'),
   );
 }

@@ -2,7 +2,7 @@ import { h, useEffect, useState } from '../../shared/dom.ts';
 import { pathOf, request } from '../parts/api.ts';
 import { useChanges } from '../parts/changes.ts';
 import { Chip, Chips } from '../parts/chips.ts';
-import { type FilterChange, type Filters, hrefWith } from '../parts/route.ts';
+import { type FilterChange, type Filters, hrefOf, hrefWith } from '../parts/route.ts';
 import type { App, SearchCounts } from '../parts/types.ts';
 import { useAll } from '../parts/use-all.ts';
 import { dayOf, queryOf } from './search-query.ts';
@@ -29,6 +29,8 @@ export function SearchFilters({ filters }: { filters: Filters }) {
   const setFilters = (values: FilterChange) => {
     location.hash = change(values);
   };
+  // The address has the last two for the link back to the segment.
+  const { segment_id, document_id, dataset_id } = filters;
   const app = apps.rows?.find(({ id }) => id === filters.app_id);
   const others: [name: string, label: string][] = [
     ['app_id', `App: ${app?.name ?? filters.app_id}`],
@@ -58,6 +60,10 @@ export function SearchFilters({ filters }: { filters: Filters }) {
         .map(([name, label]) =>
           h(Chip, { key: name, label: `${label} ×`, isActive: true, href: change({ [name]: '' }) }),
         ),
+      segment_id &&
+        document_id &&
+        dataset_id &&
+        h('a', { href: hrefOf('knowledge', dataset_id, document_id, segment_id) }, 'Open the segment'),
     ),
     h(
       'details',

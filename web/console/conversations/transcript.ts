@@ -111,7 +111,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
       h(
         'div',
         { ref: above, class: 'above' },
-        scroll.isReading && h('p', { class: 'soft' }, 'Loading older messages…'),
+        scroll.isReading && error === undefined && h('p', { class: 'soft' }, 'Loading older messages…'),
       ),
       h(
         'div',
@@ -132,7 +132,14 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
       isEmpty && h('p', { class: 'soft empty' }, 'No messages yet.'),
     ),
     h('p', { class: 'soft stale', role: 'status' }, isStale && 'Not up to date: the service cannot be reached.'),
-    error && h('div', { class: 'trouble' }, h(ErrorNote, { error, retry })),
+    error &&
+      h(
+        'div',
+        { class: 'trouble' },
+        error.message === 'conversation not exists'
+          ? h('p', { class: 'note bad', role: 'alert' }, 'This conversation does not exist or was deleted.')
+          : h(ErrorNote, { error, retry }),
+      ),
     h(
       'div',
       { class: 'newer' },

@@ -23,7 +23,7 @@ export function SegmentEntry({ place, row, isTarget, chunk }: Props) {
       { class: 'row' },
       h('h2', null, h('a', { href: hrefOf('knowledge', ...place) }, `Segment ${position}`)),
       h('span', { class: 'soft' }, `${counted(child_chunk_count, 'chunk')}, ${counted(word_count, 'word')}`),
-      h(Citations, { segment_id: id }),
+      h(Citations, { place }),
     ),
     child_chunk_count === 0
       ? h('p', { class: 'as-written' }, content)
@@ -51,7 +51,7 @@ function PagedChunks({ path, entry }: ChunksProps) {
 }
 
 /** In how many answers the segment is cited, once it is visible. Nothing if there is no search. */
-function Citations({ segment_id }: { segment_id: string }) {
+function Citations({ place: [dataset_id, document_id, segment_id] }: { place: Place }) {
   const element = useRef<HTMLSpanElement>(null);
   const [counts, setCounts] = useState<SearchCounts>();
   useEffect(() => {
@@ -71,5 +71,5 @@ function Citations({ segment_id }: { segment_id: string }) {
   const { all, max } = counts;
   if (all === 0) return h('span', { class: 'soft' }, 'not cited');
   const text = `cited in ${all >= max ? `${count(max)}+ answers` : counted(all, 'answer')}`;
-  return h('a', { href: hrefWith(['conversations'], { segment_id }) }, text);
+  return h('a', { href: hrefWith(['conversations'], { segment_id, document_id, dataset_id }) }, text);
 }

@@ -7,8 +7,8 @@ type Props = { label: string; value: string; change: (value: string) => void };
 export const SearchField = ({ label, value, change }: Props) =>
   h('label', null, label, h('input', { type: 'search', value, onInput: passTo(change) }));
 
-/** The search of a view: `/` moves the focus to it. Its label is its placeholder. */
-export function ViewSearch({ label, value, change }: Props) {
+/** The search of a view: `/` moves the focus to it, Enter and Escape leave it. Its label is its placeholder. */
+export function ViewSearch({ label, value, change, leave }: Props & { leave?: () => void }) {
   const field = useRef<HTMLInputElement>(null);
   useShortcut('/', 'Search', () => field.current?.select());
   return h('input', {
@@ -19,6 +19,13 @@ export function ViewSearch({ label, value, change }: Props) {
     placeholder: label,
     value,
     onInput: passTo(change),
+    onKeyDown: (event: KeyboardEvent) => {
+      if (!['Enter', 'Escape'].includes(event.key) || event.isComposing) return;
+      // A browser would delete the text on Escape.
+      event.preventDefault();
+      field.current?.blur();
+      leave?.();
+    },
   });
 }
 
