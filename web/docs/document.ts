@@ -114,7 +114,8 @@ export function groupsOf(operations: readonly Operation[]): Group[] {
     const tag = tagOf(operation);
     groups.set(tag, [...(groups.get(tag) ?? []), operation]);
   }
-  const rank = ({ operations }: Group) => (operations.some(({ path }) => path.startsWith('/v1/')) ? 0 : 1);
+  const rank = ({ tag, operations }: Group) =>
+    tag.startsWith('Admin') ? 2 : operations.some(({ path }) => path.startsWith('/v1/')) ? 0 : 1;
   return [...groups].map(([tag, operations]) => ({ tag, operations })).sort((a, b) => rank(a) - rank(b));
 }
 

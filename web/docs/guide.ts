@@ -9,15 +9,15 @@ type GuideEntry = {
   id: string;
   title: string;
   view: (props: Props) => ComponentChildren;
-  text: (document: Document) => string;
+  text?: (document: Document) => string;
 };
 
-/** `text`: the words by which the filter finds a guide, besides its title. */
+/** `text`: words by which the filter finds a guide, besides those of its title and its paragraphs. */
 export const guides: readonly GuideEntry[] = [
-  { id: 'about-keys', title: 'Keys', view: Keys, text: () => 'authorization bearer secret kind session' },
-  { id: 'about-paging', title: 'Paging', view: Paging, text: () => 'first_id has_more cursor limit etag link' },
+  { id: 'about-keys', title: 'Keys', view: Keys },
+  { id: 'about-paging', title: 'Paging', view: Paging },
   { id: 'about-errors', title: 'Errors', view: Errors, text: () => causes.flat().join(' ') },
-  { id: 'about-records', title: 'Records', view: Records, text: recordWords },
+  { id: 'about-records', title: 'Record fields', view: Records, text: recordWords },
 ];
 
 /** What applies to all operations. */
@@ -47,7 +47,8 @@ function Keys({ document }: Props) {
         'Send a key with every request, as `Authorization: Bearer KEY`. Keys are for servers: do not send one to a ' +
           "visitor's browser. A key that is missing, unknown, expired, revoked or of another kind gets the same 401. " +
           'For records outside its scope, the response is as if they did not exist. Create a key with ' +
-          '`npx backscroll keys create`; its secret is shown once.',
+          '`npx backscroll keys create`; its secret is shown once. Each operation has a request to copy, for curl, Python and ' +
+          'TypeScript.',
       ),
     ),
     h(

@@ -2,6 +2,7 @@ import { type ComponentChildren, h, useState } from '../shared/dom.ts';
 import { type Document, type Group, hasWords, matches } from './document.ts';
 import { guides } from './guide.ts';
 import { Method } from './operation-view.ts';
+import { textOf } from './prose.ts';
 
 type Props = { document: Document; groups: readonly Group[]; current: string; leave: () => void };
 
@@ -9,8 +10,8 @@ type Props = { document: Document; groups: readonly Group[]; current: string; le
 export function Navigation({ document, groups, current, leave }: Props) {
   const [filter, setFilter] = useState('');
   const words = filter.trim();
-  const matchingGuides = guides.filter(({ title, text }) =>
-    hasWords(`${title} ${text(document)}`.toLowerCase(), words),
+  const matchingGuides = guides.filter(({ title, text, view }) =>
+    hasWords(`${title} ${text?.(document)} ${textOf(view({ document }))}`.toLowerCase(), words),
   );
   const matchingGroups = groups
     .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => matches(one, words)) }))
@@ -32,6 +33,11 @@ export function Navigation({ document, groups, current, leave }: Props) {
     );
   const links = (operations: Group['operations']) =>
     operations.map(({ operationId, method, summary }) => link(operationId, summary, h(Method, { method })));
+  const guideLinks = h(
+    'ul',
+    { class: 'plain' },
+    matchingGuides.map(({ id, title }) => link(id, title)),
+  );
   return h(
     'nav',
     { 'aria-label': 'Reference' },
@@ -41,17 +47,13 @@ export function Navigation({ document, groups, current, leave }: Props) {
       h('input', {
         type: 'search',
         'aria-label': 'Filter operations and guides',
-        placeholder: 'Filter operations and guides',
+        placeholder: 'Filter',
         value: filter,
         onInput: (event: Event) => setFilter((event.target as HTMLInputElement).value),
       }),
     ),
     h('div', { role: 'status', class: 'soft' }, first === undefined && words !== '' && 'Nothing matches.'),
-    h(
-      'ul',
-      { class: 'plain' },
-      matchingGuides.map(({ id, title }) => link(id, title)),
-    ),
+    words === '' && guideLinks,
     matchingGroups.map(({ tag, operations }) =>
       tag.startsWith('Admin')
         ? h(
@@ -65,5 +67,7 @@ export function Navigation({ document, groups, current, leave }: Props) {
             h('ul', { key: tag, class: 'plain', 'aria-labelledby': `nav-${tag}` }, links(operations)),
           ],
     ),
+    // Their texts have many words: what an operation is named after comes first.
+    words !== '' && guideLinks,
   );
 }

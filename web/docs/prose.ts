@@ -5,6 +5,13 @@ export function prose(text: string): ComponentChildren {
   return text.split('`').map((part, at) => (at % 2 === 1 ? h('code', null, part) : part));
 }
 
+/** The text of elements, without that of components. */
+export function textOf(part: ComponentChildren): string {
+  if (Array.isArray(part)) return part.map(textOf).join('');
+  if (typeof part !== 'object' || part === null || !('props' in part)) return typeof part === 'string' ? part : '';
+  return textOf(part.props.children);
+}
+
 /** A path that can wrap after each slash, with its parameters highlighted. */
 export function pathText(path: string): ComponentChildren {
   return path

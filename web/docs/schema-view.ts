@@ -56,7 +56,6 @@ export function Notes({ schema }: { schema: Schema }) {
   const bounds = [
     ...(minimum !== undefined || maximum !== undefined ? [`${minimum ?? '…'} to ${maximum ?? '…'}`] : []),
     ...(maxLength !== undefined ? [`${minLength ?? 0} to ${maxLength.toLocaleString('en')} characters`] : []),
-    ...(preset !== undefined ? [`default ${JSON.stringify(preset)}`] : []),
   ];
   return h(
     'div',
@@ -71,6 +70,9 @@ export function Notes({ schema }: { schema: Schema }) {
         '.',
       ),
     bounds.length > 0 && h('p', null, `${bounds.join('; ')}.`),
+    preset !== undefined &&
+      !description?.includes('Default:') &&
+      h('p', null, 'Default: ', h('code', null, JSON.stringify(preset)), '.'),
   );
 }
 

@@ -193,7 +193,7 @@ export const records = {
     word_count: withDefault(integer('Word count. Default: counted from the text.'), null),
     type: withDefault(text('Type of child chunk.'), 'automatic'),
     created_at: withDefault(epochSeconds('Creation time.'), now),
-    updated_at: withDefault(epochSeconds('Time of the last change. Default: created_at.'), null),
+    updated_at: withDefault(epochSeconds('Time of the last change. Default: `created_at`.'), null),
     deleted: withDefault(flag('Whether it is deleted. A deleted child chunk is not listed and cannot be read.'), false),
     index_node_id: nullable(text('ID of its vector in a search index.')),
   }),

@@ -58,7 +58,7 @@ describe('the reference', () => {
         assert.equal(await page.title(), `${summary} · Backscroll API reference`);
       }
       await page.getByRole('link', { name: 'Keys', exact: true }).click();
-      for (const title of ['Keys', 'Paging', 'Errors', 'Records'])
+      for (const title of ['Keys', 'Paging', 'Errors', 'Record fields'])
         await page.getByRole('heading', { name: title, exact: true }).waitFor();
       assert.equal(await page.getByRole('link', { name: 'openapi.json' }).getAttribute('href'), '/openapi.json');
     }));
@@ -84,7 +84,13 @@ describe('the reference', () => {
       await filter.fill('no such words');
       await page.getByText('Nothing matches.').waitFor();
       await filter.fill('retriever_resources');
-      await linksOf(page).filter({ hasText: 'Records' }).waitFor();
+      await linksOf(page).filter({ hasText: 'Record fields' }).waitFor();
+      for (const word of ['python', 'overwriting a text']) {
+        await filter.fill(word);
+        await linksOf(page)
+          .filter({ hasText: word === 'python' ? 'Keys' : 'Paging' })
+          .waitFor();
+      }
       await filter.fill('cursor_gone');
       await filter.press('Enter');
       await page.waitForURL('**/docs#about-errors');
@@ -99,6 +105,7 @@ describe('the reference', () => {
           .filter({ has: page.getByText(kind, { exact: true }) })
           .first();
         await part.locator('> summary').click();
+        await part.locator('pre').waitFor();
         const names = await part.locator('> div > .fields > li > .field .name').allTextContents();
         assert.deepEqual(
           names,
@@ -144,7 +151,7 @@ describe('the reference', () => {
         .getByRole('listitem')
         .filter({ has: page.getByText('limit', { exact: true }) })
         .first();
-      assert.match((await limit.textContent()) ?? '', /integer.*optional.*1 to 100; default 20/);
+      assert.match((await limit.textContent()) ?? '', /integer.*optional.*1 to 100\.Default: 20\./);
       assert.equal(await part.getByText('retriever_resources', { exact: true }).count(), 0);
       await part.getByText('Fields of data').click();
       await part.getByText('Fields of feedback').click();

@@ -81,7 +81,7 @@ export type SegmentWithChunks = Static<typeof SegmentWithChunks>;
 export const SegmentQuery = Type.Object({
   ...listParameters,
   include: Type.Optional(choice(['child_chunks'], 'What the rows also have.')),
-  order: Type.Optional(choice(['asc', 'desc'], 'Order of the positions. Default: asc.')),
+  order: Type.Optional(choice(['asc', 'desc'], 'Order of the positions. Default: `asc`.')),
   start_id: Type.Optional(Type.String({ description: 'The segment with which the first page starts.' })),
 });
 export type SegmentQuery = Static<typeof SegmentQuery>;
