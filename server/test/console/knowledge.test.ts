@@ -178,6 +178,22 @@ describe('knowledge in the console', () => {
     assert.equal((await fixture.read(3)).content, 'by keys alone');
   });
 
+  it('e edits the chunk that has the focus, j and k move it; the last change is shown after saving', async () => {
+    const { page, pageErrors } = await fixture.atChunks();
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    await chunkAt(page, 2).waitFor();
+    const header = page.getByText(/segments, .* words, last change/);
+    await header.waitFor();
+    const requested = page.waitForResponse((response) => response.url().endsWith(`/documents/${ids.document}`));
+    for (const key of ['j', 'j', 'k', 'e']) await page.keyboard.press(key);
+    await page.getByLabel('Text', { exact: true }).fill('edited by keyboard');
+    await button('Review').click();
+    await button('Save').click();
+    await page.getByText('Saved.').waitFor();
+    assert.equal((await requested).status(), 200);
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('does not offer to save what the service rejects', async () => {
     const { page } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 4);

@@ -7,8 +7,10 @@ import { Revisions } from './revisions.ts';
 
 type Mode = { name: 'read' | 'history' } | { name: 'edit'; restored?: string };
 
+type Props = { path: string; listed: ChildChunk; isTarget: boolean; saved: () => void };
+
 /** One chunk: its text, which can be edited in its place, and its history. */
-export function ChunkEntry({ path, listed, isTarget }: { path: string; listed: ChildChunk; isTarget: boolean }) {
+export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
   const [chunk, setChunk] = useState(listed);
   // Continues with a draft that was open when a session ended.
   const [mode, setMode] = useState<Mode>(() => (draftOf(path) === undefined ? { name: 'read' } : { name: 'edit' }));
@@ -26,6 +28,7 @@ export function ChunkEntry({ path, listed, isTarget }: { path: string; listed: C
   };
   const close = (latest = chunk, message = '') => {
     setMode({ name: 'read' });
+    if (latest !== chunk) saved();
     setChunk(latest);
     setMessage(message);
   };

@@ -1,6 +1,7 @@
 import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
 import { hrefOf } from '../parts/route.ts';
+import { useShortcut } from '../parts/shortcuts.ts';
 import type { SegmentWithChunks } from '../parts/types.ts';
 import { counted, ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
@@ -15,7 +16,9 @@ const earlierAtOnce = 6;
 
 /** A document: its segments with their chunks, from the segment in the address on, and some before it. */
 export function DocumentPage({ dataset, document: documentId, segment, chunk }: Props) {
-  const { trail, name, shown } = useTrail(dataset, documentId);
+  const [saves, setSaves] = useState(0);
+  const { trail, name, shown } = useTrail(dataset, documentId, saves);
+  useChunkKeys();
   const path = ['admin', 'datasets', dataset, 'documents', documentId, 'segments'];
   const [start, setStart] = useState(segment);
   const query = { include: 'child_chunks', start_id: start };
@@ -67,7 +70,7 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
         `${counted(shown.segment_count, 'segment')}, ${counted(shown.word_count, 'word')}, last change `,
         h(Time, { at: shown.changed_at, none: 'unknown' }),
       ),
-    h(RecentEdits, { filters: { dataset_id: dataset, document_id: documentId } }),
+    h(RecentEdits, { key: saves, filters: { dataset_id: dataset, document_id: documentId } }),
     earlier.hasMore && h('button', { type: 'button', class: 'more', onClick: earlier.more }, 'Show earlier segments'),
     h(
       'ol',
@@ -79,9 +82,29 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
           row,
           isTarget: row.id === segment,
           chunk,
+          saved: () => setSaves((count) => count + 1),
         }),
       ),
     ),
     h(ListEnd, { list: later, nothing: 'This document has no segments.' }),
   );
+}
+
+/** `e` edits the chunk that has the focus or is addressed; `j` and `k` move the focus. */
+function useChunkKeys(): void {
+  const find = () => {
+    const chunks = [...document.querySelectorAll<HTMLElement>('.chunk')];
+    const focused = chunks.findIndex((one) => one.contains(document.activeElement));
+    return { chunks, at: focused < 0 ? chunks.findIndex((one) => one.classList.contains('target')) : focused };
+  };
+  const move = (by: number) => {
+    const { chunks, at } = find();
+    chunks[Math.max(0, at + by)]?.focus();
+  };
+  useShortcut('e', 'Edit the chunk', () => {
+    const { chunks, at } = find();
+    chunks[at]?.querySelector<HTMLElement>('.actions button')?.click();
+  });
+  useShortcut('j', 'Next chunk', () => move(1));
+  useShortcut('k', 'Previous chunk', () => move(-1));
 }

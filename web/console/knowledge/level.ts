@@ -43,10 +43,13 @@ export function Level({ title, trail = [], beside, children }: Props) {
 }
 
 /** The names of the current level and those above it, as far as they are loaded; else the beginning of the id. */
-export function useTrail(dataset: string, document?: string) {
+export function useTrail(dataset: string, document?: string, version = 0) {
   const path = ['admin', 'datasets', dataset];
   const inDataset = useRecord<Dataset>(path);
-  const shown = useRecord<DocumentShown>(document === undefined ? undefined : [...path, 'documents', document]);
+  const shown = useRecord<DocumentShown>(
+    document === undefined ? undefined : [...path, 'documents', document],
+    version,
+  );
   const datasetName = inDataset?.name || `Dataset ${dataset.slice(0, 8)}`;
   const top = { name: 'Knowledge', href: hrefOf('knowledge') };
   if (document === undefined) return { trail: [top], name: datasetName, shown };

@@ -7,14 +7,20 @@ import { useList } from '../parts/use-list.ts';
 import { ChunkEntry } from './chunk-entry.ts';
 
 type Place = readonly [dataset: string, document: string, segment: string];
-type Props = { place: Place; row: SegmentWithChunks; isTarget: boolean; chunk: string | undefined };
+type Props = {
+  place: Place;
+  row: SegmentWithChunks;
+  isTarget: boolean;
+  chunk: string | undefined;
+  saved: () => void;
+};
 
 /** A segment with its chunks. */
-export function SegmentEntry({ place, row, isTarget, chunk }: Props) {
+export function SegmentEntry({ place, row, isTarget, chunk, saved }: Props) {
   const { id, position, content, word_count, child_chunk_count, child_chunks } = row;
   const path = pathOf(['admin', 'datasets', place[0], 'documents', place[1], 'segments', id, 'child_chunks']);
   const entry = (listed: ChildChunk) =>
-    h(ChunkEntry, { key: listed.id, path: `${path}/${listed.id}`, listed, isTarget: listed.id === chunk });
+    h(ChunkEntry, { key: listed.id, path: `${path}/${listed.id}`, listed, isTarget: listed.id === chunk, saved });
   return h(
     'li',
     { id, tabIndex: -1, class: isTarget ? 'segment stack target' : 'segment stack' },

@@ -11,18 +11,21 @@ export function cacheRecords(parts: readonly string[], rows: readonly { id: stri
   for (const row of rows) cache.set(pathOf([...parts, row.id]), row);
 }
 
-/** A record by its path, for its name: from the cache, or else requested. `parts` undefined: no record. */
-export function useRecord<T>(parts: readonly string[] | undefined): T | undefined {
+/**
+ * A record by its path, for its name: from the cache, or else requested; again when `version` changes. `parts` undefined:
+ * no record.
+ */
+export function useRecord<T>(parts: readonly string[] | undefined, version = 0): T | undefined {
   const [, redraw] = useState(0);
   const path = parts && pathOf(parts);
   useEffect(() => {
-    if (path === undefined || cache.has(path)) return undefined;
+    if (path === undefined || (cache.has(path) && version === 0)) return undefined;
     let isMounted = true;
     void read(path).then(() => isMounted && redraw((count) => count + 1));
     return () => {
       isMounted = false;
     };
-  }, [path]);
+  }, [path, version]);
   return path === undefined ? undefined : (cache.get(path) as T | undefined);
 }
 
