@@ -13,11 +13,13 @@ export function neighbourOf(scroll: Scroll, current: string | undefined, distanc
   return scroll.history.rows[scroll.indexOf(current) + distance]?.message.id;
 }
 
-/** The message that a search for the next one starts from. */
+/**
+ * The message that a search for the next one starts from: the current one if it is loaded, since the window may still be
+ * scrolling to it, else the last one in the window.
+ */
 function messageAt(scroll: Scroll, current: string | undefined): Message | undefined {
-  const inWindow = messagesInWindow(scroll);
-  const id = inWindow.find((id) => id === current) ?? inWindow.at(-1);
-  return id === undefined ? undefined : scroll.history.rows[scroll.indexOf(id)]?.message;
+  const rowOf = (id: string | undefined) => (id === undefined ? undefined : scroll.history.rows[scroll.indexOf(id)]);
+  return (rowOf(current) ?? rowOf(messagesInWindow(scroll).at(-1)))?.message;
 }
 
 function messagesInWindow({ scroller }: Scroll): string[] {
