@@ -162,7 +162,9 @@ function failures(): object {
   const key = { key_id: exampleKeys.app, key_name: 'Front end' };
   const times = { first_at: 1_793_822_300, last_at: 1_793_822_395 };
   const request_id = 'b1d7f2c4-8a31-4c0e-9f6d-2e5a7c90d1b3';
-  return { data: [{ status: 404, method: 'GET', route: '/v1/messages', ...key, count: 3, ...times, request_id }] };
+  const error = { code: 'not_found', message: 'conversation not exists' };
+  const request = { status: 404, method: 'GET', route: '/v1/messages' };
+  return { data: [{ ...request, ...key, count: 3, ...times, request_id, ...error }] };
 }
 
 function traffic({ data, ...rest }: { data: { p50: number | null }[] }): object {
