@@ -93,7 +93,7 @@ describe('companion operations on a cluster', () => {
     const deleted = await trace(() => service.request('DELETE', `/v1/conversations/${unused.pop()}`, app));
     for (const result of [renamed, deleted]) {
       assertOneShard(result);
-      assert.deepEqual(tables(result), ['conversations', 'audit_entries']);
+      assert.deepEqual(tables(result), ['conversations', 'audit_entries', 'changes_new']);
       assert.equal(commits(result), 1);
     }
   });
@@ -111,6 +111,7 @@ describe('companion operations on a cluster', () => {
       'messages',
       'messages',
       'audit_entries',
+      'changes_new',
     ]);
     assert.equal(commits(result), 1);
   });
@@ -129,8 +130,14 @@ describe('companion operations on a cluster', () => {
       assertOneShard(result);
       assert.equal(commits(result), 1);
     }
-    assert.deepEqual(tables(creation).slice(1), ['segments', 'child_chunks', 'child_chunks', 'audit_entries']);
-    assert.deepEqual(tables(deletion).slice(1), ['child_chunks', 'audit_entries']);
+    assert.deepEqual(tables(creation).slice(1), [
+      'segments',
+      'child_chunks',
+      'child_chunks',
+      'audit_entries',
+      'changes_new',
+    ]);
+    assert.deepEqual(tables(deletion).slice(1), ['child_chunks', 'audit_entries', 'changes_new']);
   });
 });
 
