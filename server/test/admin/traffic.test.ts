@@ -50,12 +50,12 @@ describe('traffic of the last hour', () => {
     }
   });
 
-  it('200: requests to /v1 and to records are listed for an hour once their interval is over; others are not', async () => {
+  it('200: requests to /v1, to records and to no route are listed for an hour once their interval is over; others are not', async () => {
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const statuses: number[] = [];
     const send = async (path: string, key?: string) =>
       statuses.push((await service.request('GET', path, { key })).status);
-    for (const path of ['/health/live', '/admin/keys', '/metrics', '/docs', '/unknown']) await send(path, admin);
+    for (const path of ['/unknown', '/health/live', '/admin/keys', '/metrics', '/docs']) await send(path, admin);
     statuses.length = 0;
     await send(page, one.keys.app);
     await send(models, one.keys.app);
@@ -70,11 +70,11 @@ describe('traffic of the last hour', () => {
     );
     service.advanceClock(10);
     const last = (await readTraffic()).at(-1) ?? assert.fail();
-    assert.deepEqual(counts(last), [5, 2, 0]);
+    assert.deepEqual(counts(last), [6, 3, 0]);
     const { p50, p90, p99 } = last;
     assert.ok(p50 !== null && p90 !== null && p99 !== null && p50 > 0 && p50 <= p90 && p90 <= p99);
     service.advanceClock(3_590);
-    assert.deepEqual(counts((await readTraffic())[0] ?? assert.fail()), [5, 2, 0]);
+    assert.deepEqual(counts((await readTraffic())[0] ?? assert.fail()), [6, 3, 0]);
     service.advanceClock(10);
     assert.ok(
       (await readTraffic()).every(({ requests }) => requests === 0),
