@@ -3,31 +3,30 @@ import { openBrowser, openTab, signIn } from '../test/support/browser.ts';
 import { startService } from '../test/support/harness.ts';
 
 /** The pictures of the README, taken of a service with the starter records. */
-const conversation = 'conversations/3ccf2629-6bc4-4b26-9774-7084d2d1a2c9/abde975c-1f8d-4221-9ba1-35bb1bcee975';
 const segment =
   'knowledge/99c3347d-f3ad-4d0e-8b28-833bdfae48c2/5472522e-dd15-42d1-b208-958d8ab250ed/f31b80d8-0bc6-4049-abe7-30c8ff6a73e6';
-const viewport = { width: 1120, height: 690 };
+const viewport = { width: 1280, height: 760 };
 const into = new URL('../../docs/', import.meta.url).pathname;
 
 const service = await startService('sqlite', { LOG_LEVEL: 'silent' });
 const { admin } = await loadStarter(service.store);
+await service.index();
 const browser = await openBrowser();
 
 const light = (await openTab(browser, service.base, { viewport, colorScheme: 'light' })).page;
 await signIn(light, admin);
-await light.goto(`/console#/${conversation}`);
-await light.getByRole('button', { name: 'Book the visit' }).waitFor();
-await light.mouse.move(700, 400);
-await light.mouse.wheel(0, -2_600);
-await light.getByText('coffee drips down the outside').waitFor();
+await light.goto('/console#/conversations?q=boiler');
+await light.getByText(/^\d+ \/ \d+$/).waitFor();
+// The window scrolls to the hit.
+await light.waitForTimeout(1_000);
 await light.screenshot({ path: `${into}console-conversations.png` });
 
 const dark = (await openTab(browser, service.base, { viewport, colorScheme: 'dark' })).page;
 await signIn(dark, admin);
 await dark.goto(`/console#/${segment}`);
-await dark.getByRole('button', { name: /Edit/ }).nth(2).click();
+await dark.getByRole('button', { name: /Edit/ }).nth(5).click();
 await dark
-  .getByRole('textbox')
+  .locator('textarea')
   .fill(
     'Usual settings are 8 to 18 for espresso, 20 to 28 for a moka pot, 32 to 44 for pour-over and 50 to 56 for a French press.',
   );

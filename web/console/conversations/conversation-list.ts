@@ -28,7 +28,10 @@ export function ConversationList({ conversations: { entries, list, summaryOf }, 
   // Rows are taller with their summaries.
   const isComplete = entries.every(({ id }) => summaryOf(id) !== undefined);
   useLayoutEffect(() => {
-    box.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+    const row = box.current?.querySelector('[aria-current]');
+    const [seen, place] = [box.current, row].map((element) => element?.getBoundingClientRect());
+    // To the middle, because the filters above the list grow when their counts are loaded.
+    if (seen && place && (place.top < seen.top || place.bottom > seen.bottom)) row?.scrollIntoView({ block: 'center' });
   }, [isListed, isApart, isComplete, open?.id]);
   useStableFocus(box.current);
   const onScroll = ({ currentTarget }: Event) => {
