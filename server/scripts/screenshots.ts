@@ -24,7 +24,8 @@ await light.screenshot({ path: `${into}console-conversations.png` });
 const dark = (await openTab(browser, service.base, { viewport, colorScheme: 'dark' })).page;
 await signIn(dark, admin);
 await dark.goto(`/console#/${segment}`);
-await dark.getByRole('button', { name: /Edit/ }).nth(5).click();
+const chunk = dark.getByText('Usual settings are').last().locator('xpath=ancestor::*[.//button][1]');
+await chunk.getByRole('button', { name: /Edit/ }).click();
 await dark
   .locator('textarea')
   .fill(
