@@ -13,24 +13,24 @@ onEveryEngine('overview', (engine) => {
   const conversation = (user: string | null, app_id = one.ids.app) => ({
     ...{ record: 'conversation', id: randomUUID(), app_id, user, created_at: 1 },
   });
-  const [bob, nobody, otherBob] = [conversation('bob'), conversation(null), conversation('bob', other.ids.app)];
+  const [bob, withoutUser, otherBob] = [conversation('bob'), conversation(null), conversation('bob', other.ids.app)];
   const many = Array.from({ length: 25 }, (_, at) => conversation(`user ${at}`, other.ids.app));
   const priced = (total_price: string, currency = 'USD') => ({ total_price, currency, message_tokens: 5 });
   before(async () => {
     service = await startService(engine);
     await service.load([
       ...records,
-      ...[bob, nobody, otherBob, ...many],
+      ...[bob, withoutUser, otherBob, ...many],
       message(one.ids.conversation, first * day, { ...priced('0.5'), feedback: { rating: 'dislike' } }),
       message(one.ids.conversation, first * day + 1, { ...priced('0.25', 'EUR'), status: 'error' }),
       message(bob.id, (first + 1) * day - 1, { feedback: { rating: 'like' } }),
       message(bob.id, (first + 2) * day - 1, priced('1')),
       message(bob.id, (first + 2) * day, priced('100')),
       message(otherBob.id, (first + 1) * day, { status: 'error', feedback: { rating: 'dislike' } }),
-      message(nobody.id, (first + 1) * day),
+      message(withoutUser.id, (first + 1) * day),
       message(one.ids.conversation, first * day - 1, priced('8')),
-      message(nobody.id, (first - 2) * day),
-      message(nobody.id, (first - 2) * day - 1),
+      message(withoutUser.id, (first - 2) * day),
+      message(withoutUser.id, (first - 2) * day - 1),
       ...many.map(({ id }) => message(id, (first + 100) * day)),
       message(many[24]?.id ?? '', (first + 100) * day),
     ]);

@@ -144,7 +144,7 @@ describe('files of messages of a Dify', () => {
       [{ transfer_method: 'tool_file', url: '/files/tools/no-uuid.png' }, 'tool file missing'],
       [{ transfer_method: 'remote_url', url: '' }, 'remote file without URL'],
       [{ transfer_method: 'datasource_file', upload_file_id: ids.upload }, 'transfer method datasource_file'],
-      [{ transfer_method: 'remote_url', url: 'https://a.example/b', belongs_to: 'nobody' }, 'not valid'],
+      [{ transfer_method: 'remote_url', url: 'https://a.example/b', belongs_to: 'other' }, 'not valid'],
     ] as const) {
       const { file, reading } = await readFile(row);
       assert.equal(file, undefined);
@@ -172,7 +172,7 @@ describe('files of messages of a Dify', () => {
     const [first, second, third] = [newId(), newId(), newId()];
     await dify.insert(
       'message_files',
-      { ...file, id: third, belongs_to: 'nobody', created_at: at(3) },
+      { ...file, id: third, belongs_to: 'other', created_at: at(3) },
       { ...file, id: second, belongs_to: 'user', created_at: at(2) },
       { ...file, id: first, transfer_method: 'datasource_file', created_at: at(1) },
     );

@@ -13,8 +13,8 @@ import * as sql from '../search/statements.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 
 /**
- * Writes of the index. A message is locked while it is indexed. Whoever erases or replaces its text does that first and then
- * removes it from the index, so the index never has a text that is not stored.
+ * Writes of the index. A message is locked while it is indexed. A writer that erases or replaces its text does that first
+ * and then removes it from the index, so the index never has a text that is not stored.
  */
 
 type Query = Transaction['query'];

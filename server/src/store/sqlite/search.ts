@@ -16,7 +16,7 @@ import type { Connection } from './connection.ts';
 
 /**
  * Writes of the index, inside the transaction of the writer thread. The tokens of a message in the index always follow from
- * its stored text and the stored marks, so that they can be removed: whoever changes the text removes them first.
+ * its stored text and the stored marks, so that they can be removed: a write that changes the text removes them first.
  */
 
 type Entry = { position: number; conversation_id: string; id: string; created_at: number; marks: string | null };
