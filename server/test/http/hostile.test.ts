@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { overloaded } from '../../src/domain/errors.ts';
+import { checkExchange } from '../../torture/hostile/check-exchange.ts';
+import { type Exchange, encodeRequest } from '../../torture/hostile/exchange.ts';
 import { sendHostileRequests } from '../../torture/hostile.ts';
 import { MalformedResponse, parseResponses } from '../../torture/support/raw-responses.ts';
 import { onEveryEngine, shortOrLong } from '../support/harness.ts';
@@ -22,6 +25,31 @@ onEveryEngine('hostile input', (engine) => {
       assert.ok(holds, `${promise}: ${measured}\n${output.join('\n')}`);
     assert.equal(findings.length, 6);
   });
+});
+
+it('only the 503 of an overloaded service is no fault', () => {
+  const parts = { method: 'GET', target: '/health/live', headers: [] };
+  const path = parts.target;
+  const request = { description: 'read', bytes: encodeRequest(parts), method: 'GET', path, id: 'r-1' };
+  const faultOf = () => 'not the known response';
+  const exchange: Exchange = {
+    requests: [{ ...request, expectation: 'handled', faultOf }],
+    pace: 'whole',
+    end: 'close',
+    localAddress: '127.0.0.1',
+  };
+  const check = (status: number, message: string, header: string) => {
+    const body = JSON.stringify({ status, code: overloaded.code, message });
+    const head = `HTTP/1.1 ${status} x\r\nX-Request-Id: r-1\r\nContent-Type: application/json; charset=utf-8`;
+    const bytes = Buffer.from(`${head}\r\n${header}Content-Length: ${body.length}\r\n\r\n${body}`);
+    const { faults, overloadCount } = checkExchange(exchange, { bytes, millis: 1, isTimedOut: false });
+    return [overloadCount, faults.some((fault) => /a server error/.test(fault)), faults.length > 0];
+  };
+  const retry = 'Retry-After: 1\r\n';
+  assert.deepEqual(check(503, overloaded.message, retry), [1, false, false]);
+  assert.deepEqual(check(503, overloaded.message, ''), [0, true, true]);
+  assert.deepEqual(check(503, 'the database is unavailable', retry), [0, true, true]);
+  assert.deepEqual(check(500, overloaded.message, retry), [0, true, true]);
 });
 
 it('raw HTTP responses are parsed exactly', () => {

@@ -11,10 +11,13 @@ export type KnownResponse = { target: string; key: string | undefined; status: n
 
 export type Source = { seed: number; fixture: HostileFixture; knownResponses: readonly KnownResponse[] };
 
-/** The exchange with this number. The same seed gives the same exchange, except for ids, which each fixture creates. */
-export function generateExchange(source: Source, index: number): Exchange {
+/**
+ * The exchange with this number. The same seed gives the same exchange, except for ids, which each fixture creates. Each
+ * attempt to send it has its own request ids and markers, so that what is stored shows which attempt stored it.
+ */
+export function generateExchange(source: Source, index: number, attempt = 0): Exchange {
   const random = new Random(source.seed * 1_000_003 + index);
-  const generator = new RequestGenerator(random, source, index);
+  const generator = new RequestGenerator(random, source, attempt * 10_000_000 + index);
   const end = random.weighted<Exchange['end']>([
     [94, 'close'],
     [3, 'fin'],
