@@ -64,9 +64,11 @@ export async function migratePostgres(pool: PostgresPool, citus: boolean): Promi
     const { pending, current, undistributed } = await postgresSchemaStatus(pool);
     // A database that was in use before the extension was installed is distributed only on request.
     const isCluster = citus || undistributed.length > 0 || (cluster !== undefined && current === 0);
-    if (isCluster) await distribute(pool, 'control');
-    for (const migration of pending) await pool.transaction((tx) => apply(tx, migration), statementMillis);
-    if (isCluster) await distribute(pool, 'all');
+    if (isCluster) await distribute(pool);
+    for (const migration of pending) {
+      await pool.transaction((tx) => apply(tx, migration), statementMillis);
+      if (isCluster) await distribute(pool);
+    }
     return pending;
   } finally {
     clearInterval(renewal);

@@ -3,7 +3,8 @@ import type { PostgresPool } from '../pool.ts';
 
 /**
  * Distributes the tables over the nodes of a Citus cluster. `leases` and `schema_migrations` come first, before the schema
- * steps: from then on the distribution is started, and every later migration completes it, also after a crash.
+ * steps: from then on the distribution is started, and every later migration completes it, also after a crash. The tables
+ * of a schema step are distributed before the next step.
  */
 
 /** Copying a large table to the nodes takes long. */
@@ -13,45 +14,52 @@ const controlTables: readonly string[] = distribution.control;
 const referenceTables: readonly string[] = distribution.reference;
 const distributedTables: Readonly<Record<string, string>> = distribution.distributed;
 const singleTables: readonly string[] = distribution.single;
+const allTables = [...controlTables, ...referenceTables, ...Object.keys(distributedTables), ...singleTables];
+
+/** `copied`: it is distributed, and the rows from before are still on the coordinator's disk. */
+type TableState = 'local' | 'copied' | 'distributed';
 
 export type Cluster = {
   /** Only the coordinator can create and distribute tables. */
   isCoordinator: boolean;
-  /** Tables that are distributed, by name. `hasLocalRows`: the rows from before are still on the coordinator's disk. */
-  tables: ReadonlyMap<string, { hasLocalRows: boolean }>;
+  /** Tables that exist, by name. */
+  tables: ReadonlyMap<string, TableState>;
 };
 
 /** Undefined if the database does not have the extension. */
 export async function findCluster(pool: PostgresPool): Promise<Cluster | undefined> {
   if ((await pool.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length === 0) return undefined;
   const [group] = await pool.query('SELECT groupid FROM pg_dist_local_group');
-  const rows = await pool.query(
-    'SELECT logicalrelid::text AS name, pg_relation_size(logicalrelid) > 0 AS "hasLocalRows" FROM pg_dist_partition',
-  );
-  const tables = new Map(
-    rows.map(({ name, hasLocalRows }) => [name as string, { hasLocalRows: hasLocalRows === true }]),
-  );
+  const rows = await pool.query(tableStates, allTables);
+  const tables = new Map(rows.map(({ name, state }) => [name as string, state as TableState]));
   return { isCoordinator: group?.groupid === 0, tables };
 }
 
+/** Parameter: names of tables. */
+const tableStates = `
+  SELECT name, CASE WHEN d.logicalrelid IS NULL THEN 'local'
+    WHEN pg_relation_size(d.logicalrelid) > 0 THEN 'copied' ELSE 'distributed' END AS state
+  FROM unnest($1::text[]) AS name LEFT JOIN pg_dist_partition d ON d.logicalrelid = to_regclass(name)
+  WHERE to_regclass(name) IS NOT NULL`;
+
 /** Whether the statements of the service run on distributed tables. */
 export async function isDistributed(pool: PostgresPool): Promise<boolean> {
-  return (await findCluster(pool))?.tables.has('conversations') ?? false;
+  const state = (await findCluster(pool))?.tables.get('conversations') ?? 'local';
+  return state !== 'local';
 }
 
 /** The tables that a started distribution has left to do. */
 export function remainingTables(cluster: Cluster | undefined): string[] {
-  if (cluster === undefined || !allTables().some((table) => cluster.tables.has(table))) return [];
-  return allTables().filter((table) => cluster.tables.get(table)?.hasLocalRows ?? true);
+  const { tables = new Map<string, TableState>() } = cluster ?? {};
+  const isStarted = tables.values().some((state) => state !== 'local');
+  return isStarted ? allTables.filter((table) => tables.get(table) !== 'distributed') : [];
 }
 
-const allTables = () => [...controlTables, ...referenceTables, ...Object.keys(distributedTables), ...singleTables];
-
-/** Tables that are already distributed are unchanged. */
-export async function distribute(pool: PostgresPool, which: 'control' | 'all'): Promise<void> {
+/** Distributes the tables that exist. Those that are already distributed are unchanged. */
+export async function distribute(pool: PostgresPool): Promise<void> {
   const cluster = await findCluster(pool);
   if (cluster === undefined) throw new Error('the database does not have the extension citus');
-  for (const statements of distributionSteps(cluster.tables, which)) {
+  for (const statements of distributionSteps(cluster.tables)) {
     await pool.transaction(async (transaction) => {
       for (const statement of statements) await transaction.query(statement);
     }, statementMillis);
@@ -62,19 +70,17 @@ export async function distribute(pool: PostgresPool, which: 'control' | 'all'): 
  * One step for each table, in one transaction. All tables are colocated: the messages of a conversation, the chunks of a
  * dataset, and the audit entries of either are on one node. The change feed is on one node as a whole.
  */
-export function distributionSteps(tables: Cluster['tables'], which: 'control' | 'all' = 'all'): string[][] {
+export function distributionSteps(tables: Cluster['tables']): string[][] {
   const firstTables = new Map<string, string>();
   const steps: string[][] = [];
   const add = (table: string, call: string) => {
-    const state = tables.get(table);
     // Otherwise the rows from before stay on the coordinator's disk, also those that are erased later.
     const truncate = `SELECT truncate_local_data_after_distributing_table('${table}')`;
-    if (state === undefined) steps.push([call, truncate]);
-    else if (state.hasLocalRows) steps.push([truncate]);
+    const state = tables.get(table);
+    if (state === 'local') steps.push([call, truncate]);
+    else if (state === 'copied') steps.push([truncate]);
   };
-  const references = which === 'control' ? controlTables : [...controlTables, ...referenceTables];
-  for (const table of references) add(table, `SELECT create_reference_table('${table}')`);
-  if (which === 'control') return steps;
+  for (const table of [...controlTables, ...referenceTables]) add(table, `SELECT create_reference_table('${table}')`);
   for (const [table, column] of Object.entries(distributedTables)) {
     const colocated = firstTables.get(column) ?? [...firstTables.values()][0] ?? 'none';
     add(table, `SELECT create_distributed_table('${table}', '${column}', colocate_with => '${colocated}')`);
