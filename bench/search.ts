@@ -119,11 +119,13 @@ async function measureAppends({ folder, pairs, log }: Bench): Promise<Comparison
   }
   let count = Date.now();
   const next = () => appendRequest(Math.floor(Math.random() * conversations), (count += 1));
-  const rate = (server: Server | undefined) => async () => {
-    const loaded = await load({ port: server?.port ?? 0, next, connections, seconds: roundSeconds, status: 200 });
+  const [on, off] = servers as [Server, Server];
+  const rate = (server: Server) => async () => {
+    const loaded = await load({ port: server.port, next, connections, seconds: roundSeconds, status: 200 });
+    // What is left to index is not to compete with the next round.
+    await untilIndexed(on);
     return loaded.requests / loaded.seconds;
   };
-  const [on, off] = servers;
   for (const server of servers) await rate(server)();
   log('appends, with and without the search');
   const comparison = await compare(rate(on), rate(off), pairs);

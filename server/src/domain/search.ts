@@ -122,8 +122,8 @@ async function* verified(
 
 const keyOf = ({ conversation_id, id }: { conversation_id: string; id: string }): string => `${conversation_id} ${id}`;
 
-type MessageCounts = Record<Exclude<keyof SearchCounts, 'is_building'>, number>;
-const countedFilters: Record<Exclude<keyof MessageCounts, 'max'>, Partial<MessageSearch>> = {
+type MessageCounts = { -readonly [Name in Exclude<keyof SearchCounts, 'is_building'>]: SearchCounts[Name] };
+const countedFilters: Record<Exclude<keyof MessageCounts, 'max' | 'is_partial'>, Partial<MessageSearch>> = {
   all: {},
   disliked: { rating: 'dislike' },
   failed: { status: 'error' },
@@ -144,9 +144,11 @@ export async function countMessages(store: Store, search: MessageSearch): Promis
     files: 0,
     waiting_form: 0,
     citations: 0,
+    is_partial: false,
   };
   if (findsNothing(search.q, words)) return counts;
-  for (const [name, filter] of Object.entries(countedFilters)) {
+  for (const name of Object.keys(countedFilters) as (keyof typeof countedFilters)[]) {
+    const filter = countedFilters[name];
     const has = [...(search.has ?? []), ...(filter.has ?? [])];
     // Another rating or status is given: nothing has both.
     const isPossible = (['rating', 'status'] as const).every(
@@ -154,22 +156,26 @@ export async function countMessages(store: Store, search: MessageSearch): Promis
     );
     if (!isPossible) continue;
     const query = indexQuery({ ...search, ...filter, has }, words);
-    counts[name as keyof MessageCounts] = await count(store, query, words, max);
+    const { count, isPartial } = await countUpTo(max, store, query, words);
+    counts[name] = count;
+    counts.is_partial ||= isPartial;
     // None of them has a further filter either.
-    if (counts.all === 0) break;
+    if (counts.all === 0 && !isPartial) break;
   }
   return counts;
 }
 
-async function count(store: Store, query: IndexQuery, words: SearchWords, max: number): Promise<number> {
-  if (words.phrases.length === 0) return store.search.countMessages(query, max);
-  let found = 0;
-  for await (const { found: message } of verified(store, query, words, undefined, max)) {
-    if (message === undefined) return found;
-    found += 1;
-    if (found === max) break;
+type Count = { count: number; isPartial: boolean };
+
+async function countUpTo(max: number, store: Store, query: IndexQuery, words: SearchWords): Promise<Count> {
+  if (words.phrases.length === 0) return { count: await store.search.countMessages(query, max), isPartial: false };
+  let count = 0;
+  for await (const { found } of verified(store, query, words, undefined, max)) {
+    if (found === undefined) return { count, isPartial: true };
+    count += 1;
+    if (count === max) break;
   }
-  return found;
+  return { count, isPartial: false };
 }
 
 /** Segments and child chunks, the newest in the index first. */

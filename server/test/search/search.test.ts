@@ -102,6 +102,24 @@ onEveryEngine('the search', (engine) => {
     assert.deepEqual(await found({ q, conversation_id: one.ids.conversation }), [slow]);
     const { body } = await get('/admin/search/counts', { q });
     const counts = { max: 1000, all: 4, disliked: 1, failed: 1, files: 1, waiting_form: 0, citations: 0 };
-    assert.deepEqual(body, { ...counts, is_building: false });
+    assert.deepEqual(body, { ...counts, is_partial: false, is_building: false });
+  });
+
+  it('200: a phrase whose words many messages have is found page by page, and counts are said to be too low', async () => {
+    const { conversation } = one.ids;
+    const phrase = message(conversation, 300, { query: 'wombat burrow' });
+    const others = Array.from({ length: 2_000 }, (_, at) =>
+      message(conversation, 301 + at, { query: 'burrow, wombat' }),
+    );
+    await service.load([phrase, ...others]);
+    await service.index();
+    const q = '"wombat burrow"';
+    const page = await search({ q });
+    assert.deepEqual(page.data, []);
+    assert.deepEqual(await found({ q, cursor: page.next_cursor }), [phrase.id]);
+    const { body } = await get('/admin/search/counts', { q });
+    assert.deepEqual([body.all, body.is_partial], [0, true]);
+    const { body: early } = await get('/admin/search/counts', { q, to: 400 });
+    assert.deepEqual([early.all, early.is_partial], [1, false]);
   });
 });

@@ -95,6 +95,9 @@ export const SearchCounts = shape(
     files: found('with these filters that have files'),
     waiting_form: found('with these filters that have a form waiting for its submission'),
     citations: found('with these filters that have citations'),
+    is_partial: flag(
+      'Whether counts may be too low: too many messages have the words of a phrase, but not in sequence.',
+    ),
     is_building: flag('Whether the index is being built from all records: then results are incomplete.'),
   },
   { title: 'SearchCounts', description: 'Numbers of search results.' },
