@@ -1,4 +1,5 @@
 import { h, render, useEffect, useRef, useState } from '../shared/dom.ts';
+import { readStored, store } from '../shared/stored.ts';
 import { applyTheme } from '../shared/theme.ts';
 import { Lazy } from './lazy.ts';
 import { type ApiError, request, whenSignedOut } from './parts/api.ts';
@@ -19,7 +20,7 @@ function Console() {
   const isLeaving = useRef(false);
 
   const setSession = (session: ConsoleSession | null) => {
-    noteSession(session !== null);
+    store(place, session === null ? null : 'yes');
     showSession(session);
   };
   const readSession = () => {
@@ -41,7 +42,7 @@ function Console() {
       );
       setSession(null);
     });
-    if (token === undefined && mayHaveSession()) readSession();
+    if (token === undefined && readStored(place) !== null) readSession();
     else showSession(null);
   }, []);
 
@@ -85,28 +86,10 @@ function takeToken(): string | undefined {
 }
 
 /**
- * Whether there may be a session: scripts cannot read its cookie, and a request without a session would be an error in the
- * log of the browser at every first visit.
+ * Where it is stored that there may be a session: scripts cannot read its cookie, and a request without a session would be
+ * an error in the log of the browser at every first visit.
  */
 const place = 'backscroll-signed-in';
-
-function mayHaveSession(): boolean {
-  try {
-    return localStorage.getItem(place) !== null;
-  } catch {
-    // The browser may deny storage.
-    return true;
-  }
-}
-
-function noteSession(exists: boolean): void {
-  try {
-    if (exists) localStorage.setItem(place, 'yes');
-    else localStorage.removeItem(place);
-  } catch {
-    // Then the session is always requested.
-  }
-}
 
 applyTheme();
 render(h(Console, null), document.body);

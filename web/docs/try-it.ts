@@ -1,4 +1,5 @@
 import { h, useState } from '../shared/dom.ts';
+import { Select } from '../shared/select.ts';
 import { CodeBlock } from './code-block.ts';
 import type { Operation, Parameter } from './document.ts';
 import { type ShownResponse, send } from './send.ts';
@@ -66,16 +67,12 @@ function KeyField({ kinds, kind, setKind, shared }: KeyProps) {
     'div',
     { class: 'key-field' },
     kinds.length > 1 &&
-      h(
-        'label',
-        null,
-        'Kind of key',
-        h(
-          'select',
-          { value: kind, onChange: (event: Event) => setKind((event.target as HTMLSelectElement).value) },
-          kinds.map((one) => h('option', { key: one, value: one }, one)),
-        ),
-      ),
+      h(Select, {
+        label: 'Kind of key',
+        value: kind,
+        options: kinds.map((one) => [one, one] as const),
+        change: setKind,
+      }),
     h(
       'label',
       null,

@@ -1,17 +1,13 @@
 import { h, useEffect, useState } from './dom.ts';
+import { Select } from './select.ts';
+import { readStored, store } from './stored.ts';
 
 const themes = ['system', 'light', 'dark'] as const;
 type Theme = (typeof themes)[number];
 const place = 'backscroll-theme';
 
-function storedTheme(): Theme {
-  try {
-    return themes.find((theme) => theme === localStorage.getItem(place)) ?? 'system';
-  } catch {
-    // The browser may deny storage; the system's setting applies then.
-    return 'system';
-  }
-}
+const themeOf = (text: string | null | undefined): Theme => themes.find((theme) => theme === text) ?? 'system';
+const storedTheme = (): Theme => themeOf(readStored(place));
 
 export function applyTheme(theme: Theme = storedTheme()): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
@@ -43,23 +39,16 @@ const readIsDark = (): boolean => {
 export function ThemeChoice() {
   const [theme, setTheme] = useState(storedTheme);
   const choose = (value: string) => {
-    const chosen = themes.find((one) => one === value) ?? 'system';
+    const chosen = themeOf(value);
     applyTheme(chosen);
     setTheme(chosen);
-    try {
-      localStorage.setItem(place, chosen);
-    } catch {
-      // The choice then lasts until the page is closed.
-    }
+    store(place, chosen);
   };
-  return h(
-    'label',
-    { class: 'theme-choice' },
-    h('span', { class: 'hidden-label' }, 'Theme'),
-    h(
-      'select',
-      { value: theme, onChange: (event: Event) => choose((event.target as HTMLSelectElement).value) },
-      themes.map((one) => h('option', { value: one }, `${one[0]?.toUpperCase()}${one.slice(1)}`)),
-    ),
-  );
+  return h(Select, {
+    class: 'theme-choice',
+    label: h('span', { class: 'hidden-label' }, 'Theme'),
+    value: theme,
+    options: themes.map((one) => [one, `${one[0]?.toUpperCase()}${one.slice(1)}`] as const),
+    change: choose,
+  });
 }

@@ -105,7 +105,7 @@ describe('the reference', () => {
           .filter({ has: page.getByText(kind, { exact: true }) })
           .first();
         await part.locator('> summary').click();
-        await part.locator('pre').waitFor();
+        await part.locator('> div > .fields').waitFor();
         const names = await part.locator('> div > .fields > li > .field .name').allTextContents();
         assert.deepEqual(
           names,

@@ -1,9 +1,10 @@
 import { type ComponentChildren, h, useEffect, useMemo } from '../../shared/dom.ts';
+import { Select } from '../../shared/select.ts';
 import { pathOf } from '../parts/api.ts';
-import { Chip, Chips } from '../parts/chips.ts';
+import { Chips, FilterChip } from '../parts/chips.ts';
 import { Page } from '../parts/page.ts';
 import { type FilterAccess, type Filters, hrefWith, useFilters } from '../parts/route.ts';
-import { ViewSearch } from '../parts/search-field.ts';
+import { FilterSearch } from '../parts/search-field.ts';
 import { type Column, DataTable } from '../parts/table.ts';
 import type { Activity, Key } from '../parts/types.ts';
 import { counted, ListEnd, count as numberText, Time } from '../parts/ui.ts';
@@ -50,58 +51,31 @@ const periods: readonly [days: string, label: string][] = [
   ['30', 'Last 30 days'],
 ];
 
-function FilterBar({ filters, setFilters, hrefOfFilters }: FilterAccess) {
+function FilterBar({ filters, setFilters }: FilterAccess) {
   const { rows: keys = [] } = useAll<Key>('/admin/keys');
-  const chip = (name: string, value: string, label: string) => {
-    const isActive = filters[name] === value;
-    return h(Chip, { key: value, label, isActive, href: hrefOfFilters({ [name]: isActive ? '' : value }) });
-  };
   const names = keys.map(({ id, name, kind }): [string, string] => [id, name || `${kind} key ${id.slice(0, 8)}`]);
-  const select = (name: string, label: string, none: string, options: readonly [string, string][]) =>
-    h(Select, { label, none, options, value: filters[name] ?? '', set: (value) => setFilters({ [name]: value }) });
+  const select = (name: string, label: string, none: string, options: readonly [string, string][]) => {
+    const value = filters[name] ?? '';
+    const isListed = options.some(([one]) => one === value);
+    const unlisted: [string, string][] = isListed || value === '' ? [] : [[value, value]];
+    const change = (value: string) => setFilters({ [name]: value });
+    return h(Select, { class: 'row', label, value, options: [['', none], ...unlisted, ...options], change });
+  };
   return h(
     'div',
     { class: 'stack' },
     h(
       'div',
       { class: 'row' },
-      h(ViewSearch, {
-        label: 'ID of a record, or a part of it',
-        value: filters.record_id ?? '',
-        change: (record_id) => setFilters({ record_id }, 'replace'),
-      }),
+      h(FilterSearch, { label: 'ID of a record, or a part of it', name: 'record_id' }),
       select('key_id', 'By', 'anyone', names),
       select('record', 'Records', 'all kinds', Object.entries(kinds)),
     ),
     h(
       Chips,
       { label: 'Filters' },
-      Object.entries(actions).map(([action, label]) => chip('action', action, label)),
-      periods.map(([days, label]) => chip('days', days, label)),
-    ),
-  );
-}
-
-type SelectProps = {
-  label: string;
-  none: string;
-  options: readonly [value: string, text: string][];
-  value: string;
-  set: (value: string) => void;
-};
-
-function Select({ label, none, options, value, set }: SelectProps) {
-  const isListed = value === '' || options.some(([one]) => one === value);
-  return h(
-    'label',
-    { class: 'row' },
-    label,
-    h(
-      'select',
-      { value, onChange: (event: Event) => set((event.target as HTMLSelectElement).value) },
-      h('option', { value: '' }, none),
-      !isListed && h('option', { value }, value),
-      options.map(([one, text]) => h('option', { key: one, value: one }, text)),
+      Object.entries(actions).map(([value, label]) => h(FilterChip, { key: value, name: 'action', value, label })),
+      periods.map(([value, label]) => h(FilterChip, { key: value, name: 'days', value, label })),
     ),
   );
 }

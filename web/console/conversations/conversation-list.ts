@@ -1,10 +1,11 @@
 import { h, useLayoutEffect } from '../../shared/dom.ts';
 import { money } from '../parts/figures.ts';
+import { Marked } from '../parts/marked.ts';
 import { type Filters, hrefWith } from '../parts/route.ts';
 import type { ConversationSummary, SearchHit } from '../parts/types.ts';
 import { counted, FirstSteps, ListEnd, Time } from '../parts/ui.ts';
 import { matchesIn, wordsOf } from './highlight.ts';
-import type { Conversations, Entry } from './use-conversations.ts';
+import { type Conversations, type Entry, placeOf } from './use-conversations.ts';
 import { useStableFocus } from './use-stable-focus.ts';
 
 /** This many pixels before the end of the list, the next page is read. */
@@ -63,12 +64,12 @@ type RowProps = {
   filters: Filters;
 };
 
-function Row({ entry: { id, app_id, hits }, summary, isOpen, isApart, filters }: RowProps) {
+function Row({ entry, summary, isOpen, isApart, filters }: RowProps) {
+  const { hits } = entry;
   const [hit] = hits;
-  const place = ['conversations', app_id, id, ...(hit === undefined ? [] : [hit.message_id])];
   return h(
     'a',
-    { href: hrefWith(place, filters), 'aria-current': isOpen ? 'true' : undefined },
+    { href: hrefWith(placeOf(entry), filters), 'aria-current': isOpen ? 'true' : undefined },
     h('span', { class: 'name one-line' }, summary?.name ?? '…'),
     h('span', { class: 'soft when' }, h(Time, { at: hit?.created_at ?? summary?.last_message_at ?? null, none: '' })),
     h(
@@ -84,19 +85,6 @@ function Row({ entry: { id, app_id, hits }, summary, isOpen, isApart, filters }:
 /** A text without the marks of Markdown that would show most, such as the lines of a table. */
 const plain = (text: string): string =>
   text.replaceAll(/\*+|`+|^#+ |^> /gm, '').replaceAll(/(\|\s*:?-+:?\s*)+(\||$)|\|/g, ' ');
-
-type MarkedProps = { text: string; ranges: readonly (readonly number[])[]; draw?: (text: string) => string };
-
-/** A text with its matches marked. */
-function Marked({ text, ranges, draw = String }: MarkedProps) {
-  const parts: unknown[] = [];
-  let at = 0;
-  for (const [begin = 0, end = 0] of ranges) {
-    parts.push(draw(text.slice(at, begin)), h('mark', null, text.slice(begin, end)));
-    at = end;
-  }
-  return h('span', null, [...parts, draw(text.slice(at))] as string[]);
-}
 
 type FiguresProps = { summary: ConversationSummary; hits: readonly SearchHit[]; q: string };
 

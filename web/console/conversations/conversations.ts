@@ -7,7 +7,7 @@ import { ConversationList } from './conversation-list.ts';
 import { OpenConversation } from './open-conversation.ts';
 import { SearchFilters } from './search-filters.ts';
 import { isFiltered } from './search-query.ts';
-import { useConversations } from './use-conversations.ts';
+import { placeOf, useConversations } from './use-conversations.ts';
 
 const typingMillis = 250;
 
@@ -29,9 +29,7 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
     if (view !== 'conversations' || conversation !== undefined || isOld) return;
     if (app !== undefined) return location.replace(hrefWith(['conversations'], { ...filters, app_id: app }));
     if (isPhone || first === undefined || list.isLoading) return;
-    const hit = first.hits[0]?.message_id;
-    const place = ['conversations', first.app_id, first.id, ...(hit === undefined ? [] : [hit])];
-    location.replace(hrefWith(place, filters));
+    location.replace(hrefWith(placeOf(first), filters));
   }, [app_id, conversation_id, first, list.isLoading, isPhone]);
   const open = app_id !== undefined && conversation_id !== undefined ? { id: conversation_id, app_id } : undefined;
   return h(

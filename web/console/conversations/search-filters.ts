@@ -1,4 +1,5 @@
 import { h, useEffect, useState } from '../../shared/dom.ts';
+import { Select } from '../../shared/select.ts';
 import { pathOf, request } from '../parts/api.ts';
 import { useChanges } from '../parts/changes.ts';
 import { Chip, Chips } from '../parts/chips.ts';
@@ -107,17 +108,12 @@ function MoreFilters({ filters, apps, setFilters }: MoreProps) {
   return h(
     'div',
     { class: 'more-fields' },
-    h(
-      'label',
-      null,
-      'App',
-      h(
-        'select',
-        { value: filters.app_id ?? '', onChange: set('app_id') },
-        h('option', { value: '' }, 'All apps'),
-        apps.map(({ id, name }) => h('option', { key: id, value: id }, name)),
-      ),
-    ),
+    h(Select, {
+      label: 'App',
+      value: filters.app_id ?? '',
+      options: [['', 'All apps'], ...apps.map(({ id, name }) => [id, name] as const)],
+      change: (app_id) => setFilters({ app_id }),
+    }),
     field('User, exactly', 'user', { type: 'text', autoComplete: 'off' }),
     field('From', 'from', { type: 'date' }, dayOf(filters.from)),
     field('To', 'to', { type: 'date' }, dayOf(filters.to, 1)),

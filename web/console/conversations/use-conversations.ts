@@ -10,6 +10,10 @@ import { isFiltered, queryOf } from './search-query.ts';
 /** A conversation in the list, with its messages that the search has found, newest first. */
 export type Entry = { id: string; app_id: string; hits: readonly SearchHit[] };
 
+/** The address of a conversation: at its newest hit, if it has hits. */
+export const placeOf = ({ id, app_id, hits }: Entry): string[] =>
+  ['conversations', app_id, id, hits[0]?.message_id].filter((part) => part !== undefined);
+
 export type Conversations = {
   entries: readonly Entry[];
   list: List<unknown>;

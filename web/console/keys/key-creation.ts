@@ -1,4 +1,5 @@
 import { h, useState } from '../../shared/dom.ts';
+import { Select } from '../../shared/select.ts';
 import { type ApiError, pathOf, request } from '../parts/api.ts';
 import { ManyPicker, Picker } from '../parts/picker.ts';
 import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../parts/server-rules.ts';
@@ -205,19 +206,12 @@ function Expiry({ lifetime, setLifetime }: { lifetime: string; setLifetime: (lif
   return h(
     'div',
     { class: 'row' },
-    h(
-      'label',
-      null,
-      'Expires',
-      h(
-        'select',
-        {
-          value: lifetime,
-          onChange: (event: Event) => setLifetime((event.target as HTMLSelectElement).value),
-        },
-        lifetimes.map((one) => h('option', { value: one }, expiryWords[one])),
-      ),
-    ),
+    h(Select, {
+      label: 'Expires',
+      value: lifetime,
+      options: lifetimes.map((one) => [one, expiryWords[one]] as const),
+      change: setLifetime,
+    }),
     lifetime === 'date' &&
       h(
         'label',

@@ -1,8 +1,8 @@
 import { h, useState } from '../../shared/dom.ts';
-import { Chip, Chips } from '../parts/chips.ts';
+import { Chips, FilterChip } from '../parts/chips.ts';
 import { Page } from '../parts/page.ts';
 import { useFilters, type ViewProps } from '../parts/route.ts';
-import { ViewSearch } from '../parts/search-field.ts';
+import { FilterSearch } from '../parts/search-field.ts';
 import { keyKinds, limits } from '../parts/server-rules.ts';
 import { type Column, DataTable } from '../parts/table.ts';
 import type { Key } from '../parts/types.ts';
@@ -21,8 +21,7 @@ type OpenDialog = 'new' | Key | undefined;
 export function KeysView({ session }: ViewProps) {
   useTitle('Keys');
   const list = useList<Key>(`/admin/keys?limit=${limits.listRowsMax}`);
-  const { filters, setFilters, hrefOfFilters } = useFilters();
-  const { q = '', kind, state } = filters;
+  const { q = '', kind, state } = useFilters().filters;
   const [dialog, setDialog] = useState<OpenDialog>();
   const [message, setMessage] = useState('');
   const now = Date.now() / 1000;
@@ -40,47 +39,34 @@ export function KeysView({ session }: ViewProps) {
     // The session has ended with its key: the next response is 401.
     if (key.id === session.key_id) list.reload();
   };
-  /** A chip for one value of a filter, with the number of keys that match it and the other filters. */
-  const chip = (name: 'kind' | 'state', value: string, matches: readonly Key[]) =>
-    h(Chip, {
-      key: value,
-      label: value,
-      count: list.rows.length === 0 ? undefined : matches.length,
-      isActive: filters[name] === value,
-      href: hrefOfFilters({ [name]: filters[name] === value ? undefined : value }),
-    });
+  /** Chips for the values of a filter, with the number of keys that match each and the other filters. */
+  const chips = (
+    label: string,
+    name: string,
+    values: readonly string[],
+    keys: readonly Key[],
+    of: (key: Key) => string,
+  ) =>
+    h(
+      Chips,
+      { label },
+      values.map((value) => {
+        const count = keys.filter((key) => of(key) === value).length;
+        return h(FilterChip, { key: value, name, value, label: value, ...(list.rows.length > 0 && { count }) });
+      }),
+    );
   return h(
     Page,
     {
       title: 'Keys',
       actions: h('button', { type: 'button', class: 'primary', onClick: () => setDialog('new') }, 'New key'),
     },
-    h(ViewSearch, { label: 'Search keys by name or id', value: q, change: (q) => setFilters({ q }, 'replace') }),
+    h(FilterSearch, { label: 'Search keys by name or id' }),
     h(
       'div',
       { class: 'row' },
-      h(
-        Chips,
-        { label: 'State' },
-        keyStates.map((one) =>
-          chip(
-            'state',
-            one,
-            named.filter(ofKind).filter((key) => stateOf(key, now) === one),
-          ),
-        ),
-      ),
-      h(
-        Chips,
-        { label: 'Kind' },
-        keyKinds.map((one) =>
-          chip(
-            'kind',
-            one,
-            named.filter(inState).filter((key) => key.kind === one),
-          ),
-        ),
-      ),
+      chips('State', 'state', keyStates, named.filter(ofKind), (key) => stateOf(key, now)),
+      chips('Kind', 'kind', keyKinds, named.filter(inState), (key) => key.kind),
       h('span', { class: 'soft', role: 'status' }, counted(shown.length, list.rows.length, list.hasMore)),
     ),
     h(DataTable<Key>, {

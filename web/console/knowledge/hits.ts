@@ -1,5 +1,6 @@
-import { type ComponentChildren, h, useEffect, useState } from '../../shared/dom.ts';
+import { h, useEffect, useState } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
+import { Marked } from '../parts/marked.ts';
 import { hrefOf } from '../parts/route.ts';
 import type { KnowledgeHit } from '../parts/types.ts';
 import { ListEnd } from '../parts/ui.ts';
@@ -24,22 +25,12 @@ export function Hits({ q }: { q: string }) {
           { key: place.join() },
           h('a', { href: hrefOf('knowledge', ...place) }, document_name || document_id),
           h('span', { class: 'soft' }, ` ${dataset_name}, ${child_chunk_id === null ? 'segment' : 'chunk'}`),
-          h('p', { class: 'as-written' }, marked(hit)),
+          h('p', { class: 'as-written' }, h(Marked, { text: hit.snippet, ranges: hit.ranges })),
         );
       }),
     ),
     h(ListEnd, { list, nothing: 'No segment or chunk has these words.' }),
   ];
-}
-
-function marked({ snippet, ranges }: KnowledgeHit): ComponentChildren {
-  const parts: ComponentChildren[] = [];
-  let at = 0;
-  for (const [start = 0, end = 0] of ranges) {
-    parts.push(snippet.slice(at, start), h('mark', null, snippet.slice(start, end)));
-    at = end;
-  }
-  return [...parts, snippet.slice(at)];
 }
 
 function useSettled(text: string): string {

@@ -1,6 +1,6 @@
 import { type ComponentChildren, h, useEffect, useRef } from '../../shared/dom.ts';
 import { hrefOf, useFilters } from '../parts/route.ts';
-import { ViewSearch } from '../parts/search-field.ts';
+import { FilterSearch } from '../parts/search-field.ts';
 import type { Dataset, DocumentShown } from '../parts/types.ts';
 import { useRecord } from '../parts/use-record.ts';
 import { useTitle } from '../parts/use-title.ts';
@@ -11,8 +11,7 @@ type Props = { title: string; trail?: readonly Crumb[]; beside?: ComponentChildr
 
 /** What every level shows: the search over all knowledge bases, the path to the level, its name, and its rows or the hits. */
 export function Level({ title, trail = [], beside, children }: Props) {
-  const { filters, setFilters } = useFilters();
-  const { q = '' } = filters;
+  const { q = '' } = useFilters().filters;
   useTitle(q && `Search: ${q}`, title, title === 'Knowledge' ? undefined : 'Knowledge');
   const heading = useRef<HTMLHeadingElement>(null);
   // The link that led here was removed, and the focus with it.
@@ -22,11 +21,7 @@ export function Level({ title, trail = [], beside, children }: Props) {
   return h(
     'div',
     { class: 'knowledge stack' },
-    h(ViewSearch, {
-      label: 'Search all knowledge bases',
-      value: q,
-      change: (q) => setFilters({ q }, 'replace'),
-    }),
+    h(FilterSearch, { label: 'Search all knowledge bases' }),
     trail.length > 0 &&
       h(
         'nav',

@@ -1,4 +1,5 @@
 import { h, useEffect, useState } from '../../shared/dom.ts';
+import { By } from '../activity/activity.ts';
 import type { ApiError } from '../parts/api.ts';
 import { readChunk } from '../parts/child-chunk.ts';
 import type { ChildChunk, ChildChunkRevision } from '../parts/types.ts';
@@ -111,9 +112,4 @@ function VersionEntry({ version: { name, content, written }, before, current, re
           ),
       ),
   );
-}
-
-function By({ key_id, key_name }: Pick<ChildChunkRevision, 'key_id' | 'key_name'>) {
-  if (key_id === null) return 'an import';
-  return h('span', { title: `key ${key_id}` }, key_name || `key ${key_id.slice(0, 8)}`);
 }

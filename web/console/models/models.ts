@@ -1,9 +1,10 @@
 import { h, useEffect, useState } from '../../shared/dom.ts';
+import { Select } from '../../shared/select.ts';
 import { pathOf, request } from '../parts/api.ts';
-import { Chip, Chips } from '../parts/chips.ts';
+import { Chips, FilterChip } from '../parts/chips.ts';
 import { Page } from '../parts/page.ts';
 import { go, useFilters, type ViewProps } from '../parts/route.ts';
-import { ViewSearch } from '../parts/search-field.ts';
+import { FilterSearch } from '../parts/search-field.ts';
 import { limits } from '../parts/server-rules.ts';
 import type { WholeModelProvider, Workspace } from '../parts/types.ts';
 import { FirstSteps, ListEnd } from '../parts/ui.ts';
@@ -29,20 +30,12 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
       h(
         'div',
         { class: 'row workspace-choice' },
-        h(
-          'label',
-          null,
-          'Workspace',
-          h(
-            'select',
-            {
-              value: workspace,
-              onChange: ({ currentTarget }: { currentTarget: HTMLSelectElement }) => go('models', currentTarget.value),
-            },
-            !isKnown && h('option', { value: workspace }, workspace),
-            workspaces.rows.map(({ id, name }) => h('option', { key: id, value: id }, name || id)),
-          ),
-        ),
+        h(Select, {
+          label: 'Workspace',
+          value: workspace,
+          options: [...(isKnown ? [] : [{ id: workspace, name: '' }]), ...workspaces.rows].map(nameOf),
+          change: (id) => go('models', id),
+        }),
         workspaces.hasMore && h('button', { type: 'button', onClick: workspaces.more }, 'Show more workspaces'),
       ),
     workspace === undefined
@@ -53,6 +46,8 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
       : h(Providers, { key: workspace, workspace }),
   );
 }
+
+const nameOf = ({ id, name }: { id: string; name: string }) => [id, name || id] as const;
 
 /** More workspaces than this are not searched for one with providers. */
 const searchedMax = 20;
@@ -79,8 +74,7 @@ function useFirstWithProviders(workspaces: readonly Workspace[], isNeeded: boole
 
 function Providers({ workspace }: { workspace: string }) {
   const list = useList<WholeModelProvider>(pathOf(['admin', 'workspaces', workspace, 'model-providers']));
-  const { filters, setFilters, hrefOfFilters } = useFilters();
-  const { q = '', type } = filters;
+  const { q = '', type } = useFilters().filters;
   const named = list.rows.map((provider) => ({ ...provider, models: modelsWith(provider, q) }));
   const countOf = (one: string) =>
     named.reduce((sum, { models }) => sum + models.filter(({ model_type }) => model_type === one).length, 0);
@@ -95,18 +89,12 @@ function Providers({ workspace }: { workspace: string }) {
     'div',
     { class: 'stack' },
     list.rows.length > 0 && [
-      h(ViewSearch, { label: 'Search models', value: q, change: (q) => setFilters({ q }, 'replace') }),
+      h(FilterSearch, { label: 'Search models' }),
       h(
         Chips,
         { label: 'Type' },
-        Object.entries(modelTypes).map(([one, label]) =>
-          h(Chip, {
-            key: one,
-            label,
-            count: countOf(one),
-            isActive: type === one,
-            href: hrefOfFilters({ type: type === one ? undefined : one }),
-          }),
+        Object.entries(modelTypes).map(([value, label]) =>
+          h(FilterChip, { key: value, name: 'type', value, label, count: countOf(value) }),
         ),
       ),
     ],

@@ -1,4 +1,5 @@
 import { h, useRef } from '../../shared/dom.ts';
+import { useFilters } from './route.ts';
 import { useShortcut } from './shortcuts.ts';
 
 type Props = { label: string; value: string; change: (value: string) => void };
@@ -26,6 +27,16 @@ export function ViewSearch({ label, value, change, leave }: Props & { leave?: ()
       field.current?.blur();
       leave?.();
     },
+  });
+}
+
+/** The search of a view as a filter in the address. */
+export function FilterSearch({ label, name = 'q' }: { label: string; name?: string }) {
+  const { filters, setFilters } = useFilters();
+  return h(ViewSearch, {
+    label,
+    value: filters[name] ?? '',
+    change: (value) => setFilters({ [name]: value }, 'replace'),
   });
 }
 
