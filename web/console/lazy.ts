@@ -1,4 +1,5 @@
 import { type ComponentType, h, useEffect, useState } from '../shared/dom.ts';
+import { ErrorNote } from './parts/error-note.ts';
 
 /** Loaded components, by the function that loads them, so that they are shown at once the next time. */
 const loaded = new Map<unknown, unknown>();
@@ -23,10 +24,6 @@ export function Lazy<P extends object>({ load, props }: Props<P>) {
   if (component !== undefined) return h(component, props);
   if (!hasFailed) return null;
   // Browsers do not repeat a failed import.
-  return h(
-    'div',
-    { class: 'note bad', role: 'alert' },
-    h('p', null, 'This part of the console could not be loaded.'),
-    h('button', { type: 'button', onClick: () => location.reload() }, 'Load the page again'),
-  );
+  const error = new Error('This part of the console could not be loaded.');
+  return h(ErrorNote, { error, retry: () => location.reload(), label: 'Load the page again' });
 }

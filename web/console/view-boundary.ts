@@ -1,4 +1,5 @@
 import { type ComponentChildren, h, useErrorBoundary, useLayoutEffect, useRef } from '../shared/dom.ts';
+import { ErrorNote } from './parts/error-note.ts';
 
 /** Shows the error of a view that throws, until the user tries again or goes to another view. The other views still work. */
 export function ViewBoundary({ place, children }: { place: string; children?: ComponentChildren }) {
@@ -10,10 +11,6 @@ export function ViewBoundary({ place, children }: { place: string; children?: Co
     shownPlace.current = place;
   }, [place]);
   if (error === undefined) return children;
-  return h(
-    'div',
-    { class: 'note bad', role: 'alert' },
-    h('p', null, 'This view cannot be shown: ', error instanceof Error ? error.message : String(error)),
-    h('button', { type: 'button', onClick: reset }, 'Try again'),
-  );
+  const message = error instanceof Error ? error.message : String(error);
+  return h(ErrorNote, { error: new Error(`This view cannot be shown: ${message}`), retry: reset });
 }

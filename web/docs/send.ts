@@ -1,3 +1,4 @@
+import { prettyJson } from '../shared/pretty-json.ts';
 import type { Operation } from './document.ts';
 import { type Filled, headersOf, isBySession, targetOf } from './snippets.ts';
 
@@ -36,7 +37,7 @@ export async function send(operation: Operation, filled: Filled, key: string): P
     statusText: response.statusText,
     millis,
     headers: [...response.headers].filter(([name]) => telling.test(name)),
-    text: isJson ? pretty(text) : text,
+    text: isJson ? prettyJson(text) : text,
     isJson,
     isTruncated,
   };
@@ -54,13 +55,5 @@ async function readBeginning(response: Response): Promise<{ text: string; isTrun
     if (text.length <= shownMax) continue;
     await reader?.cancel();
     return { text: text.slice(0, shownMax), isTruncated: true };
-  }
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
   }
 }

@@ -93,10 +93,11 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
 const classOf = (action: Activity['action']): string =>
   ['delete', 'revoke', 'purge'].includes(action) ? 'badge warn' : 'badge';
 
+type ByProps = { entry: Pick<Activity, 'key_id' | 'key_name'>; isText?: boolean; none?: string };
+
 /** The key, as a link to it, except in a `summary`, which is a control itself. */
-export function By({ entry, isText }: { entry: Pick<Activity, 'key_id' | 'key_name'>; isText?: boolean }) {
-  const { key_id, key_name } = entry;
-  if (key_id === null) return 'command line';
+export function By({ entry: { key_id, key_name }, isText, none = 'command line' }: ByProps) {
+  if (key_id === null) return none;
   const name = key_name || `key ${key_id.slice(0, 8)}`;
   const href = hrefWith(['keys'], { q: key_id });
   return h(isText ? 'span' : 'a', { href: isText ? undefined : href, title: `key ${key_id}` }, name);

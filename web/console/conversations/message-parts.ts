@@ -1,4 +1,5 @@
 import { h } from '../../shared/dom.ts';
+import { prettyJson } from '../../shared/pretty-json.ts';
 import { locale } from '../parts/locale.ts';
 import { hrefOf } from '../parts/route.ts';
 import type { AgentThought, MessageFile, RetrieverResource } from '../parts/types.ts';
@@ -122,32 +123,17 @@ function Raw({ title, text }: { title: string; text: string }) {
     'figure',
     null,
     h('figcaption', { class: 'soft' }, title),
-    h('pre', { tabIndex: 0, role: 'group', 'aria-label': title }, pretty(text)),
+    h('pre', { tabIndex: 0, role: 'group', 'aria-label': title }, prettyJson(text)),
   );
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }
 
 export function Values({ title, values, id }: { title: string; values: Record<string, unknown>; id: string }) {
   const entries = Object.entries(values);
   if (entries.length === 0) return null;
   const names = h('span', { class: 'soft' }, ` ${entries.map(([name]) => name).join(', ')}`);
-  return h(Collapsible, { id, title: [title, names], content: () => h(ValueList, { entries }) });
-}
-
-function ValueList({ entries }: { entries: readonly [string, unknown][] }) {
-  return h(
-    'dl',
-    { class: 'values' },
-    entries.map(([name, value]) => [
-      h('dt', null, name),
-      h('dd', { class: 'as-written' }, typeof value === 'string' ? value : JSON.stringify(value, null, 2)),
-    ]),
-  );
+  const list = entries.map(([name, value]) => [
+    h('dt', null, name),
+    h('dd', { class: 'as-written' }, typeof value === 'string' ? value : JSON.stringify(value, null, 2)),
+  ]);
+  return h(Collapsible, { id, title: [title, names], content: () => h('dl', { class: 'values' }, list) });
 }

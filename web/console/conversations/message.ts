@@ -25,6 +25,7 @@ export function MessageView({ message, href, isCurrent, siblings }: MessageProps
   const { id, query, answer, created_at, inputs, status, error, feedback_content } = message;
   const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
   const [userFiles, assistantFiles] = [files('user'), files('assistant')];
+  const parent = message.parent_message_id === noParent ? null : message.parent_message_id;
   const hasFailed = status === 'error' || error !== null;
   const isEmpty = answer === '' && !hasFailed && assistantFiles.length + message.extra_contents.length === 0;
   return h(
@@ -61,14 +62,8 @@ export function MessageView({ message, href, isCurrent, siblings }: MessageProps
       message.feedback !== null && h(Feedback, { rating: message.feedback.rating }),
       h(Figures, { message }),
       siblings && h(SiblingSteps, { siblings }),
-      message.parent_message_id !== null &&
-        message.parent_message_id !== noParent &&
-        h(
-          'span',
-          { title: `parent message ${message.parent_message_id}` },
-          'reply to ',
-          short(message.parent_message_id),
-        ),
+      parent !== null &&
+        h('span', { title: `parent message ${parent}` }, 'reply to ', h('code', null, parent.slice(0, 8))),
       h(MessageActions, { message, href }),
       feedback_content && h('blockquote', { class: 'feedback as-written', 'aria-label': 'Feedback' }, feedback_content),
     ),
@@ -77,7 +72,6 @@ export function MessageView({ message, href, isCurrent, siblings }: MessageProps
 
 const plain = (text: string) => h('p', { class: 'as-written' }, text);
 const formatted = (text: string) => h(Markdown, { text });
-const short = (id: string) => h('code', null, id.slice(0, 8));
 
 function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
   const isLiked = rating === 'like';

@@ -13,6 +13,9 @@ const driftPixelsMax = 2_000;
 
 export type Parts = { scroller: HTMLElement; above: HTMLElement; list: HTMLElement; below: HTMLElement };
 
+/** What a scroll needs of the view: a new history, the number of messages, and what to call when something changes. */
+type View = { open: () => History; total: () => number; redraw: () => void; fail: (error: unknown) => void };
+
 /**
  * Which messages of a conversation are drawn, and where. Only those near the window are in the page; above and below
  * them is empty room of the others' height. A message in the window never moves by itself: if a message above turns out
@@ -36,17 +39,11 @@ export class Scroll {
   /** Where the window was moved for the target. */
   #aim = 0;
   #parts: Parts | undefined;
-  readonly #open: () => History;
-  readonly #total: () => number;
-  readonly #redraw: () => void;
-  readonly #fail: (error: unknown) => void;
+  readonly #view: View;
 
-  constructor(open: () => History, total: () => number, redraw: () => void, fail: (error: unknown) => void) {
-    this.#open = open;
-    this.#total = total;
-    this.#redraw = redraw;
-    this.#fail = fail;
-    this.history = open();
+  constructor(view: View) {
+    this.#view = view;
+    this.history = view.open();
   }
 
   attach(parts: Parts): void {
@@ -89,7 +86,7 @@ export class Scroll {
       this.#approach();
       return this.#draw();
     }
-    const history = this.#open();
+    const history = this.#view.open();
     // A read that is under way belongs to the history that this one replaces.
     this.isReading = false;
     await this.#read(async () => {
@@ -134,7 +131,7 @@ export class Scroll {
     if (Math.abs(scrollTop - this.#aim) > 2) this.#target = undefined;
     this.isPinned = !this.history.hasNewer && scrollTop + clientHeight >= scrollHeight - 4;
     if (this.isPinned && !this.history.isDisconnected) this.unseen = 0;
-    if (this.#choose() || wasPinned !== this.isPinned) this.#redraw();
+    if (this.#choose() || wasPinned !== this.isPinned) this.#view.redraw();
     this.#readNear();
   }
 
@@ -145,13 +142,13 @@ export class Scroll {
     this.#place();
     // The rows between may have other heights than estimated: it goes on until it is there.
     if (!this.#approach()) this.#target = undefined;
-    if (this.#choose()) this.#redraw();
+    if (this.#choose()) this.#view.redraw();
     this.#readNear();
   }
 
   #draw(): void {
     this.#choose();
-    this.#redraw();
+    this.#view.redraw();
   }
 
   get #rows(): Row[] {
@@ -208,7 +205,7 @@ export class Scroll {
 
   /** The estimated height of the older messages. */
   #room(): number {
-    const count = Math.max(this.#total() - this.history.knownCount, 20);
+    const count = Math.max(this.#view.total() - this.history.knownCount, 20);
     return Math.min(roomPixelsMax, count * this.history.estimate);
   }
 
@@ -287,7 +284,7 @@ export class Scroll {
       this.#draw();
     } catch (error) {
       // `isReading` stays set: a failed read is repeated only when the user asks for it.
-      this.#fail(error);
+      this.#view.fail(error);
     }
   }
 

@@ -37,18 +37,15 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
   const [unmount] = useState(() => new AbortController());
   const latestTotal = useRef(total);
   latestTotal.current = total;
-  const [scroll] = useState(() => {
-    const fail = (error: unknown) => {
-      if (!unmount.signal.aborted) setError(error as ApiError);
-    };
-    const open = () => new History(path, unmount.signal);
-    return new Scroll(
-      open,
-      () => latestTotal.current ?? 0,
-      () => draw((count) => count + 1),
-      fail,
-    );
-  });
+  const [scroll] = useState(
+    () =>
+      new Scroll({
+        open: () => new History(path, unmount.signal),
+        total: () => latestTotal.current ?? 0,
+        redraw: () => draw((count) => count + 1),
+        fail: (error) => unmount.signal.aborted || setError(error as ApiError),
+      }),
+  );
 
   useLayoutEffect(() => {
     if (!scroller.current || !above.current || !list.current || !below.current) return;

@@ -1,29 +1,23 @@
-import { h, useState } from '../../shared/dom.ts';
-import { type ApiError, pathOf, request } from '../parts/api.ts';
+import { h } from '../../shared/dom.ts';
+import { pathOf, request } from '../parts/api.ts';
 import { readOnlyKinds } from '../parts/server-rules.ts';
 import type { Key } from '../parts/types.ts';
 import { ErrorNote } from '../parts/ui.ts';
+import { useAttempt } from '../parts/use-attempt.ts';
 import { titleOf } from './key-words.ts';
 
 type Props = { of: Key; changed: (key: Key, words: string) => void };
 
 /** Makes a key read-only, or allows it to write. Without confirmation, because it can be undone. */
 export function KeyAccess({ of: key, changed }: Props) {
-  const [error, setError] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
+  const { error, isBusy, attempt } = useAttempt();
   if (!readOnlyKinds.includes(key.kind)) return null;
-  const change = async () => {
-    setBusy(true);
-    setError(undefined);
-    try {
+  const change = () =>
+    attempt(async () => {
       const path = pathOf(['admin', 'keys', key.id]);
       const { body } = await request<Key>(path, { method: 'PATCH', body: { read_only: !key.read_only } });
       changed(body, body.read_only ? 'is now read-only' : 'is now read-write');
-    } catch (error) {
-      setError(error as ApiError);
-    }
-    setBusy(false);
-  };
+    });
   const label = key.read_only ? 'Allow writes' : 'Make read-only';
   return [
     h(

@@ -1,11 +1,12 @@
 import { h, useState } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
-import { type ApiError, pathOf, request } from '../parts/api.ts';
-import { ManyPicker, Picker } from '../parts/picker.ts';
+import { pathOf, request } from '../parts/api.ts';
+import { ManyPicker, Picker, Tick } from '../parts/picker.ts';
 import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../parts/server-rules.ts';
 import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../parts/types.ts';
 import { Dialog, ErrorNote } from '../parts/ui.ts';
 import { type All, useAll } from '../parts/use-all.ts';
+import { useAttempt } from '../parts/use-attempt.ts';
 import type { Page } from '../parts/use-list.ts';
 import { KeySecret, type NewKey } from './key-secret.ts';
 import { expiryOf, lifetimes } from './key-words.ts';
@@ -29,15 +30,14 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
   const [limit, setLimit] = useState<Limit>({});
   const [read_only, setReadOnly] = useState(false);
   const [lifetime, setLifetime] = useState('90');
-  const [error, setError] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
+  const { error, isBusy, attempt } = useAttempt();
   const apps = useAll<App>('/admin/apps');
   const mayBeReadOnly = readOnlyKinds.includes(kind);
   const chooseKind = (chosen: KeyKind) => {
     setKind(chosen);
     setLimit({});
   };
-  const submit = async (event: SubmitEvent) => {
+  const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
     const body = {
@@ -48,16 +48,12 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
       ...(requires(kind, 'workspace_id') && { workspace_id, ...limit }),
       ...(mayBeReadOnly && { read_only }),
     };
-    setBusy(true);
-    try {
-      const conversation_id =
-        kind === 'app' ? await findConversation(apps.rows?.find(({ id }) => id === app_id)) : undefined;
+    return attempt(async () => {
+      const app = kind === 'app' ? apps.rows?.find(({ id }) => id === app_id) : undefined;
+      const conversation_id = await findConversation(app);
       const response = await request<CreatedKey>('/admin/keys', { method: 'POST', body });
       show({ kind, secret: response.body.secret, conversation_id });
-    } catch (error) {
-      setError(error as ApiError);
-      setBusy(false);
-    }
+    });
   };
   return h(
     'form',
@@ -74,10 +70,10 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
     requires(kind, 'workspace_id') && h(Reach, { kind, apps, workspace_id, setWorkspace, limit, setLimit }),
     mayBeReadOnly &&
       h(
-        'label',
-        { class: 'tick' },
-        h('input', { type: 'checkbox', checked: read_only, onChange: () => setReadOnly(!read_only) }),
-        h('span', null, 'Read-only ', h('span', { class: 'soft' }, 'The key allows no writes.')),
+        Tick,
+        { checked: read_only, onChange: () => setReadOnly(!read_only) },
+        'Read-only ',
+        h('span', { class: 'soft' }, 'The key allows no writes.'),
       ),
     h(
       'label',
@@ -110,10 +106,11 @@ function Kinds({ kind, setKind }: { kind: KeyKind; setKind: (kind: KeyKind) => v
     h('legend', null, 'Kind'),
     keyKinds.map((one) =>
       h(
-        'label',
-        { key: one, class: 'tick' },
-        h('input', { type: 'radio', name: 'kind', checked: one === kind, onChange: () => setKind(one) }),
-        h('span', null, h('b', null, one), ' ', h('span', { class: 'soft' }, sentence(keyKindTable[one].allows))),
+        Tick,
+        { key: one, type: 'radio', name: 'kind', checked: one === kind, onChange: () => setKind(one) },
+        h('b', null, one),
+        ' ',
+        h('span', { class: 'soft' }, sentence(keyKindTable[one].allows)),
       ),
     ),
   );
@@ -156,11 +153,11 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
     accepts(kind, 'app_id') && h(ErrorNote, { error: apps.error, retry: apps.reload }),
     accepts(kind, 'app_id') &&
       ownApps.length > 0 &&
-      h(Tick, {
-        label: 'Only one app',
-        isChecked: app_id !== undefined,
-        toggle: () => setLimit(app_id === undefined ? { app_id: '' } : {}),
-      }),
+      h(
+        Tick,
+        { checked: app_id !== undefined, onChange: () => setLimit(app_id === undefined ? { app_id: '' } : {}) },
+        'Only one app',
+      ),
     app_id !== undefined &&
       h(Picker, {
         label: 'App',
@@ -171,11 +168,14 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
       }),
     h(ErrorNote, { error: datasets.error, retry: datasets.reload }),
     ownDatasets.length > 0 &&
-      h(Tick, {
-        label: 'Only some datasets',
-        isChecked: dataset_ids !== undefined,
-        toggle: () => setLimit(dataset_ids === undefined ? { dataset_ids: [] } : {}),
-      }),
+      h(
+        Tick,
+        {
+          checked: dataset_ids !== undefined,
+          onChange: () => setLimit(dataset_ids === undefined ? { dataset_ids: [] } : {}),
+        },
+        'Only some datasets',
+      ),
     dataset_ids !== undefined &&
       h(ManyPicker, {
         label: 'Datasets',
@@ -185,14 +185,6 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
       }),
   );
 }
-
-const Tick = ({ label, isChecked, toggle }: { label: string; isChecked: boolean; toggle: () => void }) =>
-  h(
-    'label',
-    { class: 'tick' },
-    h('input', { type: 'checkbox', checked: isChecked, onChange: toggle }),
-    h('span', null, label),
-  );
 
 const expiryWords: Record<(typeof lifetimes)[number], string> = {
   never: 'Never',

@@ -1,26 +1,21 @@
-import { h, useState } from '../../shared/dom.ts';
-import { type ApiError, pathOf, request } from '../parts/api.ts';
+import { h } from '../../shared/dom.ts';
+import { pathOf, request } from '../parts/api.ts';
 import type { Key } from '../parts/types.ts';
 import { Dialog, ErrorNote } from '../parts/ui.ts';
+import { useAttempt } from '../parts/use-attempt.ts';
 import { titleOf } from './key-words.ts';
 
 type Props = { of: Key; isOwn: boolean; isLastAdmin: boolean; close: () => void; revoked: (key: Key) => void };
 
 /** Asks for confirmation, with the key's name: revoking cannot be undone. */
 export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: Props) {
-  const [error, setError] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
-  const revoke = async () => {
-    setBusy(true);
-    try {
+  const { error, isBusy, attempt } = useAttempt();
+  const revoke = () =>
+    attempt(async () => {
       const { body } = await request<Key>(pathOf(['admin', 'keys', key.id]), { method: 'DELETE' });
       close();
       revoked(body);
-    } catch (error) {
-      setError(error as ApiError);
-      setBusy(false);
-    }
-  };
+    });
   return h(
     Dialog,
     { title: `Revoke ${titleOf(key)}?`, close },

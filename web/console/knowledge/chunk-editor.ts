@@ -70,6 +70,8 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
     if (isForward) forward();
     else back();
   };
+  const button = (label: string, onClick: () => void, look?: string, disabled = isBusy) =>
+    h('button', { type: 'button', class: look, disabled, onClick }, label);
   return h(
     'section',
     { class: 'editor stack', ref: section, tabIndex: -1, 'aria-label': titles[step.name], onKeyDown },
@@ -83,31 +85,16 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
     h(
       'div',
       { class: 'row' },
-      step.name === 'edit' && [
-        h('button', { type: 'button', class: 'primary', disabled: !canContinue, onClick: forward }, 'Review'),
-        h('button', { type: 'button', onClick: back }, 'Cancel'),
-      ],
+      step.name === 'edit' && [button('Review', forward, 'primary', !canContinue), button('Cancel', back)],
       step.name === 'review' && [
-        h(
-          'button',
-          { type: 'button', class: 'primary', disabled: !canContinue, onClick: forward },
-          isBusy ? 'Saving…' : 'Save',
-        ),
-        h('button', { type: 'button', disabled: isBusy, onClick: back }, 'Edit again'),
-        h('button', { type: 'button', class: 'quiet', disabled: isBusy, onClick: cancel }, 'Cancel'),
+        button(isBusy ? 'Saving…' : 'Save', forward, 'primary', !canContinue),
+        button('Edit again', back),
+        button('Cancel', cancel, 'quiet'),
       ],
       step.name === 'conflict' && [
-        h(
-          'button',
-          { type: 'button', class: 'primary', disabled: isBusy, onClick: () => editOnTop(step.theirs) },
-          'Edit mine on top of theirs',
-        ),
-        h('button', { type: 'button', disabled: isBusy, onClick: () => discardMine(step.theirs) }, 'Discard mine'),
-        h(
-          'button',
-          { type: 'button', class: 'danger', disabled: isBusy, onClick: () => save(step.theirs) },
-          'Save mine over theirs',
-        ),
+        button('Edit mine on top of theirs', () => editOnTop(step.theirs), 'primary'),
+        button('Discard mine', () => discardMine(step.theirs)),
+        button('Save mine over theirs', () => save(step.theirs), 'danger'),
       ],
     ),
   );

@@ -33,6 +33,8 @@ export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
     setMessage(message);
   };
   const isHistory = mode.name === 'history';
+  const toggleHistory = () => open({ name: isHistory ? 'read' : 'history' });
+  const named = (action: string) => ({ 'aria-label': `${action} chunk ${chunk.position}` });
   return h(
     'li',
     { id: listed.id, tabIndex: -1, class: isTarget ? 'card stack chunk target' : 'card stack chunk' },
@@ -47,24 +49,10 @@ export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
         h(
           'div',
           { class: 'row actions' },
+          h('button', { type: 'button', ref: edit, ...named('Edit'), onClick: () => open({ name: 'edit' }) }, 'Edit'),
           h(
             'button',
-            {
-              type: 'button',
-              ref: edit,
-              'aria-label': `Edit chunk ${chunk.position}`,
-              onClick: () => open({ name: 'edit' }),
-            },
-            'Edit',
-          ),
-          h(
-            'button',
-            {
-              type: 'button',
-              'aria-label': `History of chunk ${chunk.position}`,
-              'aria-expanded': isHistory,
-              onClick: () => open({ name: isHistory ? 'read' : 'history' }),
-            },
+            { type: 'button', ...named('History of'), 'aria-expanded': isHistory, onClick: toggleHistory },
             'History',
           ),
         ),

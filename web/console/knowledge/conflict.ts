@@ -1,13 +1,11 @@
-import { Fragment, h } from '../../shared/dom.ts';
+import { h } from '../../shared/dom.ts';
 import type { ChildChunk } from '../parts/types.ts';
 import { Time } from '../parts/ui.ts';
 import { Diff } from './diff-view.ts';
 
 /** Another edit was saved since the text was read: both texts and their difference. Nothing was overwritten. */
 export function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string }) {
-  return h(
-    Fragment,
-    null,
+  return [
     h(
       'div',
       { class: 'note warn', role: 'alert' },
@@ -21,7 +19,7 @@ export function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string })
       h(Text, { title: 'Your text', text: mine }),
     ),
     h(Diff, { before: theirs.content, after: mine, label: 'From the saved text to yours' }),
-  );
+  ];
 }
 
 function Text({ title, text }: { title: string; text: string }) {

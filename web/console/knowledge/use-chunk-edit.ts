@@ -3,6 +3,7 @@ import type { ApiError } from '../parts/api.ts';
 import { readChunk, type StoredChunk, saveChunk } from '../parts/child-chunk.ts';
 import { type Draft, discardDraft, draftOf, storeDraft } from '../parts/drafts.ts';
 import type { ChildChunk } from '../parts/types.ts';
+import { useAttempt } from '../parts/use-attempt.ts';
 
 /** Editing, reviewing the change, or resolving a conflict with another edit. */
 export type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };
@@ -24,8 +25,7 @@ export type ChunkEdit = {
 export function useChunkEdit(path: string, restored: string | undefined, done: (chunk: ChildChunk) => void): ChunkEdit {
   const [draft, setDraft] = useState(() => draftOf(path));
   const [step, setStep] = useState<Step>({ name: 'edit' });
-  const [error, setError] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
+  const { error, isBusy, attempt } = useAttempt();
   const isClosed = useRef(false);
 
   const write = useCallback(
@@ -35,13 +35,6 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
     },
     [path],
   );
-  /** One request at a time; an error is shown and changes nothing. */
-  const attempt = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setError(undefined);
-    await work().catch((error: ApiError) => setError(error));
-    setBusy(false);
-  };
   const read = () =>
     attempt(async () => {
       const base = await readChunk(path);

@@ -6,9 +6,9 @@ import { DataTable } from '../parts/table.ts';
 import { timeText, zone } from '../parts/times.ts';
 import type { Failure, Failures, Traffic } from '../parts/types.ts';
 import { ErrorNote, Time } from '../parts/ui.ts';
+import { useResponse } from '../parts/use-reading.ts';
 import { Plot } from './plot.ts';
 import { trafficPlots, trafficSummary } from './traffic.ts';
-import { useResponse } from './use-response.ts';
 
 const refreshMillis = 10_000;
 const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone: zone, hourCycle: 'h23' });

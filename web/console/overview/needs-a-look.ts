@@ -3,9 +3,9 @@ import { pathOf } from '../parts/api.ts';
 import { type FilterChange, hrefWith } from '../parts/route.ts';
 import type { SearchHit } from '../parts/types.ts';
 import { ErrorNote, Time } from '../parts/ui.ts';
+import { useResponse } from '../parts/use-reading.ts';
 import { disliked, failed } from './measures.ts';
 import type { Period } from './period.ts';
-import { useResponse } from './use-response.ts';
 
 const shown = 5;
 

@@ -6,6 +6,7 @@ import { hrefWith, useFilters } from '../parts/route.ts';
 import { timeText, zone } from '../parts/times.ts';
 import type { Overview } from '../parts/types.ts';
 import { ErrorNote, FirstSteps } from '../parts/ui.ts';
+import { useResponse } from '../parts/use-reading.ts';
 import { useTitle } from '../parts/use-title.ts';
 import { Health } from './health.ts';
 import { type Measure, measuresOf, valuesOf } from './measures.ts';
@@ -14,7 +15,6 @@ import { Numbers } from './numbers.ts';
 import { daySeconds, daySecondsOf, daysOf, dayText, lengths, type Period, periodOf } from './period.ts';
 import { Plot } from './plot.ts';
 import { Tables } from './tables.ts';
-import { useResponse } from './use-response.ts';
 
 /** The start: what happened in a period, compared with the one before, what needs a look, and the health of the instance. */
 export function OverviewView() {

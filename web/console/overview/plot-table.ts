@@ -1,17 +1,16 @@
 import { h, useState } from '../../shared/dom.ts';
-import { type Series, textAt } from './series.ts';
-
-type Props = {
-  title: string;
-  series: readonly Series[];
-  points: readonly string[];
-  format: (value: number) => string;
-  hrefAt: ((point: number) => string) | undefined;
-};
+import { type Column, DataTable } from '../parts/table.ts';
+import type { PlotProps } from './plot.ts';
+import { textAt } from './series.ts';
 
 /** The values of a plot as a table, newest first. It is created when the user opens it. */
-export function PlotTable({ title, series, points, format, hrefAt }: Props) {
+export function PlotTable({ title, series, points, format, hrefAt }: PlotProps) {
   const [isOpen, setOpen] = useState(false);
+  const label = `${title}, table`;
+  const columns: Column<number>[] = [
+    { title: 'When', cell: (point) => (hrefAt ? h('a', { href: hrefAt(point) }, points[point]) : points[point]) },
+    ...series.map((one) => ({ title: one.name, cell: (point: number) => textAt(one, point, format), isNumber: true })),
+  ];
   return h(
     'details',
     { onToggle: (event: Event) => setOpen((event.target as HTMLDetailsElement).open) },
@@ -20,35 +19,8 @@ export function PlotTable({ title, series, points, format, hrefAt }: Props) {
       h(
         'div',
         // Focusable, so that it can be scrolled by keyboard.
-        { class: 'plot-table', tabIndex: 0, role: 'region', 'aria-label': `${title}, table` },
-        h(
-          'table',
-          null,
-          h(
-            'thead',
-            null,
-            h(
-              'tr',
-              null,
-              h('th', { scope: 'col' }, 'When'),
-              series.map(({ name }) => h('th', { scope: 'col', class: 'number' }, name)),
-            ),
-          ),
-          h(
-            'tbody',
-            null,
-            points
-              .map((point, n) =>
-                h(
-                  'tr',
-                  { key: point },
-                  h('th', { scope: 'row' }, hrefAt === undefined ? point : h('a', { href: hrefAt(n) }, point)),
-                  series.map((one) => h('td', { class: 'number' }, textAt(one, n, format))),
-                ),
-              )
-              .toReversed(),
-          ),
-        ),
+        { class: 'plot-table', tabIndex: 0, role: 'region', 'aria-label': label },
+        h(DataTable<number>, { label, columns, rows: [...points.keys()].toReversed(), keyOf: String }),
       ),
   );
 }

@@ -72,7 +72,7 @@ export function Plot(props: PlotProps) {
         h(Patterns, { id, looks: series.map(({ look }) => look) }),
         h(Axes, { scale, room, times: props.times, labels: props.labels, tick: props.tick }),
         kind === 'bars' ? bars(id, series, scale, room) : lines(series, scale, room),
-        point !== undefined && h(Cross, { place: (point + 0.5) / points.length, room }),
+        point !== undefined && h('path', { class: 'cross', d: crossAt((point + 0.5) / points.length, room) }),
       ),
       h('input', {
         type: 'range',
@@ -88,7 +88,7 @@ export function Plot(props: PlotProps) {
         onKeyDown: ({ key }: KeyboardEvent) => key === 'Enter' && open(),
       }),
     ),
-    h(PlotTable, { title, series, points, format, hrefAt }),
+    h(PlotTable, props),
   );
 }
 
@@ -146,9 +146,8 @@ function Axes({ scale, room, times, labels, tick: textOf }: AxesProps) {
   return h('g', { class: 'axes', 'aria-hidden': 'true' }, across, below);
 }
 
-function Cross({ place, room }: { place: number; room: Room }) {
-  return h('path', { class: 'cross', d: `M${room.left + place * room.width} ${room.top}v${room.height}` });
-}
+const crossAt = (place: number, { left, top, width, height }: Room): string =>
+  `M${left + place * width} ${top}v${height}`;
 
 /** The current width of an element. */
 function useWidth() {

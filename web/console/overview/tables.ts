@@ -24,43 +24,22 @@ export function Tables({ overview: { apps, users, from, to } }: { overview: Over
   };
   const appFilters = ({ app_id }: OverviewApp): FilterChange => ({ app_id });
   const userFilters = ({ user }: OverviewUser): FilterChange => ({ user });
-  const section = (id: string, title: string, table: ComponentChildren) =>
-    h('section', { class: 'stack', 'aria-labelledby': id }, h('h2', { id }, title), table);
+  const cost = ({ price, currency }: OverviewUser) => (currency === null ? '' : money(price ?? 0, currency));
+  const section = <T>(label: string, rows: readonly T[], keyOf: (row: T) => string, columns: Column<T>[]) =>
+    h('section', { class: 'stack' }, h('h2', null, label), h(DataTable<T>, { label, rows, keyOf, columns }));
   return h(
     'div',
     { class: 'pair' },
-    section(
-      'by-app',
-      'By app',
-      h(DataTable<OverviewApp>, {
-        label: 'By app',
-        rows: apps,
-        keyOf: ({ app_id }) => app_id,
-        columns: [
-          { title: 'App', cell: (row) => link(appFilters(row), row.app_name) },
-          ...columns(appFilters),
-          { title: 'Cost', cell: ({ prices }) => costText(prices), isNumber: true },
-        ],
-      }),
-    ),
-    section(
-      'by-user',
-      'By user',
-      h(DataTable<OverviewUser>, {
-        label: 'By user',
-        rows: users,
-        keyOf: ({ user }) => user,
-        columns: [
-          { title: 'User', cell: (row) => link(userFilters(row), row.user) },
-          ...columns(userFilters),
-          {
-            title: 'Cost',
-            cell: ({ price, currency }) => (currency === null ? '' : money(price ?? 0, currency)),
-            isNumber: true,
-          },
-        ],
-      }),
-    ),
+    section('By app', apps, ({ app_id }) => app_id, [
+      { title: 'App', cell: (row) => link(appFilters(row), row.app_name) },
+      ...columns(appFilters),
+      { title: 'Cost', cell: ({ prices }) => costText(prices), isNumber: true },
+    ]),
+    section('By user', users, ({ user }) => user, [
+      { title: 'User', cell: (row) => link(userFilters(row), row.user) },
+      ...columns(userFilters),
+      { title: 'Cost', cell: cost, isNumber: true },
+    ]),
   );
 }
 

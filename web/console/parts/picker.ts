@@ -1,4 +1,5 @@
-import { h, useState } from '../../shared/dom.ts';
+import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
+import { Select } from '../../shared/select.ts';
 import { SearchField } from './search-field.ts';
 import { ErrorNote } from './ui.ts';
 import type { All } from './use-all.ts';
@@ -21,17 +22,13 @@ export function Picker({ label, all: { rows, error, reload }, none, value, choos
     'div',
     { class: 'stack' },
     rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
-    h(
-      'label',
-      null,
+    h(Select, {
       label,
-      h(
-        'select',
-        { required: true, value, onChange: (event: Event) => choose((event.target as HTMLSelectElement).value) },
-        h('option', { value: '' }, matching.length === 0 ? 'No match' : 'Choose…'),
-        matching.map((row) => h('option', { value: row.id }, titleOf(row))),
-      ),
-    ),
+      required: true,
+      value,
+      options: [['', matching.length === 0 ? 'No match' : 'Choose…'], ...matching.map(optionOf)],
+      change: choose,
+    }),
   );
 }
 
@@ -57,16 +54,15 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
       { class: 'picks' },
       matching.map(({ id, name }, n) =>
         h(
-          'label',
-          { key: id, class: 'tick' },
-          h('input', {
-            type: 'checkbox',
+          Tick,
+          // At least one is required: the browser marks the first.
+          {
+            key: id,
             checked: values.includes(id),
-            // At least one is required: the browser marks the first.
             required: values.length === 0 && n === 0,
             onChange: () => toggle(id),
-          }),
-          h('span', null, name),
+          },
+          name,
         ),
       ),
     ),
@@ -76,5 +72,17 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
 const isPart = (part: string, name: string, id: string): boolean =>
   name.toLowerCase().includes(part.trim().toLowerCase()) || id === part.trim();
 
-const titleOf = ({ name, workspace_name }: Pickable): string =>
-  workspace_name === undefined ? name : `${name} · ${workspace_name}`;
+const optionOf = ({ id, name, workspace_name }: Pickable) =>
+  [id, workspace_name === undefined ? name : `${name} · ${workspace_name}`] as const;
+
+type TickProps = {
+  type?: 'checkbox' | 'radio';
+  name?: string;
+  checked: boolean;
+  required?: boolean;
+  onChange: () => void;
+  children?: ComponentChildren;
+};
+
+export const Tick = ({ type = 'checkbox', children, ...input }: TickProps) =>
+  h('label', { class: 'tick' }, h('input', { type, ...input }), h('span', null, children));

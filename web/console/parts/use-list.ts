@@ -97,7 +97,7 @@ function merge<T>({ data, next_cursor, has_more }: Page<T>, old: Rows<T>, idOf: 
   return { ...old, rows: [...data, ...old.rows.filter((row) => !ids.includes(idOf(row)))] };
 }
 
-function withCursor(path: string, cursor: string | null): string {
+export function withCursor(path: string, cursor: string | null): string {
   if (cursor === null) return path;
   return `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
 }

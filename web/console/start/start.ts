@@ -1,11 +1,13 @@
 import { CopyButton } from '../../shared/copy-button.ts';
-import { type ComponentChildren, h, useEffect, useState } from '../../shared/dom.ts';
-import { type ApiError, request } from '../parts/api.ts';
+import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
+import { request } from '../parts/api.ts';
 import { Page } from '../parts/page.ts';
 import { hrefOf } from '../parts/route.ts';
 import type { App, CreatedKey, Key } from '../parts/types.ts';
 import { ErrorNote } from '../parts/ui.ts';
+import { useAttempt } from '../parts/use-attempt.ts';
 import type { Page as Rows } from '../parts/use-list.ts';
+import { useReading } from '../parts/use-reading.ts';
 import { useTitle } from '../parts/use-title.ts';
 import { firstRecords, readCommand, sendCommand } from './commands.ts';
 import { RecordsFile } from './records-file.ts';
@@ -26,7 +28,7 @@ const refreshMillis = 2_000;
 /** The first steps with an empty database. Each is ticked when the service has what it creates. */
 export function StartView() {
   useTitle('First steps');
-  const { found, error, refresh } = useFound();
+  const { body: found, error, reload: refresh } = useReading('first steps', readFound, refreshMillis);
   const [secrets, setSecrets] = useState<{ writer?: string; app?: string }>({});
   const [ids] = useState(() => ({ conversation: crypto.randomUUID(), message: crypto.randomUUID() }));
   const createKey = async (kind: 'writer' | 'app', app_id: string) => {
@@ -40,6 +42,7 @@ export function StartView() {
   const open = () => {
     hasOpened = true;
   };
+  const href = conversation && hrefOf('conversations', conversation.app_id, conversation.id);
   const records = app && firstRecords(app.id, ids);
   return h(
     Page,
@@ -78,19 +81,7 @@ export function StartView() {
         conversation === undefined
           ? h('p', { class: 'soft' }, 'The message appears here.')
           : [
-              h(
-                'p',
-                null,
-                h(
-                  'a',
-                  {
-                    class: 'button primary',
-                    href: hrefOf('conversations', conversation.app_id, conversation.id),
-                    onClick: open,
-                  },
-                  'Open the conversation',
-                ),
-              ),
+              h('p', null, h('a', { class: 'button primary', href, onClick: open }, 'Open the conversation')),
               secrets.app !== undefined
                 ? h(Copyable, {
                     label: 'Or in a terminal, with an app key',
@@ -107,28 +98,8 @@ export function StartView() {
   );
 }
 
-/** What exists, read again while the page is visible. */
-function useFound() {
-  const [found, setFound] = useState<Found>();
-  const [error, setError] = useState<ApiError>();
-  const refresh = () =>
-    readFound().then(
-      (found) => {
-        setFound(found);
-        setError(undefined);
-      },
-      (error: ApiError) => setError(error),
-    );
-  useEffect(() => {
-    void refresh();
-    const timer = setInterval(() => document.hidden || void refresh(), refreshMillis);
-    return () => clearInterval(timer);
-  }, []);
-  return { found, error, refresh: () => void refresh() };
-}
-
-async function readFound(): Promise<Found> {
-  const rows = async <T>(path: string) => (await request<Rows<T>>(path)).body.data;
+async function readFound(signal: AbortSignal): Promise<Found> {
+  const rows = async <T>(path: string) => (await request<Rows<T>>(path, { signal })).body.data;
   const [[app], keys, [conversation]] = await Promise.all([
     rows<App>('/admin/apps?limit=1'),
     rows<Key>('/admin/keys?limit=100'),
@@ -170,30 +141,21 @@ const Copyable = ({ label, text }: { label: string; text: string }) =>
 
 /** A button that sends a request, and shows its error. */
 function Action({ label, run }: { label: string; run: () => Promise<void> }) {
-  const [error, setError] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
-  const start = async () => {
-    setBusy(true);
-    setError(undefined);
-    await run().catch((error: ApiError) => setError(error));
-    setBusy(false);
-  };
+  const { error, isBusy, attempt } = useAttempt();
   return h(
     'div',
     { class: 'stack' },
-    h('p', null, h('button', { type: 'button', disabled: isBusy, onClick: start }, label)),
+    h('p', null, h('button', { type: 'button', disabled: isBusy, onClick: () => attempt(run) }, label)),
     h(ErrorNote, { error }),
   );
 }
 
 function NewApp({ created }: { created: () => void }) {
-  const [error, setError] = useState<ApiError>();
-  const submit = async (event: SubmitEvent) => {
+  const { error, attempt } = useAttempt();
+  const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget as HTMLFormElement).get('name') ?? '').trim();
-    await request('/admin/apps', { method: 'POST', body: { name } }).then(created, (error: ApiError) =>
-      setError(error),
-    );
+    return attempt(() => request('/admin/apps', { method: 'POST', body: { name } }).then(created));
   };
   return h(
     'form',
