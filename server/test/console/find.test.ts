@@ -200,6 +200,7 @@ describe('finding a conversation in the console', () => {
     const date = (days: number) => new Date((now - days * day) * 1000).toISOString().slice(0, 10);
     await page.getByLabel('To', { exact: true }).fill(date(10));
     await page.getByRole('link', { name: 'about user-8811' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'about user-8813' }).waitFor();
     assert.deepEqual(await namesOf(page), ['about user-8813']);
     await page.getByLabel('User, exactly').fill('user-8811');
     await page.getByLabel('User, exactly').press('Enter');
