@@ -1,6 +1,5 @@
 import { h, render, useEffect, useRef, useState } from '../shared/dom.ts';
-import { readStored, store } from '../shared/stored.ts';
-import { applyTheme } from '../shared/theme.ts';
+import { applyTheme, readSetting, storeSetting } from '../shared/settings.ts';
 import { Lazy } from './lazy.ts';
 import { type ApiError, request, whenSignedOut } from './parts/api.ts';
 import { ErrorNote } from './parts/error-note.ts';
@@ -20,7 +19,7 @@ function Console() {
   const isLeaving = useRef(false);
 
   const setSession = (session: ConsoleSession | null) => {
-    store(place, session === null ? null : 'yes');
+    storeSetting(place, session === null ? null : 'yes');
     showSession(session);
   };
   const readSession = () => {
@@ -42,7 +41,7 @@ function Console() {
       );
       setSession(null);
     });
-    if (token === undefined && readStored(place) !== null) readSession();
+    if (token === undefined && readSetting(place) !== null) readSession();
     else showSession(null);
   }, []);
 

@@ -38,18 +38,16 @@ export function Guide({ document }: Props) {
   ];
 }
 
+const paragraph = (text: string) => h('p', null, prose(text));
+
 function Keys({ document }: Props) {
   return [
-    h(
-      'p',
-      null,
-      prose(
-        'Send a key with every request, as `Authorization: Bearer KEY`. Keys are for servers: do not send one to a ' +
-          "visitor's browser. A key that is missing, unknown, expired, revoked or of another kind gets the same 401. " +
-          'For records outside its scope, the response is as if they did not exist. Create a key with ' +
-          '`npx backscroll keys create`; its secret is shown once. Each operation has a request to copy, for curl, Python and ' +
-          'TypeScript.',
-      ),
+    paragraph(
+      'Send a key with every request, as `Authorization: Bearer KEY`. Keys are for servers: do not send one to a ' +
+        "visitor's browser. A key that is missing, unknown, expired, revoked or of another kind gets the same 401. " +
+        'For records outside its scope, the response is as if they did not exist. Create a key with ' +
+        '`npx backscroll keys create`; its secret is shown once. Each operation has a request to copy, for curl, Python and ' +
+        'TypeScript.',
     ),
     h(
       'ul',
@@ -63,30 +61,18 @@ function Keys({ document }: Props) {
 
 function Paging() {
   return [
-    h(
-      'p',
-      null,
-      prose(
-        'Read a conversation from its newest message back: request a page, then the next with `first_id`, the id of ' +
-          'the oldest message of the page, until `has_more` is false. You get each message once, even if messages are ' +
-          'added meanwhile. The `Link` header with `rel="next"` has the address of the next request. ' +
-          '`page_order=oldest_first` reverses the order within a page and changes nothing else.',
-      ),
+    paragraph(
+      'Read a conversation from its newest message back: request a page, then the next with `first_id`, the id of ' +
+        'the oldest message of the page, until `has_more` is false. You get each message once, even if messages are ' +
+        'added meanwhile. The `Link` header with `rel="next"` has the address of the next request. ' +
+        '`page_order=oldest_first` reverses the order within a page and changes nothing else.',
     ),
-    h(
-      'p',
-      null,
-      prose(
-        'Lists under `/admin` continue with `cursor`: send the `next_cursor` of the previous page unchanged, until it is null.',
-      ),
+    paragraph(
+      'Lists under `/admin` continue with `cursor`: send the `next_cursor` of the previous page unchanged, until it is null.',
     ),
-    h(
-      'p',
-      null,
-      prose(
-        'Pages and child chunks have an `ETag`. Sent as `If-None-Match`, it saves the body if nothing has changed (304). ' +
-          'Sent as `If-Match` with a PATCH, it prevents overwriting a text that you have not read (412).',
-      ),
+    paragraph(
+      'Pages and child chunks have an `ETag`. Sent as `If-None-Match`, it saves the body if nothing has changed (304). ' +
+        'Sent as `If-Match` with a PATCH, it prevents overwriting a text that you have not read (412).',
     ),
   ];
 }
@@ -116,9 +102,7 @@ const causes: readonly [number, string, string][] = [
 /** Errors that a client must handle: status, code, an example message, what to do, and headers. */
 const handled: readonly [number, string, string, string, string?][] = [
   [
-    400,
-    'invalid_param',
-    'cursor must be the next_cursor of an earlier page',
+    ...([400, 'invalid_param', 'cursor must be the next_cursor of an earlier page'] as const),
     'Do not retry: fix the request that `message` describes.',
   ],
   [401, 'unauthorized', 'the API key is missing or invalid', 'Do not retry: the key is unknown, expired or revoked.'],
@@ -144,20 +128,16 @@ const errorText = (status: number, code: string, message: string, headers: strin
 
 function Errors() {
   return [
-    h(
-      'p',
-      null,
-      prose(
-        'Every error has the same three fields. Programs use `code`; `message` is for people. Every response has ' +
-          '`X-Request-Id`: yours if you sent one.',
-      ),
+    paragraph(
+      'Every error has the same three fields. Programs use `code`; `message` is for people. Every response has ' +
+        '`X-Request-Id`: yours if you sent one.',
     ),
     h('p', null, 'A client should handle these:'),
     handled.map(([status, code, message, what, headers = '']) =>
       h(
         'div',
         { key: code, class: 'stack' },
-        h('p', null, prose(what)),
+        paragraph(what),
         h(CodeBlock, { label: `Example of ${code}`, text: errorText(status, code, message, headers) }),
       ),
     ),

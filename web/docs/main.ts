@@ -1,5 +1,5 @@
 import { h, render, useEffect, useState } from '../shared/dom.ts';
-import { applyTheme } from '../shared/theme.ts';
+import { applyTheme } from '../shared/settings.ts';
 import type { Document } from './document.ts';
 import { Reference } from './reference.ts';
 

@@ -9,7 +9,7 @@ import {
   type ResponseDescription,
 } from './document.ts';
 import { pathText, prose } from './prose.ts';
-import { Collapsible, Notes, Requirement, SchemaView, typeText } from './schema-view.ts';
+import { Collapsible, Entry, Notes, SchemaView, typeText } from './schema-view.ts';
 import type { Shared } from './shared-state.ts';
 import { SnippetView } from './snippet-view.ts';
 import { exampleRequest } from './snippets.ts';
@@ -100,33 +100,18 @@ function Parameters({ document, title, all }: { document: Document; title: strin
     h(
       'ul',
       { class: 'fields plain' },
-      all.map(({ name, required, description, schema }) =>
-        h(
-          'li',
-          { key: name },
-          h(
-            'p',
-            { class: 'field row' },
-            h('code', { class: 'name' }, name),
-            h('span', { class: 'type' }, typeText(document, schema)),
-            h(Requirement, { isRequired: required === true }),
-          ),
-          h(Notes, { schema: { ...schema, ...(description !== undefined && { description }) } }),
-        ),
-      ),
+      all.map(({ name, required, description, schema }) => {
+        const notes = { ...schema, ...(description !== undefined && { description }) };
+        const need = required ? 'required' : 'optional';
+        return h(Entry, { key: name, name, type: typeText(document, schema), need, notes });
+      }),
     ),
   );
 }
 
-function Success({
-  document,
-  status,
-  response,
-}: {
-  document: Document;
-  status: string;
-  response: ResponseDescription;
-}) {
+type SuccessProps = { document: Document; status: string; response: ResponseDescription };
+
+function Success({ document, status, response }: SuccessProps) {
   const [content] = Object.entries(response.content ?? {});
   const headers = Object.entries(response.headers ?? {});
   return h(
@@ -149,12 +134,7 @@ function Success({
             { class: 'fields plain' },
             headers.map(([name, { $ref, description }]) => {
               const text = $ref === undefined ? description : document.components.headers[nameIn($ref)]?.description;
-              return h(
-                'li',
-                { key: name },
-                h('p', { class: 'field row' }, h('code', { class: 'name' }, name)),
-                h('div', { class: 'notes' }, h('p', null, prose(text ?? ''))),
-              );
+              return h(Entry, { key: name, name, notes: { description: text ?? '' } });
             }),
           ),
       }),

@@ -25,17 +25,10 @@ type FieldProps = Props & { name: string; isOptional: boolean };
 function Field({ document, name, schema, isRequest = false, isOptional }: FieldProps) {
   const { schema: seen } = resolve(document, schema);
   const inner = innerOf(document, seen);
+  const need = isOptional ? 'optional' : isRequest ? 'required' : undefined;
   return h(
-    'li',
-    null,
-    h(
-      'p',
-      { class: 'field row' },
-      h('code', { class: 'name' }, name),
-      h('span', { class: 'type' }, typeText(document, schema)),
-      h(Requirement, { isRequired: !isOptional, isSaid: isRequest || isOptional }),
-    ),
-    h(Notes, { schema: seen }),
+    Entry,
+    { name, type: typeText(document, schema), need, notes: seen },
     inner !== undefined &&
       h(Collapsible, {
         label: `Fields of ${name}`,
@@ -44,10 +37,29 @@ function Field({ document, name, schema, isRequest = false, isOptional }: FieldP
   );
 }
 
-export function Requirement({ isRequired, isSaid = true }: { isRequired: boolean; isSaid?: boolean }) {
-  if (!isSaid) return null;
-  return h('span', { class: isRequired ? 'badge warn' : 'badge' }, isRequired ? 'required' : 'optional');
-}
+type EntryProps = {
+  name: string;
+  type?: string;
+  need?: 'required' | 'optional' | undefined;
+  notes: Schema;
+  children?: ComponentChildren;
+};
+
+/** A field, a parameter or a header in a list. */
+export const Entry = ({ name, type, need, notes, children }: EntryProps) =>
+  h(
+    'li',
+    null,
+    h(
+      'p',
+      { class: 'field row' },
+      h('code', { class: 'name' }, name),
+      type && h('span', { class: 'type' }, type),
+      need && h('span', { class: need === 'required' ? 'badge warn' : 'badge' }, need),
+    ),
+    h(Notes, { schema: notes }),
+    children,
+  );
 
 /** The description of a value and the allowed values. */
 export function Notes({ schema }: { schema: Schema }) {

@@ -1,18 +1,6 @@
 import { h, useEffect, useState } from './dom.ts';
 import { Select } from './select.ts';
-import { readStored, store } from './stored.ts';
-
-const themes = ['system', 'light', 'dark'] as const;
-type Theme = (typeof themes)[number];
-const place = 'backscroll-theme';
-
-const themeOf = (text: string | null | undefined): Theme => themes.find((theme) => theme === text) ?? 'system';
-const storedTheme = (): Theme => themeOf(readStored(place));
-
-export function applyTheme(theme: Theme = storedTheme()): void {
-  if (theme === 'system') delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-}
+import { applyTheme, storedTheme, storeTheme, themeOf, themes } from './settings.ts';
 
 /** Whether the page is dark, for choices that a style sheet cannot make. */
 export function useIsDark(): boolean {
@@ -42,7 +30,7 @@ export function ThemeChoice() {
     const chosen = themeOf(value);
     applyTheme(chosen);
     setTheme(chosen);
-    store(place, chosen);
+    storeTheme(chosen);
   };
   return h(Select, {
     class: 'theme-choice',

@@ -40,32 +40,29 @@ export type Siblings = { at: number; ids: readonly string[]; goTo: (id: string) 
 
 /** The siblings of the loaded messages, by message. */
 export function siblingsOf(messages: readonly ShownMessage[], goTo: (id: string) => void): Map<string, Siblings> {
-  const byParent = new Map<string, string[]>();
-  for (const { id, parent_message_id } of messages) {
-    if (parent_message_id === null || parent_message_id === noParent) continue;
-    const ids = byParent.get(parent_message_id);
-    if (ids === undefined) byParent.set(parent_message_id, [id]);
-    else ids.push(id);
-  }
-  const groups = [...byParent.values()].filter((ids) => ids.length > 1);
+  const byParent = Map.groupBy(messages, ({ parent_message_id }) => parent_message_id);
+  const groups = [...byParent]
+    .filter(([parent, children]) => parent !== null && parent !== noParent && children.length > 1)
+    .map(([, children]) => children.map(({ id }) => id));
   return new Map(groups.flatMap((ids) => ids.map((id, at) => [id, { at, ids, goTo }])));
 }
 
 export function SiblingSteps({ siblings: { at, ids, goTo } }: { siblings: Siblings }) {
-  const step = (to: number, label: string, sign: string) => {
-    const id = ids[to];
-    const go = () => id !== undefined && goTo(id);
-    return h(
-      'button',
-      { type: 'button', class: 'quiet', disabled: id === undefined, 'aria-label': label, onClick: go },
-      sign,
-    );
-  };
   return h(
     'span',
-    { class: 'steps-of', title: 'messages with the same parent' },
-    step(at - 1, 'Previous sibling', '‹'),
+    { class: 'steps-of row', title: 'messages with the same parent' },
+    h(StepButton, { id: ids[at - 1], goTo, label: 'Previous sibling', sign: '‹' }),
     `${at + 1} of ${ids.length}`,
-    step(at + 1, 'Next sibling', '›'),
+    h(StepButton, { id: ids[at + 1], goTo, label: 'Next sibling', sign: '›' }),
   );
 }
+
+type StepProps = { id: string | undefined; goTo: (id: string) => void; label: string; sign: string };
+
+/** A step to another message. */
+export const StepButton = ({ id = '', goTo, label, sign }: StepProps) =>
+  h(
+    'button',
+    { type: 'button', class: 'quiet', disabled: id === '', 'aria-label': label, onClick: () => goTo(id) },
+    sign,
+  );

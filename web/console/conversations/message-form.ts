@@ -22,16 +22,12 @@ export function Form({ id, content }: { id: string; content: HumanInputContent }
     ),
     text !== '' && h(Truncated, { id, text, draw: formatted }),
     form_submission_data !== null
-      ? h(
-          'p',
-          null,
-          h('span', { class: 'soft' }, 'Answered with: '),
-          h('strong', null, form_submission_data.action_text),
-        )
+      ? h('p', null, soft('Answered with: '), h('strong', null, form_submission_data.action_text))
       : form_definition !== null && h(OpenForm, { form: form_definition, isExpired }),
   );
 }
 
+const soft = (text: string) => h('span', { class: 'soft' }, text);
 const formatted = (text: string) => h(Markdown, { text });
 
 /** Whether a text begins with the title, as a heading or in bold: the title is then not printed twice. */
@@ -44,13 +40,10 @@ function OpenForm({ form, isExpired }: { form: FormDefinition; isExpired: boolea
     h(
       'p',
       { class: 'row' },
-      form.actions.map(({ id, title, button_style }) =>
-        h(
-          'button',
-          { key: id, type: 'button', disabled: true, class: button_style === 'primary' ? 'primary' : '' },
-          title,
-        ),
-      ),
+      form.actions.map(({ id, title, button_style }) => {
+        const look = button_style === 'primary' ? 'primary' : '';
+        return h('button', { key: id, type: 'button', disabled: true, class: look }, title);
+      }),
     ),
     h('p', { class: 'soft' }, isExpired ? 'Expired: ' : 'Expires: ', h(Time, { at: form.expiration_time })),
   ];

@@ -40,21 +40,19 @@ export function Citations({ resources }: { resources: readonly RetrieverResource
   return h(
     'div',
     { class: 'collapsibles stack' },
-    resources
-      .toSorted((one, other) => one.position - other.position)
-      .map((resource) => h(Citation, { key: resource.id, resource })),
+    inOrder(resources).map((resource) => h(Citation, { key: resource.id, resource })),
   );
 }
 
+const inOrder = <T extends { position: number }>(rows: readonly T[]): T[] =>
+  rows.toSorted((one, other) => one.position - other.position);
+
 function Citation({ resource }: { resource: RetrieverResource }) {
   const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
+  const scoreText = score.toLocaleString(locale, { maximumFractionDigits: 3 });
   const title = [
     h('span', { class: 'cite' }, document_name),
-    h(
-      'span',
-      { class: 'soft' },
-      ` ${dataset_name} · score ${score.toLocaleString(locale, { maximumFractionDigits: 3 })}`,
-    ),
+    h('span', { class: 'soft' }, ` ${dataset_name} · score ${scoreText}`),
   ];
   const quote = h(Collapsible, {
     id: resource.id,
@@ -81,18 +79,8 @@ export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id:
   if (thoughts.length === 0) return null;
   const tools = [...new Set(thoughts.flatMap(toolsOf))].join(', ');
   const title = [counted(thoughts.length, 'step'), tools !== '' && h('span', { class: 'soft' }, ` ${tools}`)];
-  return h(Collapsible, {
-    id: `${id} steps`,
-    title,
-    content: () =>
-      h(
-        'ol',
-        { class: 'steps stack' },
-        thoughts
-          .toSorted((one, other) => one.position - other.position)
-          .map((thought) => h(Step, { key: thought.id, thought })),
-      ),
-  });
+  const steps = inOrder(thoughts).map((thought) => h(Step, { key: thought.id, thought }));
+  return h(Collapsible, { id: `${id} steps`, title, content: () => h('ol', { class: 'steps stack' }, steps) });
 }
 
 function Step({ thought }: { thought: AgentThought }) {

@@ -11,6 +11,7 @@ import { useMedia } from '../parts/use-media.ts';
 import { useTitle } from '../parts/use-title.ts';
 import { wordsOf } from './highlight.ts';
 import { Inspector } from './inspector.ts';
+import { StepButton } from './message-actions.ts';
 import { findNext, type MessageKind, neighbourOf } from './next-message.ts';
 import { isFiltered, queryOf } from './search-query.ts';
 import { Transcript } from './transcript.ts';
@@ -97,13 +98,12 @@ function HitSteps({ hits, message_id, goTo }: StepsProps) {
   const at = ids.indexOf(message_id ?? '');
   const step = (to: number, key: string, label: string, sign: string) => {
     const id = ids[(to + ids.length) % ids.length];
-    const onClick = () => id !== undefined && goTo(id);
-    useShortcut(key, label, onClick);
-    return h('button', { type: 'button', 'aria-label': label, onClick }, sign);
+    useShortcut(key, label, () => id !== undefined && goTo(id));
+    return h(StepButton, { id, goTo, label, sign });
   };
   return h(
     'span',
-    { class: 'hit-steps', role: 'group', 'aria-label': 'Hits in this conversation' },
+    { class: 'steps-of row', role: 'group', 'aria-label': 'Hits in this conversation' },
     h('span', { role: 'status' }, `${at < 0 ? '–' : at + 1} / ${ids.length}${hits.hasMore ? '+' : ''}`),
     step(at < 0 ? -1 : at - 1, '[', 'Previous hit', '‹'),
     step(at + 1, ']', 'Next hit', '›'),

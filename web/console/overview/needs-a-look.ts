@@ -28,16 +28,14 @@ function Newest({ title, filters, period: { from, to } }: { title: string; filte
   const { body, error, reload } = useResponse<{ data: SearchHit[]; has_more: boolean }>(
     pathOf(['admin', 'search'], { ...inPeriod, limit: shown }),
   );
-  const entry = ({ app_id, conversation_id, message_id, snippet, user, created_at }: SearchHit) =>
+  const hrefOf = ({ app_id, conversation_id, message_id }: SearchHit) =>
+    hrefWith(['conversations', app_id, conversation_id, message_id], inPeriod);
+  const entry = (hit: SearchHit) =>
     h(
       'li',
-      { key: message_id },
-      h(
-        'a',
-        { class: 'one-line', href: hrefWith(['conversations', app_id, conversation_id, message_id], inPeriod) },
-        snippet || 'no text',
-      ),
-      h('span', { class: 'soft' }, user ?? 'no user', ' · ', h(Time, { at: created_at })),
+      { key: hit.message_id },
+      h('a', { class: 'one-line', href: hrefOf(hit) }, hit.snippet || 'no text'),
+      h('span', { class: 'soft' }, hit.user ?? 'no user', ' · ', h(Time, { at: hit.created_at })),
     );
   return h(
     'div',

@@ -30,7 +30,7 @@ const height = 184;
  * through the slider, which is visible when it has the focus.
  */
 export function Plot(props: PlotProps) {
-  const { title, summary, kind, series, points, format, hrefAt } = props;
+  const { title, summary, kind, series, points, hrefAt } = props;
   const id = useId();
   const [box, width] = useWidth();
   const [chosen, choose] = useState<number>();
@@ -52,7 +52,7 @@ export function Plot(props: PlotProps) {
     'figure',
     { class: 'plot card stack' },
     h('figcaption', null, h('h3', null, title), h('p', null, summary)),
-    h(Legend, { id, kind, series, format, point, name: point === undefined ? undefined : points[point] }),
+    h(Legend, { ...props, id, point }),
     h(
       'div',
       { ref: box, class: 'plot-box' },
@@ -70,7 +70,7 @@ export function Plot(props: PlotProps) {
           onClick: open,
         },
         h(Patterns, { id, looks: series.map(({ look }) => look) }),
-        h(Axes, { scale, room, times: props.times, labels: props.labels, tick: props.tick }),
+        h(Axes, { ...props, scale, room }),
         kind === 'bars' ? bars(id, series, scale, room) : lines(series, scale, room),
         point !== undefined && h('path', { class: 'cross', d: crossAt((point + 0.5) / points.length, room) }),
       ),
@@ -97,14 +97,10 @@ function readingOf({ points, series, format }: PlotProps, point: number): string
   return `${points[point]}: ${values.join(', ')}`;
 }
 
-type LegendProps = Pick<PlotProps, 'kind' | 'series' | 'format'> & {
-  id: string;
-  point: number | undefined;
-  name: string | undefined;
-};
+type LegendProps = PlotProps & { id: string; point: number | undefined };
 
 /** The names of the series, from the top of the stack down, with their values at the chosen point. */
-function Legend({ id, kind, series, format, point, name }: LegendProps): ComponentChildren {
+function Legend({ id, kind, series, points, format, point }: LegendProps): ComponentChildren {
   const entry = (one: Series) =>
     h(
       'li',
@@ -117,11 +113,11 @@ function Legend({ id, kind, series, format, point, name }: LegendProps): Compone
     'div',
     { class: 'legend row' },
     h('ul', null, series.toReversed().map(entry)),
-    h('span', { class: 'at soft' }, name),
+    h('span', { class: 'at soft' }, point !== undefined && points[point]),
   );
 }
 
-type AxesProps = { scale: Scale; room: Room; tick: (value: number) => string } & Pick<PlotProps, 'times' | 'labels'>;
+type AxesProps = PlotProps & { scale: Scale; room: Room };
 
 function Axes({ scale, room, times, labels, tick: textOf }: AxesProps) {
   const foot = room.top + room.height;
@@ -135,13 +131,9 @@ function Axes({ scale, room, times, labels, tick: textOf }: AxesProps) {
   const below = labelledPoints(times, room.width / 70).map((point) => {
     const x = room.left + ((point + 0.5) / times.length) * room.width;
     // A centred label at the right edge would be cut off.
-    const isAtEdge = x + 24 > room.left + room.width;
     const end = room.left + room.width;
-    return h(
-      'text',
-      { x: isAtEdge ? end : x, y: foot + 17, 'text-anchor': isAtEdge ? 'end' : 'middle' },
-      labels[point],
-    );
+    const place = x + 24 > end ? { x: end, 'text-anchor': 'end' } : { x, 'text-anchor': 'middle' };
+    return h('text', { ...place, y: foot + 17 }, labels[point]);
   });
   return h('g', { class: 'axes', 'aria-hidden': 'true' }, across, below);
 }
