@@ -1,9 +1,7 @@
 import type { Filters } from '../parts/route.ts';
 
 /** The filters in the address that narrow the list, by the names of the search's parameters. `days` are whole days in UTC, up to today. */
-export const filterNames = [
-  ...['q', 'app_id', 'user', 'rating', 'status', 'has', 'days', 'from', 'to', 'min_cost', 'min_latency', 'segment_id'],
-] as const;
+const filterNames = 'q app_id user rating status has days from to min_cost min_latency segment_id'.split(' ');
 
 /** Whether the list is that of a search. The conversations of an app are a list of their own. */
 export const isFiltered = (filters: Filters): boolean =>
@@ -19,7 +17,7 @@ export function queryOf(
   const tomorrow = (Math.floor(now / secondsPerDay) + 1) * secondsPerDay;
   const start = days === undefined ? secondsOf(from) : tomorrow - Number(days) * secondsPerDay;
   const end = days === undefined ? secondsOf(to, secondsPerDay) : tomorrow;
-  const named = Object.entries(rest).filter(([name]) => (filterNames as readonly string[]).includes(name));
+  const named = Object.entries(rest).filter(([name]) => filterNames.includes(name));
   return {
     ...Object.fromEntries(named),
     ...(start !== undefined && Number.isFinite(start) && { from: start }),

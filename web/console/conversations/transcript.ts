@@ -180,5 +180,7 @@ function Item({ message, day, isFirst, href, isCurrent, siblings }: ItemProps) {
 
 function Day({ at }: { at: number }) {
   // A record may have a time that no date can express.
-  return Number.isNaN(new Date(at * 1000).getTime()) ? null : h('p', { class: 'day soft' }, timeText(at, 'longDay'));
+  return Number.isNaN(new Date(at * 1000).getTime())
+    ? null
+    : h('p', { class: 'day row soft' }, timeText(at, 'longDay'));
 }

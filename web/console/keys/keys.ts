@@ -104,6 +104,8 @@ function counted(shown: number, rows: number, hasMore: boolean): string {
 /** Red is for danger: a key that was revoked is none. */
 const badges: Record<KeyState, string> = { active: 'good', 'expires soon': 'warn', expired: '', revoked: '' };
 
+const State = ({ state }: { state: KeyState }) => h('span', { class: `badge ${badges[state]}` }, state);
+
 function columns(
   now: number,
   ownId: string,
@@ -123,13 +125,7 @@ function columns(
     },
     { title: 'Kind', cell: (key) => h(Kind, { of: key }) },
     { title: 'Allows', cell: (key) => h(Reach, { of: key }) },
-    {
-      title: 'State',
-      cell: (key) => {
-        const state = stateOf(key, now);
-        return h('span', { class: `badge ${badges[state]}` }, state);
-      },
-    },
+    { title: 'State', cell: (key) => h(State, { state: stateOf(key, now) }) },
     { title: 'Created', cell: (key) => h(Time, { at: key.created_at }) },
     { title: 'Ends', cell: (key) => h(Time, { at: key.revoked_at ?? key.expires_at }) },
     { title: 'Last used', cell: (key) => h(Time, { at: key.last_used_at }) },

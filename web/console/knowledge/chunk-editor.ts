@@ -107,7 +107,7 @@ function TextField({ draft: { base, text }, write }: { draft: Draft; write: (dra
   const id = useId();
   const words = useWordCount(text);
   const left = unitsMax - text.length;
-  const isChanged = text !== base.chunk.content;
+  const problem = text === base.chunk.content ? undefined : problemOf(text);
   return [
     h(
       'label',
@@ -129,13 +129,8 @@ function TextField({ draft: { base, text }, write }: { draft: Draft; write: (dra
       h('span', { class: 'left' }, left < 0 ? `${count(-left)} characters too many` : `${count(left)} characters left`),
       h('span', { class: 'keys' }, 'Ctrl+Enter reviews, Escape cancels'),
     ),
-    isChanged && h(Problem, { text }),
+    problem !== undefined && h('p', { class: 'note warn', role: 'alert' }, problem),
   ];
-}
-
-function Problem({ text }: { text: string }) {
-  const problem = problemOf(text);
-  return problem === undefined ? null : h('p', { class: 'note warn', role: 'alert' }, problem);
 }
 
 /** Too long to count its words at every key press. */

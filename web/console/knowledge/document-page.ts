@@ -40,17 +40,8 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
     element?.focus({ preventScroll: true });
   }, [target, isLoaded, later.rows]);
 
-  const neighbour = (of: 'previous' | 'next', text: string) => {
-    const other = shown?.[of];
-    return (
-      other &&
-      h(
-        'a',
-        { href: hrefOf('knowledge', dataset, other.id), rel: of === 'next' ? 'next' : 'prev', title: other.name },
-        text,
-      )
-    );
-  };
+  const neighbour = (other: { id: string; name: string } | null | undefined, rel: 'prev' | 'next', text: string) =>
+    other && h('a', { href: hrefOf('knowledge', dataset, other.id), rel, title: other.name }, text);
   return h(
     Level,
     {
@@ -59,8 +50,8 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
       beside: h(
         'nav',
         { class: 'row', 'aria-label': 'Documents' },
-        neighbour('previous', '← Previous'),
-        neighbour('next', 'Next →'),
+        neighbour(shown?.previous, 'prev', '← Previous'),
+        neighbour(shown?.next, 'next', 'Next →'),
       ),
     },
     shown &&
