@@ -1,7 +1,6 @@
 import { h, useState } from '../../shared/dom.ts';
 import { type Column, DataTable } from '../parts/table.ts';
-import type { PlotProps } from './plot.ts';
-import { textAt } from './series.ts';
+import { type PlotProps, textAt } from './series.ts';
 
 /** The values of a plot as a table, newest first. It is created when the user opens it. */
 export function PlotTable({ title, series, points, format, hrefAt }: PlotProps) {

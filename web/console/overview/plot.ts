@@ -2,26 +2,7 @@ import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '.
 import { bars, lines, Patterns, type Room, Swatch } from './plot-marks.ts';
 import { PlotTable } from './plot-table.ts';
 import { labelledPoints, linearScale, pointAt, type Scale, spreadScale } from './scale.ts';
-import { type Series, textAt, totals } from './series.ts';
-
-export type PlotProps = {
-  title: string;
-  /** The figures as a sentence. */
-  summary: string;
-  kind: 'bars' | 'lines';
-  series: readonly Series[];
-  /** The name of each point, its time in seconds, and its short label below the plot. */
-  points: readonly string[];
-  times: readonly number[];
-  labels: readonly string[];
-  format: (value: number) => string;
-  /** A value in short, beside the plot. */
-  tick: (value: number) => string;
-  /** The values are integers. */
-  isWhole?: boolean;
-  /** Where a point leads to. */
-  hrefAt?: (point: number) => string;
-};
+import { type PlotProps, type Series, textAt, totals } from './series.ts';
 
 const height = 184;
 

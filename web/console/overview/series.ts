@@ -1,6 +1,25 @@
 /** Values of a plot, one for each point. `look` is the colour and pattern, 0 to 4. */
 export type Series = { name: string; look: number; values: readonly (number | null)[] };
 
+export type PlotProps = {
+  title: string;
+  /** The figures as a sentence. */
+  summary: string;
+  kind: 'bars' | 'lines';
+  series: readonly Series[];
+  /** The name of each point, its time in seconds, and its short label below the plot. */
+  points: readonly string[];
+  times: readonly number[];
+  labels: readonly string[];
+  format: (value: number) => string;
+  /** A value in short, beside the plot. */
+  tick: (value: number) => string;
+  /** The values are integers. */
+  isWhole?: boolean;
+  /** Where a point leads to. */
+  hrefAt?: (point: number) => string;
+};
+
 export const sum = (values: readonly (number | null)[]): number =>
   values.reduce<number>((all, value) => all + (value ?? 0), 0);
 
