@@ -89,7 +89,9 @@ function VersionEntry({ version: { name, content, written }, before, current, re
         { class: 'soft' },
         ' written ',
         h(Time, { at: written?.replaced_at ?? current.created_at }),
-        written === undefined ? ', the first text' : [' by ', h(By, { entry: written, isText: true, none: 'an import' })],
+        written === undefined
+          ? ', the first text'
+          : [' by ', h(By, { entry: written, isText: true, none: 'an import' })],
       ),
     ),
     isOpen &&
