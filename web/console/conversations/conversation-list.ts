@@ -1,6 +1,6 @@
 import { h, useLayoutEffect } from '../../shared/dom.ts';
 import { money } from '../parts/figures.ts';
-import { Marked } from '../parts/marked.ts';
+import { Marked } from '../parts/marked-text.ts';
 import { type Filters, hrefWith } from '../parts/route.ts';
 import type { ConversationSummary, SearchHit } from '../parts/types.ts';
 import { counted, FirstSteps, ListEnd, Time } from '../parts/ui.ts';

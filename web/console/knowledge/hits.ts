@@ -1,6 +1,6 @@
 import { h, useEffect, useState } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
-import { Marked } from '../parts/marked.ts';
+import { Marked } from '../parts/marked-text.ts';
 import { hrefOf } from '../parts/route.ts';
 import type { KnowledgeHit } from '../parts/types.ts';
 import { ListEnd } from '../parts/ui.ts';
