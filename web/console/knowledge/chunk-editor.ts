@@ -1,4 +1,4 @@
-import { h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+import { h, useEffect, useId, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { type Draft, discardDraft } from '../parts/drafts.ts';
 import { countWords } from '../parts/server-rules.ts';
 import type { ChildChunk } from '../parts/types.ts';
@@ -23,7 +23,8 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
   );
   const section = useRef<HTMLElement>(null);
   const isLoaded = draft !== undefined;
-  useEffect(() => {
+  // Before the step is painted, so that no key press is lost.
+  useLayoutEffect(() => {
     if (isLoaded) (section.current?.querySelector('textarea') ?? section.current)?.focus();
   }, [step.name, isLoaded]);
 

@@ -1,4 +1,4 @@
-import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { h, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { draftOf } from '../parts/drafts.ts';
 import type { ChildChunk } from '../parts/types.ts';
 import { counted, Time } from '../parts/ui.ts';
@@ -17,7 +17,7 @@ export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
   const [message, setMessage] = useState('');
   const edit = useRef<HTMLButtonElement>(null);
   const wasEditing = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (wasEditing.current && mode.name === 'read') edit.current?.focus();
     wasEditing.current = mode.name === 'edit';
   }, [mode.name]);
