@@ -44,7 +44,7 @@ export class SqlActivityReads implements ActivityReads {
   }
 
   async findConversation(app_id: string, id: string): Promise<ConversationListed | undefined> {
-    return (await this.#conversations(sql.findConversation, app_id, id))[0];
+    return (await this.#conversations(sql.findConversation, id, app_id, id))[0];
   }
 
   /**

@@ -5,12 +5,13 @@ import { type List, sorted } from './admin-statements.ts';
 
 /** The SQL of conversations and usage of apps, in the subset that both engines understand. */
 
-const select = `
+const selectWith = (ofDays: string) => `
   SELECT c.conversation_id AS id, c."user", COALESCE(c.name, c.derived_name) AS name, c.created_at, c.updated_at,
     c.last_message_at, COALESCE((
-      SELECT CAST(SUM(d.messages) AS BIGINT) FROM conversation_days d WHERE d.conversation_id = c.conversation_id
+      SELECT CAST(SUM(d.messages) AS BIGINT) FROM conversation_days d WHERE d.conversation_id = ${ofDays}
     ), 0) AS message_count
   FROM conversations c`;
+const select = selectWith('c.conversation_id');
 const user = sorted('c."user"');
 const ofApp = ['c.app_id = ?', 'c.deleted = 0'];
 
@@ -27,7 +28,8 @@ export const conversationsOfUser: List = {
   where: [...ofApp, `${user} = ?`, 'c.conversation_id <> ?'],
 };
 
-export const findConversation = `${select} WHERE ${ofApp.join(' AND ')} AND c.conversation_id = ?`;
+/** A distributed database asks one shard only if the id is compared in both tables. Parameters: id, app_id, id. */
+export const findConversation = `${selectWith('?')} WHERE ${ofApp.join(' AND ')} AND c.conversation_id = ?`;
 
 /** Conversations of the users in a range of names. Parameters: app_id, from[, before], id, count. */
 export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string {

@@ -66,11 +66,12 @@ export class SqlAdminReads implements AdminReads {
   }
 
   async listDatasets(range: ListRange): Promise<DatasetListed[]> {
-    return addDatasetFigures(this.#engine, await this.#list(sql.lists.datasets, range));
+    return addDatasetFigures(this.#engine, await this.#list(sql.listDatasets(this.#engine.dialect), range));
   }
 
   async findDataset(id: string): Promise<DatasetListed | undefined> {
-    return (await addDatasetFigures(this.#engine, await this.#engine.read(sql.findDataset, id)))[0];
+    const rows = await this.#engine.read(sql.findDataset(this.#engine.dialect), id);
+    return (await addDatasetFigures(this.#engine, rows))[0];
   }
 
   async listDocuments(dataset_id: string, range: ListRange): Promise<DocumentListed[]> {

@@ -1,6 +1,5 @@
 import type { DatasetListed, DocumentListed } from '../../contract/console/knowledge.ts';
 import type { Engine, Row } from '../engine.ts';
-import { SqlKnowledgeReads } from '../knowledge/reads.ts';
 import * as sql from './admin-statements.ts';
 
 /** Counts and last changes for the rows of a page of the console. */
@@ -12,22 +11,12 @@ const byId = (rows: readonly Row[]): Map<unknown, Row> => new Map(rows.map((row)
 
 export async function addDatasetFigures(engine: Engine, rows: readonly Row[]): Promise<DatasetListed[]> {
   if (rows.length === 0) return [];
-  const ids = idsOf(rows);
-  const reads = new SqlKnowledgeReads((text, ...values) => engine.read(text, ...values), engine.dialect);
-  const lastOf = async (id: string) => {
-    const found = await Promise.all(sql.newestInDataset.map((text) => engine.read(text, id)));
-    return found.map(([row]) => row?.at);
-  };
-  const [figures, times, lasts] = await Promise.all([
-    reads.findFigures(ids),
-    engine.read(sql.datasetTimes(engine.dialect), engine.dialect.list(ids)).then(byId),
-    Promise.all(ids.map(lastOf)),
-  ]);
-  return rows.map((row, at) => {
-    const { documents = 0, words = 0 } = figures.get(row.id as string) ?? {};
-    const time = times.get(row.id);
-    const changed_at = newest(time?.created_at, time?.updated_at, ...(lasts[at] ?? []));
-    return { ...row, document_count: documents, word_count: words, changed_at } as DatasetListed;
+  const ids = engine.dialect.list(idsOf(rows));
+  const figures = byId(await engine.read(sql.datasetFigures(engine.dialect), ids, ids));
+  return rows.map(({ created_at, updated_at, ...row }) => {
+    const { document_count = 0, word_count = 0, added_at, edited_at } = figures.get(row.id) ?? {};
+    const changed_at = newest(created_at, updated_at, added_at, edited_at);
+    return { ...row, document_count, word_count, changed_at } as DatasetListed;
   });
 }
 

@@ -16,32 +16,25 @@ type Sums = {
   failed: number;
   price_nanos: number;
 };
+type Texts = { first_text: string | null; last_text: string | null };
 
-/** Reads conversations by a statement, then what their messages add up to, their first and newest texts: four statements. */
+/** Reads conversations by a statement, then what their messages add up to, their first and newest texts: three statements. */
 export async function readSummaries(engine: Engine, text: string, ...values: Value[]): Promise<ConversationSummary[]> {
   const rows = (await engine.read(text, ...values)) as Selected[];
   if (rows.length === 0) return [];
-  const { isIn, list, jsonField } = engine.dialect;
+  const { isIn, list } = engine.dialect;
   const ids = list(rows.map(({ id }) => id));
   const sums = Map.groupBy(
     (await engine.read(sql.sums(isIn('d.conversation_id')), ids)) as Sums[],
     ({ conversation_id }) => conversation_id,
   );
-  const textsOf = async (statement: typeof sql.firstTexts): Promise<Map<string, string>> => {
-    const texts = await engine.read(statement(isIn('c.conversation_id'), jsonField), ids);
-    return new Map(texts.map(({ conversation_id, text }) => [conversation_id as string, text as string]));
-  };
-  const first = await textsOf(sql.firstTexts);
-  const last = await textsOf(sql.lastTexts);
-  return rows.map((row) => summaryOf(row, sums.get(row.id) ?? [], first.get(row.id), last.get(row.id) ?? ''));
+  const texts = new Map(
+    (await engine.read(sql.texts(engine.dialect), ids, ids, ids)).map((row) => [row.id as string, row as Texts]),
+  );
+  return rows.map((row) => summaryOf(row, sums.get(row.id) ?? [], texts.get(row.id)));
 }
 
-function summaryOf(
-  row: Selected,
-  sums: readonly Sums[],
-  first_text: string | undefined,
-  last_text: string,
-): ConversationSummary {
+function summaryOf(row: Selected, sums: readonly Sums[], texts: Texts | undefined): ConversationSummary {
   const total = (name: 'messages' | 'disliked' | 'failed') => sums.reduce((sum, one) => sum + one[name], 0);
   const { id, user, created_at, app_id, app_name, updated_at } = row;
   const message_count = total('messages');
@@ -51,7 +44,7 @@ function summaryOf(
     id,
     user,
     // The derived name is short; a list has room for the query.
-    name: row.name ?? (first_text?.trim() || (row.derived_name ?? derivedName.withoutQuery)),
+    name: row.name ?? (texts?.first_text?.trim() || (row.derived_name ?? derivedName.withoutQuery)),
     created_at,
     app_id,
     app_name,
@@ -62,6 +55,6 @@ function summaryOf(
     failed_count: total('failed'),
     price: single === undefined ? null : single.price_nanos / 1e9,
     currency: single?.currency ?? null,
-    last_text,
+    last_text: texts?.last_text ?? '',
   };
 }

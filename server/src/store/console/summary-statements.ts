@@ -1,4 +1,5 @@
 import { limits } from '../../contract/limits.ts';
+import type { Dialect } from '../engine.ts';
 import type { List } from './admin-statements.ts';
 
 /** The SQL of conversations of all apps, in the subset that both engines understand. */
@@ -23,28 +24,24 @@ export const sums = (isListed: string): string => `
     SUM(d.price_nanos) AS price_nanos
   FROM conversation_days d WHERE ${isListed} GROUP BY d.conversation_id, d.currency`;
 
-type ReadField = (column: string, name: string) => string;
-
-const beginningOf = (field: ReadField, name: string): string =>
-  `substr(${field('m.doc', name)}, 1, ${limits.listedTextCharsMax})`;
-
-/** The first query of each conversation. */
-export const firstTexts = (isListed: string, field: ReadField): string =>
-  textsAt('c.first_message_at', 'MIN', beginningOf(field, 'query'), isListed);
-
-/** The answer of the newest message of each conversation, or its query if the answer is empty. */
-export const lastTexts = (isListed: string, field: ReadField): string => {
-  const text = `COALESCE(NULLIF(${beginningOf(field, 'answer')}, ''), ${beginningOf(field, 'query')})`;
-  return textsAt('c.last_message_at', 'MAX', text, isListed);
-};
+/**
+ * The beginnings of texts of each conversation: its first query, and the answer of its newest message, or that message's query
+ * if the answer is empty. Null for a large message. Parameters: the ids three times.
+ */
+export function texts(dialect: Dialect): string {
+  const beginningOf = (name: string) => `substr(${dialect.jsonField('m.doc', name)}, 1, ${limits.listedTextCharsMax})`;
+  const newest = `COALESCE(NULLIF(${beginningOf('answer')}, ''), ${beginningOf('query')})`;
+  return `
+    SELECT c.conversation_id AS id, ${textAt('c.first_message_at', 'ASC', beginningOf('query'), dialect)} AS first_text,
+      ${textAt('c.last_message_at', 'DESC', newest, dialect)} AS last_text
+    FROM conversations c WHERE ${dialect.isIn('c.conversation_id')}`;
+}
 
 /**
- * The first or last message of a second of each conversation. Without LIMIT, which Citus does not support in such a
- * subquery. `isListed` compares the conversation's id with the parameter.
+ * A text of the first or last message of a second. The condition on the ids is repeated so that a distributed database asks
+ * only the shards of these conversations.
  */
-const textsAt = (second: string, edge: 'MIN' | 'MAX', text: string, isListed: string): string => `
-  SELECT m.conversation_id, ${text} AS text
-  FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id AND m.created_at = ${second}
-  WHERE ${isListed} AND octet_length(m.doc) <= ${limits.joinedDocBytesMax} AND m.sequence = (
-    SELECT ${edge}(n.sequence) FROM messages n
-    WHERE n.conversation_id = m.conversation_id AND n.created_at = m.created_at)`;
+const textAt = (second: string, order: 'ASC' | 'DESC', text: string, { isIn }: Dialect): string => `(
+  SELECT CASE WHEN octet_length(m.doc) <= ${limits.joinedDocBytesMax} THEN ${text} END FROM messages m
+  WHERE m.conversation_id = c.conversation_id AND m.created_at = ${second} AND ${isIn('m.conversation_id')}
+  ORDER BY m.sequence ${order} LIMIT 1)`;
