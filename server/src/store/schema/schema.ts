@@ -7,7 +7,10 @@ import { ratingSteps } from './rating-step.ts';
 import { searchSteps } from './search-step.ts';
 import { usageSteps } from './usage-step.ts';
 
-/** A migration step from one schema version to the next. Steps are only added, never changed. */
+/**
+ * A migration step from one schema version to the next. Steps are only added, never changed. On Citus, a step runs on the
+ * distributed tables of earlier steps; its own tables are distributed after it.
+ */
 export type Migration = {
   version: number;
   name: string;
