@@ -31,6 +31,13 @@ const cancelRequestCode = 80_877_102;
 /** Requests per connection that may wait for one. Further requests are rejected. */
 const waitersPerConnection = 50;
 
+/**
+ * A statement with a longer list is not prepared by name, so that it is planned for its values and the current size of its
+ * tables. A plan that the connection cached while the tables were small would compare each row with the whole list.
+ */
+const preparedListMax = 20;
+const isLongList = (value: Value): boolean => Array.isArray(value) && value.length > preparedListMax;
+
 /** Serialization failure, deadlock, unique violation: a retry sees what the other transaction wrote. */
 const conflicts = ['40001', '40P01', '23505'];
 /** The server has become a standby, in a failover. */
@@ -196,7 +203,7 @@ export class PostgresPool {
 
   async #run(client: pg.PoolClient, sql: string, values: readonly Value[], millis: number): Promise<Row[]> {
     const { text, name } = this.#toDialect(sql);
-    const prepared = this.#options.prepared && values.length > 0 ? { name } : {};
+    const prepared = this.#options.prepared && values.length > 0 && !values.some(isLongList) ? { name } : {};
     const query = { text, values: values as Value[], query_timeout: millis, ...prepared };
     try {
       return (await client.query(query)).rows;

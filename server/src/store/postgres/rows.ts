@@ -60,7 +60,7 @@ export interface Rows {
 }
 
 /** One list of values for each column. */
-const columnsOf = <T extends object>(rows: readonly T[], names: readonly (keyof T)[]): Value[] =>
+export const columnsOf = <T extends object>(rows: readonly T[], names: readonly (keyof T)[]): Value[] =>
   names.map((name) => rows.map((row) => row[name])) as unknown as Value[];
 
 type RowRecord = SpooledOf<RowKind>;

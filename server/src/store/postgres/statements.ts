@@ -172,15 +172,23 @@ export const insertMessages = `
   ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc,
     feedback_content = excluded.feedback_content, rated_at = excluded.rated_at`;
 
-/** Which of these messages exist, with the fields for their usage and those that a record may omit. Parameters: conversation ids, ids. */
+/** The fields of a stored message `m` for its usage, and those that a record may omit. */
+export const storedFields = `m.conversation_id, m.id, m.created_at, f.total_tokens, f.total_price, f.currency, f.feedback,
+    f.inputs, f.status, m.feedback_content, m.rated_at`;
+export const parseStored = `CROSS JOIN LATERAL json_to_record(CAST(m.doc AS json))
+    AS f (total_tokens float8, total_price text, currency text, feedback text, inputs text, status text)`;
+
+/**
+ * Which of these messages exist. Parameters: conversation ids, ids. `LIMIT` makes PostgreSQL look up each message in the index.
+ * Otherwise it reads the whole table for each statement, as long as it has no statistics of the table.
+ */
 export const findMessages = `
-  SELECT m.conversation_id, m.id, m.created_at, f.total_tokens, f.total_price, f.currency, f.feedback, f.inputs,
-    f.status, m.feedback_content, m.rated_at
+  SELECT ${storedFields}
   FROM unnest($1::text[], $2::text[]) AS given (conversation_id, id)
-  JOIN messages m ON m.conversation_id = given.conversation_id AND m.id = given.id
-  CROSS JOIN LATERAL json_to_record(CAST(m.doc AS json)) 
-    AS f (total_tokens float8, total_price text, currency text, feedback text, inputs text, status text)
-  WHERE m.conversation_id = ANY($1)`;
+  CROSS JOIN LATERAL (
+    SELECT * FROM messages WHERE conversation_id = given.conversation_id AND id = given.id LIMIT 1
+  ) m
+  ${parseStored}`;
 
 /** The rows stay locked until the end of the transaction. Parameters: conversation ids. */
 export const lockConversations = `

@@ -3,7 +3,14 @@ import * as audit from '../../accounting/audit.ts';
 import { addDay, dayColumns } from '../../accounting/usage-statements.ts';
 import type { Row, Value } from '../../engine.ts';
 import { omittedIn, upsertOf } from '../../records/upserts.ts';
-import { bulkRows, messageColumns, type OpenedConversation, type Rows, type StoredMessage } from '../rows.ts';
+import {
+  bulkRows,
+  columnsOf,
+  messageColumns,
+  type OpenedConversation,
+  type Rows,
+  type StoredMessage,
+} from '../rows.ts';
 import * as citus from './statements.ts';
 
 /** Up to this number, one statement for each row is faster than one statement that Citus sends to the nodes in parts. */
@@ -72,7 +79,11 @@ const rowsFor = (count: number): Rows => (count <= singleRowsMax ? singleRows : 
 export const citusRows: Rows = {
   upsert: (transaction, kind, records) => rowsFor(records.length).upsert(transaction, kind, records),
   openConversations: (transaction, added, count) => rowsFor(added.size).openConversations(transaction, added, count),
-  findMessages: (transaction, messages) => rowsFor(messages.length).findMessages(transaction, messages),
+  findMessages: async (transaction, messages) => {
+    if (messages.length <= singleRowsMax) return singleRows.findMessages(transaction, messages);
+    const columns = columnsOf(messages, ['conversation_id', 'id']);
+    return (await transaction.query(citus.findManyStoredMessages, ...columns)) as unknown as StoredMessage[];
+  },
   insertMessages: (transaction, messages) => rowsFor(messages.length).insertMessages(transaction, messages),
   addDays: (transaction, days) => rowsFor(days.length).addDays(transaction, days),
   // Rare, and Citus does not support the statement for many.

@@ -1,5 +1,5 @@
 import { derivedColumns, updatedAt } from '../../schema/conversation-step.ts';
-import { addedMessages, pageColumns } from '../statements.ts';
+import { addedMessages, pageColumns, parseStored, storedFields } from '../statements.ts';
 
 /**
  * SQL for tables that are distributed over the nodes of a Citus cluster. Each statement reads or writes one table on one
@@ -61,6 +61,14 @@ export const findStoredMessages = `
     CAST(doc AS json) ->> 'feedback' AS feedback, CAST(doc AS json) ->> 'inputs' AS inputs,
     CAST(doc AS json) ->> 'status' AS status, feedback_content, rated_at
   FROM messages WHERE conversation_id = ? AND id = ANY(?)`;
+
+/** Which of these messages exist, on all shards of their conversations. Parameters: conversation ids, ids. */
+export const findManyStoredMessages = `
+  SELECT ${storedFields}
+  FROM unnest($1::text[], $2::text[]) AS given (conversation_id, id)
+  JOIN messages m ON m.conversation_id = given.conversation_id AND m.id = given.id
+  ${parseStored}
+  WHERE m.conversation_id = ANY($1)`;
 
 /** Parameters: as in `messageColumns`. */
 export const insertMessage = `
