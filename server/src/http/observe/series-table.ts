@@ -43,6 +43,8 @@ export class SeriesTable {
   readonly #memory: SharedArrayBuffer;
   readonly #workers: number;
   readonly #worker: number;
+  /** Counters of this worker by label: finding a row reads all of them. */
+  readonly #counters = new Map<string, Counter>();
 
   static bytes = (workers: number): number => workers * workerBytes;
 
@@ -54,8 +56,13 @@ export class SeriesTable {
 
   /** The series of a label in this worker. */
   counter(label: string): Counter {
-    const existing = this.#rowsOf(this.#worker).find((row) => row.label === label);
-    return new Counter(existing?.values ?? this.#addRow(label));
+    let counter = this.#counters.get(label);
+    if (counter === undefined) {
+      const existing = this.#rowsOf(this.#worker).find((row) => row.label === label);
+      counter = new Counter(existing?.values ?? this.#addRow(label));
+      this.#counters.set(label, counter);
+    }
+    return counter;
   }
 
   /** The series of all workers together, by label. */
