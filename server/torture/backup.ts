@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newFolder, newScope, run, sendRequest, serve } from '../test/support/cli-helpers.ts';
+import { newFolder, newScope, run, sendRequest, serveWithWorkers } from '../test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../test/support/harness.ts';
 import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
 
@@ -22,7 +22,7 @@ export async function backUpUnderLoad(
       message(one.ids.conversation, n, { query: 'filler', answer: `${n} `.repeat(150) }),
     );
     await runCommand(['import', '-'], cwd, ndjson([...records, ...filler]));
-    const serving = await serve(scope, { cwd });
+    const serving = await serveWithWorkers(scope, { cwd });
 
     const acknowledged = new Set<number>();
     let next = 0;
@@ -78,7 +78,7 @@ export async function backUpUnderLoad(
     await mkdir(join(restored, 'data'));
     await copyFile(join(cwd, 'last.db'), join(restored, 'data', 'backscroll.db'));
     const isEqual = (await runCommand(['export'], cwd)) === (await runCommand(['export'], restored));
-    const restoredService = await serve(scope, { cwd: restored });
+    const restoredService = await serveWithWorkers(scope, { cwd: restored });
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const page = await sendRequest(restoredService.base, path, one.keys.app);
     await restoredService.end('SIGTERM');

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { makeSecret } from '../src/domain/secret.ts';
 import { createPlainDatabase, dropDatabase, installCitus, nodesOf, onNode, urlOf } from '../test/citus/cluster.ts';
-import { newFolder, newScope, run, type Scope, serve } from '../test/support/cli-helpers.ts';
+import { newFolder, newScope, run, type Scope, serveWithWorkers } from '../test/support/cli-helpers.ts';
 import { makeTenant, message, ndjson } from '../test/support/harness.ts';
 import { until } from '../test/support/until.ts';
 import { Client } from './support/client.ts';
@@ -38,7 +38,7 @@ async function killNodes({ kills, log }: Options): Promise<Finding[]> {
     const env = { DATABASE_URL: url, DATABASE_TIMEOUT: '3000' };
     const imported = await run(['import', '-'], { cwd, env, stdin: ndjson([...records, admin]) });
     if (imported.code !== 0) throw new Error(imported.stderr);
-    const serving = await serve(scope, { cwd, env });
+    const serving = await serveWithWorkers(scope, { cwd, env });
     const load = new ClusterLoad(serving.base, tenants, secret);
     try {
       await killRepeatedly(url, serving.base, kills, results, log);

@@ -10,7 +10,7 @@ import {
   run,
   type Scope,
   sendRequest,
-  serve,
+  serveWithWorkers,
   withFileSizeLimit,
 } from '../test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../test/support/harness.ts';
@@ -82,7 +82,7 @@ export async function fillDisk(disk: Disk, scope: Scope, { cycles, requests }: {
   const world = makeTwoTenants();
   const { one, admin } = world;
   await importRecords(options, ndjson([...world.records, message(one.ids.conversation, 1)]));
-  const serving = await serve(scope, options);
+  const serving = await serveWithWorkers(scope, options);
   const client = new Client(serving, world);
   const startedAt = performance.now();
   const statuses = { writes: new Map<number, number>(), reads: new Map<number, number>() };
@@ -191,8 +191,8 @@ export async function serveReadOnly({ starts, requests }: { starts: number; requ
     for (let start = 0; start < starts; start += 1) {
       chmodSync(file, 0o444);
       // A second start also finds the files that the first left behind when it could not write.
-      await (await serve(scope, options)).end('SIGKILL');
-      const serving = await serve(scope, options);
+      await (await serveWithWorkers(scope, options)).end('SIGKILL');
+      const serving = await serveWithWorkers(scope, options);
       const client = new Client(serving, world);
       for (let at = 0; at < requests; at += 1) {
         add(statuses.writes, await client.write());

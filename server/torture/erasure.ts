@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { newFolder, newScope, run, type ServerProcess, sendRequest, serve } from '../test/support/cli-helpers.ts';
+import {
+  newFolder,
+  newScope,
+  run,
+  type ServerProcess,
+  sendRequest,
+  serveWithWorkers,
+} from '../test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../test/support/harness.ts';
 import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
 
@@ -115,7 +122,7 @@ export async function purgeUnderLoad(
     );
     const [otherUser, ...purgedUsers] = all as [User, ...User[]];
     await runCommand(['import', '-'], cwd, ndjson([...records, ...all.flatMap((user) => user.conversationRecords)]));
-    const serving = await serve(scope, { cwd });
+    const serving = await serveWithWorkers(scope, { cwd });
     for (let round = 0; round < rounds; round += 1) {
       const lines = Array.from({ length: messages }, (_, at) =>
         all.map(({ messageOf }) => messageOf(at, round)),

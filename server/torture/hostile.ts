@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newFolder, newScope, run, type ServerProcess, sendRequest, serve } from '../test/support/cli-helpers.ts';
+import {
+  newFolder,
+  newScope,
+  run,
+  type ServerProcess,
+  sendRequest,
+  serveWithWorkers,
+} from '../test/support/cli-helpers.ts';
 import { type Engine, engines, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
 import { checkExchange } from './hostile/check-exchange.ts';
 import type { Exchange } from './hostile/exchange.ts';
@@ -56,7 +63,7 @@ export async function sendHostileRequests(options: HostileOptions): Promise<Find
     const runOptions = { cwd: await newFolder(scope), env: { DATABASE_URL: url } };
     const imported = await run(['import', '-'], { ...runOptions, stdin: ndjson(fixture.records) });
     if (imported.code !== 0) throw new Error(imported.stderr);
-    const serving = await serve(scope, {
+    const serving = await serveWithWorkers(scope, {
       ...runOptions,
       env: { ...runOptions.env, ...(options.warmUp > 0 && memoryProbe) },
     });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { keyKinds } from '../src/contract/key-kinds.ts';
 import { makeSecret } from '../src/domain/secret.ts';
-import { newFolder, newScope, run, type ServerProcess, serve } from '../test/support/cli-helpers.ts';
+import { newFolder, newScope, run, type ServerProcess, serveWithWorkers } from '../test/support/cli-helpers.ts';
 import { type Engine, engines, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
 import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
 
@@ -39,8 +39,8 @@ export async function attackKeys(attack: KeyAttack, log: Log): Promise<Finding[]
     const stdin = ndjson([...world.records, message(world.one.ids.conversation, 1)]);
     const imported = await run(['import', '-'], { cwd, env, stdin });
     if (imported.code !== 0) throw new Error(imported.stderr);
-    const unlimited = await serve(scope, { cwd, env });
-    const limited = await serve(scope, {
+    const unlimited = await serveWithWorkers(scope, { cwd, env });
+    const limited = await serveWithWorkers(scope, {
       cwd,
       env: { ...env, RATE_LIMIT: `${requestsMax}`, WRITE_LIMIT: `${writesMax}` },
     });

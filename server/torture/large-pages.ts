@@ -4,7 +4,7 @@ import http from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../src/contract/limits.ts';
-import { newFolder, newScope, run, serve } from '../test/support/cli-helpers.ts';
+import { newFolder, newScope, run, serveWithWorkers } from '../test/support/cli-helpers.ts';
 import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
 import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
 
@@ -32,7 +32,7 @@ export async function readLargePages(options: LargePagesOptions, log: Log): Prom
     await writeRecords(file, records, one.ids.conversation, messages, messageBytes);
     const { code, stderr } = await run(['import', file], { cwd, env });
     if (code !== 0) throw new Error(stderr);
-    const { base, pid, output } = await serve(scope, { cwd, env });
+    const { base, pid, output } = await serveWithWorkers(scope, { cwd, env });
     const target = `${base}/v1/messages?conversation_id=${one.ids.conversation}&limit=100`;
     const headers = { authorization: `Bearer ${one.keys.app}` };
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { loadCount } from '../../bench/load.ts';
-import { newFolder, newScope, run, sendRequest, serve } from '../test/support/cli-helpers.ts';
+import { newFolder, newScope, run, sendRequest, serveWithWorkers } from '../test/support/cli-helpers.ts';
 import { chunkPath, type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
 import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
 import type { FloodOptions, FloodResult } from './support/overload-client.ts';
@@ -41,7 +41,7 @@ export async function floodService({ engine, seconds, times }: OverloadOptions, 
     ];
     const { code, stderr } = await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...lines]) });
     if (code !== 0) throw new Error(stderr);
-    const serving = await serve(scope, { cwd, env });
+    const serving = await serveWithWorkers(scope, { cwd, env });
     const port = Number(new URL(serving.base).port);
     const kinds: Record<string, string[]> = {
       pages: conversationIds.map((id) => get(`/v1/messages?conversation_id=${id}`, one.keys.app)),

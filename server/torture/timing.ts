@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { newFolder, newScope, run, serve } from '../test/support/cli-helpers.ts';
+import { newFolder, newScope, run, serveWithWorkers } from '../test/support/cli-helpers.ts';
 import { type Engine, engines, ndjson, newDatabaseUrl } from '../test/support/harness.ts';
 import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
 import { Random } from './support/random.ts';
@@ -45,7 +45,7 @@ export async function compareTimes(options: {
     const runOptions = { cwd: await newFolder(scope), env: { DATABASE_URL: url } };
     const imported = await run(['import', '-'], { ...runOptions, stdin: ndjson(records) });
     if (imported.code !== 0) throw new Error(imported.stderr);
-    const { base } = await serve(scope, runOptions);
+    const { base } = await serveWithWorkers(scope, runOptions);
     const random = new Random(seed);
     const client = new TimedClient(Number(new URL(base).port));
     // Warm up first: what a first request loads is not part of the measurement.

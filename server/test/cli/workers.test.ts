@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../src/contract/limits.ts';
 import { type Installation, install } from '../../torture/support/installation.ts';
-import { freePort, newFolder, newScope, run, type ServerProcess, serve } from '../support/cli-helpers.ts';
+import { freePort, newFolder, newScope, run, type ServerProcess, serveWithWorkers } from '../support/cli-helpers.ts';
 import { message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { type Connection, connectToBothWorkers } from '../support/workers/connections.ts';
@@ -296,7 +296,7 @@ describe('the number of workers', () => {
   it('a port that another service shares between its workers is in use', async (t) => {
     const cwd = await newFolder(t);
     const PORT = `${await freePort()}`;
-    await serve(t, { cwd, env: { PORT, DATABASE_URL: 'sqlite:one.db' } });
+    await serveWithWorkers(t, { cwd, env: { PORT, DATABASE_URL: 'sqlite:one.db' } });
     const { code, stderr } = await run(['serve'], { cwd, env: { PORT, WORKERS: '2', DATABASE_URL: 'sqlite:two.db' } });
     assert.equal(code, 1);
     assert.match(stderr, new RegExp(`PORT=${PORT}: already in use`));

@@ -21,6 +21,7 @@ import {
   type Scope,
   type ServerProcess,
   serve,
+  serveWithWorkers,
 } from '../support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
 import { chunkPath, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
@@ -108,7 +109,7 @@ async function install(scope: Scope, url: string, settings: Record<string, strin
   const store = await database.open();
   await importRecords(store, commandLine, [{ bytes: Readable.from([Buffer.from(lines)]) }], 1);
   await store.close();
-  const serving = await serve(scope, { cwd, env });
+  const serving = await serveWithWorkers(scope, { cwd, env });
   const paths = chunkIds.map((chunk) => chunkPath({ ...one.ids, chunk }));
   const page = messages.toReversed().slice(0, 20);
   return { url, cwd, env, serving, one, other, admin, chunkIds, paths, quiet, page, messages };

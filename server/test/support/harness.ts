@@ -196,7 +196,7 @@ async function send(
   const httpOptions = {
     method,
     headers,
-    agent: options.from ? new http.Agent() : agent,
+    agent,
     ...(options.from && { localAddress: options.from }),
   };
   const request = http.request(`${base}${path}`, httpOptions);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { newFolder, run, type Scope, type ServerProcess, serve } from '../../test/support/cli-helpers.ts';
+import { newFolder, run, type Scope, type ServerProcess, serveWithWorkers } from '../../test/support/cli-helpers.ts';
 import { chunkPath, makeTwoTenants, message, ndjson, type Tenant } from '../../test/support/harness.ts';
 
 export type Chunk = { id: string; path: string };
@@ -41,7 +41,7 @@ export async function install(
   const stdin = ndjson([...records, ...more, message(one.ids.conversation, 1), ...(options.records ?? [])]);
   const { code, stderr } = await run(['import', '-'], { cwd, env, stdin });
   if (code !== 0) throw new Error(`the installation cannot be created: ${stderr}`);
-  return { cwd, env, one, admin, chunks, start: () => serve(scope, { cwd, env }) };
+  return { cwd, env, one, admin, chunks, start: () => serveWithWorkers(scope, { cwd, env }) };
 }
 
 export const fileOf = ({ env }: Installation): string => env.DATABASE_URL?.replace(/^sqlite:/, '') ?? '';
