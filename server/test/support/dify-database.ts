@@ -339,10 +339,11 @@ export type DifyDatabase = {
 
 /** A database with the tables of a Dify, without rows. */
 export async function createDify(): Promise<DifyDatabase> {
-  const { url, remove } = await newDatabaseUrl('postgres');
+  const template = process.env.TEST_DIFY_TEMPLATE;
+  const { url, remove } = await newDatabaseUrl('postgres', template);
   const client = new pg.Client(url);
   await client.connect();
-  await client.query(difyTables);
+  if (template === undefined) await client.query(difyTables);
   const connections: DifyConnection[] = [];
   const run = async (sql: string) => {
     await client.query(sql);

@@ -73,8 +73,11 @@ export type Service = {
   close(): Promise<void>;
 };
 
-/** Creates an empty database. */
-export async function newDatabaseUrl(engine: Engine): Promise<{ url: string; remove: () => Promise<void> }> {
+/** Creates a database: empty, or on PostgreSQL a copy of another, if the global setup has created that one. */
+export async function newDatabaseUrl(
+  engine: Engine,
+  template?: string,
+): Promise<{ url: string; remove: () => Promise<void> }> {
   if (engine === 'sqlite') {
     const folder = await mkdtemp(join(tmpdir(), 'backscroll-test-'));
     return { url: `sqlite:${join(folder, 'test.db')}`, remove: () => rm(folder, { recursive: true, force: true }) };
@@ -86,13 +89,18 @@ export async function newDatabaseUrl(engine: Engine): Promise<{ url: string; rem
   }
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('no PostgreSQL: run the tests with npm test, or set TEST_DATABASE_URL');
-  await runOnServer(server, `CREATE DATABASE ${name}`);
-  const remove = () => runOnServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  const copy = template === undefined ? '' : `TEMPLATE ${template} STRATEGY FILE_COPY`;
+  await queryOnce(`${server}/postgres`, `CREATE DATABASE ${name} ${copy}`);
+  const remove = () => queryOnce(`${server}/postgres`, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   return { url: `${server}/${name}`, remove };
 }
 
-async function runOnServer(url: string, statement: string): Promise<void> {
-  const client = new pg.Client(`${url}/postgres`);
+/** A database with the current tables, without rows. They are created when it is migrated, if there is no template. */
+export const newMigratedUrl = (engine: Engine) => newDatabaseUrl(engine, process.env.TEST_TEMPLATE);
+
+/** Runs a statement on its own connection. */
+export async function queryOnce(url: string, statement: string): Promise<void> {
+  const client = new pg.Client(url);
   await client.connect();
   await client.query(statement);
   await client.end();
@@ -104,7 +112,7 @@ export async function startService(
   settings: Record<string, string> = {},
   databaseUrl?: string,
 ): Promise<Service> {
-  const ownDatabase = databaseUrl === undefined ? await newDatabaseUrl(engine) : undefined;
+  const ownDatabase = databaseUrl === undefined ? await newMigratedUrl(engine) : undefined;
   const database_url = databaseUrl ?? ownDatabase?.url;
   // A burst of writes on a busy machine takes longer than the default timeout.
   const config = readConfig({ DATABASE_URL: database_url, PORT: '0', DATABASE_TIMEOUT: '60000', ...settings });

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
 import { databaseOf } from '../../src/store/open.ts';
-import { newDatabaseUrl } from './harness.ts';
+import { newMigratedUrl } from './harness.ts';
 
 /** Query plans, for tests that check which indexes a statement uses. */
 
@@ -30,7 +30,7 @@ export async function openSqlite(): Promise<{ db: DatabaseSync; close: () => Pro
 }
 
 async function createMigrated(engine: 'sqlite' | 'postgres') {
-  const database = await newDatabaseUrl(engine);
+  const database = await newMigratedUrl(engine);
   await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
   return database;
 }
