@@ -54,16 +54,17 @@ onEveryEngine('records written again', (engine) => {
       rated_at: 1600,
       answer_tokens: 7,
     });
-  /** Beyond the size that is spooled to disk. */
-  const filler = (conversation_id: string) =>
-    [1, 2, 3].map(() => message(conversation_id, 1, { answer: 'x'.repeat(limits.spoolBytesMin / 2) }));
+  /** Beyond the size that is spooled to disk; always the same messages, so that exports stay short. */
+  const fillers = [1, 2, 3].map(() =>
+    message(one.ids.conversation, 1, { answer: 'x'.repeat(limits.spoolBytesMin / 2) }),
+  );
 
   const ways: Record<string, (lines: object[]) => Promise<unknown>> = {
     'by import': (lines) => service.load(lines),
     'by POST with an admin key': (lines) => post(lines),
     'by POST with a writer key': (lines) => post(lines, one.keys.writer),
-    'with a spooled import': (lines) => service.load([...lines, ...filler(one.ids.conversation)]),
-    'with a spooled POST': (lines) => post([...lines, ...filler(one.ids.conversation)]),
+    'with a spooled import': (lines) => service.load([...lines, ...fillers]),
+    'with a spooled POST': (lines) => post([...lines, ...fillers]),
     'with another conversation, which has all fields': (lines) => service.load([wholeConversation(), ...lines]),
   };
 

@@ -8,13 +8,13 @@ import { MalformedResponse, parseResponses } from '../../torture/support/raw-res
 import { onEveryEngine, shortOrLong } from '../support/harness.ts';
 
 onEveryEngine('hostile input', (engine) => {
-  it('thousands of generated requests do no harm', async () => {
+  it('generated requests do no harm', async () => {
     const seed = 1;
     const output: string[] = [];
     const log = (line: string) => void output.push(line);
     const findings = await sendHostileRequests({
       engine,
-      requests: shortOrLong(2_000, 50_000),
+      requests: shortOrLong(1_000, 50_000),
       connections: 12,
       seed,
       stalled: 0,
