@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const pollMillis = 10;
+const pollMillis = 20;
 /** The limit for a condition that is never met: far longer than a busy machine needs. */
 const secondsMax = 60;
 
