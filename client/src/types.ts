@@ -1384,6 +1384,8 @@ export type SearchCounts = {
   waiting_form: number;
   /** Messages with these filters that have citations; `max` means this many or more. */
   citations: number;
+  /** Messages with these filters that were disliked or whose generation failed; `max` means this many or more. */
+  bad_answer: number;
   /** Whether counts may be too low: too many messages have the words of a phrase, but not in sequence. */
   is_partial: boolean;
   /** Whether the index is being built from all records: then results are incomplete. */

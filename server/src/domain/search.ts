@@ -22,7 +22,7 @@ export type MessageSearch = {
   segment_id?: string | undefined;
   now: number;
 };
-type Has = keyof typeof marks.has;
+type Has = keyof typeof marks.has | 'bad_answer';
 
 /** `next` is the position after which the next page starts; undefined if this is the last one. */
 export type FoundPart<Hit> = { hits: Hit[]; next: number | undefined };
@@ -40,7 +40,7 @@ function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
     rating && marks.rating[rating],
     status && marks.status[status],
     segment_id === undefined ? undefined : marks.segment(segment_id),
-    ...has.map((kind) => marks.has[kind]),
+    ...has.map((kind) => (kind === 'bad_answer' ? undefined : marks.has[kind])),
   ];
   return {
     tokens: [
@@ -48,6 +48,7 @@ function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
       ...exact.filter((mark) => mark !== undefined).map((token) => ({ token, isPrefix: false })),
     ],
     anyOf: [
+      ...(has.includes('bad_answer') ? [[marks.rating.dislike, marks.status.error]] : []),
       ...(min_cost > 0 ? [marksFrom.cost(min_cost)] : []),
       ...(min_latency > 0 ? [marksFrom.latency(min_latency)] : []),
     ],
@@ -130,6 +131,7 @@ const countedFilters: Record<Exclude<keyof MessageCounts, 'max' | 'is_partial'>,
   files: { has: ['files'] },
   waiting_form: { has: ['waiting_form'] },
   citations: { has: ['citations'] },
+  bad_answer: { has: ['bad_answer'] },
 };
 
 /** How many messages are found with one more filter each. Counts stop at `limits.searchCountMax`. */
@@ -144,6 +146,7 @@ export async function countMessages(store: Store, search: MessageSearch): Promis
     files: 0,
     waiting_form: 0,
     citations: 0,
+    bad_answer: 0,
     is_partial: false,
   };
   if (findsNothing(search.q, words)) return counts;

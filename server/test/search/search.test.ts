@@ -89,6 +89,8 @@ onEveryEngine('the search', (engine) => {
     assert.deepEqual(await found({ q, rating: 'dislike' }), [dislike]);
     assert.deepEqual(await found({ q, status: 'error' }), [error]);
     assert.deepEqual(await found({ q, has: 'files' }), [files]);
+    assert.deepEqual(await found({ q, has: 'bad_answer' }), [error, dislike]);
+    assert.deepEqual(await found({ q, has: 'bad_answer', rating: 'dislike' }), [dislike]);
     assert.deepEqual(await found({ q, from: 201, to: 203 }), [files, error]);
     assert.deepEqual(await found({ q, min_cost: '0.25' }), [slow, files]);
     assert.deepEqual(await found({ q, min_cost: '0.3' }), [files]);
@@ -101,7 +103,16 @@ onEveryEngine('the search', (engine) => {
     assert.deepEqual(await found({ conversation_id: conversation.id, status: 'error' }), [error]);
     assert.deepEqual(await found({ q, conversation_id: one.ids.conversation }), [slow]);
     const { body } = await get('/admin/search/counts', { q });
-    const counts = { max: 1000, all: 4, disliked: 1, failed: 1, files: 1, waiting_form: 0, citations: 0 };
+    const counts = {
+      max: 1000,
+      all: 4,
+      disliked: 1,
+      failed: 1,
+      files: 1,
+      waiting_form: 0,
+      citations: 0,
+      bad_answer: 2,
+    };
     assert.deepEqual(body, { ...counts, is_partial: false, is_building: false });
   });
 

@@ -1,4 +1,5 @@
 import { pathOf, request } from '../parts/api.ts';
+import { limits } from '../parts/server-rules.ts';
 import type { Message, SearchHit } from '../parts/types.ts';
 import type { Page } from '../parts/use-list.ts';
 import type { Scroll } from './transcript-scroll.ts';
@@ -34,10 +35,10 @@ function messagesInWindow({ scroller }: Scroll): string[] {
 
 /** Filters of the search that find each kind of message. */
 const filters = {
-  disliked: [{ rating: 'dislike' }],
-  failed: [{ status: 'error' }],
-  file: [{ has: 'files' }],
-  bad: [{ rating: 'dislike' }, { status: 'error' }],
+  disliked: { rating: 'dislike' },
+  failed: { status: 'error' },
+  file: { has: 'files' },
+  bad: { has: 'bad_answer' },
 } as const;
 export type MessageKind = keyof typeof filters;
 
@@ -50,12 +51,9 @@ export async function findNext(
   kind: MessageKind,
 ): Promise<string | undefined> {
   const from = messageAt(scroll, message_id);
-  const pages = await Promise.all(
-    filters[kind].map((filter) =>
-      request<Page<SearchHit>>(pathOf(['admin', 'search'], { app_id, conversation_id, ...filter, limit: 100 })),
-    ),
-  );
-  const hits = pages.flatMap(({ body }) => body.data).toSorted((one, other) => one.created_at - other.created_at);
+  const query = { app_id, conversation_id, ...filters[kind], limit: limits.listRowsMax };
+  const { body } = await request<Page<SearchHit>>(pathOf(['admin', 'search'], query));
+  const hits = body.data.toReversed();
   const at = hits.findLastIndex(({ message_id }) => message_id === from?.id);
   const next =
     at >= 0 ? hits[at + 1] : hits.find(({ created_at }) => from === undefined || created_at > from.created_at);

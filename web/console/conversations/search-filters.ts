@@ -10,6 +10,7 @@ import { dayOf, queryOf } from './search-query.ts';
 
 /** The filters that have a chip, with the count that the service gives for each. */
 const chips = [
+  { label: 'Bad answers', name: 'has', value: 'bad_answer', count: 'bad_answer' },
   { label: 'Disliked', name: 'rating', value: 'dislike', count: 'disliked' },
   { label: 'Failed', name: 'status', value: 'error', count: 'failed' },
   { label: 'Files', name: 'has', value: 'files', count: 'files' },
@@ -32,7 +33,7 @@ export function SearchFilters({ filters }: { filters: Filters }) {
   };
   // The address has the last two for the link back to the segment.
   const { segment_id, document_id, dataset_id } = filters;
-  const app = apps.rows?.find(({ id }) => id === filters.app_id);
+  const app = apps.rows.find(({ id }) => id === filters.app_id);
   const others: [name: string, label: string][] = [
     ['app_id', `App: ${app?.name ?? filters.app_id}`],
     ['user', `User: ${filters.user}`],
@@ -54,7 +55,14 @@ export function SearchFilters({ filters }: { filters: Filters }) {
         const isActive = filters[name] === value;
         const days = name === 'days' ? { from: undefined, to: undefined } : {};
         const href = change({ ...days, [name]: isActive ? undefined : value });
-        return h(Chip, { key: label, label, isActive, href, count: count && counts?.[count] });
+        return h(Chip, {
+          key: label,
+          label,
+          isActive,
+          href,
+          count: count && counts?.[count],
+          isPartial: counts?.is_partial,
+        });
       }),
       others
         .filter(([name]) => filters[name] !== undefined)

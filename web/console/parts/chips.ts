@@ -9,16 +9,23 @@ export const Chips = ({ label, children }: { label: string; children?: Component
 /** The service counts up to this number, which means that or more. */
 const countMax = 1000;
 
-type ChipProps = { label: string; count?: number | undefined; isActive: boolean; href: string };
+type ChipProps = {
+  label: string;
+  count?: number | undefined;
+  /** There may be more. */
+  isPartial?: boolean | undefined;
+  isActive: boolean;
+  href: string;
+};
 
 /** A filter that is on or off: a link to the address with the other state. */
-export const Chip = ({ label, count: matches, isActive, href }: ChipProps) =>
+export const Chip = ({ label, count: matches, isPartial = false, isActive, href }: ChipProps) =>
   h(
     'a',
     { class: 'chip', href, 'aria-current': isActive ? 'true' : undefined },
     label,
     matches !== undefined &&
-      h('span', { class: 'chip-count' }, matches >= countMax ? `${count(countMax)}+` : count(matches)),
+      h('span', { class: 'chip-count' }, `${count(matches)}${isPartial || matches >= countMax ? '+' : ''}`),
   );
 
 /** A chip for one value of a filter in the address. */

@@ -43,7 +43,7 @@ export type KnowledgeHit = Static<typeof KnowledgeHit>;
 /** Hits of `in=knowledge` or of messages. */
 export const AnyHit = Type.Unsafe<SearchHit | KnowledgeHit>({ anyOf: [SearchHit, KnowledgeHit] });
 
-const hasValues = ['files', 'form', 'waiting_form', 'citations'] as const;
+const hasValues = ['files', 'form', 'waiting_form', 'citations', 'bad_answer'] as const;
 
 const filters = {
   q: Type.Optional(
@@ -68,8 +68,8 @@ const filters = {
   has: Type.Optional(
     Type.Array(Type.Unsafe<(typeof hasValues)[number]>({ type: 'string', enum: hasValues }), {
       description:
-        'Only messages with files, with a form, with a form that waits for its submission and has not expired, or with ' +
-        'citations. Repeat it for several.',
+        'Only messages with files, with a form, with a form that waits for its submission and has not expired, with ' +
+        'citations, or with a bad answer: one that was disliked or whose generation failed. Repeat it for several.',
     }),
   ),
   from: Type.Optional(Type.Integer({ description: 'Earliest creation time. Unix epoch seconds.' })),
@@ -95,6 +95,7 @@ export const SearchCounts = shape(
     files: found('with these filters that have files'),
     waiting_form: found('with these filters that have a form waiting for its submission'),
     citations: found('with these filters that have citations'),
+    bad_answer: found('with these filters that were disliked or whose generation failed'),
     is_partial: flag(
       'Whether counts may be too low: too many messages have the words of a phrase, but not in sequence.',
     ),
