@@ -306,9 +306,11 @@ describe('the console, conversations', () => {
     await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('alert').waitFor({ state: 'detached' });
-    await page.goto(`/console#/conversations/${ids.app}/${randomUUID()}`);
-    await page.getByRole('alert').getByText('This conversation does not exist or was deleted.').waitFor();
-    assert.equal(await page.getByText('Loading older messages…').count(), 0);
+    for (const message of ['', `/${randomUUID()}`]) {
+      await page.goto(`/console#/conversations/${ids.app}/${randomUUID()}${message}`);
+      await page.getByRole('alert').getByText('This conversation does not exist or was deleted.').waitFor();
+      assert.equal(await page.getByText('Loading older messages…').count(), 0);
+    }
   });
 
   for (const options of [

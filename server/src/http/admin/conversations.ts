@@ -158,9 +158,11 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
       const message = message_id === undefined ? undefined : canonicalId(message_id);
       // The page is what is older than `first_id`. Without a message, the first message is the first of the newer ones.
       const distance = newer + (message === undefined ? 2 : 1);
-      const first_id = await activity.findNewer(id, canonicalId(params.conversation_id), message, distance);
-      if (first_id === undefined) throw notFound(`${message === undefined ? 'conversation' : 'message'} not exists`);
-      return { first_id };
+      const conversation = canonicalId(params.conversation_id);
+      const first_id = await activity.findNewer(id, conversation, message, distance);
+      if (first_id !== undefined) return { first_id };
+      const exists = message !== undefined && (await activity.findConversation(id, conversation)) !== undefined;
+      throw notFound(`${exists ? 'message' : 'conversation'} not exists`);
     },
   });
 
