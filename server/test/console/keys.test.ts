@@ -350,6 +350,24 @@ describe('keys in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
+  it('the search and the filters cover all keys, not only those of the first page', async () => {
+    const spare = (n: number) => ({
+      record: 'api_key',
+      kind: 'writer',
+      name: `spare ${n}`,
+      secret: makeSecret('writer'),
+    });
+    await service.load(Array.from({ length: 150 }, (_, n) => ({ ...spare(n), workspace_id: one.ids.workspace })));
+    await page.goto('/console#/keys?q=spare&kind=writer');
+    await page.reload();
+    await page
+      .getByRole('status')
+      .getByText(/^150 of 1\d\d keys$/)
+      .waitFor();
+    assert.equal(await page.getByRole('row').count(), 1 + 150);
+    await page.goto('/console#/keys');
+  });
+
   it('revoking the last admin key, with which the user is signed in, warns and signs out', async () => {
     const last = page.getByText('backscroll keys create --kind admin');
     const own = row('you are signed in with this key').getByRole('button', { name: 'Revoke' });

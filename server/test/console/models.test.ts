@@ -95,47 +95,49 @@ describe('models in the console', () => {
     });
     await signIn(page, world.admin);
     await page.goto('/console#/models');
-    await page.getByRole('heading', { name: 'Gull', exact: true }).waitFor();
+    await row(page, 'Gull').first().waitFor();
     return { page, pageErrors, icons };
   }
-  const card = (page: Page, name: string) =>
-    page.getByRole('article').filter({ has: page.getByRole('heading', { name, exact: true }) });
+  const rowsOf = (page: Page) => page.getByRole('table', { name: 'Models' }).locator('tbody').getByRole('row');
+  const row = (page: Page, name: string) =>
+    rowsOf(page).filter({ has: page.getByRole('cell').first().getByText(name, { exact: true }) });
+  /** The text of each cell, in one line. */
+  const cellsOf = async (page: Page, at: number) =>
+    (await rowsOf(page).nth(at).getByRole('cell').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
 
-  it('shows providers in the order of the records, with their models by type, status and properties', async () => {
+  it('shows the models of the providers in the order of the records, by type, with status and properties', async () => {
     const { page, pageErrors } = await atModels();
-    const names = await page.getByRole('heading', { level: 2 }).allTextContents();
-    assert.deepEqual(names, ['Gull', '鸭', 'Plain', '<b>Script</b>']);
-    const gull = card(page, 'Gull');
-    assert.deepEqual(await gull.getByRole('heading', { level: 3 }).allTextContents(), ['Language models', 'Embedding']);
-    const models = gull.locator('.model');
-    assert.deepEqual(await models.getByRole('heading').allTextContents(), [
-      'The gull-large',
-      'gull-old',
-      'The gull-embed',
+    assert.deepEqual(await page.getByRole('columnheader').allTextContents(), [
+      ...['Provider', 'Model', 'Type', 'Status', 'Features', 'Properties'],
     ]);
-    const badges = (at: number) => models.nth(at).locator('.badge').allTextContents();
-    assert.deepEqual(await badges(0), ['active', 'load balanced', 'load balancing misconfigured']);
-    assert.deepEqual(await badges(1), ['no-configure', 'deprecated']);
-    const about = async (at: number) => (await models.nth(at).locator('dl > div').allInnerTexts()).map(oneLine);
-    assert.deepEqual(await about(0), [
-      'mode chat',
-      'context size 131,072',
-      'voices [{"name":"a"}]',
-      'from predefined model',
-      'features vision, tool-call',
+    const gull = 'Gull harbour/Gull/Gull';
+    assert.deepEqual(await cellsOf(page, 0), [
+      gull,
+      'The gull-large gull-large',
+      'Language model',
+      'active load balanced load balancing misconfigured',
+      'vision, tool-call',
+      'mode chat context size 131,072 voices [{"name":"a"}] from predefined model',
     ]);
-    assert.deepEqual(await about(1), ['from predefined model', 'features {"odd":true}']);
-    assert.deepEqual(await card(page, '鸭').locator('header .badge').allTextContents(), ['no-configure']);
-    await card(page, '鸭').getByText('No models.').waitFor();
+    assert.deepEqual(await cellsOf(page, 1), [
+      ...[gull, 'gull-old', 'Language model', 'no-configure deprecated', '{"odd":true}', 'from predefined model'],
+    ]);
+    assert.deepEqual((await cellsOf(page, 2)).slice(0, 3), [gull, 'The gull-embed gull-embed', 'Embedding']);
+    assert.deepEqual(await cellsOf(page, 3), ['鸭 harbour/鸭/鸭 no-configure', 'No models.', '', '', '', '']);
+    const names = await rowsOf(page).locator('.provider > div').allInnerTexts();
+    assert.deepEqual(
+      names.slice(3).map((text) => text.split('\n')[0]),
+      ['鸭', 'Plain', '<b>Script</b>'],
+    );
     assert.deepEqual(pageErrors, []);
   });
 
   it('shows icons of the theme, and a letter if none can be loaded', async () => {
     const { page, icons } = await atModels({ colorScheme: 'light' });
-    await card(page, '鸭').locator('.letter', { hasText: '鸭' }).waitFor();
-    await card(page, 'Plain').locator('.letter', { hasText: 'P' }).waitFor();
-    await card(page, '<b>Script</b>').locator('.letter', { hasText: '<' }).waitFor();
-    const image = card(page, 'Gull').locator('img');
+    await row(page, '鸭').locator('.letter', { hasText: '鸭' }).waitFor();
+    await row(page, 'Plain').locator('.letter', { hasText: 'P' }).waitFor();
+    await row(page, '<b>Script</b>').locator('.letter', { hasText: '<' }).waitFor();
+    const image = row(page, 'Gull').first().locator('img');
     assert.equal(await image.getAttribute('src'), icon('gull'));
     await accountButton(page).click();
     const dark = page.waitForResponse(icon('gull-dark'));
@@ -143,9 +145,15 @@ describe('models in the console', () => {
     await dark;
     assert.deepEqual(new Set(icons), new Set(['gull', 'broken', 'gull-dark'].map(icon)), 'nothing but https');
     await page.getByLabel('Theme').selectOption('system');
-    await page.locator(`img[src="${icon('gull')}"]`).waitFor();
+    await page
+      .locator(`img[src="${icon('gull')}"]`)
+      .first()
+      .waitFor();
     await page.emulateMedia({ colorScheme: 'dark' });
-    await page.locator(`img[src="${icon('gull-dark')}"]`).waitFor();
+    await page
+      .locator(`img[src="${icon('gull-dark')}"]`)
+      .first()
+      .waitFor();
   });
 
   it('opens at the first workspace with providers', async () => {
@@ -158,11 +166,10 @@ describe('models in the console', () => {
   it('has the chosen workspace in the address', async () => {
     const { page } = await atModels();
     await page.getByLabel('Workspace').selectOption('Birch');
-    await page.getByRole('heading', { name: 'Tern', exact: true }).waitFor();
-    await page.getByRole('heading', { name: 'Text to speech' }).waitFor();
+    await row(page, 'Tern').getByRole('cell', { name: 'Text to speech' }).waitFor();
     assert.ok(page.url().endsWith(`#/models/${other}`));
     await page.goBack();
-    await page.getByRole('heading', { name: 'Gull', exact: true }).waitFor();
+    await row(page, 'Gull').first().waitFor();
     await page.goto('/console#/models/nowhere');
     await page.getByRole('alert').getByText('workspace not found').waitFor();
   });
@@ -172,13 +179,13 @@ describe('models in the console', () => {
     const chip = page.getByRole('group', { name: 'Type' }).getByRole('link', { name: /^Embedding/ });
     assert.equal(await chip.innerText(), 'Embedding\n1');
     await chip.click();
-    await page.getByRole('heading', { name: 'Plain', exact: true }).waitFor({ state: 'detached' });
-    assert.deepEqual(await page.locator('.model').getByRole('heading').allTextContents(), ['The gull-embed']);
+    await row(page, 'Plain').waitFor({ state: 'detached' });
+    assert.deepEqual(await rowsOf(page).locator('strong').allTextContents(), ['The gull-embed']);
     await page.getByLabel('Search models').fill('LARGE');
     await page.getByText('No model matches these filters.').waitFor();
     assert.ok(page.url().endsWith('#/models?type=text-embedding&q=LARGE'));
     await chip.click();
-    await page.getByRole('heading', { name: 'The gull-large' }).waitFor();
+    await rowsOf(page).getByText('The gull-large').waitFor();
     assert.deepEqual(pageErrors, []);
   });
 
@@ -193,5 +200,3 @@ describe('models in the console', () => {
       assert.deepEqual(pageErrors, []);
     });
 });
-
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');

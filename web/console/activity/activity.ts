@@ -52,7 +52,7 @@ const periods: readonly [days: string, label: string][] = [
 ];
 
 function FilterBar({ filters, setFilters }: FilterAccess) {
-  const { rows: keys = [] } = useAll<Key>('/admin/keys');
+  const { rows: keys } = useAll<Key>('/admin/keys');
   const names = keys.map(({ id, name, kind }): [string, string] => [id, name || `${kind} key ${id.slice(0, 8)}`]);
   const select = (name: string, label: string, none: string, options: readonly [string, string][]) => {
     const value = filters[name] ?? '';

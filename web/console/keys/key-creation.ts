@@ -49,7 +49,7 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
       ...(mayBeReadOnly && { read_only }),
     };
     return attempt(async () => {
-      const app = kind === 'app' ? apps.rows?.find(({ id }) => id === app_id) : undefined;
+      const app = kind === 'app' ? apps.rows.find(({ id }) => id === app_id) : undefined;
       const conversation_id = await findConversation(app);
       const response = await request<CreatedKey>('/admin/keys', { method: 'POST', body });
       show({ kind, secret: response.body.secret, conversation_id });
@@ -138,8 +138,8 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
   };
   const { app_id, dataset_ids } = limit;
   const inWorkspace = (row: { workspace_id: string }) => row.workspace_id === workspace_id;
-  const ownApps = apps.rows?.filter(inWorkspace) ?? [];
-  const ownDatasets = datasets.rows?.filter(inWorkspace) ?? [];
+  const ownApps = apps.rows.filter(inWorkspace);
+  const ownDatasets = datasets.rows.filter(inWorkspace);
   return h(
     'div',
     { class: 'stack' },

@@ -30,7 +30,7 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: P
       h(
         'p',
         { class: 'note warn' },
-        'No other admin key in the list is active. You can then create one only where the service runs, with ',
+        'No other admin key is active. You can then create one only where the service runs, with ',
         h('code', null, 'npx backscroll keys create --kind admin'),
         '.',
       ),

@@ -3,11 +3,11 @@ import { Chips, FilterChip } from '../parts/chips.ts';
 import { Page } from '../parts/page.ts';
 import { useFilters, type ViewProps } from '../parts/route.ts';
 import { FilterSearch } from '../parts/search-field.ts';
-import { keyKinds, limits } from '../parts/server-rules.ts';
+import { keyKinds } from '../parts/server-rules.ts';
 import { type Column, DataTable } from '../parts/table.ts';
 import type { Key } from '../parts/types.ts';
-import { ListEnd, Time } from '../parts/ui.ts';
-import { useList } from '../parts/use-list.ts';
+import { counted, ListEnd, Time } from '../parts/ui.ts';
+import { useAll } from '../parts/use-all.ts';
 import { useRecord } from '../parts/use-record.ts';
 import { useTitle } from '../parts/use-title.ts';
 import { KeyAccess } from './key-access.ts';
@@ -20,7 +20,7 @@ type OpenDialog = 'new' | Key | undefined;
 
 export function KeysView({ session }: ViewProps) {
   useTitle('Keys');
-  const list = useList<Key>(`/admin/keys?limit=${limits.listRowsMax}`);
+  const list = useAll<Key>('/admin/keys');
   const { q = '', kind, state } = useFilters().filters;
   const [dialog, setDialog] = useState<OpenDialog>();
   const [message, setMessage] = useState('');
@@ -31,13 +31,9 @@ export function KeysView({ session }: ViewProps) {
   const shown = named.filter((key) => ofKind(key) && inState(key));
   const close = () => setDialog(undefined);
   const changed = (key: Key, words: string) => {
-    list.change((row) => (row.id === key.id ? key : row));
+    // If the key was that of the session, the response is 401.
+    list.reload();
     setMessage(`${titleOf(key)} ${words}.`);
-  };
-  const revoked = (key: Key) => {
-    changed(key, 'was revoked');
-    // The session has ended with its key: the next response is 401.
-    if (key.id === session.key_id) list.reload();
   };
   /** Chips for the values of a filter, with the number of keys that match each and the other filters. */
   const chips = (
@@ -67,7 +63,7 @@ export function KeysView({ session }: ViewProps) {
       { class: 'row' },
       chips('State', 'state', keyStates, named.filter(ofKind), (key) => stateOf(key, now)),
       chips('Kind', 'kind', keyKinds, named.filter(inState), (key) => key.kind),
-      h('span', { class: 'soft', role: 'status' }, counted(shown.length, list.rows.length, list.hasMore)),
+      h('span', { class: 'soft', role: 'status' }, countText(shown.length, list.rows.length)),
     ),
     h(DataTable<Key>, {
       label: 'Keys',
@@ -85,7 +81,7 @@ export function KeysView({ session }: ViewProps) {
         isOwn: dialog.id === session.key_id,
         isLastAdmin: isLastAdmin(dialog, list.rows, now),
         close,
-        revoked,
+        revoked: (key) => changed(key, 'was revoked'),
       }),
   );
 }
@@ -95,10 +91,9 @@ function isLastAdmin(key: Key, rows: readonly Key[], now: number): boolean {
   return admins.length === 1 && admins[0]?.id === key.id;
 }
 
-function counted(shown: number, rows: number, hasMore: boolean): string {
+function countText(shown: number, rows: number): string {
   if (rows === 0) return '';
-  const all = `${hasMore ? 'the first ' : ''}${rows === 1 ? '1 key' : `${rows} keys`}`;
-  return shown === rows ? all : `${shown} of ${all}`;
+  return shown === rows ? counted(rows, 'key') : `${shown} of ${counted(rows, 'key')}`;
 }
 
 /** Red is for danger: a key that was revoked is none. */

@@ -5,17 +5,17 @@ import { Chips, FilterChip } from '../parts/chips.ts';
 import { Page } from '../parts/page.ts';
 import { go, useFilters, type ViewProps } from '../parts/route.ts';
 import { FilterSearch } from '../parts/search-field.ts';
-import { limits } from '../parts/server-rules.ts';
+import { DataTable } from '../parts/table.ts';
 import type { WholeModelProvider, Workspace } from '../parts/types.ts';
 import { FirstSteps, ListEnd } from '../parts/ui.ts';
-import { type Page as Rows, useList } from '../parts/use-list.ts';
+import { useAll } from '../parts/use-all.ts';
+import type { Page as Rows } from '../parts/use-list.ts';
 import { useTitle } from '../parts/use-title.ts';
-import { localized } from './localized.ts';
-import { modelTypes, ProviderCard } from './provider-card.ts';
+import { columns, hasWords, keyOf, type ModelRow, modelTypes, rowsOf } from './model-columns.ts';
 
-/** The model providers of a workspace, in the order of the records. */
+/** The models of a workspace, by provider in the order of the records. */
 export function ModelsView({ rest: [chosen] }: ViewProps) {
-  const workspaces = useList<Workspace>(`/admin/workspaces?limit=${limits.listRowsMax}`);
+  const workspaces = useAll<Workspace>('/admin/workspaces');
   const first = useFirstWithProviders(workspaces.rows, chosen === undefined);
   const workspace = chosen ?? first;
   useTitle(workspaces.rows.find(({ id }) => id === chosen)?.name, 'Models');
@@ -27,23 +27,19 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
     workspace !== undefined &&
       workspaces.rows.length > 0 &&
       hasChoice &&
-      h(
-        'div',
-        { class: 'row workspace-choice' },
-        h(Select, {
-          label: 'Workspace',
-          value: workspace,
-          options: [...(isKnown ? [] : [{ id: workspace, name: '' }]), ...workspaces.rows].map(nameOf),
-          change: (id) => go('models', id),
-        }),
-        workspaces.hasMore && h('button', { type: 'button', onClick: workspaces.more }, 'Show more workspaces'),
-      ),
+      h(Select, {
+        label: 'Workspace',
+        class: 'workspace-choice',
+        value: workspace,
+        options: [...(isKnown ? [] : [{ id: workspace, name: '' }]), ...workspaces.rows].map(nameOf),
+        change: (id) => go('models', id),
+      }),
     workspace === undefined
       ? h(ListEnd, {
           list: { ...workspaces, isLoading: workspaces.isLoading || workspaces.rows.length > 0 },
           nothing: h(FirstSteps, { text: 'There are no workspaces yet. A file of records can be dropped in' }),
         })
-      : h(Providers, { key: workspace, workspace }),
+      : h(Models, { key: workspace, workspace }),
   );
 }
 
@@ -72,19 +68,12 @@ function useFirstWithProviders(workspaces: readonly Workspace[], isNeeded: boole
   return first;
 }
 
-function Providers({ workspace }: { workspace: string }) {
-  const list = useList<WholeModelProvider>(pathOf(['admin', 'workspaces', workspace, 'model-providers']));
+function Models({ workspace }: { workspace: string }) {
+  const list = useAll<WholeModelProvider>(pathOf(['admin', 'workspaces', workspace, 'model-providers']));
   const { q = '', type } = useFilters().filters;
-  const named = list.rows.map((provider) => ({ ...provider, models: modelsWith(provider, q) }));
-  const countOf = (one: string) =>
-    named.reduce((sum, { models }) => sum + models.filter(({ model_type }) => model_type === one).length, 0);
-  const isFiltered = q !== '' || type !== undefined;
-  const shown = named
-    .map((provider) => ({
-      ...provider,
-      models: provider.models.filter(({ model_type }) => type === undefined || model_type === type),
-    }))
-    .filter(({ models }) => !isFiltered || models.length > 0);
+  const named = list.rows.flatMap(rowsOf).filter((row) => hasWords(row, q));
+  const ofType = (type: string) => named.filter(({ model }) => model?.model_type === type);
+  const rows = type === undefined ? named : ofType(type);
   return h(
     'div',
     { class: 'stack' },
@@ -94,20 +83,12 @@ function Providers({ workspace }: { workspace: string }) {
         Chips,
         { label: 'Type' },
         Object.entries(modelTypes).map(([value, label]) =>
-          h(FilterChip, { key: value, name: 'type', value, label, count: countOf(value) }),
+          h(FilterChip, { key: value, name: 'type', value, label, count: ofType(value).length }),
         ),
       ),
     ],
-    shown.map((provider) => h(ProviderCard, { key: provider.provider, provider })),
-    shown.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No model matches these filters.'),
+    h(DataTable<ModelRow>, { label: 'Models', columns, rows, keyOf }),
+    rows.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No model matches these filters.'),
     h(ListEnd, { list, nothing: 'This workspace has no model providers.' }),
   );
-}
-
-/** The models whose name or id, or whose provider's, contains the text, in any case. */
-function modelsWith({ provider, label, models }: WholeModelProvider, text: string): WholeModelProvider['models'] {
-  const part = text.trim().toLowerCase();
-  const has = (...names: (string | undefined)[]) => names.some((name) => name?.toLowerCase().includes(part));
-  if (has(provider, localized(label))) return models;
-  return models.filter((model) => has(model.model, localized(model.label)));
 }

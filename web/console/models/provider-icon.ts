@@ -16,8 +16,8 @@ export function ProviderIcon({ name, light, dark }: IconProps) {
     class: 'icon',
     src: url,
     alt: '',
-    width: 36,
-    height: 36,
+    width: 28,
+    height: 28,
     referrerPolicy: 'no-referrer',
     onError: () => setFailed(url),
   });

@@ -12,10 +12,10 @@ const fewMax = 15;
 type Props = { label: string; all: All<Pickable>; none: string; value: string; choose: (id: string) => void };
 
 /** A choice of one option, by name. */
-export function Picker({ label, all: { rows, error, reload }, none, value, choose }: Props) {
+export function Picker({ label, all: { rows, isLoading, error, reload }, none, value, choose }: Props) {
   const [part, setPart] = useState('');
   if (error !== undefined) return h(ErrorNote, { error, retry: reload });
-  if (rows === undefined) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
+  if (isLoading) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
   if (rows.length === 0) return h('p', { class: 'note' }, none);
   const matching = rows.filter(({ id, name }) => id === value || isPart(part, name, id));
   return h(

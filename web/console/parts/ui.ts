@@ -2,14 +2,14 @@ import { type ComponentChildren, h, useEffect, useId, useRef } from '../../share
 import { ErrorNote } from './error-note.ts';
 import { locale } from './locale.ts';
 import { relativeText, timeText, zone } from './times.ts';
-import type { List } from './use-list.ts';
+import type { All } from './use-all.ts';
 
 /* Small components that all views use. */
 
 export { ErrorNote };
 
 /** The end of a list: that it loads, an error, a button for more rows, or that it is empty. */
-export function ListEnd({ list, nothing }: { list: List<unknown>; nothing: ComponentChildren }) {
+export function ListEnd({ list, nothing }: { list: All<unknown>; nothing: ComponentChildren }) {
   if (list.error !== undefined)
     return h(ErrorNote, { error: list.error, retry: list.rows.length > 0 ? list.more : list.reload });
   if (list.isLoading) return h('p', { class: 'soft', role: 'status' }, 'Loading…');

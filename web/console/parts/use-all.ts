@@ -1,15 +1,18 @@
-import { type ApiError, request } from './api.ts';
+import { request } from './api.ts';
 import { limits } from './server-rules.ts';
-import { type Page, withCursor } from './use-list.ts';
+import { type List, type Page, withCursor } from './use-list.ts';
 import { useReading } from './use-reading.ts';
 
-/** All rows of a list; undefined until they are loaded. */
-export type All<T> = { rows: readonly T[] | undefined; error: ApiError | undefined; reload: () => void };
+/** All rows of a list; none until they are loaded. */
+export type All<T> = Omit<List<T>, 'refresh'>;
+
+const none: readonly never[] = [];
 
 /** Reads a list to its end, for lists that are only useful as a whole. */
 export function useAll<T>(path: string): All<T> {
-  const { body: rows, error, reload } = useReading(path, (signal) => readPages<T>(path, signal));
-  return { rows, error, reload };
+  const { body, error, reload } = useReading(path, (signal) => readPages<T>(path, signal));
+  const isLoading = body === undefined && error === undefined;
+  return { rows: body ?? none, hasMore: false, isLoading, error, more: reload, reload };
 }
 
 async function readPages<T>(path: string, signal: AbortSignal): Promise<T[]> {

@@ -13,8 +13,6 @@ export type List<T> = {
   reload: () => void;
   /** Reads the first page again and merges it into the rows, without showing that it loads. */
   refresh(idOf: (row: T) => string): Promise<void>;
-  /** Replaces rows that were changed. */
-  change(change: (row: T) => T): void;
 };
 
 /** The rows of a list of the service, page after page. With `path` undefined nothing is requested. */
@@ -71,13 +69,9 @@ export function useList<T>(path: string | undefined): List<T> {
     },
     [path],
   );
-  const change = useCallback(
-    (change: (row: T) => T) => setState(({ rows, ...rest }) => ({ rows: rows.map(change), ...rest })),
-    [],
-  );
   // Until the effect has run, the rows are those of another path.
-  if (state.path !== path) return { ...waiting, more, reload, refresh, change };
-  return { rows: state.rows, hasMore: state.hasMore, isLoading, error, more, reload, refresh, change };
+  if (state.path !== path) return { ...waiting, more, reload, refresh };
+  return { rows: state.rows, hasMore: state.hasMore, isLoading, error, more, reload, refresh };
 }
 
 const waiting = { rows: [], hasMore: false, isLoading: true, error: undefined };

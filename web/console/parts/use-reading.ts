@@ -18,13 +18,23 @@ export function useReading<T>(
   useEffect(() => {
     const controller = new AbortController();
     const { signal } = controller;
+    let started = 0;
+    let shown = 0;
     const readNow = () => {
+      const number = ++started;
+      // A result that comes after that of a later request is older.
+      const show = (change: () => void) => {
+        if (signal.aborted || number < shown) return;
+        shown = number;
+        change();
+      };
       read(signal).then(
-        (body) => {
-          setLast({ key, body });
-          setError(undefined);
-        },
-        (error: ApiError) => signal.aborted || setError(error),
+        (body) =>
+          show(() => {
+            setLast({ key, body });
+            setError(undefined);
+          }),
+        (error: ApiError) => show(() => setError(error)),
       );
     };
     const refresh = () => document.visibilityState === 'hidden' || readNow();
