@@ -7,6 +7,7 @@ import {
   accountButton,
   checkAccessibility,
   openBrowser,
+  openBrowserWithScrollbars,
   openTab,
   phone,
   scrollsHorizontally,
@@ -14,6 +15,7 @@ import {
   signOut,
 } from '../support/browser.ts';
 import { makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 
 onEveryEngine('the console', (engine) => {
   const { admin, one, records } = makeTwoTenants();
@@ -161,21 +163,6 @@ onEveryEngine('the console', (engine) => {
     }
   });
 
-  it('has the same edges in every view, and a menu that stays in its place', async () => {
-    const { page } = await openTab(browser, service.base);
-    await signIn(page, admin);
-    const places = new Set<string>();
-    for (const link of await views(page).getByRole('link').all()) {
-      await link.click();
-      // Null while the view before it is replaced.
-      let box: Awaited<ReturnType<Locator['boundingBox']>> = null;
-      while (box === null) box = await page.locator('main > *').first().boundingBox();
-      const menu = await views(page).boundingBox();
-      places.add(JSON.stringify([box.x, box.width, menu?.x, menu?.y]));
-    }
-    assert.equal(places.size, 1, [...places].join(' '));
-  });
-
   it('names the view in the title of the page', async () => {
     const { page } = await openTab(browser, service.base);
     await page.goto('/console');
@@ -211,6 +198,45 @@ onEveryEngine('the console', (engine) => {
     await accountButton(page).waitFor();
     assert.ok(!(await scrollsHorizontally(page)));
     assert.deepEqual(pageErrors, []);
+  });
+});
+
+describe('the frame of the console, with scrollbars', () => {
+  const { admin, records } = makeTwoTenants();
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowserWithScrollbars()]);
+    await service.load(records);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  it('has the same edges in every view, a menu that stays in its place, and a header up to the right edge', async () => {
+    const { page } = await openTab(browser, service.base, { viewport: { width: 1280, height: 300 } });
+    await signIn(page, admin);
+    const places = new Set<string>();
+    const scrollbars = new Set<number>();
+    const scrolls = 'document.documentElement.clientWidth < innerWidth';
+    const views = page.getByRole('navigation', { name: 'Views' });
+    for (const link of await views.getByRole('link').all()) {
+      await link.click();
+      if (scrollbars.size === 0) await until(() => page.evaluate<boolean>(scrolls));
+      // Null while the view before it is replaced.
+      let box: Awaited<ReturnType<Locator['boundingBox']>> = null;
+      while (box === null) box = await page.locator('main > *').first().boundingBox();
+      const [menu, account] = await Promise.all([views.boundingBox(), accountButton(page).boundingBox()]);
+      places.add(JSON.stringify([box.x, box.width, menu?.x, menu?.y, account?.x]));
+      const [windowWidth, width, header] = await page.evaluate<[number, number, number]>(
+        "[innerWidth, document.documentElement.clientWidth, document.querySelector('header').offsetWidth]",
+      );
+      scrollbars.add(windowWidth - width);
+      assert.equal(header, width, page.url());
+    }
+    assert.equal(places.size, 1, [...places].join(' '));
+    assert.deepEqual([...scrollbars].sort(), [0, 15], 'some views scroll, others do not');
   });
 });
 

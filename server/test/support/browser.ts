@@ -34,6 +34,11 @@ export async function openBrowser(): Promise<Browser> {
   return url ? chromium.connect(url) : chromium.launch(await launchOptions());
 }
 
+/** A browser of its own whose scrollbars take room, as on most desktops. */
+export async function openBrowserWithScrollbars(): Promise<Browser> {
+  return chromium.launch({ ...(await launchOptions()), ignoreDefaultArgs: ['--hide-scrollbars'] });
+}
+
 /** Far more than a step needs on a busy machine. */
 const actionMillisMax = 120_000;
 
@@ -109,6 +114,13 @@ export async function checkAccessibility(page: Page): Promise<{ passes: number; 
 export async function clickCopy(part: Locator, name: string): Promise<void> {
   const confirmation = part.getByRole('button', { name: 'Copied' }).waitFor();
   await Promise.all([confirmation, part.getByRole('button', { name }).first().click()]);
+}
+
+/** The texts that the page highlights. */
+export function highlightsOf(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    "[...CSS.highlights.get('hit') ?? []].map((range) => range.startContainer.data.slice(range.startOffset, range.endOffset))",
+  );
 }
 
 /** Whether the page, or a dialog on it, scrolls horizontally. */
