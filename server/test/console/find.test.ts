@@ -5,6 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import {
   checkAccessibility,
   closeTabs,
+  highlightsOf,
   openBrowser,
   openTab,
   phone,
@@ -71,10 +72,6 @@ describe('finding a conversation in the console', () => {
         const current = document.querySelector('article[aria-current][data-id="${id}"]')?.getBoundingClientRect();
         return current !== undefined && current.top >= scroller.top && current.top < scroller.bottom;
       })()`),
-    );
-  const highlightsOf = (page: Page) =>
-    page.evaluate<string[]>(
-      "[...CSS.highlights.get('hit') ?? []].map((range) => range.startContainer.data.slice(range.startOffset, range.endOffset))",
     );
 
   it('finds the conversation of a user by one search, in any app and in any case', async () => {
@@ -152,6 +149,29 @@ describe('finding a conversation in the console', () => {
     await filters.getByRole('link', { name: 'Disliked 6' }).click();
     await filters.getByRole('link', { name: 'Failed 2' }).click();
     await isAt(page, idAt(0, 200));
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('lists the bad answers, disliked or failed, by one click', async () => {
+    const { page, pageErrors } = await open();
+    await page.getByRole('group', { name: 'Filters' }).getByRole('link', { name: 'Bad answers 12' }).click();
+    await page.waitForURL(/\?has=bad_answer$/);
+    await isAt(page, idAt(0, 250));
+    assert.match(await entriesOf(page).first().innerText(), /4 hits/);
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('reports that the index is being built, until it is', async () => {
+    const { page, pageErrors } = await open();
+    const note = page.getByText('The search index is being built. Results are incomplete.');
+    assert.equal(await note.count(), 0);
+    await service.store.search.reset('other rules');
+    await page.reload();
+    await note.waitFor();
+    await service.index();
+    await page.reload();
+    await page.getByRole('link', { name: 'Disliked 9' }).waitFor();
+    assert.equal(await note.count(), 0);
     assert.deepEqual(pageErrors, []);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { checkAccessibility, desktop, openTab, scrollsHorizontally, signIn } from '../support/browser.ts';
+import { checkAccessibility, desktop, highlightsOf, openTab, scrollsHorizontally, signIn } from '../support/browser.ts';
 import { admin, chunkAt, hostile, ids, KnowledgeFixture, startEdit } from '../support/knowledge-fixture.ts';
 
 describe('knowledge in the console', () => {
@@ -92,6 +92,7 @@ describe('knowledge in the console', () => {
     assert.ok(page.url().endsWith('#/knowledge?q=zurich+espr'));
     await hit.first().getByRole('link', { name: 'document' }).click();
     await page.locator('.chunk:focus', { hasText: 'Zürich' }).waitFor();
+    assert.deepEqual(await highlightsOf(page), ['Zürich', 'espr'], 'the words of the search, where it found them');
     assert.deepEqual(pageErrors, []);
   });
 

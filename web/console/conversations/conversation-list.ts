@@ -1,10 +1,10 @@
 import { h, useLayoutEffect } from '../../shared/dom.ts';
 import { money } from '../parts/figures.ts';
+import { matchesIn, wordsOf } from '../parts/highlight.ts';
 import { Marked } from '../parts/marked-text.ts';
 import { type Filters, hrefWith } from '../parts/route.ts';
 import type { ConversationSummary, SearchHit } from '../parts/types.ts';
 import { counted, FirstSteps, ListEnd, Time } from '../parts/ui.ts';
-import { matchesIn, wordsOf } from './highlight.ts';
 import { type Conversations, type Entry, placeOf } from './use-conversations.ts';
 import { useStableFocus } from './use-stable-focus.ts';
 

@@ -1,6 +1,7 @@
 import { CopyButton } from '../../shared/copy-button.ts';
 import { h, useMemo, useRef, useState } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
+import { wordsOf } from '../parts/highlight.ts';
 import { type Filters, hrefWith } from '../parts/route.ts';
 import { limits } from '../parts/server-rules.ts';
 import { useShortcut } from '../parts/shortcuts.ts';
@@ -9,7 +10,6 @@ import { counted } from '../parts/ui.ts';
 import { type List, useList } from '../parts/use-list.ts';
 import { useMedia } from '../parts/use-media.ts';
 import { useTitle } from '../parts/use-title.ts';
-import { wordsOf } from './highlight.ts';
 import { Inspector } from './inspector.ts';
 import { StepButton } from './message-actions.ts';
 import { findNext, type MessageKind, neighbourOf } from './next-message.ts';

@@ -1,8 +1,8 @@
 import { h, useLayoutEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
 import type { ApiError } from '../parts/api.ts';
+import { highlight } from '../parts/highlight.ts';
 import { timeText } from '../parts/times.ts';
 import { counted, ErrorNote } from '../parts/ui.ts';
-import { highlight } from './highlight.ts';
 import { type MessageProps, MessageView } from './message.ts';
 import { siblingsOf } from './message-actions.ts';
 import { History } from './transcript-history.ts';
@@ -69,7 +69,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
     void (message_id === undefined ? scroll.toNewest() : scroll.toMessage(message_id));
   }, [message_id]);
   useLayoutEffect(() => scroll.settle());
-  useLayoutEffect(() => highlight(list.current, words));
+  useLayoutEffect(() => highlight(list.current, '.query, .answer', words));
   useLayoutEffect(loaded, [scroll.history.rows.length]);
   const isStale = useLiveMessages(scroll, path.at(-1), setError);
   useStableFocus(scroller.current);

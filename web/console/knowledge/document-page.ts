@@ -1,6 +1,7 @@
-import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
-import { hrefOf } from '../parts/route.ts';
+import { highlight, wordsOf } from '../parts/highlight.ts';
+import { hrefOf, useFilters } from '../parts/route.ts';
 import { useShortcut } from '../parts/shortcuts.ts';
 import type { SegmentWithChunks } from '../parts/types.ts';
 import { counted, ListEnd, Time } from '../parts/ui.ts';
@@ -40,6 +41,11 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
     element?.focus({ preventScroll: true });
   }, [target, isLoaded, later.rows]);
 
+  // Those that the search found here.
+  const words = wordsOf(useFilters().filters.words ?? '');
+  const list = useRef<HTMLOListElement>(null);
+  useLayoutEffect(() => highlight(list.current, '.as-written', words));
+
   const neighbour = (other: { id: string; name: string } | null | undefined, rel: 'prev' | 'next', text: string) =>
     other && h('a', { href: hrefOf('knowledge', dataset, other.id), rel, title: other.name }, text);
   return h(
@@ -65,7 +71,7 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
     earlier.hasMore && h('button', { type: 'button', class: 'more', onClick: earlier.more }, 'Show earlier segments'),
     h(
       'ol',
-      { class: 'plain stack' },
+      { class: 'plain stack', ref: list },
       rows.map((row) =>
         h(SegmentEntry, {
           key: row.id,

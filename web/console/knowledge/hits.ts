@@ -1,7 +1,7 @@
 import { h, useEffect, useState } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
 import { Marked } from '../parts/marked-text.ts';
-import { hrefOf } from '../parts/route.ts';
+import { hrefWith } from '../parts/route.ts';
 import type { KnowledgeHit } from '../parts/types.ts';
 import { ListEnd } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
@@ -23,7 +23,7 @@ export function Hits({ q }: { q: string }) {
         return h(
           'li',
           { key: place.join() },
-          h('a', { href: hrefOf('knowledge', ...place) }, document_name || document_id),
+          h('a', { href: hrefWith(['knowledge', ...place], { words }) }, document_name || document_id),
           h('span', { class: 'soft' }, ` ${dataset_name}, ${child_chunk_id === null ? 'segment' : 'chunk'}`),
           h('p', { class: 'as-written' }, h(Marked, { text: hit.snippet, ranges: hit.ranges })),
         );

@@ -44,8 +44,8 @@ export function matchesIn(text: string, words: readonly string[]): [number, numb
 
 const name = 'hit';
 
-/** Highlights words in the queries and answers of a transcript. The elements are not changed. */
-export function highlight(box: Element | null, words: readonly string[]): void {
+/** Highlights words in the elements with a selector. The elements are not changed. */
+export function highlight(box: Element | null, selector: string, words: readonly string[]): void {
   // A browser without this interface shows the hits without highlights.
   if (!('highlights' in CSS)) return;
   CSS.highlights.delete(name);
@@ -53,7 +53,7 @@ export function highlight(box: Element | null, words: readonly string[]): void {
   const ranges: Range[] = [];
   const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
   for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
-    if (node.parentElement?.closest('.query, .answer') === null) continue;
+    if (node.parentElement?.closest(selector) === null) continue;
     for (const [begin, end] of matchesIn(node.textContent ?? '', words)) {
       const range = new StaticRange({ startContainer: node, startOffset: begin, endContainer: node, endOffset: end });
       ranges.push(range as unknown as Range);
