@@ -351,14 +351,14 @@ describe('keys in the console', () => {
   });
 
   it('the search and the filters cover all keys, not only those of the first page', async () => {
-    const spare = (n: number) => ({
-      record: 'api_key',
-      kind: 'writer',
+    const spare = { record: 'api_key', kind: 'feed', workspace_id: one.ids.workspace };
+    const spares = Array.from({ length: 150 }, (_, n) => ({
+      ...spare,
       name: `spare ${n}`,
-      secret: makeSecret('writer'),
-    });
-    await service.load(Array.from({ length: 150 }, (_, n) => ({ ...spare(n), workspace_id: one.ids.workspace })));
-    await page.goto('/console#/keys?q=spare&kind=writer');
+      secret: makeSecret('feed'),
+    }));
+    await service.load(spares);
+    await page.goto('/console#/keys?q=spare&kind=feed');
     await page.reload();
     await page
       .getByRole('status')
