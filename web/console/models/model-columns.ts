@@ -49,7 +49,13 @@ function Provider({ provider: { provider, label, icon_small, icon_small_dark, st
     'div',
     { class: 'provider' },
     h(ProviderIcon, { name, light: icon_small, dark: icon_small_dark }),
-    h('div', null, name, h('p', { class: 'soft mono' }, provider), status !== 'active' && h(Status, { status })),
+    h(
+      'div',
+      null,
+      h('p', null, name),
+      h('p', { class: 'soft mono' }, provider),
+      status !== 'active' && h(Status, { status }),
+    ),
   );
 }
 
