@@ -123,7 +123,8 @@ describe('models in the console', () => {
       ...[gull, 'gull-old', 'Language model', 'no-configure deprecated', '{"odd":true}', 'from predefined model'],
     ]);
     assert.deepEqual((await cellsOf(page, 2)).slice(0, 3), [gull, 'The gull-embed gull-embed', 'Embedding']);
-    assert.deepEqual(await cellsOf(page, 3), ['鸭 harbour/鸭/鸭 no-configure', 'No models.', '', '', '', '']);
+    // The first letter is its icon.
+    assert.deepEqual(await cellsOf(page, 3), ['鸭 鸭 harbour/鸭/鸭 no-configure', 'No models.', '', '', '', '']);
     const names = await rowsOf(page).locator('.provider > div').allInnerTexts();
     assert.deepEqual(
       names.slice(3).map((text) => text.split('\n')[0]),
