@@ -24,15 +24,19 @@ export function KeysView({ session }: ViewProps) {
   const { q = '', kind, state } = useFilters().filters;
   const [dialog, setDialog] = useState<OpenDialog>();
   const [message, setMessage] = useState('');
+  /** The keys that were changed here, newest first. */
+  const [edited, setEdited] = useState<readonly Key[]>([]);
+  const keys = list.rows.map((row) => edited.find(({ id }) => id === row.id) ?? row);
   const now = Date.now() / 1000;
-  const named = list.rows.filter((key) => hasWords(key, q)).toSorted(newestFirst);
+  const named = keys.filter((key) => hasWords(key, q)).toSorted(newestFirst);
   const ofKind = (key: Key) => kind === undefined || key.kind === kind;
   const inState = (key: Key) => state === undefined || stateOf(key, now) === state;
   const shown = named.filter((key) => ofKind(key) && inState(key));
   const close = () => setDialog(undefined);
   const changed = (key: Key, words: string) => {
-    // If the key was that of the session, the response is 401.
-    list.reload();
+    setEdited([key, ...edited]);
+    // The session has ended with its key: the next response is 401.
+    if (key.id === session.key_id && key.revoked_at !== null) list.reload();
     setMessage(`${titleOf(key)} ${words}.`);
   };
   /** Chips for the values of a filter, with the number of keys that match each and the other filters. */
@@ -79,7 +83,7 @@ export function KeysView({ session }: ViewProps) {
       h(KeyRevocation, {
         of: dialog,
         isOwn: dialog.id === session.key_id,
-        isLastAdmin: isLastAdmin(dialog, list.rows, now),
+        isLastAdmin: isLastAdmin(dialog, keys, now),
         close,
         revoked: (key) => changed(key, 'was revoked'),
       }),
