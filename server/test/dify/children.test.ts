@@ -4,6 +4,7 @@ import { limits } from '../../src/contract/limits.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
 import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 import { exportOf, runImport } from './runs.ts';
 
 onEveryEngine('a record that is selected later', (engine) => {
@@ -74,7 +75,8 @@ onEveryEngine('a record that is selected later', (engine) => {
     await dify.run(`UPDATE documents SET indexing_status = 'completed' WHERE id = '${document}'`);
     assert.equal((await runImport(dify.url, store)).written, 1);
     assert.match(JSON.stringify(await exportOf(store)), /new text/);
-    assert.equal((await runImport(dify.url, store)).counts.get('document'), undefined, 'it is read once');
+    // While an older transaction is open on the server of the source, in any database, it is read again.
+    await until(async () => (await runImport(dify.url, store)).counts.get('document') === undefined);
   });
 
   it('brings its children: a segment that was being split again', async (t) => {
