@@ -12,7 +12,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
     clearTimeout(timer.current);
     timer.current = setTimeout(() => show(label), 2_000);
   };
-  return h('button', { type: 'button', class: 'copy', onClick: copy, 'aria-live': 'polite' }, shown);
+  return h('button', { type: 'button', class: 'copy quiet', onClick: copy, 'aria-live': 'polite' }, shown);
 }
 
 /** Browsers deny the clipboard API to pages loaded over plain HTTP from another machine; `execCommand` works there. */

@@ -44,16 +44,24 @@ describe('activity in the console', () => {
     const { page, pageErrors, rows } = await open();
     const cells = await rows.first().getByRole('cell').allTextContents();
     assert.match(cells[0] ?? '', /^\d+ \w+ \d{4}, \d\d:\d\d$/);
-    assert.deepEqual(cells.slice(1), ['knowledge', 'Changed', '1 chunkdocument, segment 1, chunk 1']);
+    assert.deepEqual(cells.slice(1), ['knowledge', 'Changed', '1 chunk', 'document, segment 1, chunk 1']);
     const imported = rows.filter({ hasText: '15 messages' });
     assert.equal(await imported.getByRole('cell').nth(1).textContent(), 'command line');
-    assert.equal(await imported.getByRole('link', { name: 'How do I descale it?' }).count(), 2);
-    await imported.getByText('13 more').click();
+    assert.equal(await imported.getByRole('link', { name: 'How do I descale it?' }).count(), 1);
+    await imported.getByText('14 more').click();
     assert.equal(await imported.getByRole('link').count(), 10);
     await imported.getByText('and 5 others').waitFor();
     await rows.first().getByRole('link', { name: 'document, segment 1, chunk 1' }).click();
     await page.waitForURL(`**#/knowledge/${dataset}/${document}/${segment}/${chunk}`);
     assert.deepEqual(pageErrors, []);
+  });
+
+  it('shows each entry in one line, and leads from a key to that key', async () => {
+    const { page, rows } = await open();
+    for (const row of await rows.all())
+      assert.ok(((await row.boundingBox())?.height ?? 99) < 45, await row.innerText());
+    await rows.filter({ hasText: / keys/ }).getByRole('link').first().click();
+    await page.waitForURL(/#\/keys\?q=[\w-]{36}$/);
   });
 
   it('filters by person, action, kind and id, in the address', async () => {

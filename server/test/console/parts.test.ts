@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { hrefOf, hrefWith, readFilters, readRoute, withFilters } from '../../../web/console/parts/address.ts';
 import { relativeText, timeText } from '../../../web/console/parts/times.ts';
-import { openBrowser, openTab, signIn } from '../support/browser.ts';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { accountButton, openBrowser, openTab, scrollsHorizontally, signIn } from '../support/browser.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
 
 describe('addresses of the console', () => {
@@ -40,6 +41,44 @@ describe('times of the console', () => {
   });
 });
 
+describe('tables of the console', () => {
+  const { admin, records } = makeTwoTenants();
+  it('break no word and no time, at every width', async () => {
+    const [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    try {
+      const name = 'chat-backend-production-europe';
+      const key = { record: 'api_key', kind: 'admin', name, secret: makeSecret('admin') };
+      await service.load([...records, { ...key, expires_at: 4_102_444_800 }]);
+      const { page } = await openTab(browser, service.base);
+      await signIn(page, admin);
+      await page.goto('/console#/keys');
+      await page.getByText(name).waitFor();
+      for (const width of [1440, 1024, 820, 720, 390]) {
+        await page.setViewportSize({ width, height: 900 });
+        assert.deepEqual(await page.evaluate(brokenWords), [], `${width}`);
+        assert.ok(!(await scrollsHorizontally(page)), `${width}`);
+      }
+    } finally {
+      await browser.close();
+      await service.close();
+    }
+  });
+});
+
+/** Times and words in a table, between spaces and hyphens, that are on more than one line. */
+const brokenWords = `[...document.querySelectorAll('.data td, .data time')].flatMap((box) => {
+  const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  while (texts.nextNode())
+    for (const word of texts.currentNode.data.matchAll(box.tagName === 'TIME' ? /.+/g : /[^\\s-]+/g)) {
+      const range = new Range();
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      if (range.getClientRects().length > 1) broken.push(word[0]);
+    }
+  return broken;
+})`;
+
 describe('shortcuts of the console', () => {
   const { admin, records } = makeTwoTenants();
   let service: Service;
@@ -65,9 +104,15 @@ describe('shortcuts of the console', () => {
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await help.getByText('Show these shortcuts').waitFor();
-    assert.deepEqual(await help.getByRole('term').allInnerTexts(), ['?', '/']);
+    assert.deepEqual(await help.getByRole('term').allInnerTexts(), ['/', '?']);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await accountButton(page).click();
+    await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+    await help.waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(await page.evaluate<string>('document.activeElement.textContent'), 'Account');
     assert.deepEqual(pageErrors, []);
   });
 });

@@ -1,4 +1,4 @@
-import { hrefOf } from '../parts/route.ts';
+import { hrefOf, hrefWith } from '../parts/route.ts';
 import type { Activity } from '../parts/types.ts';
 import { counted } from '../parts/ui.ts';
 
@@ -44,7 +44,7 @@ const views: Partial<Record<Activity['record'], string>> = {
 /** The address of a record that exists; undefined if no view shows it. */
 export function hrefOfRecord(kind: Activity['record'], path: readonly string[] | null): string | undefined {
   if (path === null) return undefined;
-  if (kind === 'api_key') return hrefOf('keys');
+  if (kind === 'api_key') return hrefWith(['keys'], { q: path[0] });
   const view = views[kind];
   // A provider has no address of its own: its workspace is shown.
   return view && hrefOf(view, ...(kind === 'model_provider' ? path.slice(0, 1) : path));

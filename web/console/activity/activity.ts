@@ -72,10 +72,18 @@ function FilterBar({ filters, setFilters }: FilterAccess) {
       select('record', 'Records', 'all kinds', Object.entries(kinds)),
     ),
     h(
-      Chips,
-      { label: 'Filters' },
-      Object.entries(actions).map(([value, label]) => h(FilterChip, { key: value, name: 'action', value, label })),
-      periods.map(([value, label]) => h(FilterChip, { key: value, name: 'days', value, label })),
+      'div',
+      { class: 'row' },
+      h(
+        Chips,
+        { label: 'Action' },
+        Object.entries(actions).map(([value, label]) => h(FilterChip, { key: value, name: 'action', value, label })),
+      ),
+      h(
+        Chips,
+        { label: 'Period' },
+        periods.map(([value, label]) => h(FilterChip, { key: value, name: 'days', value, label })),
+      ),
     ),
   );
 }
@@ -85,7 +93,8 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
     { title: 'Time', cell: ({ at }) => h(Time, { at }) },
     { title: 'By', cell: (entry) => h(By, { entry }) },
     { title: 'Action', cell: ({ action }) => h('span', { class: classOf(action) }, actions[action]) },
-    { title: 'Records', cell: (entry) => h(Records, { entry }) },
+    { title: 'Records', cell: countedKind },
+    { title: 'Names', cell: (entry) => entry.records.length > 0 && h(Names, { entry }) },
   ];
   return h(DataTable<Activity>, { label: 'Activity', columns, rows, keyOf: ({ id }) => id });
 }
@@ -103,30 +112,29 @@ export function By({ entry: { key_id, key_name }, isText, none = 'command line' 
   return h(isText ? 'span' : 'a', { href: isText ? undefined : href, title: `key ${key_id}` }, name);
 }
 
-/** How many records are shown with their names before the others are folded. */
-const shownMax = 2;
-
-function Records({ entry }: { entry: Activity }) {
-  const { records, count } = entry;
-  const [shown, folded] = [records.slice(0, shownMax), records.slice(shownMax)];
-  const item = (one: Activity['records'][number]): ComponentChildren => {
-    const href = hrefOfRecord(entry.record, one.path);
-    const text = one.name || h('span', { class: 'mono soft' }, one.id);
-    return h('li', { key: one.id, title: one.id }, href === undefined ? text : h('a', { href }, text));
+/** The name of the first record; the others are folded. */
+function Names({ entry: { record, records, count } }: { entry: Activity }) {
+  const name = ({ id, name, path }: Activity['records'][number]): ComponentChildren => {
+    const href = hrefOfRecord(record, path);
+    const text = name || h('span', { class: 'mono soft' }, id);
+    return h(
+      'p',
+      { key: id, class: 'one-line', title: name || id },
+      href === undefined ? text : h('a', { href }, text),
+    );
   };
+  const [first, ...folded] = records.map(name);
   const rest = count - records.length;
-  // One element: on a phone a cell is a grid of its title and its content.
   return h(
     'div',
-    null,
-    h('span', { class: 'soft' }, countedKind(entry)),
-    shown.length > 0 && h('ul', { class: 'plain' }, shown.map(item)),
+    { class: 'names' },
+    first,
     folded.length > 0 &&
       h(
         'details',
         null,
-        h('summary', null, `${numberText(count - shownMax)} more`),
-        h('ul', { class: 'plain' }, folded.map(item)),
+        h('summary', null, `${numberText(count - 1)} more`),
+        folded,
         rest > 0 && h('p', { class: 'soft' }, `and ${counted(rest, 'other')}`),
       ),
   );

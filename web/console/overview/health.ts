@@ -76,10 +76,8 @@ const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
             },
             {
               title: 'Request and last error',
-              cell: ({ method, route, code, message }) => [
-                h('span', { class: 'mono' }, `${method} ${route}`),
-                h('div', { class: 'soft' }, code, ': ', message),
-              ],
+              cell: ({ method, route, code, message }) =>
+                h('div', null, h('code', null, `${method} ${route}`), h('p', { class: 'soft' }, code, ': ', message)),
             },
             {
               title: 'Key',
@@ -91,9 +89,8 @@ const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
             { title: 'Count', cell: ({ count }) => whole(count), isNumber: true },
             { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at }) },
             {
-              title: 'Request id of the last',
-              cell: ({ request_id }) =>
-                h('span', { class: 'row' }, h('code', null, request_id), h(CopyButton, { text: request_id })),
+              title: 'Its request id',
+              cell: ({ request_id: id }) => h(CopyButton, { text: id, label: `Copy ${id.slice(0, 8)}` }),
             },
           ],
         }),
