@@ -5,7 +5,7 @@ import { request } from './parts/api.ts';
 import { mayLeave } from './parts/drafts.ts';
 import { Menu } from './parts/menu.ts';
 import { hrefOf, readRoute, useRoute, type ViewProps } from './parts/route.ts';
-import { ShortcutHelp } from './parts/shortcuts.ts';
+import { ShortcutHelp, showShortcuts } from './parts/shortcuts.ts';
 import { zone } from './parts/times.ts';
 import type { ConsoleSession } from './parts/types.ts';
 import { ViewBoundary } from './view-boundary.ts';
@@ -46,7 +46,13 @@ export function Shell({ session, signOut }: ShellProps) {
         h('p', { title: `key ${session.key_id}` }, h('strong', null, session.name || session.key_id)),
         h('a', { href: hrefOf('start') }, 'First steps'),
         h('a', { href: '/docs' }, 'API reference'),
-        h(ThemeChoice, null),
+        h(
+          'button',
+          { type: 'button', class: 'quiet', onClick: showShortcuts },
+          'Keyboard shortcuts ',
+          h('kbd', null, '?'),
+        ),
+        h(ThemeChoice, { isLabelled: true }),
         h('button', { type: 'button', onClick: () => mayLeave() && signOut() }, 'Sign out'),
       ),
     ),

@@ -67,5 +67,5 @@ function explain(error: ApiError, isLink: boolean): ApiError {
   const message = isLink
     ? 'This link was used already, or it is older than ten minutes. Sign in with an admin key.'
     : 'This key does not allow signing in: it is not an admin key, or it has expired or been revoked.';
-  return new ApiError(error.status, error.code, message, error.requestId);
+  return new ApiError(error.status, error.code, message, null);
 }

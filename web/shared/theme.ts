@@ -24,7 +24,7 @@ const readIsDark = (): boolean => {
   return theme === undefined ? systemIsDark.matches : theme === 'dark';
 };
 
-export function ThemeChoice() {
+export function ThemeChoice({ isLabelled = false }) {
   const [theme, setTheme] = useState(storedTheme);
   const choose = (value: string) => {
     const chosen = themeOf(value);
@@ -34,7 +34,7 @@ export function ThemeChoice() {
   };
   return h(Select, {
     class: 'theme-choice',
-    label: h('span', { class: 'hidden-label' }, 'Theme'),
+    label: h('span', { class: isLabelled ? undefined : 'hidden-label' }, 'Theme'),
     value: theme,
     options: themes.map((one) => [one, `${one[0]?.toUpperCase()}${one.slice(1)}`] as const),
     change: choose,

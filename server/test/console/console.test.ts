@@ -227,8 +227,8 @@ describe('the frame of the console, with scrollbars', () => {
       // Null while the view before it is replaced.
       let box: Awaited<ReturnType<Locator['boundingBox']>> = null;
       while (box === null) box = await page.locator('main > *').first().boundingBox();
-      const [menu, account] = await Promise.all([views.boundingBox(), accountButton(page).boundingBox()]);
-      places.add(JSON.stringify([box.x, box.width, menu?.x, menu?.y, account?.x]));
+      const frame = [...(await views.getByRole('link').all()), accountButton(page)].map((part) => part.boundingBox());
+      places.add(JSON.stringify([box.x, box.width, (await Promise.all(frame)).map((part) => [part?.x, part?.y])]));
       const [windowWidth, width, header] = await page.evaluate<[number, number, number]>(
         "[innerWidth, document.documentElement.clientWidth, document.querySelector('header').offsetWidth]",
       );
@@ -237,6 +237,12 @@ describe('the frame of the console, with scrollbars', () => {
     }
     assert.equal(places.size, 1, [...places].join(' '));
     assert.deepEqual([...scrollbars].sort(), [0, 15], 'some views scroll, others do not');
+    await page.goto('/console#/overview');
+    await page.getByRole('heading', { name: 'Health of this instance' }).waitFor();
+    const place = await views.boundingBox();
+    await page.evaluate('scrollTo(0, 150)');
+    assert.equal(await page.evaluate('scrollY'), 150);
+    assert.deepEqual(await views.boundingBox(), place);
   });
 });
 

@@ -9,7 +9,7 @@ export function ErrorNote({ error, retry, label = 'Try again' }: Props) {
     'div',
     { class: 'note bad', role: 'alert' },
     h('p', null, error.message),
-    'requestId' in error && error.requestId !== null && h('p', { class: 'mono' }, `request ${error.requestId}`),
     retry && h('button', { type: 'button', onClick: retry }, label),
+    'requestId' in error && error.requestId !== null && h('code', { class: 'soft' }, ` request ${error.requestId}`),
   );
 }

@@ -2,20 +2,20 @@ import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '.
 
 type Props = { class: string; label: string; children?: ComponentChildren };
 
-/** A button that shows and hides its content. Escape, a click elsewhere and a click on a link hide it. */
+/** A button that shows and hides its content. Escape, a click elsewhere and a click on what it contains hide it. */
 export function Menu({ class: name, label, children }: Props) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
   useEffect(() => {
     if (!isOpen) return undefined;
     const closeOutside = ({ target }: Event) => box.current?.contains(target as Node) || setOpen(false);
-    const closeOnEscape = ({ key }: KeyboardEvent) => {
-      if (key !== 'Escape') return;
-      setOpen(false);
-      button.current?.focus();
-    };
+    const closeOnEscape = ({ key }: KeyboardEvent) => key === 'Escape' && close();
     for (const type of ['pointerdown', 'focusin']) addEventListener(type, closeOutside);
     addEventListener('keydown', closeOnEscape);
     return () => {
@@ -23,7 +23,7 @@ export function Menu({ class: name, label, children }: Props) {
       removeEventListener('keydown', closeOnEscape);
     };
   }, [isOpen]);
-  const closeAtLink = ({ target }: Event) => target instanceof Element && target.closest('a') && setOpen(false);
+  const closeAtAction = ({ target }: Event) => target instanceof Element && target.closest('a, button') && close();
   return h(
     'div',
     { class: `menu ${name}`, ref: box },
@@ -32,6 +32,6 @@ export function Menu({ class: name, label, children }: Props) {
       { ref: button, type: 'button', 'aria-expanded': isOpen, 'aria-controls': id, onClick: () => setOpen(!isOpen) },
       label,
     ),
-    h('div', { id, class: isOpen ? 'menu-content open' : 'menu-content', onClick: closeAtLink }, children),
+    h('div', { id, class: isOpen ? 'menu-content open' : 'menu-content', onClick: closeAtAction }, children),
   );
 }

@@ -33,6 +33,8 @@ function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || ['TEXTAREA', 'SELECT'].includes(target.tagName);
 }
 
+export const showShortcuts = () => [...shortcuts].find(({ key }) => key === '?')?.action();
+
 /** `?` lists the shortcuts of the page. */
 export function ShortcutHelp() {
   const [isOpen, setOpen] = useState(false);
@@ -45,8 +47,8 @@ export function ShortcutHelp() {
     { title: 'Keyboard shortcuts', close },
     h(
       'dl',
-      { class: 'shortcuts stack' },
-      [...texts].map(([key, text]) => h('div', { key }, h('dt', null, h('kbd', null, key)), h('dd', null, text))),
+      { class: 'shortcuts values' },
+      [...texts].toSorted().map(([key, text]) => [h('dt', null, h('kbd', null, key)), h('dd', null, text)]),
     ),
     h('div', { class: 'row' }, h('button', { type: 'button', autoFocus: true, onClick: close }, 'Close')),
   );
