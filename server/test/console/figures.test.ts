@@ -84,6 +84,7 @@ describe('numbers as text', () => {
     assert.equal(money(1234.5, 'USD', 'en'), '$1,234.50');
     assert.equal(money(0.000_123_4, 'USD', 'en'), '$0.000123');
     assert.equal(money(2, 'credits', 'en'), '2.00 credits');
+    assert.equal(money(0.1, 'USD', 'en', 4), '$0.1000');
   });
 });
 
@@ -181,27 +182,24 @@ describe('an overview', () => {
   };
 
   it('has five numbers with the change to the period before', () => {
-    const texts = figuresOf(overview).map(({ name, values }) => [
-      name,
-      ...values.map(({ value, change }) => `${value} | ${change}`),
-    ]);
+    const texts = figuresOf(overview).map(({ name, value, change }) => [name, `${value} | ${change}`]);
     assert.deepEqual(texts, [
       ['Messages', '50 | +25% from 40'],
       ['Cost', '$2.00 | −50% from $4.00'],
-      ['Users', '3 | as before'],
-      ['Disliked', '10% | 5 of 50; −10 points from 20%'],
-      ['Failed', '2% | 1 of 50; +2 points from 0%'],
+      ['Users', '3 | no change'],
+      ['Disliked', '10% | 5 of 50; −10 pp from 20%'],
+      ['Failed', '2% | 1 of 50; +2 pp from 0%'],
     ]);
-    const isWorse = figuresOf(overview).map(({ values }) => values[0]?.isWorse ?? false);
+    const isWorse = figuresOf(overview).map(({ isWorse }) => isWorse ?? false);
     assert.deepEqual(isWorse, [false, false, false, false, true]);
     const empty = figuresOf({ ...overview, totals: none, before: none });
     assert.deepEqual(
-      empty.map(({ values }) => values[0]?.value),
+      empty.map(({ value }) => value),
       ['0', '–', '0', '0%', '0%'],
     );
-    for (const { name, values } of figuresOf({ ...overview, before: none })) {
-      assert.match(values[0]?.change ?? '', /none before$/, name);
-      assert.ok(!values[0]?.isWorse, name);
+    for (const { name, change, isWorse } of figuresOf({ ...overview, before: none })) {
+      assert.match(change, /no data before$/, name);
+      assert.ok(!isWorse, name);
     }
   });
 
@@ -215,7 +213,7 @@ describe('an overview', () => {
     const disliked = measures.find(({ id }) => id === 'disliked');
     assert.deepEqual(disliked && valuesOf(disliked, overview.days, ['1970-01-01', '1970-01-02']), [0, 10]);
     const cost = figuresOf({ ...overview, totals: { ...overview.totals, prices } })[1];
-    assert.equal(cost?.values.at(-1)?.change, 'and 2 more currencies');
+    assert.equal(cost?.more, '+ 3.00 D + 2.00 C and 2 more currencies');
   });
 });
 

@@ -49,7 +49,8 @@ describe('Overview in the console', () => {
     await page.waitForURL(/#\/overview$/);
     await page.getByText('No messages in this period.').waitFor();
     await page.getByText('No requests in the last hour.').waitFor();
-    assert.match(await page.getByText(/Times are in/).innerText(), /Times are in UTC\.$/);
+    await page.getByText('Compared with the 30 days before.').waitFor();
+    await page.getByTitle('All times are in UTC.').waitFor();
   });
 
   it('shows five numbers and their change to the period before', async () => {
@@ -69,8 +70,8 @@ describe('Overview in the console', () => {
       ['Messages', '10', '+100% from 5'],
       ['Cost', 'US$5.00', '+100% from US$2.50'],
       ['Users', '2', '+100% from 1'],
-      ['Disliked', '20%', '2 of 10; −80 points from 100%'],
-      ['Failed', '10%', '1 of 10; +10 points from 0%'],
+      ['Disliked', '20%', '2 of 10; −80 pp from 100%'],
+      ['Failed', '10%', '1 of 10; +10 pp from 0%'],
     ]);
   });
 
@@ -148,10 +149,10 @@ describe('Overview in the console', () => {
     await page.getByLabel('From').fill(text(today - 9));
     await page.getByLabel('To', { exact: true }).fill(text(today - 8));
     await page.waitForURL(new RegExp(`from=${(today - 9) * day}&to=${(today - 7) * day}`));
-    await page.getByText('none before').first().waitFor();
-    assert.deepEqual((await numbers())[0], ['Messages', '5', 'none before']);
+    await page.getByText('no data before').first().waitFor();
+    assert.deepEqual((await numbers())[0], ['Messages', '5', 'no data before']);
     await page.reload();
-    await page.getByText('none before').first().waitFor();
+    await page.getByText('no data before').first().waitFor();
     assert.equal(await page.getByLabel('From').inputValue(), text(today - 9));
     await page.getByLabel('From').fill('2020-01-01');
     await page.getByRole('alert').getByText('at most 366 days apart').waitFor();
@@ -185,10 +186,33 @@ describe('Overview in the console', () => {
     const rows = await tableOf('Rejected and failed requests');
     const row =
       rows.find(([, request]) => request?.startsWith('GET /v1/messages')) ?? assert.fail(JSON.stringify(rows));
-    assert.deepEqual(row.slice(0, 4), ['400', 'GET /v1/messages\ninvalid_param: limit must be >= 1', 'app', '3']);
+    assert.deepEqual(row.slice(0, 4), ['400', 'GET /v1/messages\n\ninvalid_param: limit must be >= 1', 'app', '3']);
     const { body } = await service.request('GET', '/admin/failures', { key: admin });
     const { request_id } = body.data.find(({ route }: { route: string }) => route === '/v1/messages');
-    await page.getByRole('row').filter({ hasText: request_id }).getByRole('button', { name: 'Copy' }).waitFor();
+    await page.getByRole('button', { name: `Copy ${request_id.slice(0, 8)}` }).waitFor();
+  });
+
+  it('shows the users with most bad answers first, in lines also on a phone, and the others on a click', async () => {
+    const names = Array.from({ length: 12 }, (_, n) => `visitor-${n}`);
+    const talks = names.map((user) => ({ ...talk, id: randomUUID(), user }));
+    await service.load([
+      ...talks,
+      ...talks.map(({ id }, n) => message(id, noon, n === 11 ? { feedback: { rating: 'dislike' } } : {})),
+    ]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto('/console#/overview?days=7');
+    await page.getByRole('link', { name: 'visitor-11' }).waitFor();
+    const rows = page.getByRole('table', { name: 'By user' }).getByRole('row');
+    assert.deepEqual((await rows.first().innerText()).split(/\s+/), ['User', 'Messages', 'Disliked', 'Failed']);
+    assert.deepEqual(
+      (await rows.allInnerTexts()).slice(1, 5).map((row) => row.split(/\s+/)[0]),
+      ['ann', 'bob', 'visitor-11', 'visitor-0'],
+    );
+    assert.equal(await rows.count(), 9);
+    for (const row of await rows.all()) assert.ok(((await row.boundingBox())?.height ?? 99) < 45);
+    await page.getByRole('button', { name: 'Show all 14 users' }).click();
+    await rows.nth(14).waitFor();
+    await page.setViewportSize(desktop);
   });
 
   it('shows an error, and tries again', async () => {

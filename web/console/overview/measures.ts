@@ -51,16 +51,16 @@ export function measuresOf(overview: Overview): Measure[] {
       format: (value: number) => money(value, currency),
       tick: brief,
       isWhole: false,
-      look: 2,
+      look: 0,
       filters: {},
     })),
-    { id: 'tokens', label: 'Tokens', value: ({ tokens }) => tokens, ...counts, look: 3, filters: {} },
+    { id: 'tokens', label: 'Tokens', value: ({ tokens }) => tokens, ...counts, look: 0, filters: {} },
     {
       ...{ id: 'disliked', label: 'Disliked', ...shares, look: 1, filters: disliked },
       value: ({ disliked, messages }) => share(disliked, messages),
     },
     {
-      ...{ id: 'failed', label: 'Failed', ...shares, look: 4, filters: failed },
+      ...{ id: 'failed', label: 'Failed', ...shares, look: 3, filters: failed },
       value: ({ failed, messages }) => share(failed, messages),
     },
   ];
@@ -76,16 +76,16 @@ export function valuesOf({ value }: Measure, days: readonly OverviewDay[], names
 
 /** A value compared with the period before: `+12% from 340`. */
 export function changeText(now: number, before: number, format: (value: number) => string): string {
-  if (now === before) return 'as before';
-  if (before === 0) return 'none before';
+  if (now === before) return 'no change';
+  if (before === 0) return 'no data before';
   return `${signed(percent(Math.abs(now - before), Math.abs(before)), now > before)} from ${format(before)}`;
 }
 
 /** A share compared with the period before, in percentage points. */
 export function pointsText(now: number, before: number, format: (value: number) => string): string {
-  const points = Number(Math.abs(now - before).toPrecision(2));
-  if (points === 0) return 'as before';
-  return `${signed(`${brief(points)} ${points === 1 ? 'point' : 'points'}`, now > before)} from ${format(before)}`;
+  const points = Math.round(Math.abs(now - before) * 10) / 10;
+  if (points === 0) return 'no change';
+  return `${signed(`${brief(points)} pp`, now > before)} from ${format(before)}`;
 }
 
 const signed = (text: string, isMore: boolean): string => `${isMore ? '+' : '−'}${text}`;

@@ -35,7 +35,7 @@ function Newest({ title, filters, period: { from, to } }: { title: string; filte
       'li',
       { key: hit.message_id },
       h('a', { class: 'one-line', href: hrefOf(hit) }, hit.snippet || 'no text'),
-      h('span', { class: 'soft' }, hit.user ?? 'no user', ' · ', h(Time, { at: hit.created_at })),
+      h('span', { class: 'soft one-line' }, hit.user ?? 'no user', ' · ', h(Time, { at: hit.created_at })),
     );
   return h(
     'div',

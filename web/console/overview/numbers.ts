@@ -4,38 +4,41 @@ import { money, percent, whole } from '../parts/figures.ts';
 import type { Overview } from '../parts/types.ts';
 import { changeText, currenciesOf, disliked, failed, pointsText, priceIn, share } from './measures.ts';
 
-type Value = { value: string; change: string; isWorse?: boolean };
-type Figure = { name: string; values: readonly Value[]; filters: FilterChange };
+type Figure = { name: string; value: string; change: string; more?: string; isWorse?: boolean; filters: FilterChange };
 
 /** The large numbers. Only disliked and failed messages can get worse. */
 export function figuresOf({ totals, before, ...rest }: Overview): Figure[] {
-  const counted = (now: number, earlier: number): Value => ({
+  const counted = (now: number, earlier: number) => ({
     value: whole(now),
     change: changeText(now, earlier, whole),
   });
-  const shared = (name: 'disliked' | 'failed'): Value => {
+  const shared = (name: 'disliked' | 'failed') => {
     const [now, earlier] = [share(totals[name], totals.messages), share(before[name], before.messages)];
-    const change = before.messages === 0 ? 'none before' : pointsText(now, earlier, (value) => percent(value, 100));
+    const change = before.messages === 0 ? 'no data before' : pointsText(now, earlier, (value) => percent(value, 100));
     return {
       value: percent(now, 100),
       change: totals.messages === 0 ? '' : `${whole(totals[name])} of ${whole(totals.messages)}; ${change}`,
       isWorse: before.messages > 0 && now > earlier,
     };
   };
-  const costs = currenciesOf({ totals, before }).map((currency): Value => {
+  const prices = currenciesOf({ totals, before }).map((currency) => {
     const [now, earlier] = [priceIn(totals, currency), priceIn(before, currency)];
     const format = (value: number) => money(value, currency);
     return { value: format(now), change: changeText(now, earlier, format) };
   });
-  const hiddenCount = totals.prices.length - costs.length;
-  if (hiddenCount > 0) costs.push({ value: '', change: `and ${whole(hiddenCount)} more currencies` });
+  const [cost = { value: '–', change: 'no prices' }, ...others] = prices;
+  const hiddenCount = totals.prices.length - prices.length;
+  const more = [
+    ...others.map(({ value }) => `+ ${value}`),
+    ...(hiddenCount > 0 ? [`and ${whole(hiddenCount)} more currencies`] : []),
+  ].join(' ');
   const period = { from: rest.from, to: rest.to };
   return [
-    { name: 'Messages', values: [counted(totals.messages, before.messages)], filters: period },
-    { name: 'Cost', values: costs.length > 0 ? costs : [{ value: '–', change: 'no prices' }], filters: period },
-    { name: 'Users', values: [counted(totals.users, before.users)], filters: period },
-    { name: 'Disliked', values: [shared('disliked')], filters: { ...disliked, ...period } },
-    { name: 'Failed', values: [shared('failed')], filters: { ...failed, ...period } },
+    { name: 'Messages', ...counted(totals.messages, before.messages), filters: period },
+    { name: 'Cost', ...cost, more, filters: period },
+    { name: 'Users', ...counted(totals.users, before.users), filters: period },
+    { name: 'Disliked', ...shared('disliked'), filters: { ...disliked, ...period } },
+    { name: 'Failed', ...shared('failed'), filters: { ...failed, ...period } },
   ];
 }
 
@@ -44,7 +47,7 @@ export const Numbers = ({ overview }: { overview: Overview }) =>
   h(
     'ul',
     { class: 'numbers plain' },
-    figuresOf(overview).map(({ name, values, filters }) =>
+    figuresOf(overview).map(({ name, value, change, more, isWorse, filters }) =>
       h(
         'li',
         { key: name },
@@ -52,10 +55,9 @@ export const Numbers = ({ overview }: { overview: Overview }) =>
           'a',
           { class: 'card', href: hrefWith(['conversations'], filters) },
           h('span', { class: 'soft' }, name),
-          values.map(({ value, change, isWorse }) => [
-            h('b', null, value),
-            h('span', { class: isWorse ? 'change worse' : 'change soft' }, change),
-          ]),
+          h('b', null, value),
+          h('span', { class: isWorse ? 'change worse' : 'change soft' }, change),
+          more && h('span', { class: 'change soft' }, more),
         ),
       ),
     ),

@@ -3,7 +3,7 @@ import { pathOf } from '../parts/api.ts';
 import { Chip, Chips } from '../parts/chips.ts';
 import { Page } from '../parts/page.ts';
 import { hrefWith, useFilters } from '../parts/route.ts';
-import { timeText, zone } from '../parts/times.ts';
+import { timeText } from '../parts/times.ts';
 import type { Overview } from '../parts/types.ts';
 import { ErrorNote, FirstSteps } from '../parts/ui.ts';
 import { useResponse } from '../parts/use-reading.ts';
@@ -26,11 +26,7 @@ export function OverviewView() {
   return h(
     Page,
     { title: 'Overview', actions: h(PeriodChoice, { period, reload }) },
-    h(
-      'p',
-      { class: 'soft' },
-      `${periodText(period)}, compared with the equally long period before. Times are in ${zone}.`,
-    ),
+    h('p', { class: 'soft' }, `Compared with the ${daysText(period)} before.`),
     h(ErrorNote, { error, retry: reload }),
     overview === undefined
       ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
@@ -44,26 +40,22 @@ export function OverviewView() {
   );
 }
 
-const periodText = ({ from, to }: Period): string =>
-  to - from === daySeconds ? timeText(from, 'day') : `${timeText(from, 'day')} to ${timeText(to - daySeconds, 'day')}`;
+const daysText = ({ from, to }: Period): string =>
+  to - from === daySeconds ? 'day' : `${(to - from) / daySeconds} days`;
 
 /** The last days by a click, or any days. The period is in the address. */
 function PeriodChoice({ period, reload }: { period: Period; reload: () => void }) {
   const { setFilters, hrefOfFilters } = useFilters();
   const field = (label: string, seconds: number, change: (seconds: number) => { from: number; to: number }) =>
-    h(
-      'label',
-      { class: 'row' },
-      label,
-      h('input', {
-        type: 'date',
-        value: dayText(seconds),
-        onChange: (event: Event) => {
-          const day = daySecondsOf((event.target as HTMLInputElement).value);
-          if (day !== undefined) setFilters({ days: undefined, ...change(day) });
-        },
-      }),
-    );
+    h('input', {
+      type: 'date',
+      'aria-label': label,
+      value: dayText(seconds),
+      onChange: (event: Event) => {
+        const day = daySecondsOf((event.target as HTMLInputElement).value);
+        if (day !== undefined) setFilters({ days: undefined, ...change(day) });
+      },
+    });
   const { from, to } = period;
   return h(
     'div',
@@ -79,8 +71,13 @@ function PeriodChoice({ period, reload }: { period: Period; reload: () => void }
         }),
       ),
     ),
-    field('From', from, (day) => ({ from: day, to: Math.max(to, day + daySeconds) })),
-    field('To', to - daySeconds, (day) => ({ from: Math.min(from, day), to: day + daySeconds })),
+    h(
+      'div',
+      { class: 'row dates' },
+      field('From', from, (day) => ({ from: day, to: Math.max(to, day + daySeconds) })),
+      'to',
+      field('To', to - daySeconds, (day) => ({ from: Math.min(from, day), to: day + daySeconds })),
+    ),
     h('button', { type: 'button', class: 'quiet', onClick: reload }, 'Refresh'),
   );
 }
@@ -108,6 +105,7 @@ function DayPlot({ overview, period }: { overview: Overview; period: Period }) {
     h(Plot, {
       title: `${label} per day`,
       summary: `${format(measure.value(overview.totals))} in this period, at most ${format(Math.max(0, ...values))} a day; a bar leads to its messages`,
+      hidesSummary: true,
       kind: 'bars',
       series: [{ name: label, look, values }],
       points: names,

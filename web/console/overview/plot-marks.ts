@@ -6,9 +6,9 @@ import { type Series, stack } from './series.ts';
 export type Room = { left: number; top: number; width: number; height: number };
 
 /** Lines drawn over a colour, so that series differ also for readers who cannot distinguish the colours. */
-const hatches = ['', 'M0 6L6 0', 'M3 3h.01', 'M0 0L6 6', 'M3 0v6'];
+const hatches = ['', 'M0 6L6 0', 'M3 3h.01', 'M3 0v6'];
 const narrowPixels = 6;
-const dashes = ['', '7 4', '2 4', '9 3 2 3', ''];
+const dashes = ['', '7 4', '2 4', ''];
 
 /** The patterns of the looks in use, for `fill: url(#…)`. */
 export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }) =>
@@ -29,18 +29,18 @@ export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }
 export function bars(id: string, series: readonly Series[], scale: Scale, room: Room): ComponentChildren {
   const points = series[0]?.values.length ?? 0;
   const step = room.width / points;
-  const gap = step > 4 ? Math.min(4, step / 5) : 0;
+  const width = Math.min(48, step - (step > 4 ? Math.min(4, step / 5) : 0));
   const y = (value: number) => room.top + room.height * (1 - scale.place(value));
   return stack(series).map(({ look, spans }) => {
     const boxes = spans.map(([foot, top], point) => {
       if (top === foot) return '';
-      const x = room.left + point * step + gap / 2;
+      const x = room.left + point * step + (step - width) / 2;
       // A small value is never invisible.
       const height = Math.max(1, y(foot) - y(top));
-      return `M${round(x)} ${round(y(foot))}v${-round(height)}h${round(step - gap)}v${round(height)}z`;
+      return `M${round(x)} ${round(y(foot))}v${-round(height)}h${round(width)}v${round(height)}z`;
     });
-    // A pattern on narrow bars looks ragged.
-    const fill = step < narrowPixels ? 'currentColor' : `url(#${id}-${look})`;
+    // A pattern distinguishes series; on narrow bars it looks ragged.
+    const fill = series.length === 1 || step < narrowPixels ? 'currentColor' : `url(#${id}-${look})`;
     return h('path', { d: boxes.join(''), class: `look-${look}`, fill });
   });
 }

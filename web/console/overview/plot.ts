@@ -11,7 +11,7 @@ const height = 184;
  * through the slider, which is visible when it has the focus.
  */
 export function Plot(props: PlotProps) {
-  const { title, summary, kind, series, points, hrefAt } = props;
+  const { title, summary, hidesSummary, kind, series, points, hrefAt } = props;
   const id = useId();
   const [box, width] = useWidth();
   const [chosen, choose] = useState<number>();
@@ -32,8 +32,14 @@ export function Plot(props: PlotProps) {
   return h(
     'figure',
     { class: 'plot card stack' },
-    h('figcaption', null, h('h3', null, title), h('p', null, summary)),
-    h(Legend, { ...props, id, point }),
+    h(
+      'figcaption',
+      { class: 'row' },
+      h('h3', null, title),
+      series.length === 1 && h('span', { class: 'at soft' }, reading),
+      h('p', { class: hidesSummary ? 'hidden-label' : undefined }, summary),
+    ),
+    series.length > 1 && h(Legend, { ...props, id, point }),
     h(
       'div',
       { ref: box, class: 'plot-box' },

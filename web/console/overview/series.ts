@@ -1,10 +1,12 @@
-/** Values of a plot, one for each point. `look` is the colour and pattern, 0 to 4. */
+/** Values of a plot, one for each point. `look` is the colour and pattern, 0 to 3. */
 export type Series = { name: string; look: number; values: readonly (number | null)[] };
 
 export type PlotProps = {
   title: string;
   /** The figures as a sentence. */
   summary: string;
+  /** For screen readers only: the figures are on the page. */
+  hidesSummary?: boolean;
   kind: 'bars' | 'lines';
   series: readonly Series[];
   /** The name of each point, its time in seconds, and its short label below the plot. */

@@ -1,50 +1,71 @@
-import { type ComponentChildren, h } from '../../shared/dom.ts';
+import { h, useState } from '../../shared/dom.ts';
 import { money, whole } from '../parts/figures.ts';
 import { type FilterChange, hrefWith } from '../parts/route.ts';
 import { type Column, DataTable } from '../parts/table.ts';
 import type { Overview, OverviewApp, OverviewUser } from '../parts/types.ts';
+import { useMedia } from '../parts/use-media.ts';
 import { disliked, failed } from './measures.ts';
 
-/** Messages, ratings and cost by app and by user. Each number leads to the list of what it counts. */
+type Row = Omit<OverviewApp, 'app_id' | 'app_name'> & { id: string; name: string; filters: FilterChange };
+const usersShown = 8;
+
+/** Messages, ratings and cost by app, and by user with the most bad answers first. Each number leads to its messages. */
 export function Tables({ overview: { apps, users, from, to } }: { overview: Overview }) {
-  const link = (filters: FilterChange, text: ComponentChildren) =>
+  const [showsAll, setShowsAll] = useState(false);
+  const isPhone = useMedia('(width < 45rem)');
+  const link = (filters: FilterChange, text: string) =>
     h('a', { href: hrefWith(['conversations'], { ...filters, from, to }) }, text);
-  const columns = <T extends OverviewApp | OverviewUser>(filters: (row: T) => FilterChange): Column<T>[] => {
-    const number = (title: string, value: (row: T) => number, only: FilterChange = {}): Column<T> => ({
-      title,
-      cell: (row) => (value(row) === 0 ? '0' : link({ ...filters(row), ...only }, whole(value(row)))),
-      isNumber: true,
-    });
-    return [
+  const number = (title: string, value: (row: Row) => number, only: FilterChange = {}): Column<Row> => ({
+    title,
+    cell: (row) => (value(row) === 0 ? '0' : link({ ...row.filters, ...only }, whole(value(row)))),
+    isNumber: true,
+  });
+  const table = (title: string, rows: readonly Row[]) => {
+    const label = `By ${title.toLowerCase()}`;
+    const decimals = rows.some(({ prices }) => prices.some(({ price }) => price >= 1)) ? 2 : 4;
+    const columns: Column<Row>[] = [
+      { title, cell: ({ filters, name }) => link(filters, name) },
       number('Messages', ({ messages }) => messages),
       number('Disliked', (row) => row.disliked, disliked),
       number('Failed', (row) => row.failed, failed),
       { title: 'Tokens', cell: ({ tokens }) => whole(tokens), isNumber: true },
+      { title: 'Cost', cell: ({ prices }) => costText(prices, decimals), isNumber: true },
+    ];
+    const shown = columns.slice(0, isPhone ? 4 : undefined);
+    return [
+      h('h2', null, label),
+      h(DataTable<Row>, { label, rows, keyOf: ({ id }) => id, columns: shown, isCompact: true }),
     ];
   };
-  const appFilters = ({ app_id }: OverviewApp): FilterChange => ({ app_id });
-  const userFilters = ({ user }: OverviewUser): FilterChange => ({ user });
-  const cost = ({ price, currency }: OverviewUser) => (currency === null ? '' : money(price ?? 0, currency));
-  const section = <T>(label: string, rows: readonly T[], keyOf: (row: T) => string, columns: Column<T>[]) =>
-    h('section', { class: 'stack' }, h('h2', null, label), h(DataTable<T>, { label, rows, keyOf, columns }));
+  const byUser = users.map(rowOfUser).toSorted((one, other) => badOf(other) - badOf(one));
   return h(
     'div',
     { class: 'pair' },
-    section('By app', apps, ({ app_id }) => app_id, [
-      { title: 'App', cell: (row) => link(appFilters(row), row.app_name) },
-      ...columns(appFilters),
-      { title: 'Cost', cell: ({ prices }) => costText(prices), isNumber: true },
-    ]),
-    section('By user', users, ({ user }) => user, [
-      { title: 'User', cell: (row) => link(userFilters(row), row.user) },
-      ...columns(userFilters),
-      { title: 'Cost', cell: cost, isNumber: true },
-    ]),
+    h('section', { class: 'stack' }, table('App', apps.map(rowOfApp))),
+    h(
+      'section',
+      { class: 'stack' },
+      table('User', showsAll ? byUser : byUser.slice(0, usersShown)),
+      users.length > usersShown &&
+        !showsAll &&
+        h('button', { type: 'button', onClick: () => setShowsAll(true) }, `Show all ${users.length} users`),
+    ),
   );
 }
 
-const costText = (prices: OverviewApp['prices']): string =>
+const rowOfApp = ({ app_id, app_name: name, ...sums }: OverviewApp): Row => ({
+  ...sums,
+  id: app_id,
+  name,
+  filters: { app_id },
+});
+const rowOfUser = ({ user, price, currency, ...sums }: OverviewUser): Row => ({
+  ...{ ...sums, id: user, name: user, filters: { user } },
+  prices: currency === null ? [] : [{ currency, price: price ?? 0 }],
+});
+const badOf = ({ disliked, failed }: Row): number => disliked + failed;
+const costText = (prices: Row['prices'], decimals: number): string =>
   prices
     .slice(0, 3)
-    .map(({ currency, price }) => money(price, currency))
+    .map(({ currency, price }) => money(price, currency, undefined, decimals))
     .join(', ');

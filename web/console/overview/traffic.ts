@@ -27,7 +27,7 @@ export function trafficPlots({ interval_seconds, data }: Traffic): TrafficPlots 
     ],
     errors: [
       series('rejected (4xx)', 1, ({ client_errors }) => client_errors),
-      series('failed (5xx)', 4, ({ server_errors }) => server_errors),
+      series('failed (5xx)', 3, ({ server_errors }) => server_errors),
     ],
   };
 }

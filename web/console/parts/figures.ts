@@ -18,9 +18,13 @@ export function millis(value: number, locale?: Locale): string {
   return value >= 1000 ? `${number(value / 1000, fine(value / 1000), locale)} s` : `${brief(value, locale)} ms`;
 }
 
-/** Every price has this format. The currency comes from the record, and may be none that the browser knows. */
-export function money(value: number, currency: string, locale?: Locale): string {
-  const options = Math.abs(value) >= 1 || value === 0 ? cents : fine(value);
+/**
+ * Every price has this format; those of a column have the same number of decimals. The currency comes from the record,
+ * and may be none that the browser knows.
+ */
+export function money(value: number, currency: string, locale?: Locale, decimals?: number): string {
+  const isFine = decimals === undefined && value !== 0 && Math.abs(value) < 1;
+  const options = isFine ? fine(value) : { minimumFractionDigits: decimals ?? 2, maximumFractionDigits: decimals ?? 2 };
   if (!/^[A-Za-z]{3}$/.test(currency)) return `${number(value, options, locale)} ${currency}`.trim();
   return number(value, { style: 'currency', currency, ...options }, locale);
 }
@@ -30,6 +34,5 @@ export function percent(part: number, all: number, locale?: Locale): string {
   return number(share, { style: 'percent', maximumSignificantDigits: 2 }, locale);
 }
 
-const cents = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
 const fine = (value: number): Intl.NumberFormatOptions =>
   Math.abs(value) >= 100 ? { maximumFractionDigits: 0 } : { minimumFractionDigits: 0, maximumSignificantDigits: 3 };
