@@ -43,58 +43,62 @@ export function StartView() {
     hasOpened = true;
   };
   const href = conversation && hrefOf('conversations', conversation.app_id, conversation.id);
-  const records = app && firstRecords(app.id, ids);
+  const isDone = [app !== undefined, hasWriter, href !== undefined, href !== undefined && (hasOpened || hasReader)];
+  const next = isDone.indexOf(false);
+  const step = (at: number, title: string, ...children: ComponentChildren[]) =>
+    h(Step, { number: at + 1, title, isDone: isDone[at] === true }, children);
   return h(
     Page,
     { title: 'First steps' },
     h('p', { class: 'soft' }, 'From an empty database to the first message. The steps are ticked as you do them.'),
     h(ErrorNote, { error, retry: refresh }),
     h(
-      'ol',
-      { class: 'plain stack steps-to-do' },
+      'div',
+      { class: 'pair' },
       h(
-        Step,
-        { title: 'Create an app', isDone: app !== undefined },
-        app === undefined ? h(NewApp, { created: refresh }) : h('p', null, `${app.name} is created.`),
-      ),
-      h(
-        Step,
-        { title: 'Create a writer key', isDone: hasWriter },
-        h('p', { class: 'soft' }, 'Your chat back end sends messages with it.'),
-        secrets.writer !== undefined
-          ? h(Copyable, { label: 'Secret, shown only here', text: secrets.writer })
-          : app && h(Action, { label: 'Create a writer key', run: () => createKey('writer', app.id) }),
-      ),
-      h(
-        Step,
-        { title: 'Send the first message', isDone: conversation !== undefined },
-        records === undefined
-          ? h('p', { class: 'soft' }, 'Create the app first.')
-          : h(Copyable, {
+        'ol',
+        { class: 'plain stack steps-to-do' },
+        step(0, app ? `Create an app: ${app.name}` : 'Create an app', next === 0 && h(NewApp, { created: refresh })),
+        step(
+          1,
+          'Create a writer key',
+          secrets.writer !== undefined
+            ? h(Copyable, { label: 'Secret, shown only here', text: secrets.writer })
+            : next === 1 &&
+                app && [
+                  h('p', { class: 'soft' }, 'Your chat back end sends messages with it.'),
+                  h(Action, { label: 'Create a writer key', isPrimary: true, run: () => createKey('writer', app.id) }),
+                ],
+        ),
+        step(
+          2,
+          'Send the first message',
+          next === 2 &&
+            app &&
+            h(Copyable, {
               label: 'In a terminal',
-              text: sendCommand(location.origin, secrets.writer ?? '$WRITER_KEY', records),
+              text: sendCommand(location.origin, secrets.writer ?? '$WRITER_KEY', firstRecords(app.id, ids)),
             }),
+        ),
+        step(
+          3,
+          'Read it',
+          conversation && [
+            h('p', null, h('a', { class: 'button primary', href, onClick: open }, 'Open the conversation')),
+            secrets.app !== undefined
+              ? h(Copyable, {
+                  label: 'Or in a terminal, with an app key',
+                  text: readCommand(location.origin, secrets.app, conversation.id),
+                })
+              : h(Action, {
+                  label: 'Create an app key to read it over HTTP',
+                  run: () => createKey('app', conversation.app_id),
+                }),
+          ],
+        ),
       ),
-      h(
-        Step,
-        { title: 'Read it', isDone: conversation !== undefined && (hasOpened || hasReader) },
-        conversation === undefined
-          ? h('p', { class: 'soft' }, 'The message appears here.')
-          : [
-              h('p', null, h('a', { class: 'button primary', href, onClick: open }, 'Open the conversation')),
-              secrets.app !== undefined
-                ? h(Copyable, {
-                    label: 'Or in a terminal, with an app key',
-                    text: readCommand(location.origin, secrets.app, conversation.id),
-                  })
-                : h(Action, {
-                    label: 'Create an app key to read it over HTTP',
-                    run: () => createKey('app', conversation.app_id),
-                  }),
-            ],
-      ),
+      h(RecordsFile, { imported: refresh }),
     ),
-    h(RecordsFile, { imported: refresh }),
   );
 }
 
@@ -110,9 +114,10 @@ async function readFound(signal: AbortSignal): Promise<Found> {
   return { app, hasWriter, conversation, hasReader };
 }
 
-type StepProps = { title: string; isDone: boolean; children?: ComponentChildren };
+type StepProps = { number: number; title: string; isDone: boolean; children?: ComponentChildren };
 
-const Step = ({ title, isDone, children }: StepProps) =>
+/** Only its heading, if there is nothing to do or to copy. */
+const Step = ({ number, title, isDone, children }: StepProps) =>
   h(
     'li',
     { class: 'card stack' },
@@ -122,7 +127,7 @@ const Step = ({ title, isDone, children }: StepProps) =>
       h(
         'span',
         { class: isDone ? 'step-tick done' : 'step-tick' },
-        h('span', { 'aria-hidden': true }, isDone ? '✓' : '○'),
+        h('span', { 'aria-hidden': true }, isDone ? '✓' : `${number}.`),
         h('span', { class: 'hidden-label' }, isDone ? 'done' : 'to do'),
         ' ',
       ),
@@ -135,17 +140,26 @@ const Copyable = ({ label, text }: { label: string; text: string }) =>
   h(
     'div',
     { class: 'stack' },
-    h('p', { class: 'soft' }, label),
-    h('div', { class: 'secret row' }, h('code', null, text), h(CopyButton, { text })),
+    h('div', { class: 'row' }, h('span', { class: 'soft' }, label), h(CopyButton, { text })),
+    // Focusable, so that it can be scrolled by keyboard.
+    h('pre', { class: 'boxed scroll-x', tabIndex: 0, role: 'region', 'aria-label': label }, h('code', null, text)),
   );
 
 /** A button that sends a request, and shows its error. */
-function Action({ label, run }: { label: string; run: () => Promise<void> }) {
+function Action({ label, isPrimary, run }: { label: string; isPrimary?: boolean; run: () => Promise<void> }) {
   const { error, isBusy, attempt } = useAttempt();
   return h(
     'div',
     { class: 'stack' },
-    h('p', null, h('button', { type: 'button', disabled: isBusy, onClick: () => attempt(run) }, label)),
+    h(
+      'p',
+      null,
+      h(
+        'button',
+        { type: 'button', class: isPrimary && 'primary', disabled: isBusy, onClick: () => attempt(run) },
+        label,
+      ),
+    ),
     h(ErrorNote, { error }),
   );
 }
