@@ -47,7 +47,7 @@ export function Navigation({ document, groups, current, leave }: Props) {
       h('input', {
         type: 'search',
         'aria-label': 'Filter operations and guides',
-        placeholder: 'Filter',
+        placeholder: 'Filter operations',
         value: filter,
         onInput: (event: Event) => setFilter((event.target as HTMLInputElement).value),
       }),

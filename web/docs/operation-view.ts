@@ -102,7 +102,7 @@ function Parameters({ document, title, all }: { document: Document; title: strin
       { class: 'fields plain' },
       all.map(({ name, required, description, schema }) => {
         const notes = { ...schema, ...(description !== undefined && { description }) };
-        const need = required ? 'required' : 'optional';
+        const need = required ? 'required' : undefined;
         return h(Entry, { key: name, name, type: typeText(document, schema), need, notes });
       }),
     ),

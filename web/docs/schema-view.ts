@@ -25,7 +25,7 @@ type FieldProps = Props & { name: string; isOptional: boolean };
 function Field({ document, name, schema, isRequest = false, isOptional }: FieldProps) {
   const { schema: seen } = resolve(document, schema);
   const inner = innerOf(document, seen);
-  const need = isOptional ? 'optional' : isRequest ? 'required' : undefined;
+  const need = isRequest ? (isOptional ? undefined : 'required') : isOptional ? 'optional' : undefined;
   return h(
     Entry,
     { name, type: typeText(document, schema), need, notes: seen },

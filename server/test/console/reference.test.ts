@@ -151,7 +151,7 @@ describe('the reference', () => {
         .getByRole('listitem')
         .filter({ has: page.getByText('limit', { exact: true }) })
         .first();
-      assert.match((await limit.textContent()) ?? '', /integer.*optional.*1 to 100\.Default: 20\./);
+      assert.match((await limit.textContent()) ?? '', /integer.*1 to 100\.Default: 20\./);
       assert.equal(await part.getByText('retriever_resources', { exact: true }).count(), 0);
       await part.getByText('Fields of data').click();
       await part.getByText('Fields of feedback').click();
