@@ -240,8 +240,7 @@ describe('the frame of the console, with scrollbars', () => {
     await page.goto('/console#/overview');
     await page.getByRole('heading', { name: 'Health of this instance' }).waitFor();
     const place = await views.boundingBox();
-    await page.evaluate('scrollTo(0, 150)');
-    assert.equal(await page.evaluate('scrollY'), 150);
+    await until(() => page.evaluate<boolean>('scrollTo(0, 40), scrollY === 40'));
     assert.deepEqual(await views.boundingBox(), place);
   });
 });
