@@ -105,7 +105,8 @@ describe('knowledge in the console', () => {
     assert.deepEqual((await edit.getByRole('cell').allTextContents()).slice(1), [
       'knowledge',
       'Changed',
-      '1 chunkdocument, segment 1, chunk 13',
+      '1 chunk',
+      'document, segment 1, chunk 13',
     ]);
     assert.equal(await page.getByRole('link', { name: 'Next →' }).count(), 0);
     const next = { record: 'document', id: randomUUID(), dataset_id: ids.dataset, name: 'the next one' };
