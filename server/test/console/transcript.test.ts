@@ -201,7 +201,7 @@ describe('a transcript in the console', () => {
       /User\s+reader[\s\S]*Messages\s+5,000\s+Disliked\s+0\s+Failed\s+0[\s\S]*Latency\s+median 2 s, longest 3 s/,
     );
     assert.equal(await aside.getByRole('link', { name: 'reader' }).getAttribute('href'), '#/conversations?user=reader');
-    assert.ok(await aside.getByRole('button', { name: 'Next disliked' }).isDisabled());
+    assert.equal(await aside.getByRole('button', { name: 'Next disliked' }).count(), 0, 'there is none');
     assert.equal(await page.getByText('Details').count(), 0);
     await checkAccessibility(page);
     await page.setViewportSize({ width: 820, height: 1000 });

@@ -3,6 +3,7 @@ import { money } from '../parts/figures.ts';
 import { matchesIn, wordsOf } from '../parts/highlight.ts';
 import { Marked } from '../parts/marked-text.ts';
 import { type Filters, hrefWith } from '../parts/route.ts';
+import { briefForm } from '../parts/times.ts';
 import type { ConversationSummary, SearchHit } from '../parts/types.ts';
 import { counted, FirstSteps, ListEnd, Time } from '../parts/ui.ts';
 import { type Conversations, type Entry, placeOf } from './use-conversations.ts';
@@ -52,9 +53,11 @@ export function ConversationList({ conversations: { entries, list, summaryOf }, 
           return h('li', { key: entry.id }, h(Row, row));
         }),
       ),
-    h(ListEnd, { list, nothing: isSearch ? 'Nothing matches.' : h(FirstSteps, { text: 'No conversations yet.' }) }),
+    h(ListEnd, { list, nothing: isSearch ? noMatch : h(FirstSteps, { text: 'No conversations yet.' }) }),
   );
 }
+
+const noMatch = ['Nothing matches. ', h('a', { href: hrefWith(['conversations'], {}) }, 'Clear the filters')];
 
 type RowProps = {
   entry: Entry;
@@ -67,17 +70,18 @@ type RowProps = {
 function Row({ entry, summary, isOpen, isApart, filters }: RowProps) {
   const { hits } = entry;
   const [hit] = hits;
+  const at = hit?.created_at ?? summary?.last_message_at ?? null;
   return h(
     'a',
     { href: hrefWith(placeOf(entry), filters), 'aria-current': isOpen ? 'true' : undefined },
     h('span', { class: 'name one-line' }, summary?.name ?? '…'),
-    h('span', { class: 'soft when' }, h(Time, { at: hit?.created_at ?? summary?.last_message_at ?? null, none: '' })),
+    h('span', { class: 'soft when' }, h(Time, { at, none: '', form: briefForm(at ?? 0) })),
     h(
       'span',
-      { class: 'words two-lines' },
+      { class: `words ${hit === undefined ? 'one-line' : 'two-lines'}` },
       h(Marked, { text: hit?.snippet ?? summary?.last_text ?? '', ranges: hit?.ranges ?? [], draw: plain }),
     ),
-    summary && h('span', { class: 'soft row figures' }, h(Figures, { summary, hits, q: filters.q ?? '' })),
+    summary && h('span', { class: 'soft row figures' }, h(Figures, { summary, hits, filters })),
     isApart && h('span', { class: 'soft figures' }, 'Not in this list.'),
   );
 }
@@ -86,23 +90,28 @@ function Row({ entry, summary, isOpen, isApart, filters }: RowProps) {
 const plain = (text: string): string =>
   text.replaceAll(/\*+|`+|^#+ |^> /gm, '').replaceAll(/(\|\s*:?-+:?\s*)+(\||$)|\|/g, ' ');
 
-type FiguresProps = { summary: ConversationSummary; hits: readonly SearchHit[]; q: string };
+type FiguresProps = { summary: ConversationSummary; hits: readonly SearchHit[]; filters: Filters };
 
-function Figures({ summary, hits, q }: FiguresProps) {
+function Figures({ summary, hits, filters: { q = '', app_id } }: FiguresProps) {
   const { user, message_count, disliked_count, failed_count, price, currency, app_name } = summary;
   const ranges = matchesIn(user ?? '', wordsOf(q));
   const isById = q !== '' && hits[0]?.ranges.length === 0 && ranges.length === 0;
   return [
-    user === null ? h('span', null, 'no user') : h(Marked, { text: user, ranges }),
+    h('span', { class: 'one-line', title: user }, h(Marked, { text: user ?? 'no user', ranges })),
     h('span', null, counted(message_count, 'message')),
     hits.length > 1 && h('span', null, counted(hits.length, 'hit')),
     isById && h('span', null, 'matches an id'),
+    price !== null && price > 0 && h('span', null, money(price, currency ?? '')),
+    app_id === undefined && h('span', { class: 'one-line', title: app_name }, app_name),
     disliked_count > 0 && h(Sign, { sign: '👎', n: disliked_count, label: 'disliked' }),
     failed_count > 0 && h(Sign, { sign: '⚠', n: failed_count, label: 'failed' }),
-    price !== null && price > 0 && h('span', null, money(price, currency ?? '')),
-    h('span', null, app_name),
   ];
 }
 
+/** U+FE0E: a sign in the colour of the text, not a picture. */
 const Sign = ({ sign, n, label }: { sign: string; n: number; label: string }) =>
-  h('span', { role: 'img', 'aria-label': `${n} ${label}`, title: `${n} ${label}` }, `${sign} ${n}`);
+  h(
+    'span',
+    { class: `sign ${label}`, role: 'img', 'aria-label': `${n} ${label}`, title: `${n} ${label}` },
+    `${sign}\ufe0e ${n}`,
+  );

@@ -31,6 +31,7 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
     if (isPhone || first === undefined || list.isLoading) return;
     location.replace(hrefWith(placeOf(first), filters));
   }, [app_id, conversation_id, first, list.isLoading, isPhone]);
+  const isEmpty = !isSearch && filters.app_id === undefined && list.rows.length === 0 && !list.isLoading;
   const open = app_id !== undefined && conversation_id !== undefined ? { id: conversation_id, app_id } : undefined;
   return h(
     'div',
@@ -40,11 +41,11 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
       { class: 'side', 'aria-labelledby': 'conversations-title' },
       h('h1', { id: 'conversations-title', class: 'hidden-label' }, 'Conversations'),
       h(Search, { q: filters.q ?? '' }),
-      h(SearchFilters, { filters }),
+      !isEmpty && h(SearchFilters, { filters }),
       h(ConversationList, { conversations, open, filters, isSearch, box }),
     ),
     open === undefined
-      ? h(NoConversation, null)
+      ? h(NoConversation, { text: entries.length > 0 ? 'Choose a conversation to read it.' : '' })
       : h(OpenConversation, {
           key: `${open.app_id} ${open.id}`,
           app_id: open.app_id,
@@ -56,9 +57,9 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
   );
 }
 
-function NoConversation() {
+function NoConversation({ text }: { text: string }) {
   useTitle('Conversations');
-  return h('p', { class: 'soft nothing-chosen' }, 'Choose a conversation to read it.');
+  return h('p', { class: 'soft nothing-chosen' }, text);
 }
 
 /** The field for the search. Its text is in the address once the user has stopped typing for a moment. */

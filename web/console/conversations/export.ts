@@ -42,10 +42,10 @@ export function Export({ summary, path }: Props) {
   };
   return h(
     'div',
-    { class: 'export stack', role: 'group', 'aria-label': 'Export' },
+    { class: 'row', role: 'group', 'aria-label': 'Export' },
     done === undefined
       ? (Object.keys(formats) as Format[]).map((format) =>
-          h('button', { type: 'button', onClick: () => void save(format) }, `Export as ${format}`),
+          h('button', { type: 'button', class: 'quiet', onClick: () => void save(format) }, `Export as ${format}`),
         )
       : [
           h('span', { role: 'status' }, `${count(done)} of ${count(summary.message_count)} messages`),

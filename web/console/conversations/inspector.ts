@@ -1,4 +1,5 @@
-import { h } from '../../shared/dom.ts';
+import { CopyButton } from '../../shared/copy-button.ts';
+import { type ComponentChildren, h } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
 import { millis, money } from '../parts/figures.ts';
 import { hrefWith } from '../parts/route.ts';
@@ -25,26 +26,31 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
   const loaded = shown.current?.history.rows ?? [];
   const hasFiles = found.rows.length > 0 || loaded.some(({ message }) => message.message_files.length > 0);
   const jump = (label: string, isPossible: boolean, onClick: () => void) =>
-    h('button', { type: 'button', disabled: !isPossible, onClick }, label);
+    isPossible && h('button', { type: 'button', class: 'quiet', onClick }, label);
   return h(
     'div',
     { class: 'inspector stack' },
     h(
       'dl',
       { class: 'values' },
-      fact('User', user === null ? 'no user' : h('a', { href: hrefWith(['conversations'], { user }) }, user)),
+      fact(
+        'User',
+        user === null ? 'no user' : h('a', { href: hrefWith(['conversations'], { user }), title: user }, user),
+        'one-line',
+      ),
       fact('App', h('a', { href: hrefWith(['conversations'], { app_id }) }, app_name)),
       fact('Created', h(Time, { at: created_at })),
-      fact('Last message', h(Time, { at: last_message_at })),
+      fact('Last', h(Time, { at: last_message_at })),
       fact('Messages', count(message_count)),
       fact('Disliked', count(disliked_count)),
       fact('Failed', count(failed_count)),
       fact('Cost', summary.price === null ? '–' : money(summary.price, summary.currency ?? '')),
       h(Latency, { shown }),
+      fact('ID', [h('code', null, summary.id), ' ', h(CopyButton, { text: summary.id, label: 'Copy id' })]),
     ),
     h(
       'div',
-      { class: 'stack', role: 'group', 'aria-label': 'Go to' },
+      { class: 'row', role: 'group', 'aria-label': 'Go to' },
       jump('Next disliked', disliked_count > 0, () => toNext('disliked')),
       jump('Next failed', failed_count > 0, () => toNext('failed')),
       jump('Next file', hasFiles, () => toNext('file')),
@@ -54,7 +60,10 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
   );
 }
 
-const fact = (title: string, value: unknown) => [h('dt', null, title), h('dd', null, value as string)];
+const fact = (title: string, value: ComponentChildren, look?: string) => [
+  h('dt', null, title),
+  h('dd', { class: look }, value),
+];
 
 /** The latency of the messages that are loaded. */
 function Latency({ shown }: Pick<Props, 'shown'>) {

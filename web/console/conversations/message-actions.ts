@@ -7,7 +7,7 @@ import { Truncated } from './truncated.ts';
 /** The parent of messages that were sent without one. They are no alternatives of each other. */
 export const noParent = '00000000-0000-0000-0000-000000000000';
 
-/** The id of a message, and what can be copied of it: its address, its answer, all of it as JSON. */
+/** What can be copied of a message: its address, its answer, all of it as JSON. */
 export function MessageActions({ message, href }: { message: ShownMessage; href: string }) {
   const { id, answer } = message;
   const { feedback_content, ...fields } = message;
@@ -15,9 +15,7 @@ export function MessageActions({ message, href }: { message: ShownMessage; href:
   return [
     h(
       'span',
-      { class: 'id row' },
-      h('code', { title: `message ${id}` }, id.slice(0, 8)),
-      h(CopyButton, { text: id, label: 'Copy id' }),
+      { class: 'row' },
       h(CopyButton, { text: `${location.origin}${location.pathname}${href}`, label: 'Copy link' }),
       answer !== '' && h(CopyButton, { text: answer, label: 'Copy answer' }),
     ),

@@ -36,30 +36,23 @@ const beginsWith = (text: string, title: string): boolean =>
 
 function OpenForm({ form, isExpired }: { form: FormDefinition; isExpired: boolean }) {
   return [
-    form.inputs.map((input) => h(Field, { key: input.output_variable_name, input, form })),
     h(
-      'p',
-      { class: 'row' },
-      form.actions.map(({ id, title, button_style }) => {
-        const look = button_style === 'primary' ? 'primary' : '';
-        return h('button', { key: id, type: 'button', disabled: true, class: look }, title);
-      }),
+      'dl',
+      { class: 'values' },
+      form.inputs.map((input) => [
+        h('dt', null, input.output_variable_name),
+        h('dd', { class: 'as-written' }, firstValue(input, form) || '–'),
+      ]),
     ),
+    h('p', null, soft('Actions: '), form.actions.map(({ title }) => title).join(' · ')),
     h('p', { class: 'soft' }, isExpired ? 'Expired: ' : 'Expires: ', h(Time, { at: form.expiration_time })),
   ];
 }
 
-function Field({ input, form }: { input: FormInput; form: FormDefinition }) {
-  const { type, output_variable_name: name } = input;
-  const resolved = form.resolved_default_values[name] ?? defaultOf(input);
-  const value = typeof resolved === 'string' ? resolved : JSON.stringify(resolved);
-  const field = {
-    paragraph: () => h('textarea', { disabled: true, rows: 2, value }),
-    select: () => h('select', { disabled: true }, h('option', null, value)),
-    file: () => h('input', { type: 'file', disabled: true }),
-    'file-list': () => h('input', { type: 'file', multiple: true, disabled: true }),
-  }[type];
-  return h('label', null, name, field());
+/** What the field contains at first. */
+function firstValue(input: FormInput, form: FormDefinition): string {
+  const resolved = form.resolved_default_values[input.output_variable_name] ?? defaultOf(input);
+  return typeof resolved === 'string' ? resolved : JSON.stringify(resolved);
 }
 
 function defaultOf({ default: given }: FormInput): string {

@@ -51,7 +51,7 @@ function Citation({ resource }: { resource: RetrieverResource }) {
   const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
   const scoreText = score.toLocaleString(locale, { maximumFractionDigits: 3 });
   const title = [
-    h('span', { class: 'cite' }, document_name),
+    h('strong', null, document_name),
     h('span', { class: 'soft' }, ` ${dataset_name} · score ${scoreText}`),
   ];
   const quote = h(Collapsible, {

@@ -15,13 +15,15 @@ export type MessageProps = {
   message: ShownMessage;
   /** The part of the message's address behind the page's. */
   href: string;
+  /** The id of the message before it. */
+  before: string | undefined;
   /** Whether the address names this message. */
   isCurrent: boolean;
   siblings: Siblings | undefined;
 };
 
 /** A query and its answer, with everything recorded about them. */
-export function MessageView({ message, href, isCurrent, siblings }: MessageProps) {
+export function MessageView({ message, before, href, isCurrent, siblings }: MessageProps) {
   const { id, query, answer, created_at, inputs, status, error, feedback_content } = message;
   const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
   const [userFiles, assistantFiles] = [files('user'), files('assistant')];
@@ -58,11 +60,12 @@ export function MessageView({ message, href, isCurrent, siblings }: MessageProps
     h(
       'footer',
       { class: 'soft row' },
-      h(Time, { at: created_at }),
+      h(Time, { at: created_at, form: 'clock' }),
       message.feedback !== null && h(Feedback, { rating: message.feedback.rating }),
       h(Figures, { message }),
       siblings && h(SiblingSteps, { siblings }),
       parent !== null &&
+        parent !== before &&
         h('span', { title: `parent message ${parent}` }, 'reply to ', h('code', null, parent.slice(0, 8))),
       h(MessageActions, { message, href }),
       feedback_content && h('blockquote', { class: 'feedback as-written', 'aria-label': 'Feedback' }, feedback_content),

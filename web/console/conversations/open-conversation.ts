@@ -1,4 +1,3 @@
-import { CopyButton } from '../../shared/copy-button.ts';
 import { h, useMemo, useRef, useState } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
 import { wordsOf } from '../parts/highlight.ts';
@@ -64,15 +63,8 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
       'header',
       { class: 'row' },
       h('a', { class: 'back', href: hrefWith(['conversations'], filters) }, '‹ Conversations'),
-      h('h2', { id: 'transcript-title', class: 'two-lines', title }, title),
-      summary && h('span', { class: 'soft' }, summary.user ?? 'no user'),
+      h('h2', { id: 'transcript-title', class: 'one-line', title }, title),
       summary && h('span', { class: 'soft' }, counted(summary.message_count, 'message')),
-      h(
-        'span',
-        { class: 'id row soft' },
-        h('code', null, conversation_id),
-        h(CopyButton, { text: conversation_id, label: 'Copy id' }),
-      ),
       hits.rows.length > 0 && h(HitSteps, { hits, message_id, goTo }),
       !isWide && inspector && h('details', { class: 'inspector-menu' }, h('summary', null, 'Details'), inspector),
     ),

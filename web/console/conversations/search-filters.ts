@@ -1,11 +1,12 @@
-import { h, useEffect, useState } from '../../shared/dom.ts';
+import { h, useEffect, useRef } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
-import { pathOf, request } from '../parts/api.ts';
+import { pathOf } from '../parts/api.ts';
 import { useChanges } from '../parts/changes.ts';
 import { Chip, Chips } from '../parts/chips.ts';
 import { type FilterChange, type Filters, hrefOf, hrefWith } from '../parts/route.ts';
 import type { App, SearchCounts } from '../parts/types.ts';
 import { useAll } from '../parts/use-all.ts';
+import { useResponse } from '../parts/use-reading.ts';
 import { dayOf, queryOf } from './search-query.ts';
 
 /** The filters that have a chip, with the count that the service gives for each. */
@@ -15,7 +16,6 @@ const chips = [
   { label: 'Failed', name: 'status', value: 'error', count: 'failed' },
   { label: 'Files', name: 'has', value: 'files', count: 'files' },
   { label: 'Waiting form', name: 'has', value: 'waiting_form', count: 'waiting_form' },
-  { label: 'Citations', name: 'has', value: 'citations', count: 'citations' },
   { label: 'Last 7 days', name: 'days', value: '7', count: undefined },
   { label: 'Last 30 days', name: 'days', value: '30', count: undefined },
 ] as const;
@@ -60,7 +60,7 @@ export function SearchFilters({ filters }: { filters: Filters }) {
           label,
           isActive,
           href,
-          count: count && counts?.[count],
+          count: count && (counts?.[count] ?? null),
           isPartial: counts?.is_partial,
         });
       }),
@@ -78,31 +78,22 @@ export function SearchFilters({ filters }: { filters: Filters }) {
       'details',
       { class: 'more-filters' },
       h('summary', null, 'More filters'),
-      h(MoreFilters, { filters, apps: apps.rows ?? [], setFilters }),
+      h(MoreFilters, { filters, apps: apps.rows, setFilters }),
     ),
   );
 }
 
+/** Without counts, the chips are filters all the same. */
 function useCounts(filters: Filters): SearchCounts | undefined {
-  const [counts, setCounts] = useState<SearchCounts>();
-  const [changes, setChanges] = useState(0);
-  const path = pathOf(['admin', 'search', 'counts'], queryOf(filters));
-  useEffect(() => {
-    const reading = new AbortController();
-    // Without counts, the chips are filters all the same.
-    const read = () =>
-      request<SearchCounts>(path, { signal: reading.signal }).then(
-        ({ body }) => setCounts(body),
-        () => undefined,
-      );
-    const timer = setTimeout(read, changes === 0 ? 0 : indexMillis);
-    return () => {
-      clearTimeout(timer);
-      reading.abort();
-    };
-  }, [path, changes]);
-  useChanges(({ length }) => length > 0 && setChanges((count) => count + 1));
-  return counts;
+  const { body, reload } = useResponse<SearchCounts>(pathOf(['admin', 'search', 'counts'], queryOf(filters)));
+  const timer = useRef<number | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), [reload]);
+  useChanges(({ length }) => {
+    if (length === 0) return;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(reload, indexMillis);
+  });
+  return body;
 }
 
 type MoreProps = { filters: Filters; apps: readonly App[]; setFilters: (values: FilterChange) => void };

@@ -119,6 +119,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
             message,
             day: dayAt(history, from + i),
             isFirst: from + i === 0 && !history.hasOlder,
+            before: history.rows[from + i - 1]?.message.id,
             href: hrefOf(message.id),
             isCurrent: message.id === message_id,
             siblings: siblings.get(message.id),
@@ -164,7 +165,7 @@ function dayAt({ rows, hasOlder }: History, i: number): number | undefined {
 type ItemProps = MessageProps & { day: number | undefined; isFirst: boolean };
 
 /** Not drawn again as long as nothing about it has changed. */
-function Item({ message, day, isFirst, href, isCurrent, siblings }: ItemProps) {
+function Item({ message, day, isFirst, before, href, isCurrent, siblings }: ItemProps) {
   return useMemo(
     () =>
       h(
@@ -172,9 +173,9 @@ function Item({ message, day, isFirst, href, isCurrent, siblings }: ItemProps) {
         { class: 'item' },
         isFirst && h('p', { class: 'soft beginning' }, 'The beginning of this conversation'),
         day !== undefined && h(Day, { at: day * secondsPerDay }),
-        h(MessageView, { message, href, isCurrent, siblings }),
+        h(MessageView, { message, before, href, isCurrent, siblings }),
       ),
-    [message, day, isFirst, href, isCurrent, siblings?.at, siblings?.ids.length],
+    [message, day, isFirst, before, href, isCurrent, siblings?.at, siblings?.ids.length],
   );
 }
 

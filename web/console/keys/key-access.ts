@@ -22,7 +22,7 @@ export function KeyAccess({ of: key, changed }: Props) {
   return [
     h(
       'button',
-      { type: 'button', 'aria-label': `${label}: ${titleOf(key)}`, disabled: isBusy, onClick: change },
+      { type: 'button', class: 'quiet', 'aria-label': `${label}: ${titleOf(key)}`, disabled: isBusy, onClick: change },
       label,
     ),
     h(ErrorNote, { error }),

@@ -129,14 +129,18 @@ function columns(
     { title: 'Ends', cell: (key) => h(Time, { at: key.revoked_at ?? key.expires_at }) },
     { title: 'Last used', cell: (key) => h(Time, { at: key.last_used_at }) },
     {
-      title: 'Change',
+      title: 'Actions',
       cell: (key) =>
         key.revoked_at === null &&
         h(
           'div',
           { class: 'key-actions' },
           h(KeyAccess, { of: key, changed }),
-          h('button', { type: 'button', 'aria-label': `Revoke ${titleOf(key)}`, onClick: () => revoke(key) }, 'Revoke'),
+          h(
+            'button',
+            { type: 'button', class: 'quiet', 'aria-label': `Revoke ${titleOf(key)}`, onClick: () => revoke(key) },
+            'Revoke',
+          ),
         ),
     },
   ];

@@ -34,7 +34,11 @@ export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
   };
   const isHistory = mode.name === 'history';
   const toggleHistory = () => open({ name: isHistory ? 'read' : 'history' });
-  const named = (action: string) => ({ 'aria-label': `${action} chunk ${chunk.position}` });
+  const named = (action: string) => ({
+    type: 'button',
+    class: 'quiet',
+    'aria-label': `${action} chunk ${chunk.position}`,
+  });
   return h(
     'li',
     { id: listed.id, tabIndex: -1, class: isTarget ? 'card stack chunk target' : 'card stack chunk' },
@@ -42,19 +46,15 @@ export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
       'div',
       { class: 'row' },
       h('h3', null, `Chunk ${chunk.position}`),
-      h('span', { class: chunk.type === 'customized' ? 'badge good' : 'badge' }, chunk.type),
+      chunk.type === 'customized' && h('span', { class: 'badge' }, chunk.type),
       h('span', { class: 'soft' }, `${counted(chunk.word_count, 'word')}, changed `, h(Time, { at: chunk.updated_at })),
       h('span', { class: 'good', role: 'status' }, message),
       mode.name !== 'edit' &&
         h(
           'div',
           { class: 'row actions' },
-          h('button', { type: 'button', ref: edit, ...named('Edit'), onClick: () => open({ name: 'edit' }) }, 'Edit'),
-          h(
-            'button',
-            { type: 'button', ...named('History of'), 'aria-expanded': isHistory, onClick: toggleHistory },
-            'History',
-          ),
+          h('button', { ...named('Edit'), ref: edit, onClick: () => open({ name: 'edit' }) }, 'Edit'),
+          h('button', { ...named('History of'), 'aria-expanded': isHistory, onClick: toggleHistory }, 'History'),
         ),
     ),
     mode.name === 'edit'

@@ -12,6 +12,7 @@ type Props = { title: string; trail?: readonly Crumb[]; beside?: ComponentChildr
 /** What every level shows: the search over all knowledge bases, the path to the level, its name, and its rows or the hits. */
 export function Level({ title, trail = [], beside, children }: Props) {
   const { q = '' } = useFilters().filters;
+  const isSearch = q.trim() !== '';
   useTitle(q && `Search: ${q}`, title, title === 'Knowledge' ? undefined : 'Knowledge');
   const heading = useRef<HTMLHeadingElement>(null);
   // The link that led here was removed, and the focus with it.
@@ -21,7 +22,6 @@ export function Level({ title, trail = [], beside, children }: Props) {
   return h(
     'div',
     { class: 'knowledge stack' },
-    h(FilterSearch, { label: 'Search all knowledge bases' }),
     trail.length > 0 &&
       h(
         'nav',
@@ -32,8 +32,14 @@ export function Level({ title, trail = [], beside, children }: Props) {
           trail.map(({ name, href }) => h('li', { key: href }, h('a', { href }, name))),
         ),
       ),
-    h('div', { class: 'page-head row' }, h('h1', { ref: heading, tabIndex: -1 }, title), beside),
-    q.trim() === '' ? children : h(Hits, { q }),
+    h(
+      'div',
+      { class: 'page-head row' },
+      h('h1', { ref: heading, tabIndex: -1 }, isSearch ? 'Search in Knowledge' : title),
+      beside,
+    ),
+    h(FilterSearch, { label: 'Search all knowledge bases' }),
+    isSearch ? h(Hits, { q }) : children,
   );
 }
 

@@ -1,10 +1,10 @@
 import { h, useEffect, useState } from '../../shared/dom.ts';
 import { By } from '../activity/activity.ts';
-import type { ApiError } from '../parts/api.ts';
 import { readChunk } from '../parts/child-chunk.ts';
 import type { ChildChunk, ChildChunkRevision } from '../parts/types.ts';
 import { ErrorNote, ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
+import { useReading } from '../parts/use-reading.ts';
 import { Diff } from './diff-view.ts';
 
 type RevisionsProps = {
@@ -20,17 +20,9 @@ type Version = { name: string; content: string; written: ChildChunkRevision | un
 /** The texts of a chunk, newest first, each with its author and compared with the text before it. */
 export function Revisions({ path, update, restore }: RevisionsProps) {
   const list = useList<ChildChunkRevision>(`${path}/revisions`);
-  const [current, setCurrent] = useState<ChildChunk>();
-  const [error, setError] = useState<ApiError>();
-  const read = () => {
-    setError(undefined);
-    readChunk(path).then(({ chunk }) => {
-      setCurrent(chunk);
-      update(chunk);
-    }, setError);
-  };
-  useEffect(read, [path]);
-  if (error !== undefined) return h(ErrorNote, { error, retry: read });
+  const { body: current, error, reload } = useReading(path, async () => (await readChunk(path)).chunk);
+  useEffect(() => current && update(current), [current]);
+  if (error !== undefined) return h(ErrorNote, { error, retry: reload });
   const isReady = current !== undefined && !(list.isLoading && list.rows.length === 0) && list.error === undefined;
   const versions = isReady ? versionsOf(current, list.rows) : [];
   // The row after the last one, which is not loaded yet, has its author.

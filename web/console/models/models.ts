@@ -1,4 +1,4 @@
-import { h, useEffect, useState } from '../../shared/dom.ts';
+import { h } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
 import { pathOf, request } from '../parts/api.ts';
 import { Chips, FilterChip } from '../parts/chips.ts';
@@ -10,13 +10,14 @@ import type { WholeModelProvider, Workspace } from '../parts/types.ts';
 import { FirstSteps, ListEnd } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
 import type { Page as Rows } from '../parts/use-list.ts';
+import { useReading } from '../parts/use-reading.ts';
 import { useTitle } from '../parts/use-title.ts';
 import { columns, hasWords, keyOf, type ModelRow, modelTypes, rowsOf } from './model-columns.ts';
 
 /** The models of a workspace, by provider in the order of the records. */
 export function ModelsView({ rest: [chosen] }: ViewProps) {
   const workspaces = useAll<Workspace>('/admin/workspaces');
-  const first = useFirstWithProviders(workspaces.rows, chosen === undefined);
+  const first = useFirstWithProviders(chosen === undefined ? workspaces.rows : []);
   const workspace = chosen ?? first;
   useTitle(workspaces.rows.find(({ id }) => id === chosen)?.name, 'Models');
   const isKnown = workspaces.rows.some(({ id }) => id === workspace);
@@ -49,23 +50,18 @@ const nameOf = ({ id, name }: { id: string; name: string }) => [id, name || id] 
 const searchedMax = 20;
 
 /** The first workspace that has model providers, else the first one; undefined until that is known. */
-function useFirstWithProviders(workspaces: readonly Workspace[], isNeeded: boolean): string | undefined {
-  const [first, setFirst] = useState<string>();
-  useEffect(() => {
-    const controller = new AbortController();
-    const search = async () => {
-      for (const { id } of workspaces.slice(0, searchedMax)) {
-        const path = pathOf(['admin', 'workspaces', id, 'model-providers'], { limit: 1 });
-        const { body } = await request<Rows<unknown>>(path, { signal: controller.signal });
-        if (body.data.length > 0) return setFirst(id);
-      }
-      return setFirst(workspaces[0]?.id);
-    };
-    // A failure shows again where the providers of the first workspace are read.
-    if (isNeeded && first === undefined) search().catch(() => controller.signal.aborted || setFirst(workspaces[0]?.id));
-    return () => controller.abort();
-  }, [workspaces, isNeeded]);
-  return first;
+function useFirstWithProviders(workspaces: readonly Workspace[]): string | undefined {
+  const ids = workspaces.slice(0, searchedMax).map(({ id }) => id);
+  const { body: first, error } = useReading(ids.join(), async (signal) => {
+    for (const id of ids) {
+      const path = pathOf(['admin', 'workspaces', id, 'model-providers'], { limit: 1 });
+      const { body } = await request<Rows<unknown>>(path, { signal });
+      if (body.data.length > 0) return id;
+    }
+    return ids[0];
+  });
+  // The error shows again where the providers of the first workspace are read.
+  return first ?? (error && ids[0]);
 }
 
 function Models({ workspace }: { workspace: string }) {

@@ -11,7 +11,8 @@ const countMax = 1000;
 
 type ChipProps = {
   label: string;
-  count?: number | undefined;
+  /** Null until it is known. */
+  count?: number | null | undefined;
   /** There may be more. */
   isPartial?: boolean | undefined;
   isActive: boolean;
@@ -24,9 +25,11 @@ export const Chip = ({ label, count: matches, isPartial = false, isActive, href 
     'a',
     { class: 'chip', href, 'aria-current': isActive ? 'true' : undefined },
     label,
-    matches !== undefined &&
-      h('span', { class: 'chip-count' }, `${count(matches)}${isPartial || matches >= countMax ? '+' : ''}`),
+    matches !== undefined && h('span', { class: 'chip-count' }, matches !== null && countText(matches, isPartial)),
   );
+
+const countText = (matches: number, isPartial: boolean): string =>
+  `${count(matches)}${isPartial || matches >= countMax ? '+' : ''}`;
 
 /** A chip for one value of a filter in the address. */
 export function FilterChip({ name, value, ...rest }: { name: string; value: string; label: string; count?: number }) {

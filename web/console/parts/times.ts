@@ -23,10 +23,18 @@ const formats = {
   clock: format(minutes),
 };
 
+export type TimeForm = keyof typeof formats;
+
 /** A time in seconds since 1970. A record may have any integer as its time, also one that no date can express. */
-export function timeText(at: number, form: keyof typeof formats = 'time'): string {
+export function timeText(at: number, form: TimeForm = 'time'): string {
   const date = new Date(at * 1000);
   return Number.isNaN(date.getTime()) ? `${at} s` : formats[form](date);
+}
+
+/** For a list: the time of today, the day of this year, else the day with its year. The tooltip has the rest. */
+export function briefForm(at: number, now = Date.now() / 1000): TimeForm {
+  if (Math.floor(at / 86_400) === Math.floor(now / 86_400)) return 'clock';
+  return new Date(at * 1000).getUTCFullYear() === new Date(now * 1000).getUTCFullYear() ? 'shortDay' : 'day';
 }
 
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });

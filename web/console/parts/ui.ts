@@ -1,7 +1,7 @@
 import { type ComponentChildren, h, useEffect, useId, useRef } from '../../shared/dom.ts';
 import { ErrorNote } from './error-note.ts';
 import { locale } from './locale.ts';
-import { relativeText, timeText, zone } from './times.ts';
+import { relativeText, type TimeForm, timeText, zone } from './times.ts';
 import type { All } from './use-all.ts';
 
 /* Small components that all views use. */
@@ -21,12 +21,16 @@ export function ListEnd({ list, nothing }: { list: All<unknown>; nothing: Compon
 export const FirstSteps = ({ text }: { text?: string }) => [text, ' ', h('a', { href: '#/start' }, 'First steps')];
 
 /** A time in seconds since 1970. The tooltip names the zone and says how long ago that is. */
-export function Time({ at, none = 'never' }: { at: number | null; none?: string }) {
+export function Time({ at, none = 'never', form }: { at: number | null; none?: string; form?: TimeForm }) {
   if (at === null) return h('span', { class: 'soft' }, none);
   const date = new Date(at * 1000);
   if (Number.isNaN(date.getTime())) return h('span', { title: 'seconds since 1970' }, timeText(at));
   const text = timeText(at);
-  return h('time', { dateTime: date.toISOString(), title: `${text} ${zone} (${relativeText(at)})` }, text);
+  return h(
+    'time',
+    { dateTime: date.toISOString(), title: `${text} ${zone} (${relativeText(at)})` },
+    timeText(at, form),
+  );
 }
 
 export const count = (n: number): string => n.toLocaleString(locale);
