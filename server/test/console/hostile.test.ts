@@ -95,7 +95,9 @@ describe('the console, with hostile records', () => {
     const keys = /\/admin\/keys\?/;
     const broken = page.getByRole('alert').getByText('This view cannot be shown');
     const title = (name: string) => page.getByRole('heading', { name, exact: true });
-    await page.route(keys, (route) => route.fulfill({ json: { limit: 1, has_more: false, data: [null] } }));
+    await page.route(keys, (route) =>
+      route.fulfill({ json: { limit: 1, has_more: false, next_cursor: null, data: [null] } }),
+    );
     await page.getByRole('link', { name: 'Keys' }).click();
     await broken.waitFor();
     assert.match(pageErrors.join(), /TypeError/);

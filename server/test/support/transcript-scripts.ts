@@ -37,7 +37,9 @@ const script = (lines: string): string => `(async () => {${shared}${lines}})()`;
 export const unexpectedMoves = script(`
   const moves = [];
   for (let scrolls = 0; scrolls < 40; scrolls += 1) {
+    // A page sees the scroll of a user together with its event. Without it, a page that loads could go back to its end.
     scroller.scrollTop -= 700;
+    scroller.dispatchEvent(new Event('scroll'));
     const item = articles().find((article) => article.getBoundingClientRect().top >= top);
     const before = item.getBoundingClientRect().top;
     for (let frames = 0; frames < 6; frames += 1) await frame();
