@@ -75,13 +75,13 @@ function Row({ entry, summary, isOpen, isApart, filters }: RowProps) {
     'a',
     { href: hrefWith(placeOf(entry), filters), 'aria-current': isOpen ? 'true' : undefined },
     h('span', { class: 'name one-line' }, summary?.name ?? '…'),
-    h('span', { class: 'soft when' }, h(Time, { at, none: '', form: briefForm(at ?? 0) })),
+    h('span', { class: 'soft when' }, h(Signs, { summary }), h(Time, { at, none: '', form: briefForm(at ?? 0) })),
     h(
       'span',
       { class: `words ${hit === undefined ? 'one-line' : 'two-lines'}` },
       h(Marked, { text: hit?.snippet ?? summary?.last_text ?? '', ranges: hit?.ranges ?? [], draw: plain }),
     ),
-    summary && h('span', { class: 'soft row figures' }, h(Figures, { summary, hits, filters })),
+    summary && h('span', { class: 'soft one-line figures' }, h(Figures, { summary, hits, filters })),
     isApart && h('span', { class: 'soft figures' }, 'Not in this list.'),
   );
 }
@@ -93,23 +93,27 @@ const plain = (text: string): string =>
 type FiguresProps = { summary: ConversationSummary; hits: readonly SearchHit[]; filters: Filters };
 
 function Figures({ summary, hits, filters: { q = '', app_id } }: FiguresProps) {
-  const { user, message_count, disliked_count, failed_count, price, currency, app_name } = summary;
+  const { user, message_count, price, currency, app_name } = summary;
   const ranges = matchesIn(user ?? '', wordsOf(q));
   const isById = q !== '' && hits[0]?.ranges.length === 0 && ranges.length === 0;
   return [
-    h('span', { class: 'one-line', title: user }, h(Marked, { text: user ?? 'no user', ranges })),
+    h('span', { title: user }, h(Marked, { text: user ?? 'no user', ranges })),
     h('span', null, counted(message_count, 'message')),
     hits.length > 1 && h('span', null, counted(hits.length, 'hit')),
     isById && h('span', null, 'matches an id'),
     price !== null && price > 0 && h('span', null, money(price, currency ?? '')),
-    app_id === undefined && h('span', { class: 'one-line', title: app_name }, app_name),
-    disliked_count > 0 && h(Sign, { sign: '👎', n: disliked_count, label: 'disliked' }),
-    failed_count > 0 && h(Sign, { sign: '⚠', n: failed_count, label: 'failed' }),
+    app_id === undefined && h('span', { title: app_name }, app_name),
   ];
 }
 
+const Signs = ({ summary }: { summary: ConversationSummary | undefined }) => [
+  h(Sign, { sign: '👎', n: summary?.disliked_count ?? 0, label: 'disliked' }),
+  h(Sign, { sign: '⚠', n: summary?.failed_count ?? 0, label: 'failed' }),
+];
+
 /** U+FE0E: a sign in the colour of the text, not a picture. */
 const Sign = ({ sign, n, label }: { sign: string; n: number; label: string }) =>
+  n > 0 &&
   h(
     'span',
     { class: `sign ${label}`, role: 'img', 'aria-label': `${n} ${label}`, title: `${n} ${label}` },
