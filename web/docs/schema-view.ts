@@ -71,7 +71,7 @@ export function Notes({ schema }: { schema: Schema }) {
   ];
   return h(
     'div',
-    { class: 'notes' },
+    { class: 'soft' },
     description !== undefined && h('p', null, prose(description)),
     values.length > 0 &&
       h(
