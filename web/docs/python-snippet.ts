@@ -50,17 +50,10 @@ function literal(value: unknown, indent: string): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value !== 'object') return JSON.stringify(value);
   const inner = `${indent}    `;
-  const list = (items: string[], [open, close]: string) =>
-    items.length === 0
-      ? `${open}${close}`
-      : `${open}\n${items.map((item) => `${inner}${item},\n`).join('')}${indent}${close}`;
-  if (Array.isArray(value))
-    return list(
-      value.map((item) => literal(item, inner)),
-      '[]',
-    );
-  return list(
-    Object.entries(value).map(([name, item]) => `${text(name)}: ${literal(item, inner)}`),
-    '{}',
-  );
+  const items = Array.isArray(value)
+    ? value.map((item) => literal(item, inner))
+    : Object.entries(value).map(([name, item]) => `${text(name)}: ${literal(item, inner)}`);
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  if (items.length === 0) return `${open}${close}`;
+  return `${open}\n${items.map((item) => `${inner}${item},\n`).join('')}${indent}${close}`;
 }

@@ -72,10 +72,6 @@ export function curlOf(operation: Operation, filled: Filled, base: string): stri
 const jsText = (text: string): string =>
   `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 
-const keyText = (operation: Operation): string => `process.env.${opening(operation)?.variable} ?? ''`;
-
-type Call = (operation: Operation, filled: Filled) => { result: string; call: string };
-
 const fields = (lines: string[]): string => `{\n${lines.map((line) => `  ${line},\n`).join('')}}`;
 const filledFields = ({ parameters }: Operation, { values }: Filled): string[] =>
   parameters
@@ -85,25 +81,18 @@ const filledFields = ({ parameters }: Operation, { values }: Filled): string[] =
       return `${name}: ${schema.type === 'integer' && /^\d{1,15}$/.test(value) ? Number(value) : jsText(value)}`;
     });
 
-/** The operations of the SDK, by its methods. */
+type Call = (parameters: string[], filled: Filled) => [result: string, call: string];
+
+/** The operations that the SDK covers: the name of the result, and the call of the method. */
 const sdk: Record<string, Call> = {
-  getConversationHistory: (operation, filled) => ({
-    result: 'page',
-    call: `listMessages(${fields(filledFields(operation, filled))})`,
-  }),
-  getChildChunk: (operation, filled) => ({
-    result: 'chunk',
-    call: `getChildChunk(${fields(filledFields(operation, filled))})`,
-  }),
-  updateChildChunk: (operation, filled) => {
-    const tag = filled.values['if-match'];
-    const edit = fields([...filledFields(operation, filled), `content: ${jsText(contentOf(filled.body))}`]);
-    return { result: 'chunk', call: `updateChildChunk(${edit}${tag ? `, { ifMatch: ${jsText(tag)} }` : ''})` };
+  getConversationHistory: (parameters) => ['page', `listMessages(${fields(parameters)})`],
+  getChildChunk: (parameters) => ['chunk', `getChildChunk(${fields(parameters)})`],
+  updateChildChunk: (parameters, { values, body }) => {
+    const tag = values['if-match'];
+    const edit = fields([...parameters, `content: ${jsText(contentOf(body))}`]);
+    return ['chunk', `updateChildChunk(${edit}${tag ? `, { ifMatch: ${jsText(tag)} }` : ''})`];
   },
-  getAvailableModels: (_operation, { values }) => ({
-    result: 'providers',
-    call: `listModels(${jsText(values.model_type ?? '')})`,
-  }),
+  getAvailableModels: (_parameters, { values }) => ['providers', `listModels(${jsText(values.model_type ?? '')})`],
 };
 
 function contentOf(body: string): string {
@@ -117,12 +106,12 @@ function contentOf(body: string): string {
 export function typescriptOf(operation: Operation, filled: Filled, base: string): string {
   const covered = sdk[operation.operationId];
   if (covered === undefined) return fetchOf(operation, filled, base);
-  const { result, call } = covered(operation, filled);
+  const [result, call] = covered(filledFields(operation, filled), filled);
   return `import { Backscroll } from 'backscroll-client';
 
 const backscroll = new Backscroll({
   baseUrl: ${jsText(`${base}/v1`)},
-  key: ${keyText(operation)},
+  key: process.env.${opening(operation)?.variable} ?? '',
 });
 const ${result} = await backscroll.${call};
 console.log(${result});
