@@ -5,7 +5,6 @@ export type Schema = {
   format?: string;
   description?: string;
   enum?: unknown[];
-  const?: unknown;
   default?: unknown;
   anyOf?: Schema[];
   items?: Schema;
@@ -16,21 +15,20 @@ export type Schema = {
   maximum?: number;
   minLength?: number;
   maxLength?: number;
-  pattern?: string;
 };
 export type Content = Record<string, { schema: Schema; example?: unknown }>;
 export type Parameter = {
   name: string;
   in: 'path' | 'query' | 'header';
   required?: boolean;
-  description?: string;
+  description: string;
   schema: Schema;
   example?: unknown;
 };
 export type ResponseDescription = {
   description: string;
   content?: Content;
-  headers?: Record<string, { $ref?: string; description?: string }>;
+  headers?: Record<string, { $ref: string }>;
 };
 type Described = {
   operationId: string;
@@ -39,16 +37,16 @@ type Described = {
   tags?: string[];
   security?: Record<string, unknown>[];
   parameters?: Parameter[];
-  requestBody?: { required?: boolean; content: Content };
+  requestBody?: { content: Content };
   responses: Record<string, ResponseDescription>;
 };
 export type Document = {
-  info: { title: string; version: string; description: string; 'x-backscroll-version': string };
+  info: { version: string; description: string; 'x-backscroll-version': string };
   'x-records': RecordKind[];
   paths: Record<string, Record<string, Described>>;
   components: {
     schemas: Record<string, Schema>;
-    headers: Record<string, { description?: string }>;
+    headers: Record<string, { description: string }>;
     securitySchemes: Record<string, { description: string }>;
   };
 };
@@ -119,25 +117,15 @@ export function groupsOf(operations: readonly Operation[]): Group[] {
   return [...groups].map(([tag, operations]) => ({ tag, operations })).sort((a, b) => rank(a) - rank(b));
 }
 
-/** Whether the names of the operation contain every word. */
-export function matches(operation: Operation, words: string): boolean {
-  const { method, path, summary, description = '', operationId, tags = [] } = operation;
-  const text = [method, path, summary, description, operationId, ...tags].join(' ').toLowerCase();
-  return hasWords(text, words);
-}
-
-/** Whether a text in lower case contains every word. */
-export const hasWords = (text: string, words: string): boolean =>
-  words
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
+/** The texts by which the filter finds an operation. */
+export const textsOf = ({ method, path, summary, description, operationId, tags = [] }: Operation): string =>
+  [method, path, summary, description, operationId, ...tags].join(' ');
 
 export const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-/** A resolved schema: its type besides null, its name if it has one, and whether it may be null. */
-export type ResolvedSchema = { schema: Schema; name: string | undefined; nullable: boolean };
+type ResolvedSchema = { schema: Schema; name: string | undefined; nullable: boolean };
 
+/** A resolved schema: its type besides null, its name if it has one, and whether it may be null. */
 export function resolve(document: Document, schema: Schema): ResolvedSchema {
   if (schema.$ref !== undefined) {
     const name = nameIn(schema.$ref);

@@ -1,5 +1,5 @@
 import { type ComponentChildren, h, useState } from '../shared/dom.ts';
-import { type Document, type Group, hasWords, matches } from './document.ts';
+import { type Document, type Group, textsOf } from './document.ts';
 import { guides } from './guide.ts';
 import { Method } from './operation-view.ts';
 import { textOf } from './prose.ts';
@@ -9,12 +9,13 @@ type Props = { document: Document; groups: readonly Group[]; current: string; le
 /** Links to the guides and all operations. Groups for administrators are folded. `leave` is called when the user follows one. */
 export function Navigation({ document, groups, current, leave }: Props) {
   const [filter, setFilter] = useState('');
-  const words = filter.trim();
+  const words = filter.trim().toLowerCase();
+  const hasWords = (text: string) => words.split(/\s+/).every((word) => text.toLowerCase().includes(word));
   const matchingGuides = guides.filter(({ title, text, view }) =>
-    hasWords(`${title} ${text?.(document)} ${textOf(view({ document }))}`.toLowerCase(), words),
+    hasWords(`${title} ${text?.(document)} ${textOf(view({ document }))}`),
   );
   const matchingGroups = groups
-    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => matches(one, words)) }))
+    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => hasWords(textsOf(one))) }))
     .filter(({ operations }) => operations.length > 0);
   const [first = words === '' ? undefined : matchingGuides[0]?.id] = matchingGroups.flatMap(({ operations }) =>
     operations.map(({ operationId }) => operationId),

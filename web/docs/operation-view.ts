@@ -1,15 +1,8 @@
 import { h, useState } from '../shared/dom.ts';
 import { CodeBlock } from './code-block.ts';
-import {
-  type Document,
-  exampleOf,
-  nameIn,
-  type Operation,
-  type Parameter,
-  type ResponseDescription,
-} from './document.ts';
+import { type Document, exampleOf, nameIn, type Operation, type ResponseDescription } from './document.ts';
 import { pathText, prose } from './prose.ts';
-import { Collapsible, Entry, Notes, SchemaView, typeText } from './schema-view.ts';
+import { Collapsible, Entry, Notes, SchemaView } from './schema-view.ts';
 import type { Shared } from './shared-state.ts';
 import { SnippetView } from './snippet-view.ts';
 import { exampleRequest } from './snippets.ts';
@@ -33,13 +26,8 @@ export function OperationView({ document, operation, shared }: Props) {
       h('p', { class: 'call row' }, h(Method, { method }), h('code', null, pathText(path))),
       h(RequiredKey, { operation }),
       description !== undefined && h('p', null, prose(description)),
-      (['path', 'query', 'header'] as const).map((place) =>
-        h(Parameters, {
-          key: place,
-          document,
-          title: titles[place],
-          all: parameters.filter((one) => one.in === place),
-        }),
+      Object.entries(titles).map(([place, title]) =>
+        h(Parameters, { key: place, document, title, all: parameters.filter((one) => one.in === place) }),
       ),
       body !== undefined &&
         h(
@@ -91,21 +79,18 @@ function RequiredKey({ operation: { kinds, allowsSession } }: { operation: Opera
   );
 }
 
-function Parameters({ document, title, all }: { document: Document; title: string; all: Parameter[] }) {
+type ParameterProps = { document: Document; title: string; all: Operation['parameters'] };
+
+/** Parameters look like the fields of a body. */
+function Parameters({ document, title, all }: ParameterProps) {
   if (all.length === 0) return null;
+  const properties = Object.fromEntries(all.map(({ name, schema, description }) => [name, { ...schema, description }]));
+  const required = all.filter((one) => one.required).map(({ name }) => name);
   return h(
     'section',
     { class: 'part stack' },
     h('h3', null, title),
-    h(
-      'ul',
-      { class: 'fields plain' },
-      all.map(({ name, required, description, schema }) => {
-        const notes = { ...schema, ...(description !== undefined && { description }) };
-        const need = required ? 'required' : undefined;
-        return h(Entry, { key: name, name, type: typeText(document, schema), need, notes });
-      }),
-    ),
+    h(SchemaView, { document, schema: { properties, required }, isRequest: true }),
   );
 }
 
@@ -132,10 +117,9 @@ function Success({ document, status, response }: SuccessProps) {
           h(
             'ul',
             { class: 'fields plain' },
-            headers.map(([name, { $ref, description }]) => {
-              const text = $ref === undefined ? description : document.components.headers[nameIn($ref)]?.description;
-              return h(Entry, { key: name, name, notes: { description: text ?? '' } });
-            }),
+            headers.map(([name, { $ref }]) =>
+              h(Entry, { key: name, name, notes: document.components.headers[nameIn($ref)] ?? {} }),
+            ),
           ),
       }),
   );
