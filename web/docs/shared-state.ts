@@ -1,18 +1,14 @@
 import { useState } from '../shared/dom.ts';
 
 export const languages = ['curl', 'TypeScript', 'Python'] as const;
-export type Language = (typeof languages)[number];
+type Language = (typeof languages)[number];
+
+export type Shared = ReturnType<typeof useShared>;
 
 /** State of all operations: the chosen language, and keys by kind. Keys are only in memory. */
-export type Shared = {
-  language: Language;
-  choose: (language: Language) => void;
-  keys: Readonly<Record<string, string>>;
-  keep: (kind: string, key: string) => void;
-};
-
-export function useShared(): Shared {
+export function useShared() {
   const [language, choose] = useState<Language>('curl');
-  const [keys, setKeys] = useState<Record<string, string>>({});
-  return { language, choose, keys, keep: (kind, key) => setKeys((held) => ({ ...held, [kind]: key })) };
+  const [keys, setKeys] = useState<Readonly<Record<string, string>>>({});
+  const storeKey = (kind: string, key: string) => setKeys((stored) => ({ ...stored, [kind]: key }));
+  return { language, choose, keys, storeKey };
 }

@@ -83,7 +83,7 @@ function KeyField({ kinds, kind, setKind, shared }: KeyProps) {
         spellCheck: false,
         value: shared.keys[kind] ?? '',
         placeholder: 'cleared when you leave this page',
-        onInput: (event: Event) => shared.keep(kind, (event.target as HTMLInputElement).value),
+        onInput: (event: Event) => shared.storeKey(kind, (event.target as HTMLInputElement).value),
       }),
     ),
   );
@@ -93,26 +93,25 @@ type FieldProps = { parameter: Parameter; value: string; set: (value: string) =>
 
 function ParameterField({ parameter, value, set }: FieldProps) {
   const { name, required = false, schema } = parameter;
-  const follow = (event: Event) => set((event.target as HTMLInputElement).value);
-  const common = { value, required, class: 'mono' };
+  const label = h('span', null, h('code', null, name), !required && h('span', { class: 'soft' }, ' optional'));
+  if (schema.enum !== undefined) {
+    const none = required ? [] : [['', '—'] as const];
+    const options = [...none, ...schema.enum.map((one) => [String(one), String(one)] as const)];
+    return h(Select, { label, value, required, options, change: set });
+  }
   return h(
     'label',
     null,
-    h('span', null, h('code', null, name), required ? '' : h('span', { class: 'soft' }, ' optional')),
-    schema.enum === undefined
-      ? h('input', {
-          ...common,
-          onInput: follow,
-          autoComplete: 'off',
-          spellCheck: false,
-          inputMode: schema.type === 'integer' ? 'numeric' : 'text',
-        })
-      : h(
-          'select',
-          { ...common, onChange: follow },
-          !required && h('option', { value: '' }, '—'),
-          schema.enum.map((one) => h('option', { key: String(one), value: String(one) }, String(one))),
-        ),
+    label,
+    h('input', {
+      class: 'mono',
+      value,
+      required,
+      autoComplete: 'off',
+      spellCheck: false,
+      inputMode: schema.type === 'integer' ? 'numeric' : 'text',
+      onInput: (event: Event) => set((event.target as HTMLInputElement).value),
+    }),
   );
 }
 
@@ -132,7 +131,9 @@ function Outcome({ state }: { state: State }) {
     h(
       'dl',
       { class: 'headers' },
-      headers.map(([name, value]) => h('div', { key: name }, h('dt', null, name), h('dd', { class: 'mono' }, value))),
+      headers.map(([name, value]) =>
+        h('div', { key: name }, h('dt', { class: 'soft' }, name), h('dd', { class: 'mono' }, value)),
+      ),
     ),
     isTruncated && h('p', { class: 'note' }, 'Only the beginning is shown.'),
     text !== '' && h(CodeBlock, { label: 'The response', text, isJson }),
