@@ -32,15 +32,16 @@ function Console() {
           : setFailed({ message: 'The console could not be loaded.', error, retry: readSession }),
     );
   };
+  const showSignIn = () => {
+    setNote(
+      isLeaving.current
+        ? 'You are signed out.'
+        : 'You were signed out: the session has ended, or its key has expired or been revoked.',
+    );
+    setSession(null);
+  };
   useEffect(() => {
-    whenSignedOut(() => {
-      setNote(
-        isLeaving.current
-          ? 'You are signed out.'
-          : 'You were signed out: the session has ended, or its key has expired or been revoked.',
-      );
-      setSession(null);
-    });
+    whenSignedOut(showSignIn);
     if (token === undefined && readSetting(place) !== null) readSession();
     else showSession(null);
   }, []);
@@ -52,10 +53,6 @@ function Console() {
   const signOut = () => {
     isLeaving.current = true;
     setFailed(undefined);
-    const showSignIn = () => {
-      setNote('You are signed out.');
-      setSession(null);
-    };
     request('/console/session', { method: 'DELETE' }).then(showSignIn, (error: ApiError) => {
       // The session had already ended.
       if (error.status === 401) return showSignIn();

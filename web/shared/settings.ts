@@ -16,13 +16,14 @@ export function storeSetting(name: string, text: string | null): void {
   } catch {}
 }
 
-export const themes = ['system', 'light', 'dark'] as const;
-export type Theme = (typeof themes)[number];
+export const themes = ['system', 'light', 'dark'];
 const themeName = 'backscroll-theme';
 
-export const themeOf = (text: string | null | undefined): Theme => themes.find((theme) => theme === text) ?? 'system';
-export const storedTheme = (): Theme => themeOf(readSetting(themeName));
-export const storeTheme = (theme: Theme): void => storeSetting(themeName, theme);
+export function storedTheme(): string {
+  const stored = readSetting(themeName);
+  return themes.find((theme) => theme === stored) ?? 'system';
+}
+export const storeTheme = (theme: string): void => storeSetting(themeName, theme);
 
 export function applyTheme(theme = storedTheme()): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;

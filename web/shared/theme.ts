@@ -1,33 +1,10 @@
-import { h, useEffect, useState } from './dom.ts';
+import { h, useState } from './dom.ts';
 import { Select } from './select.ts';
-import { applyTheme, storedTheme, storeTheme, themeOf, themes } from './settings.ts';
-
-/** Whether the page is dark, for choices that a style sheet cannot make. */
-export function useIsDark(): boolean {
-  const [isDark, setDark] = useState(readIsDark);
-  useEffect(() => {
-    const follow = () => setDark(readIsDark());
-    const watch = new MutationObserver(follow);
-    watch.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-    systemIsDark.addEventListener('change', follow);
-    return () => {
-      watch.disconnect();
-      systemIsDark.removeEventListener('change', follow);
-    };
-  }, []);
-  return isDark;
-}
-
-const systemIsDark = matchMedia('(prefers-color-scheme: dark)');
-const readIsDark = (): boolean => {
-  const { theme } = document.documentElement.dataset;
-  return theme === undefined ? systemIsDark.matches : theme === 'dark';
-};
+import { applyTheme, storedTheme, storeTheme, themes } from './settings.ts';
 
 export function ThemeChoice({ isLabelled = false }) {
   const [theme, setTheme] = useState(storedTheme);
-  const choose = (value: string) => {
-    const chosen = themeOf(value);
+  const choose = (chosen: string) => {
     applyTheme(chosen);
     setTheme(chosen);
     storeTheme(chosen);
