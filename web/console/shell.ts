@@ -74,8 +74,6 @@ async function showFirstSteps(): Promise<void> {
   const isAtStart = () => hrefOf(...readRoute()) === hrefOf(startView);
   if (!isAtStart()) return;
   // The view reports an error.
-  const { body } = await request<{ data: unknown[] }>('/admin/conversations?limit=1').catch(() => ({
-    body: undefined,
-  }));
-  if (body?.data.length === 0 && isAtStart()) location.replace(hrefOf('start'));
+  const page = await request<{ data: unknown[] }>('/admin/conversations?limit=1').catch(() => undefined);
+  if (page?.body.data.length === 0 && isAtStart()) location.replace(hrefOf('start'));
 }

@@ -1,6 +1,6 @@
 import { h } from '../shared/dom.ts';
 import { CodeBlock } from './code-block.ts';
-import type { Document, RecordKind, Schema } from './document.ts';
+import type { Document, RecordKind } from './document.ts';
 import { prose } from './prose.ts';
 import { Collapsible, SchemaView } from './schema-view.ts';
 
@@ -24,22 +24,17 @@ export function Records({ document }: { document: Document }) {
       '. A record replaces the stored one with the same id. A field that is not required has a default.',
     ),
     document['x-records'].map((record) =>
-      h(Collapsible, {
-        key: record.kind,
-        label: record.kind,
-        children: () => h(Kind, { document, record }),
-      }),
+      h(Collapsible, { key: record.kind, label: record.kind, children: () => h(Kind, { document, record }) }),
     ),
   ];
 }
 
 function Kind({ document, record: { schema, example } }: { document: Document; record: RecordKind }) {
   const { record: _, ...properties } = schema.properties ?? {};
-  const fields: Schema = { ...schema, properties };
   return h(
     'div',
     { class: 'stack' },
-    h(SchemaView, { document, schema: fields, isRequest: true }),
+    h(SchemaView, { document, schema: { ...schema, properties }, isRequest: true }),
     h(CodeBlock, { label: 'Example', text: JSON.stringify(example, null, 2), isJson: true }),
   );
 }
