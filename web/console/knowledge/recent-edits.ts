@@ -1,18 +1,11 @@
-import { h, useState } from '../../shared/dom.ts';
+import { h } from '../../shared/dom.ts';
 import { ActivityTable, useActivity } from '../activity/activity.ts';
 import { type Filters, hrefWith } from '../parts/route.ts';
-import { ListEnd } from '../parts/ui.ts';
+import { Fold, ListEnd } from '../parts/ui.ts';
 
 /** The newest edits with these filters of the audit log, folded until the user opens them. */
-export function RecentEdits({ filters }: { filters: Filters }) {
-  const [isOpen, setOpen] = useState(false);
-  return h(
-    'details',
-    { onToggle: ({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open) },
-    h('summary', null, 'Recent edits'),
-    isOpen && h(Edits, { filters }),
-  );
-}
+export const RecentEdits = ({ filters }: { filters: Filters }) =>
+  h(Fold, { title: 'Recent edits', content: () => h(Edits, { filters }) });
 
 function Edits({ filters }: { filters: Filters }) {
   const list = useActivity(filters, 10);

@@ -1,8 +1,8 @@
-import { h, useEffect, useState } from '../../shared/dom.ts';
+import { h, useEffect } from '../../shared/dom.ts';
 import { By } from '../activity/activity.ts';
 import { readChunk } from '../parts/child-chunk.ts';
 import type { ChildChunk, ChildChunkRevision } from '../parts/types.ts';
-import { ErrorNote, ListEnd, Time } from '../parts/ui.ts';
+import { ErrorNote, Fold, ListEnd, Time } from '../parts/ui.ts';
 import { useList } from '../parts/use-list.ts';
 import { useReading } from '../parts/use-reading.ts';
 import { Diff } from './diff-view.ts';
@@ -39,9 +39,7 @@ export function Revisions({ path, update, restore }: RevisionsProps) {
         restore,
       }),
     ),
-    list.rows.length === 0 && isReady
-      ? h('p', { class: 'soft' }, 'This text has never been changed.')
-      : h(ListEnd, { list, nothing: '' }),
+    h(ListEnd, { list, nothing: 'This text has never been changed.' }),
   );
 }
 
@@ -63,40 +61,29 @@ type EntryProps = {
 
 function VersionEntry({ version: { name, content, written }, before, current, restore }: EntryProps) {
   const isCurrent = name === 'current text';
-  const [isOpen, setOpen] = useState(isCurrent && before !== undefined);
   const isSame = content === current.content;
-  return h(
-    'details',
-    {
-      class: 'revision',
-      open: isOpen,
-      onToggle: ({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open),
-    },
-    h(
-      'summary',
-      null,
+  const by =
+    written === undefined ? ', the first text' : [' by ', h(By, { entry: written, isText: true, none: 'an import' })];
+  const compared = () =>
+    before === undefined
+      ? h('div', { class: 'as-written boxed', tabIndex: 0, role: 'group', 'aria-label': 'The first text' }, content)
+      : h(Diff, {
+          before: before.content,
+          after: content,
+          label: `From ${before.name} to ${isCurrent ? 'the ' : ''}${name}`,
+        });
+  return h(Fold, {
+    class: 'revision',
+    isOpen: isCurrent && before !== undefined,
+    title: [
       h('b', null, `${name[0]?.toUpperCase()}${name.slice(1)}`),
-      h(
-        'span',
-        { class: 'soft' },
-        ' written ',
-        h(Time, { at: written?.replaced_at ?? current.created_at }),
-        written === undefined
-          ? ', the first text'
-          : [' by ', h(By, { entry: written, isText: true, none: 'an import' })],
-      ),
-    ),
-    isOpen &&
+      h('span', { class: 'soft' }, ' written ', h(Time, { at: written?.replaced_at ?? current.created_at }), by),
+    ],
+    content: () =>
       h(
         'div',
         { class: 'stack' },
-        before === undefined
-          ? h('div', { class: 'as-written boxed', tabIndex: 0, role: 'group', 'aria-label': 'The first text' }, content)
-          : h(Diff, {
-              before: before.content,
-              after: content,
-              label: `From ${before.name} to ${isCurrent ? 'the ' : ''}${name}`,
-            }),
+        compared(),
         !isCurrent &&
           h(
             'div',
@@ -105,5 +92,5 @@ function VersionEntry({ version: { name, content, written }, before, current, re
             isSame && h('span', { class: 'soft' }, 'It is the current text.'),
           ),
       ),
-  );
+  });
 }

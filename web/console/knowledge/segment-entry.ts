@@ -7,13 +7,7 @@ import { useList } from '../parts/use-list.ts';
 import { ChunkEntry } from './chunk-entry.ts';
 
 type Place = readonly [dataset: string, document: string, segment: string];
-type Props = {
-  place: Place;
-  row: SegmentWithChunks;
-  isTarget: boolean;
-  chunk: string | undefined;
-  saved: () => void;
-};
+type Props = { place: Place; row: SegmentWithChunks; isTarget: boolean; chunk: string | undefined; saved: () => void };
 
 /** A segment with its chunks. */
 export function SegmentEntry({ place, row, isTarget, chunk, saved }: Props) {

@@ -6,23 +6,11 @@ import type { ChildChunk } from '../parts/types.ts';
 import { useAttempt } from '../parts/use-attempt.ts';
 
 /** Editing, reviewing the change, or resolving a conflict with another edit. */
-export type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };
-
-export type ChunkEdit = {
-  /** Undefined until the chunk has been read. */
-  draft: Draft | undefined;
-  step: Step;
-  error: ApiError | undefined;
-  isBusy: boolean;
-  read: () => void;
-  write: (draft: Draft) => void;
-  go: (step: 'edit' | 'review') => void;
-  /** Saves the draft, unless the chunk has changed since `base`. */
-  save: (base: StoredChunk) => void;
-};
+type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };
 
 /** An edit, from reading the chunk until it is saved. `restored`: a text to start with, which is reviewed first. */
-export function useChunkEdit(path: string, restored: string | undefined, done: (chunk: ChildChunk) => void): ChunkEdit {
+export function useChunkEdit(path: string, restored: string | undefined, done: (chunk: ChildChunk) => void) {
+  // Undefined until the chunk has been read.
   const [draft, setDraft] = useState(() => draftOf(path));
   const [step, setStep] = useState<Step>({ name: 'edit' });
   const { error, isBusy, attempt } = useAttempt();
@@ -43,6 +31,7 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
       write({ base, text: restored ?? base.chunk.content });
       if (restored !== undefined) setStep({ name: 'review' });
     });
+  /** Saves the draft, unless the chunk has changed since `base`. */
   const save = (base: StoredChunk) =>
     attempt(async () => {
       if (draft === undefined) return;
@@ -61,5 +50,5 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
       isClosed.current = true;
     };
   }, []);
-  return { draft, step, error, isBusy, read, write, go: (name) => setStep({ name }), save };
+  return { draft, step, error, isBusy, read, write, go: (name: 'edit' | 'review') => setStep({ name }), save };
 }

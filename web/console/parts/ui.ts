@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useEffect, useId, useRef } from '../../shared/dom.ts';
+import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
 import { ErrorNote } from './error-note.ts';
 import { locale } from './locale.ts';
 import { relativeText, type TimeForm, timeText, zone } from './times.ts';
@@ -15,6 +15,15 @@ export function ListEnd({ list, nothing }: { list: All<unknown>; nothing: Compon
   if (list.isLoading) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
   if (list.rows.length === 0) return h('p', { class: 'soft' }, nothing);
   return list.hasMore ? h('button', { type: 'button', class: 'more', onClick: list.more }, 'Show more') : null;
+}
+
+type FoldProps = { class?: string; title: ComponentChildren; isOpen?: boolean; content: () => ComponentChildren };
+
+/** A title with content that opens on a click. Closed content is not in the page. */
+export function Fold({ class: name, title, isOpen: isOpenAtFirst = false, content }: FoldProps) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const toggle = ({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open);
+  return h('details', { class: name, open: isOpen, onToggle: toggle }, h('summary', null, title), isOpen && content());
 }
 
 /** For pages that are empty at first. */
