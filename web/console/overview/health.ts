@@ -1,5 +1,6 @@
 import { CopyButton } from '../../shared/copy-button.ts';
 import { h } from '../../shared/dom.ts';
+import { By } from '../activity/activity.ts';
 import { brief, millis, whole } from '../parts/figures.ts';
 import { locale } from '../parts/locale.ts';
 import { DataTable } from '../parts/table.ts';
@@ -79,13 +80,7 @@ const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
               cell: ({ method, route, code, message }) =>
                 h('div', null, h('code', null, `${method} ${route}`), h('p', { class: 'soft' }, code, ': ', message)),
             },
-            {
-              title: 'Key',
-              cell: ({ key_id, key_name }) =>
-                key_id === null
-                  ? h('span', { class: 'soft' }, 'no valid key')
-                  : h('span', { title: `key ${key_id}` }, key_name || key_id),
-            },
+            { title: 'Key', cell: (entry) => h(By, { entry, none: 'no valid key' }) },
             { title: 'Count', cell: ({ count }) => whole(count), isNumber: true },
             { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at }) },
             {

@@ -2,8 +2,8 @@ import { h } from '../../shared/dom.ts';
 import { pathOf } from '../parts/api.ts';
 import { type FilterChange, hrefWith } from '../parts/route.ts';
 import type { SearchHit } from '../parts/types.ts';
-import { ErrorNote, Time } from '../parts/ui.ts';
-import { useResponse } from '../parts/use-reading.ts';
+import { ListEnd, Time } from '../parts/ui.ts';
+import { useList } from '../parts/use-list.ts';
 import { disliked, failed } from './measures.ts';
 import type { Period } from './period.ts';
 
@@ -25,9 +25,7 @@ export const NeedsALook = ({ period }: { period: Period }) =>
 
 function Newest({ title, filters, period: { from, to } }: { title: string; filters: FilterChange; period: Period }) {
   const inPeriod = { ...filters, from, to };
-  const { body, error, reload } = useResponse<{ data: SearchHit[]; has_more: boolean }>(
-    pathOf(['admin', 'search'], { ...inPeriod, limit: shown }),
-  );
+  const list = useList<SearchHit>(pathOf(['admin', 'search'], { ...inPeriod, limit: shown }));
   const hrefOf = ({ app_id, conversation_id, message_id }: SearchHit) =>
     hrefWith(['conversations', app_id, conversation_id, message_id], inPeriod);
   const entry = (hit: SearchHit) =>
@@ -41,13 +39,11 @@ function Newest({ title, filters, period: { from, to } }: { title: string; filte
     'div',
     { class: 'card stack' },
     h('h3', null, title),
+    list.rows.length > 0 && h('ul', { class: 'plain stack newest' }, list.rows.map(entry)),
     // 404: the search is turned off.
-    error?.status === 404 ? h('p', { class: 'soft' }, error.message) : h(ErrorNote, { error, retry: reload }),
-    body === undefined
-      ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
-      : body.data.length === 0 && !body.has_more
-        ? h('p', { class: 'soft' }, 'None in this period.')
-        : h('ul', { class: 'plain stack newest' }, body.data.map(entry)),
-    body?.has_more && h('a', { href: hrefWith(['conversations'], inPeriod) }, 'Show all'),
+    list.error?.status === 404 && h('p', { class: 'soft' }, list.error.message),
+    list.hasMore
+      ? h('a', { href: hrefWith(['conversations'], inPeriod) }, 'Show all')
+      : list.error?.status !== 404 && h(ListEnd, { list, nothing: 'None in this period.' }),
   );
 }

@@ -8,10 +8,7 @@ type Figure = { name: string; value: string; change: string; more?: string; isWo
 
 /** The large numbers. Only disliked and failed messages can get worse. */
 export function figuresOf({ totals, before, ...rest }: Overview): Figure[] {
-  const counted = (now: number, earlier: number) => ({
-    value: whole(now),
-    change: changeText(now, earlier, whole),
-  });
+  const counted = (now: number, earlier: number) => ({ value: whole(now), change: changeText(now, earlier, whole) });
   const shared = (name: 'disliked' | 'failed') => {
     const [now, earlier] = [share(totals[name], totals.messages), share(before[name], before.messages)];
     const change = before.messages === 0 ? 'no data before' : pointsText(now, earlier, (value) => percent(value, 100));

@@ -37,11 +37,12 @@ export function Tables({ overview: { apps, users, from, to } }: { overview: Over
       h(DataTable<Row>, { label, rows, keyOf: ({ id }) => id, columns: shown, isCompact: true }),
     ];
   };
+  const byApp = apps.map(({ app_id, app_name: name, ...sums }) => ({ ...sums, id: app_id, name, filters: { app_id } }));
   const byUser = users.map(rowOfUser).toSorted((one, other) => badOf(other) - badOf(one));
   return h(
     'div',
     { class: 'pair' },
-    h('section', { class: 'stack' }, table('App', apps.map(rowOfApp))),
+    h('section', { class: 'stack' }, table('App', byApp)),
     h(
       'section',
       { class: 'stack' },
@@ -53,12 +54,6 @@ export function Tables({ overview: { apps, users, from, to } }: { overview: Over
   );
 }
 
-const rowOfApp = ({ app_id, app_name: name, ...sums }: OverviewApp): Row => ({
-  ...sums,
-  id: app_id,
-  name,
-  filters: { app_id },
-});
 const rowOfUser = ({ user, price, currency, ...sums }: OverviewUser): Row => ({
   ...{ ...sums, id: user, name: user, filters: { user } },
   prices: currency === null ? [] : [{ currency, price: price ?? 0 }],

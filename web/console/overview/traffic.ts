@@ -2,15 +2,7 @@ import { brief, millis, percent, whole } from '../parts/figures.ts';
 import type { Traffic, TrafficInterval } from '../parts/types.ts';
 import type { Series } from './series.ts';
 
-export type TrafficPlots = {
-  at: readonly number[];
-  isEmpty: boolean;
-  requests: Series[];
-  latency: Series[];
-  errors: Series[];
-};
-
-export function trafficPlots({ interval_seconds, data }: Traffic): TrafficPlots {
+export function trafficPlots({ interval_seconds, data }: Traffic) {
   const series = (name: string, look: number, value: (slot: TrafficInterval) => number | null): Series => ({
     name,
     look,
@@ -20,11 +12,7 @@ export function trafficPlots({ interval_seconds, data }: Traffic): TrafficPlots 
     at: data.map(({ at }) => at),
     isEmpty: data.every(({ requests }) => requests === 0),
     requests: [series('requests per second', 0, ({ requests }) => requests / interval_seconds)],
-    latency: [
-      series('p50', 0, ({ p50 }) => p50),
-      series('p90', 1, ({ p90 }) => p90),
-      series('p99', 2, ({ p99 }) => p99),
-    ],
+    latency: (['p50', 'p90', 'p99'] as const).map((name, look) => series(name, look, (slot) => slot[name])),
     errors: [
       series('rejected (4xx)', 1, ({ client_errors }) => client_errors),
       series('failed (5xx)', 3, ({ server_errors }) => server_errors),
