@@ -29,23 +29,11 @@ export const kinds: Readonly<Record<Activity['record'], string>> = {
 
 export const countedKind = ({ count, record }: Activity): string => counted(count, kinds[record]);
 
-const views: Partial<Record<Activity['record'], string>> = {
-  app: 'conversations',
-  conversation: 'conversations',
-  message: 'conversations',
-  dataset: 'knowledge',
-  document: 'knowledge',
-  segment: 'knowledge',
-  child_chunk: 'knowledge',
-  child_chunk_revision: 'knowledge',
-  model_provider: 'models',
-};
-
 /** The address of a record that exists; undefined if no view shows it. */
 export function hrefOfRecord(kind: Activity['record'], path: readonly string[] | null): string | undefined {
-  if (path === null) return undefined;
+  if (path === null || kind === 'workspace') return undefined;
   if (kind === 'api_key') return hrefWith(['keys'], { q: path[0] });
-  const view = views[kind];
   // A provider has no address of its own: its workspace is shown.
-  return view && hrefOf(view, ...(kind === 'model_provider' ? path.slice(0, 1) : path));
+  if (kind === 'model_provider') return hrefOf('models', ...path.slice(0, 1));
+  return hrefOf(['app', 'conversation', 'message'].includes(kind) ? 'conversations' : 'knowledge', ...path);
 }

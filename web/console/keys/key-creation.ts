@@ -59,14 +59,7 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
     'form',
     { class: 'stack', onSubmit: submit },
     h(Kinds, { kind, setKind: chooseKind }),
-    requires(kind, 'app_id') &&
-      h(Picker, {
-        label: 'App',
-        all: apps,
-        none: 'There are no apps yet. Import them as records.',
-        value: app_id,
-        choose: setApp,
-      }),
+    requires(kind, 'app_id') && h(Picker, { label: 'App', all: apps, value: app_id, choose: setApp }),
     requires(kind, 'workspace_id') && h(Reach, { kind, apps, workspace_id, setWorkspace, limit, setLimit }),
     mayBeReadOnly &&
       h(
@@ -143,13 +136,7 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
   return h(
     'div',
     { class: 'stack' },
-    h(Picker, {
-      label: 'Workspace',
-      all: workspaces,
-      none: 'There are no workspaces yet. Import them as records.',
-      value: workspace_id,
-      choose,
-    }),
+    h(Picker, { label: 'Workspace', all: workspaces, value: workspace_id, choose }),
     accepts(kind, 'app_id') && h(ErrorNote, { error: apps.error, retry: apps.reload }),
     accepts(kind, 'app_id') &&
       ownApps.length > 0 &&
@@ -162,7 +149,6 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
       h(Picker, {
         label: 'App',
         all: { ...apps, rows: ownApps },
-        none: '',
         value: app_id,
         choose: (id) => setLimit({ app_id: id }),
       }),
@@ -186,24 +172,11 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
   );
 }
 
-const expiryWords: Record<(typeof lifetimes)[number], string> = {
-  never: 'Never',
-  '30': 'In 30 days',
-  '90': 'In 90 days',
-  '365': 'In 365 days',
-  date: 'After a date',
-};
-
 function Expiry({ lifetime, setLifetime }: { lifetime: string; setLifetime: (lifetime: string) => void }) {
   return h(
     'div',
     { class: 'row' },
-    h(Select, {
-      label: 'Expires',
-      value: lifetime,
-      options: lifetimes.map((one) => [one, expiryWords[one]] as const),
-      change: setLifetime,
-    }),
+    h(Select, { label: 'Expires', value: lifetime, options: lifetimes, change: setLifetime }),
     lifetime === 'date' &&
       h(
         'label',

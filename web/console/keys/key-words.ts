@@ -61,7 +61,12 @@ export function curlOf(kind: KeyKind, secret: string, origin: string, conversati
   }
 }
 
-export const lifetimes = ['never', '30', '90', '365', 'date'] as const;
+/** When a key can expire, with the text of the choice. */
+export const lifetimes = [
+  ['never', 'Never'],
+  ...['30', '90', '365'].map((days) => [days, `In ${days} days`] as const),
+  ['date', 'After a date'],
+] as const;
 
 /** When a key expires, in seconds since 1970: never (null), a number of days from now, or at the end of a day in the local time zone. */
 export function expiryOf(lifetime: string, date: string, now: number): number | null {

@@ -12,13 +12,5 @@ export function ProviderIcon({ name, light, dark }: IconProps) {
   // Hidden from screen readers: the name is beside it.
   if (url === undefined || url === failed)
     return h('span', { class: 'icon letter', 'aria-hidden': true }, [...name][0]?.toUpperCase());
-  return h('img', {
-    class: 'icon',
-    src: url,
-    alt: '',
-    width: 28,
-    height: 28,
-    referrerPolicy: 'no-referrer',
-    onError: () => setFailed(url),
-  });
+  return h('img', { class: 'icon', src: url, alt: '', referrerPolicy: 'no-referrer', onError: () => setFailed(url) });
 }

@@ -9,14 +9,15 @@ export type Pickable = { id: string; name: string; workspace_name?: string };
 /** With more options than this, there is a search field. */
 const fewMax = 15;
 
-type Props = { label: string; all: All<Pickable>; none: string; value: string; choose: (id: string) => void };
+type Props = { label: string; all: All<Pickable>; value: string; choose: (id: string) => void };
 
 /** A choice of one option, by name. */
-export function Picker({ label, all: { rows, isLoading, error, reload }, none, value, choose }: Props) {
+export function Picker({ label, all: { rows, isLoading, error, reload }, value, choose }: Props) {
   const [part, setPart] = useState('');
   if (error !== undefined) return h(ErrorNote, { error, retry: reload });
   if (isLoading) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
-  if (rows.length === 0) return h('p', { class: 'note' }, none);
+  if (rows.length === 0)
+    return h('p', { class: 'note' }, `There are no ${label.toLowerCase()}s yet. Import them as records.`);
   const matching = rows.filter(({ id, name }) => id === value || isPart(part, name, id));
   return h(
     'div',
