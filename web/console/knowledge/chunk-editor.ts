@@ -128,7 +128,7 @@ function TextField({ draft: { base, text }, write }: { draft: Draft; write: (dra
       { class: 'row soft', id },
       h('span', { class: 'words' }, counted(words, 'word')),
       h('span', { class: 'left' }, left < 0 ? `${count(-left)} characters too many` : `${count(left)} characters left`),
-      h('span', { class: 'keys' }, 'Ctrl+Enter reviews, Escape cancels'),
+      h('span', { class: 'keys at-end' }, 'Ctrl+Enter reviews, Escape cancels'),
     ),
     problem !== undefined && h('p', { class: 'note warn', role: 'alert' }, problem),
   ];

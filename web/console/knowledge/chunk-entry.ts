@@ -35,8 +35,8 @@ export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
   const isHistory = mode.name === 'history';
   const toggleHistory = () => open({ name: isHistory ? 'read' : 'history' });
   const named = (action: string) => ({
-    type: 'button',
     class: 'quiet',
+    type: 'button',
     'aria-label': `${action} chunk ${chunk.position}`,
   });
   return h(
@@ -52,7 +52,7 @@ export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
       mode.name !== 'edit' &&
         h(
           'div',
-          { class: 'row actions' },
+          { class: 'row actions at-end' },
           h('button', { ...named('Edit'), ref: edit, onClick: () => open({ name: 'edit' }) }, 'Edit'),
           h('button', { ...named('History of'), 'aria-expanded': isHistory, onClick: toggleHistory }, 'History'),
         ),

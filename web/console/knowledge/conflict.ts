@@ -14,7 +14,7 @@ export function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string })
     ),
     h(
       'div',
-      { class: 'both' },
+      { class: 'pair' },
       h(Text, { title: 'The saved text', text: theirs.content }),
       h(Text, { title: 'Your text', text: mine }),
     ),

@@ -40,5 +40,5 @@ function show({ kind, text }: Part, isFirst: boolean, isLast: boolean): Componen
   // Does not cut a surrogate pair.
   const begin = text.slice(0, head).replace(/[\ud800-\udbff]$/, '');
   const end = text.slice(text.length - tail).replace(/^[\udc00-\udfff]/, '');
-  return [begin, h('span', { class: 'left-out' }, `⋯ ${count(left)} characters unchanged ⋯`), end];
+  return [begin, h('span', { class: 'left-out soft' }, `⋯ ${count(left)} characters unchanged ⋯`), end];
 }

@@ -36,7 +36,7 @@ export function Plot(props: PlotProps) {
       'figcaption',
       { class: 'row' },
       h('h3', null, title),
-      series.length === 1 && h('span', { class: 'at soft' }, reading),
+      series.length === 1 && h('span', { class: 'at-end soft' }, reading),
       h('p', { class: hidesSummary ? 'hidden-label' : undefined }, summary),
     ),
     series.length > 1 && h(Legend, { ...props, id, point }),
@@ -100,7 +100,7 @@ function Legend({ id, kind, series, points, format, point }: LegendProps): Compo
     'div',
     { class: 'legend row' },
     h('ul', null, series.toReversed().map(entry)),
-    h('span', { class: 'at soft' }, point !== undefined && points[point]),
+    h('span', { class: 'at-end soft' }, point !== undefined && points[point]),
   );
 }
 
