@@ -1,7 +1,7 @@
 import { type ComponentChildren, h, useEffect, useMemo } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
 import { pathOf } from '../parts/api.ts';
-import { Chips, FilterChip } from '../parts/chips.ts';
+import { FilterChips } from '../parts/chips.ts';
 import { Page } from '../parts/page.ts';
 import { type FilterAccess, type Filters, hrefWith, useFilters } from '../parts/route.ts';
 import { FilterSearch } from '../parts/search-field.ts';
@@ -10,7 +10,6 @@ import type { Activity, Key } from '../parts/types.ts';
 import { counted, ListEnd, count as numberText, Time } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
 import { type List, useList } from '../parts/use-list.ts';
-import { useTitle } from '../parts/use-title.ts';
 import { actions, countedKind, hrefOfRecord, kinds } from './activity-words.ts';
 
 const rowsAtOnce = 50;
@@ -19,7 +18,6 @@ const rowsWanted = 20;
 
 /** The audit log as a table: who changed what, and when. */
 export function ActivityView() {
-  useTitle('Activity');
   const access = useFilters();
   const list = useActivity(access.filters, rowsAtOnce);
   useEffect(() => {
@@ -74,16 +72,8 @@ function FilterBar({ filters, setFilters }: FilterAccess) {
     h(
       'div',
       { class: 'row' },
-      h(
-        Chips,
-        { label: 'Action' },
-        Object.entries(actions).map(([value, label]) => h(FilterChip, { key: value, name: 'action', value, label })),
-      ),
-      h(
-        Chips,
-        { label: 'Period' },
-        periods.map(([value, label]) => h(FilterChip, { key: value, name: 'days', value, label })),
-      ),
+      h(FilterChips, { label: 'Action', name: 'action', values: Object.entries(actions) }),
+      h(FilterChips, { label: 'Period', name: 'days', values: periods }),
     ),
   );
 }

@@ -1,5 +1,5 @@
 import { h, useState } from '../../shared/dom.ts';
-import { Chips, FilterChip } from '../parts/chips.ts';
+import { FilterChips } from '../parts/chips.ts';
 import { Page } from '../parts/page.ts';
 import { useFilters, type ViewProps } from '../parts/route.ts';
 import { FilterSearch } from '../parts/search-field.ts';
@@ -9,20 +9,15 @@ import type { Key } from '../parts/types.ts';
 import { counted, ListEnd, Time } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
 import { useRecord } from '../parts/use-record.ts';
-import { useTitle } from '../parts/use-title.ts';
-import { KeyAccess } from './key-access.ts';
+import { KeyAccess, KeyRevocation } from './key-actions.ts';
 import { KeyCreation } from './key-creation.ts';
-import { KeyRevocation } from './key-revocation.ts';
 import { hasWords, type KeyState, keyStates, newestFirst, reachOf, stateOf, titleOf } from './key-words.ts';
 
-/** The open dialog: for a new key, or to revoke a key. */
-type OpenDialog = 'new' | Key | undefined;
-
 export function KeysView({ session }: ViewProps) {
-  useTitle('Keys');
   const list = useAll<Key>('/admin/keys');
   const { q = '', kind, state } = useFilters().filters;
-  const [dialog, setDialog] = useState<OpenDialog>();
+  /** The open dialog: for a new key, or to revoke a key. */
+  const [dialog, setDialog] = useState<'new' | Key>();
   const [message, setMessage] = useState('');
   /** The keys that were changed here, newest first. */
   const [edited, setEdited] = useState<readonly Key[]>([]);
@@ -40,21 +35,13 @@ export function KeysView({ session }: ViewProps) {
     setMessage(`${titleOf(key)} ${words}.`);
   };
   /** Chips for the values of a filter, with the number of keys that match each and the other filters. */
-  const chips = (
-    label: string,
-    name: string,
-    values: readonly string[],
-    keys: readonly Key[],
-    of: (key: Key) => string,
-  ) =>
-    h(
-      Chips,
-      { label },
-      values.map((value) => {
-        const count = keys.filter((key) => of(key) === value).length;
-        return h(FilterChip, { key: value, name, value, label: value, ...(list.rows.length > 0 && { count }) });
-      }),
-    );
+  const chips = (label: string, values: readonly string[], keys: readonly Key[], of: (key: Key) => string) =>
+    h(FilterChips, {
+      label,
+      name: label.toLowerCase(),
+      values: values.map((value) => [value, value] as const),
+      countOf: list.rows.length === 0 ? undefined : (value) => keys.filter((key) => of(key) === value).length,
+    });
   return h(
     Page,
     {
@@ -65,8 +52,8 @@ export function KeysView({ session }: ViewProps) {
     h(
       'div',
       { class: 'row' },
-      chips('State', 'state', keyStates, named.filter(ofKind), (key) => stateOf(key, now)),
-      chips('Kind', 'kind', keyKinds, named.filter(inState), (key) => key.kind),
+      chips('State', keyStates, named.filter(ofKind), (key) => stateOf(key, now)),
+      chips('Kind', keyKinds, named.filter(inState), (key) => key.kind),
       h('span', { class: 'soft', role: 'status' }, countText(shown.length, list.rows.length)),
     ),
     h(DataTable<Key>, {
@@ -147,7 +134,7 @@ function columns(
 }
 
 const Kind = ({ of: { kind, read_only } }: { of: Key }) =>
-  h('div', { class: 'key-kind' }, kind, read_only && [' ', h('span', { class: 'badge' }, 'read-only')]);
+  h('div', null, kind, read_only && [' ', h('span', { class: 'badge' }, 'read-only')]);
 
 /** The names of more datasets are not shown: each is a request, and a key may have a thousand. */
 const namedMax = 5;

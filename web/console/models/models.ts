@@ -1,7 +1,7 @@
 import { h } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
 import { pathOf, request } from '../parts/api.ts';
-import { Chips, FilterChip } from '../parts/chips.ts';
+import { FilterChips } from '../parts/chips.ts';
 import { Page } from '../parts/page.ts';
 import { go, useFilters, type ViewProps } from '../parts/route.ts';
 import { FilterSearch } from '../parts/search-field.ts';
@@ -11,7 +11,6 @@ import { FirstSteps, ListEnd } from '../parts/ui.ts';
 import { useAll } from '../parts/use-all.ts';
 import type { Page as Rows } from '../parts/use-list.ts';
 import { useReading } from '../parts/use-reading.ts';
-import { useTitle } from '../parts/use-title.ts';
 import { columns, hasWords, keyOf, type ModelRow, modelTypes, rowsOf } from './model-columns.ts';
 
 /** The models of a workspace, by provider in the order of the records. */
@@ -19,18 +18,17 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
   const workspaces = useAll<Workspace>('/admin/workspaces');
   const first = useFirstWithProviders(chosen === undefined ? workspaces.rows : []);
   const workspace = chosen ?? first;
-  useTitle(workspaces.rows.find(({ id }) => id === chosen)?.name, 'Models');
   const isKnown = workspaces.rows.some(({ id }) => id === workspace);
   const hasChoice = workspaces.rows.length > 1 || !isKnown;
   return h(
     Page,
-    { title: 'Models' },
+    { title: 'Models', part: workspaces.rows.find(({ id }) => id === chosen)?.name },
     workspace !== undefined &&
       workspaces.rows.length > 0 &&
       hasChoice &&
       h(Select, {
         label: 'Workspace',
-        class: 'workspace-choice',
+        class: 'row',
         value: workspace,
         options: [...(isKnown ? [] : [{ id: workspace, name: '' }]), ...workspaces.rows].map(nameOf),
         change: (id) => go('models', id),
@@ -75,13 +73,12 @@ function Models({ workspace }: { workspace: string }) {
     { class: 'stack' },
     list.rows.length > 0 && [
       h(FilterSearch, { label: 'Search models' }),
-      h(
-        Chips,
-        { label: 'Type' },
-        Object.entries(modelTypes).map(([value, label]) =>
-          h(FilterChip, { key: value, name: 'type', value, label, count: ofType(value).length }),
-        ),
-      ),
+      h(FilterChips, {
+        label: 'Type',
+        name: 'type',
+        values: Object.entries(modelTypes),
+        countOf: (type) => ofType(type).length,
+      }),
     ],
     h(DataTable<ModelRow>, { label: 'Models', columns, rows, keyOf }),
     rows.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No model matches these filters.'),

@@ -7,7 +7,6 @@ import { timeText } from '../parts/times.ts';
 import type { Overview } from '../parts/types.ts';
 import { ErrorNote, FirstSteps } from '../parts/ui.ts';
 import { useResponse } from '../parts/use-reading.ts';
-import { useTitle } from '../parts/use-title.ts';
 import { Health } from './health.ts';
 import { type Measure, measuresOf, valuesOf } from './measures.ts';
 import { NeedsALook } from './needs-a-look.ts';
@@ -18,7 +17,6 @@ import { Tables } from './tables.ts';
 
 /** The start: what happened in a period, compared with the one before, what needs a look, and the health of the instance. */
 export function OverviewView() {
-  useTitle('Overview');
   const { filters } = useFilters();
   const period = periodOf(filters, Date.now() / 1000);
   const { from, to } = period;

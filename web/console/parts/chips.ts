@@ -31,9 +31,20 @@ export const Chip = ({ label, count: matches, isPartial = false, isActive, href 
 const countText = (matches: number, isPartial: boolean): string =>
   `${count(matches)}${isPartial || matches >= countMax ? '+' : ''}`;
 
-/** A chip for one value of a filter in the address. */
-export function FilterChip({ name, value, ...rest }: { name: string; value: string; label: string; count?: number }) {
+type FilterChipsProps = {
+  label: string;
+  name: string;
+  values: readonly (readonly [value: string, label: string])[];
+  countOf?: ((value: string) => number) | undefined;
+};
+
+/** A chip for each value of a filter in the address. */
+export function FilterChips({ label, name, values, countOf }: FilterChipsProps) {
   const { filters, hrefOfFilters } = useFilters();
-  const isActive = filters[name] === value;
-  return h(Chip, { ...rest, isActive, href: hrefOfFilters({ [name]: isActive ? undefined : value }) });
+  const chip = ([value, label]: readonly [string, string]) => {
+    const isActive = filters[name] === value;
+    const href = hrefOfFilters({ [name]: isActive ? undefined : value });
+    return h(Chip, { key: value, label, count: countOf?.(value), isActive, href });
+  };
+  return h(Chips, { label }, values.map(chip));
 }
