@@ -1,5 +1,5 @@
-import { CopyButton } from '../../shared/copy-button.ts';
-import { h, useEffect, useId, useRef } from '../../shared/dom.ts';
+import { h, useEffect, useRef } from '../../shared/dom.ts';
+import { Copyable } from '../parts/copyable.ts';
 import type { KeyKind } from '../parts/server-rules.ts';
 import { curlOf } from './key-words.ts';
 
@@ -7,7 +7,6 @@ export type NewKey = { kind: KeyKind; secret: string; conversation_id: string | 
 
 /** Shows a secret once. It is only in the state of the dialog. */
 export function KeySecret({ of: { kind, secret, conversation_id }, close }: { of: NewKey; close: () => void }) {
-  const id = useId();
   const box = useRef<HTMLDivElement>(null);
   // The element with the focus was removed with the form.
   useEffect(() => box.current?.focus(), []);
@@ -20,15 +19,8 @@ export function KeySecret({ of: { kind, secret, conversation_id }, close }: { of
       { class: 'note warn', role: 'status' },
       'Copy the secret now. It is shown only once: the service stores only a digest of it.',
     ),
-    h('h3', { id }, 'Secret'),
-    h(
-      'div',
-      { class: 'secret row' },
-      h('code', { 'aria-labelledby': id }, secret),
-      h(CopyButton, { text: secret, label: 'Copy secret' }),
-    ),
-    h('h3', null, 'Try it'),
-    h('div', { class: 'secret row' }, h('code', null, curl), h(CopyButton, { text: curl, label: 'Copy command' })),
+    h(Copyable, { label: 'Secret', text: secret, action: 'Copy secret' }),
+    h(Copyable, { label: 'Try it', text: curl, action: 'Copy command' }),
     kind === 'writer' &&
       h(
         'p',

@@ -1,6 +1,7 @@
-import { CopyButton } from '../../shared/copy-button.ts';
 import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
+import { curlOf } from '../keys/key-words.ts';
 import { request } from '../parts/api.ts';
+import { Copyable } from '../parts/copyable.ts';
 import { Page } from '../parts/page.ts';
 import { hrefOf } from '../parts/route.ts';
 import type { App, CreatedKey, Key } from '../parts/types.ts';
@@ -8,16 +9,8 @@ import { ErrorNote } from '../parts/ui.ts';
 import { useAttempt } from '../parts/use-attempt.ts';
 import type { Page as Rows } from '../parts/use-list.ts';
 import { useReading } from '../parts/use-reading.ts';
-import { useTitle } from '../parts/use-title.ts';
-import { firstRecords, readCommand, sendCommand } from './commands.ts';
+import { firstRecords, sendCommand } from './commands.ts';
 import { RecordsFile } from './records-file.ts';
-
-type Found = {
-  app: App | undefined;
-  hasWriter: boolean;
-  conversation: { id: string; app_id: string } | undefined;
-  hasReader: boolean;
-};
 
 /** Whether the user has opened the conversation since the page was loaded. */
 let hasOpened = false;
@@ -27,7 +20,6 @@ const refreshMillis = 2_000;
 
 /** The first steps with an empty database. Each is ticked when the service has what it creates. */
 export function StartView() {
-  useTitle('First steps');
   const { body: found, error, reload: refresh } = useReading('first steps', readFound, refreshMillis);
   const [secrets, setSecrets] = useState<{ writer?: string; app?: string }>({});
   const [ids] = useState(() => ({ conversation: crypto.randomUUID(), message: crypto.randomUUID() }));
@@ -88,7 +80,7 @@ export function StartView() {
             secrets.app !== undefined
               ? h(Copyable, {
                   label: 'Or in a terminal, with an app key',
-                  text: readCommand(location.origin, secrets.app, conversation.id),
+                  text: curlOf('app', secrets.app, location.origin, conversation.id),
                 })
               : h(Action, {
                   label: 'Create an app key to read it over HTTP',
@@ -102,7 +94,7 @@ export function StartView() {
   );
 }
 
-async function readFound(signal: AbortSignal): Promise<Found> {
+async function readFound(signal: AbortSignal) {
   const rows = async <T>(path: string) => (await request<Rows<T>>(path, { signal })).body.data;
   const [[app], keys, [conversation]] = await Promise.all([
     rows<App>('/admin/apps?limit=1'),
@@ -126,7 +118,7 @@ const Step = ({ number, title, isDone, children }: StepProps) =>
       null,
       h(
         'span',
-        { class: isDone ? 'step-tick done' : 'step-tick' },
+        { class: isDone ? 'good' : 'soft' },
         h('span', { 'aria-hidden': true }, isDone ? '✓' : `${number}.`),
         h('span', { class: 'hidden-label' }, isDone ? 'done' : 'to do'),
         ' ',
@@ -134,15 +126,6 @@ const Step = ({ number, title, isDone, children }: StepProps) =>
       title,
     ),
     children,
-  );
-
-const Copyable = ({ label, text }: { label: string; text: string }) =>
-  h(
-    'div',
-    { class: 'stack' },
-    h('div', { class: 'row' }, h('span', { class: 'soft' }, label), h(CopyButton, { text })),
-    // Focusable, so that it can be scrolled by keyboard.
-    h('pre', { class: 'boxed scroll-x', tabIndex: 0, role: 'region', 'aria-label': label }, h('code', null, text)),
   );
 
 /** A button that sends a request, and shows its error. */
