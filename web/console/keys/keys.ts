@@ -121,7 +121,7 @@ function columns(
         key.revoked_at === null &&
         h(
           'div',
-          { class: 'key-actions' },
+          { class: 'row key-actions' },
           h(KeyAccess, { of: key, changed }),
           h(
             'button',
