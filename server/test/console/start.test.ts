@@ -40,6 +40,7 @@ describe('the first steps', () => {
     const { page, pageErrors } = await openTab(browser, service.base);
     await signIn(page, admin);
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    await page.getByLabel('Name of the app').waitFor();
     // Only the next step has anything to do.
     assert.equal(await page.locator('.steps-to-do > li:has(> :nth-child(2))').count(), 1);
     await page.getByLabel('Name of the app').fill('Help desk');
