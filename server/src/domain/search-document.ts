@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Message } from '../contract/message.ts';
-import { indexTokens, markOf } from './tokens.ts';
+import { idPartOf, indexTokens, markOf } from './tokens.ts';
 
 /** What is indexed of messages, segments and child chunks. */
 
@@ -86,8 +86,12 @@ export function indexedMessage(doc: string, owner: Owner): IndexedMessage {
 }
 
 /** The tokens of the texts and ids. They change only with the text of the message. */
-export const wordsOf = (message: Message): string =>
-  [...indexTokens([...textsOf(message), ...namesOf(message, null)])].join(' ');
+export const wordsOf = (message: Message): string => tokensWithIds(textsOf(message), namesOf(message, null)).join(' ');
+
+export const tokensWithIds = (texts: readonly string[], ids: readonly string[]): string[] => [
+  ...indexTokens(texts),
+  ...[...indexTokens(ids)].map(idPartOf),
+];
 
 function waitsUntil({ extra_contents }: Message): number | null {
   const times = extra_contents.flatMap(({ submitted, form_definition }) =>

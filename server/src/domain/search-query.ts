@@ -1,5 +1,5 @@
 import { limits } from '../contract/limits.ts';
-import { type QueryToken, queryTokens, type Token, tokensOf } from './tokens.ts';
+import { idPartOf, idPartUnitsMin, type QueryToken, queryTokens, type Token, tokensOf } from './tokens.ts';
 
 /** A parsed query: every word must occur, and every phrase as a sequence. */
 export type SearchWords = { words: QueryToken[]; phrases: QueryToken[][] };
@@ -27,8 +27,21 @@ export function parseQuery(q: string): SearchWords {
 
 export const isEmpty = ({ words, phrases }: SearchWords): boolean => words.length === 0 && phrases.length === 0;
 
-/** Every record that the query finds has all of these. */
-export const tokensInQuery = ({ words, phrases }: SearchWords): QueryToken[] => [...words, ...phrases.flat()];
+/** Every record that the query finds has one token of each of these lists: a word, or a part of an id. */
+export const tokensInQuery = ({ words, phrases }: SearchWords): QueryToken[][] =>
+  [...words.map((word) => [word]), ...phrases].flatMap((sequence) => {
+    const isOfId = sequence.every(
+      ({ token, isPrefix }) => isHexadecimal.test(token) && (isPrefix || token.length >= idPartUnitsMin),
+    );
+    if (!isOfId) return sequence.map((token) => [token]);
+    // The last part of an id that is being typed has many ids; the phrase is compared with them afterwards.
+    const isShort = sequence.length > 1 && (sequence.at(-1) as QueryToken).token.length < idPartUnitsMin;
+    return (isShort ? sequence.slice(0, -1) : sequence).map((token) =>
+      token.token.length < idPartUnitsMin ? [token] : [token, { ...token, token: idPartOf(token.token) }],
+    );
+  });
+
+const isHexadecimal = /^[0-9a-f]+$/;
 
 const matches = ({ token, isPrefix }: QueryToken, found: string): boolean =>
   isPrefix ? found.startsWith(token) : found === token;

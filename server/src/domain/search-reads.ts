@@ -1,9 +1,8 @@
 import type { QueryToken } from './tokens.ts';
 
-/** What the index is searched for: all tokens, and at least one of each list of marks. */
+/** What the index is searched for: at least one token of each list. */
 export type IndexQuery = {
-  tokens: readonly QueryToken[];
-  anyOf: readonly (readonly string[])[];
+  tokens: readonly (readonly QueryToken[])[];
   conversation_id?: string | undefined;
   min_cost?: number | undefined;
   min_latency?: number | undefined;

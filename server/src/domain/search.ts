@@ -5,6 +5,7 @@ import { firstPosition, marks, marksFrom, namesOf, textsOf } from './search-docu
 import { hasPhrases, isEmpty, parseQuery, type SearchWords, snippetOf, tokensInQuery } from './search-query.ts';
 import type { IndexHit, IndexQuery, MessageHit } from './search-reads.ts';
 import type { Store } from './store.ts';
+import type { QueryToken } from './tokens.ts';
 
 /** What messages are searched for. Ids are canonical, `now` and times are in seconds. */
 export type MessageSearch = {
@@ -31,6 +32,8 @@ export type FoundPart<Hit> = { hits: Hit[]; next: number | undefined };
 const readMax = 10;
 const candidatesMax = 2_000;
 
+const anyOf = (tokens: readonly string[]): QueryToken[] => tokens.map((token) => ({ token, isPrefix: false }));
+
 function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
   const { app_id, user, rating, status, has = [], from, to, min_cost = 0, min_latency = 0, segment_id, now } = search;
   const { conversation_id } = search;
@@ -45,12 +48,10 @@ function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
   return {
     tokens: [
       ...tokensInQuery(words),
-      ...exact.filter((mark) => mark !== undefined).map((token) => ({ token, isPrefix: false })),
-    ],
-    anyOf: [
-      ...(has.includes('bad_answer') ? [[marks.rating.dislike, marks.status.error]] : []),
-      ...(min_cost > 0 ? [marksFrom.cost(min_cost)] : []),
-      ...(min_latency > 0 ? [marksFrom.latency(min_latency)] : []),
+      ...exact.filter((mark) => mark !== undefined).map((mark) => anyOf([mark])),
+      ...(has.includes('bad_answer') ? [anyOf([marks.rating.dislike, marks.status.error])] : []),
+      ...(min_cost > 0 ? [anyOf(marksFrom.cost(min_cost))] : []),
+      ...(min_latency > 0 ? [anyOf(marksFrom.latency(min_latency))] : []),
     ],
     ...(conversation_id !== undefined && { conversation_id }),
     ...(min_cost > 0 && { min_cost }),
@@ -194,7 +195,7 @@ export async function searchKnowledge(
   const hits: KnowledgeHit[] = [];
   let to = before ?? Number.MAX_SAFE_INTEGER;
   for (;;) {
-    const entries = await store.search.findChunks({ tokens: tokensInQuery(words), anyOf: [], to }, limit + 1);
+    const entries = await store.search.findChunks({ tokens: tokensInQuery(words), to }, limit + 1);
     const chunks = await store.search.readChunks(entries);
     for (const [index, entry] of entries.entries()) {
       const chunk = chunks[index];

@@ -12,10 +12,17 @@ import { limits } from '../contract/limits.ts';
 export type Token = { token: string; start: number; end: number };
 
 /** Changes with the rules and with the version of Unicode: then the index has to be built again. */
-export const tokenRules = `1 ${process.versions.unicode}`;
+export const tokenRules = `2 ${process.versions.unicode}`;
 
 /** A token that is not part of a text starts with this character, which no word contains. */
 export const markOf = (name: string): string => `\u{e000}${name}`;
+
+/**
+ * A part of an id, so that it is not taken for a word: `17` is to find a word, not one in twenty ids. A query finds ids by
+ * parts of this many characters and more.
+ */
+export const idPartOf = (token: string): string => markOf(`i${token}`);
+export const idPartUnitsMin = 4;
 
 const isAscii = /^[\x00-\x7f]*$/;
 const asciiWord = /[A-Za-z0-9]+/g;

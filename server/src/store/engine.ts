@@ -3,7 +3,7 @@ import type { RecordKind } from '../contract/record.ts';
 import type { ConversationChange, ConversationRow, MessageRating } from '../domain/app-store.ts';
 import type { Author } from '../domain/audit.ts';
 import type { ChangesHead } from '../domain/change-reads.ts';
-import type { IndexChange, IndexState } from '../domain/search-reads.ts';
+import type { IndexChange, IndexQuery, IndexState } from '../domain/search-reads.ts';
 import type { Session } from '../domain/session.ts';
 import type {
   CachedVersion,
@@ -18,7 +18,6 @@ import type {
   PageStream,
   PurgeSelection,
 } from '../domain/store.ts';
-import type { QueryToken } from '../domain/tokens.ts';
 
 /** Checked records that wait to be written: in memory while they are small, else in a temporary file. */
 export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
@@ -181,5 +180,5 @@ export type SearchDialect = {
    */
   wordsWith?: Record<SearchTable, string>;
   /** The parameter of `matches`. */
-  queryOf(tokens: readonly QueryToken[], anyOf: readonly (readonly string[])[]): string;
+  queryOf(tokens: IndexQuery['tokens']): string;
 };

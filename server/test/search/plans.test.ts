@@ -10,10 +10,10 @@ import { describePlan, isWasteful, openPostgres, openSqlite, type Plan, planOf, 
 
 const word = (token: string, isPrefix = false) => ({ token, isPrefix });
 const queries: Record<string, IndexQuery> = {
-  'a rare word': { tokens: [word('rare')], anyOf: [] },
-  'a frequent word and a filter': { tokens: [word('often'), word('\u{e000}d')], anyOf: [] },
-  'one of several': { tokens: [], anyOf: [['\u{e000}p40', '\u{e000}p41']], min_cost: 1000 },
-  'no word': { tokens: [], anyOf: [] },
+  'a rare word': { tokens: [[word('rare')]] },
+  'a frequent word and a filter': { tokens: [[word('often')], [word('\u{e000}d')]] },
+  'one of several': { tokens: [[word('\u{e000}p40'), word('\u{e000}p41')]], min_cost: 1000 },
+  'no word': { tokens: [] },
 };
 
 describe('plans of the search [sqlite]', () => {

@@ -57,7 +57,8 @@ onEveryEngine('the search', (engine) => {
   });
 
   it('200: filters', async () => {
-    const conversation = { record: 'conversation', id: randomUUID(), app_id: other.ids.app, user: 'User-8812' };
+    const id = `f${randomUUID().slice(1)}`;
+    const conversation = { record: 'conversation', id, app_id: other.ids.app, user: 'User-8812' };
     const segment = randomUUID();
     const sent = [
       message(conversation.id, 200, { query: 'quokka', feedback: { rating: 'dislike' } }),
@@ -99,6 +100,13 @@ onEveryEngine('the search', (engine) => {
     assert.deepEqual(await found({ q: 'plan' }), [files]);
     assert.deepEqual(await found({ app_id: other.ids.app }), [files, error, dislike]);
     assert.deepEqual(await found({ q: conversation.id }), [files, error, dislike]);
+    const parts = [conversation.id.slice(0, 8), conversation.id.slice(0, 10), conversation.id.slice(-12).toUpperCase()];
+    for (const part of parts) assert.deepEqual(await found({ q: part, from: 200 }), [files, error, dislike], part);
+    assert.deepEqual(
+      await found({ q: conversation.id.slice(0, 3), from: 200 }),
+      [],
+      'short parts of ids are not words',
+    );
     assert.deepEqual(await found({ conversation_id: conversation.id.toUpperCase() }), [files, error, dislike]);
     assert.deepEqual(await found({ conversation_id: conversation.id, status: 'error' }), [error]);
     assert.deepEqual(await found({ q, conversation_id: one.ids.conversation }), [slow]);
@@ -119,7 +127,7 @@ onEveryEngine('the search', (engine) => {
   it('200: a phrase whose words many messages have is found page by page, and counts are said to be too low', async () => {
     const { conversation } = one.ids;
     const phrase = message(conversation, 300, { query: 'wombat burrow' });
-    const others = Array.from({ length: 2_000 }, (_, at) =>
+    const others = Array.from({ length: 2_200 }, (_, at) =>
       message(conversation, 301 + at, { query: 'burrow, wombat' }),
     );
     await service.load([phrase, ...others]);

@@ -5,9 +5,9 @@ import {
   indexedMessage,
   positionAfter,
   positionsPerSecond,
+  tokensWithIds,
 } from '../../domain/search-document.ts';
 import type { ChunkKind, IndexChange } from '../../domain/search-reads.ts';
-import { indexTokens } from '../../domain/tokens.ts';
 import type { Row, WriteInput, WriteResult } from '../engine.ts';
 import * as sql from '../search/statements.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
@@ -231,6 +231,6 @@ async function putChunk(
     return;
   }
   const [last] = await query('SELECT MAX(position) AS position FROM search_chunks');
-  const tokens = [...indexTokens([row.content as string, id])];
+  const tokens = tokensWithIds([row.content as string], [id]);
   await query(writeChunk, ((last?.position as number | null) ?? 0) + 1, dataset_id, kind, id, tokens);
 }

@@ -59,11 +59,10 @@ const search: SearchDialect = {
   position: 's.position',
   matches: { search_messages: 's.tokens @@ CAST(? AS tsquery)', search_chunks: 's.tokens @@ CAST(? AS tsquery)' },
   isIndexed: { search_messages: 's.tokens IS NOT NULL', search_chunks: 's.tokens IS NOT NULL' },
-  queryOf: (tokens, anyOf) =>
-    [
-      ...tokens.map(({ token, isPrefix }) => `'${token}'${isPrefix ? ':*' : ''}`),
-      ...anyOf.map((marks) => `(${marks.map((mark) => `'${mark}'`).join(' | ')})`),
-    ].join(' & '),
+  queryOf: (tokens) =>
+    tokens
+      .map((list) => `(${list.map(({ token, isPrefix }) => `'${token}'${isPrefix ? ':*' : ''}`).join(' | ')})`)
+      .join(' & '),
 };
 
 export const dialect: Dialect = {

@@ -103,23 +103,21 @@ export class SqlSearchStore implements SearchStore {
   async #expand(table: SearchTable, query: IndexQuery): Promise<{ query: IndexQuery; isSlow: boolean } | undefined> {
     const { wordsWith } = this.#engine.dialect.search;
     if (wordsWith === undefined) return { query, isSlow: false };
-    const tokens: QueryToken[] = [];
-    const anyOf = [...query.anyOf];
+    const tokens: QueryToken[][] = [];
     let isSlow = false;
-    for (const queryToken of query.tokens) {
-      const { token, isPrefix } = queryToken;
-      if (!isPrefix) {
-        tokens.push(queryToken);
-        continue;
+    for (const list of query.tokens) {
+      const expanded: QueryToken[] = [];
+      for (const queryToken of list) {
+        const { token, isPrefix } = queryToken;
+        const words = isPrefix ? await this.#wordsWith(wordsWith[table], token) : [token];
+        const isMany = words.length > wordsMax;
+        if (isMany) isSlow = true;
+        expanded.push(...(isMany ? [queryToken] : words.map((word) => ({ token: word, isPrefix: false }))));
       }
-      const words = await this.#wordsWith(wordsWith[table], token);
-      if (words.length === 0) return undefined;
-      if (words.length > wordsMax) {
-        tokens.push(queryToken);
-        isSlow = true;
-      } else anyOf.push(words);
+      if (expanded.length === 0) return undefined;
+      tokens.push(expanded);
     }
-    return { query: { ...query, tokens, anyOf }, isSlow };
+    return { query: { ...query, tokens }, isSlow };
   }
 
   async #wordsWith(statement: string, start: string): Promise<string[]> {

@@ -10,10 +10,10 @@ const columns: Record<SearchTable, string> = {
 
 /** Rows in a range of positions, newest first. Parameters: the returned values, the first position, the end, a count. */
 export function findEntries(dialect: SearchDialect, table: SearchTable, query: IndexQuery): [string, Value[]] {
-  const { tokens, anyOf, conversation_id, min_cost, min_latency, waits_after } = query;
-  const hasTokens = tokens.length > 0 || anyOf.length > 0;
+  const { tokens, conversation_id, min_cost, min_latency, waits_after } = query;
+  const hasTokens = tokens.length > 0;
   const position = hasTokens ? dialect.position : 's.position';
-  const conditions: [string, Value][] = hasTokens ? [[dialect.matches[table], dialect.queryOf(tokens, anyOf)]] : [];
+  const conditions: [string, Value][] = hasTokens ? [[dialect.matches[table], dialect.queryOf(tokens)]] : [];
   if (conversation_id !== undefined) conditions.push(['s.conversation_id = ?', conversation_id]);
   if (min_cost !== undefined) conditions.push(['s.cost >= ?', min_cost]);
   if (min_latency !== undefined) conditions.push(['s.latency >= ?', min_latency]);

@@ -6,10 +6,11 @@ import {
   indexedMessage,
   positionAfter,
   positionsPerSecond,
+  tokensWithIds,
   wordsOf,
 } from '../../domain/search-document.ts';
 import type { ChunkKind, IndexChange } from '../../domain/search-reads.ts';
-import { indexTokens, tokenRules } from '../../domain/tokens.ts';
+import { tokenRules } from '../../domain/tokens.ts';
 import type { WriteInput, WriteResult } from '../engine.ts';
 import * as sql from '../search/statements.ts';
 import type { Connection } from './connection.ts';
@@ -212,6 +213,6 @@ function putChunk(db: Connection, { kind, dataset_id, id }: Extract<IndexChange,
       id,
     );
   }
-  const tokens = [...indexTokens([row.content as string, id])].join(' ');
+  const tokens = tokensWithIds([row.content as string], [id]).join(' ');
   db.run('INSERT INTO search_chunk_tokens (rowid, tokens) VALUES (?, ?)', position, tokens);
 }

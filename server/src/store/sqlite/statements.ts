@@ -28,11 +28,10 @@ const search: SearchDialect = {
     search_messages: wordsWith('search_message_tokens_list'),
     search_chunks: wordsWith('search_chunk_tokens_list'),
   },
-  queryOf: (tokens, anyOf) =>
-    [
-      ...tokens.map(({ token, isPrefix }) => `"${token}"${isPrefix ? ' *' : ''}`),
-      ...anyOf.map((marks) => `(${marks.map((mark) => `"${mark}"`).join(' OR ')})`),
-    ].join(' AND '),
+  queryOf: (tokens) =>
+    tokens
+      .map((list) => `(${list.map(({ token, isPrefix }) => `"${token}"${isPrefix ? ' *' : ''}`).join(' OR ')})`)
+      .join(' AND '),
 };
 
 export const dialect: Dialect = {
