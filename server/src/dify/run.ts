@@ -180,6 +180,7 @@ class Run {
     const start = await readPoint(source, this.#server);
     await importHead(this.#context, this.#changed);
     await scanAll(source, since, start, this.#changed, signal);
+    await pollMessages(source, since, start, this.#changed);
     await changedPass(this.#context, this.#changed);
     await this.#complete(start);
     return start;
@@ -223,8 +224,8 @@ class Run {
     const fingerprint = await readHeadFingerprint(source);
     if (fingerprint !== polls.fingerprint) await importHead(this.#context, this.#changed);
     polls.fingerprint = fingerprint;
-    await pollMessages(source, polls.messages, start, this.#changed);
     if (isMinutely) await pollOthers(source, polls.others, start, this.#changed);
+    await pollMessages(source, polls.messages, start, this.#changed);
     await changedPass(this.#context, this.#changed);
     polls.messages = start;
     if (isMinutely) polls.others = start;

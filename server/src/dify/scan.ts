@@ -86,6 +86,9 @@ const recentSeconds = 900;
 /**
  * Adds recently created messages that were written since a point, themselves or one of their parts, and their conversations.
  * All of it is read by indexes. Conversations that were deleted recently have an index too.
+ *
+ * It is the last read before a pass: a message that another statement has found, by its new feedback for example, may be
+ * newer than one that the same statement could not find yet, and messages of one second are stored in the order of passes.
  */
 export async function pollMessages(
   source: DifySource,
