@@ -131,7 +131,7 @@ export const limits = {
   /** Commits per second from which on others are writing. */
   indexBusyCommits: 10,
   /** While others write, the indexer pauses this many times longer than it has worked. */
-  indexPauseFactor: 19,
+  indexPauseFactor: 39,
   indexPauseMillisMax: 3_000,
 
   /** Lifetime of a console session. */
