@@ -275,6 +275,7 @@ describe('the statement checks', () => {
 describe('the statements', () => {
   let service: Service;
   let client: pg.Client;
+  let database: Awaited<ReturnType<typeof newDatabaseUrl>> | undefined;
   const recording = recordStatements();
   const all: Statement[] = [];
   let operations: Statement[] = [];
@@ -284,7 +285,9 @@ describe('the statements', () => {
   const second = message(conversation, 2);
 
   before(async () => {
-    service = await startService('postgres');
+    // Empty, so that its migration is recorded.
+    database = await newDatabaseUrl('postgres');
+    service = await startService('postgres', {}, database.url);
     const provider = { record: 'model_provider', workspace_id: one.ids.workspace, provider: 'p', status: 'active' };
     const labels = { label: { en_US: 'p' }, icon_small: null, icon_large: null, models: [] };
     await service.load([...records, first, second]);
@@ -400,6 +403,7 @@ describe('the statements', () => {
     recording.end();
     await client?.end();
     await service?.close();
+    await database?.remove();
   });
 
   const distinct = (sent: readonly Statement[]): Statement[] => [
