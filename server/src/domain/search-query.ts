@@ -30,15 +30,13 @@ export const isEmpty = ({ words, phrases }: SearchWords): boolean => words.lengt
 /** Every record that the query finds has one token of each of these lists: a word, or a part of an id. */
 export const tokensInQuery = ({ words, phrases }: SearchWords): QueryToken[][] =>
   [...words.map((word) => [word]), ...phrases].flatMap((sequence) => {
+    const isLong = ({ token }: QueryToken) => token.length >= idPartUnitsMin;
+    // The last part of an id that is being typed may be short. The phrase is compared with the id afterwards.
     const isOfId = sequence.every(
-      ({ token, isPrefix }) => isHexadecimal.test(token) && (isPrefix || token.length >= idPartUnitsMin),
+      (part, at) => isHexadecimal.test(part.token) && (isLong(part) || (part.isPrefix && at > 0)),
     );
     if (!isOfId) return sequence.map((token) => [token]);
-    // The last part of an id that is being typed has many ids; the phrase is compared with them afterwards.
-    const isShort = sequence.length > 1 && (sequence.at(-1) as QueryToken).token.length < idPartUnitsMin;
-    return (isShort ? sequence.slice(0, -1) : sequence).map((token) =>
-      token.token.length < idPartUnitsMin ? [token] : [token, { ...token, token: idPartOf(token.token) }],
-    );
+    return sequence.filter(isLong).map((part) => [part, { ...part, token: idPartOf(part.token) }]);
   });
 
 const isHexadecimal = /^[0-9a-f]+$/;

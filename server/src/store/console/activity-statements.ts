@@ -28,7 +28,7 @@ export const conversationsOfUser: List = {
   where: [...ofApp, `${user} = ?`, 'c.conversation_id <> ?'],
 };
 
-/** A distributed database asks one shard only if the id is compared in both tables. Parameters: id, app_id, id. */
+/** A distributed database queries one shard only if the id is compared in both tables. Parameters: id, app_id, id. */
 export const findConversation = `${selectWith('?')} WHERE ${ofApp.join(' AND ')} AND c.conversation_id = ?`;
 
 /** Conversations of the users in a range of names. Parameters: app_id, from[, before], id, count. */

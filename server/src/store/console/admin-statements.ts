@@ -58,7 +58,7 @@ export const documentFigures = ({ isIn, jsonField }: Dialect): string => `
 
 /**
  * The counts of datasets, and the times of their newest documents and edits. The condition on the entries is repeated so that a
- * distributed database asks only the shards of these datasets. Parameters: the ids twice.
+ * distributed database queries only the shards of these datasets. Parameters: the ids twice.
  */
 export const datasetFigures = ({ isIn }: Dialect): string => `
   SELECT dataset_id AS id, COUNT(*) AS document_count, CAST(SUM(word_count) AS BIGINT) AS word_count,

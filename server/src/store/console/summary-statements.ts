@@ -38,7 +38,7 @@ export function texts(dialect: Dialect): string {
 }
 
 /**
- * A text of the first or last message of a second. The condition on the ids is repeated so that a distributed database asks
+ * A text of the first or last message of a second. The condition on the ids is repeated so that a distributed database queries
  * only the shards of these conversations.
  */
 const textAt = (second: string, order: 'ASC' | 'DESC', text: string, { isIn }: Dialect): string => `(
