@@ -1,5 +1,11 @@
 import { changePages, changesIn } from './changes.ts';
-import { type Items, type NumberedPage, numberedItems, scrolledConversations } from './lists.ts';
+import {
+  type ConversationPlace,
+  type Items,
+  type NumberedPage,
+  numberedItems,
+  scrolledConversations,
+} from './lists.ts';
 import {
   chunkPath,
   conversationPath,
@@ -108,9 +114,12 @@ export class Backscroll {
    * Conversations of the app, or of one `user`, each once. A page is requested when the loop needs it. Requires an app key.
    */
   conversations(query: ConversationsQuery = {}, options: CallOptions = {}): Items<ListedConversation> {
-    const load = (last_id: string | undefined): Promise<ConversationPage> =>
-      this.#get(withQuery('/conversations', { ...query, limit: query.limit ?? pageItems, last_id }), options);
-    return scrolledConversations(query.last_id, load, options.signal);
+    const { cursor, last_id, limit = pageItems, ...filters } = query;
+    const load = (place: ConversationPlace | undefined) => {
+      const path = withQuery('/conversations', { ...filters, limit, ...place });
+      return this.#transport.send<ConversationPage>({ method: 'GET', path }, options);
+    };
+    return scrolledConversations({ cursor, last_id }, load, options.signal);
   }
 
   /** Gives a conversation a name, or with `auto_generate` the beginning of its first query. Requires an app key. */

@@ -1,5 +1,4 @@
-import { NotFound } from './errors.ts';
-import { abortedBy } from './transport.ts';
+import { type ApiResponse, abortedBy } from './transport.ts';
 import type { ConversationPage, ListedConversation } from './types.ts';
 
 /** A loop over a list. It requests pages while it runs, and none after it was left. */
@@ -22,23 +21,24 @@ export function numberedItems<I extends Item>(
   return itemsOf(first, load, nextOf, signal);
 }
 
+/** Where a page of conversations starts: at the end of an earlier page, or after the current place of a conversation. */
+export type ConversationPlace = { cursor?: string | undefined; last_id?: string | undefined };
+
 /**
- * Conversations after `first`, or from the start. The cursor is the last conversation of a page. If it was deleted meanwhile,
- * the list is read from `first` again; if it moved to the front, parts of the list are repeated. Conversations that were
- * returned before are left out in both cases.
+ * Conversations after `first`. The cursor in the `Link` header of a page holds its end, even if its last conversation moves or
+ * is deleted. Without that header, which a proxy may remove, the list continues after the last conversation.
  */
 export function scrolledConversations(
-  first: string | undefined,
-  load: (last_id: string | undefined) => Promise<ConversationPage>,
+  first: ConversationPlace,
+  load: (place: ConversationPlace | undefined) => Promise<ApiResponse<ConversationPage>>,
   signal: AbortSignal | undefined,
 ): Items<ListedConversation> {
-  const loadOrRestart = (last_id: string | undefined) =>
-    load(last_id).catch((error: unknown) => {
-      if (error instanceof NotFound && last_id !== first) return load(first);
-      throw error;
-    });
-  const nextOf = ({ data, has_more }: ConversationPage) => (has_more ? data.at(-1)?.id : undefined);
-  return itemsOf(first, loadOrRestart, nextOf, signal);
+  const loadPage = async (place: ConversationPlace | undefined) => {
+    const { body, headers } = await load(place);
+    const cursor = /[?&]cursor=([\w-]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+    return { ...body, next: cursor === undefined ? { last_id: body.data.at(-1)?.id } : { cursor } };
+  };
+  return itemsOf(first, loadPage, ({ has_more, next }) => (has_more ? next : undefined), signal);
 }
 
 /** Loads a page only when the loop needs it: lists are usually shown page by page, and the loop may change what it reads. */

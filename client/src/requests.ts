@@ -33,7 +33,7 @@ export type BackscrollOptions = TransportOptions;
 export type ListMessagesQuery = GetConversationHistoryQuery;
 /** `limit` is the size of the pages; the history starts with the message before `first_id`. */
 export type HistoryQuery = Omit<GetConversationHistoryQuery, 'page_order'>;
-/** `limit` is the size of the pages; the list starts after the conversation `last_id`. */
+/** `limit` is the size of the pages; the list starts after the conversation `last_id`, or at `cursor`. */
 export type ConversationsQuery = Omit<GetConversationsQuery, 'first_id'>;
 export type ConversationRename = RenameConversationPath & Rename;
 export type ConversationDeletion = DeleteConversationPath & Deletion;

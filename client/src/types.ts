@@ -22,6 +22,8 @@ export type GetConversationsQuery = {
   last_id?: string | undefined;
   /** Another name of `last_id`, if that is absent. */
   first_id?: string | undefined;
+  /** The end of an earlier page in the same order, from its `Link` header. `last_id` is ignored then. */
+  cursor?: string | undefined;
   /** Number of conversations returned per request. */
   limit?: number | undefined;
   /** Order, then by id. With `-`: descending. */

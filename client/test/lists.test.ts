@@ -57,18 +57,20 @@ describe('lists', () => {
       const sort = fc.constantFrom<ConversationsQuery['sort_by']>(
         'created_at',
         '-created_at',
+        'updated_at',
         '-updated_at',
         undefined,
       );
       await fc.assert(
         fc.asyncProperty(times, limit, sort, async (given, size, sort_by) => {
           const { user, newestFirst } = await converse(given);
-          const expected = sort_by === 'created_at' ? newestFirst.toReversed() : newestFirst;
+          const isAscending = sort_by === 'created_at' || sort_by === 'updated_at';
+          const expected = isAscending ? newestFirst.toReversed() : newestFirst;
           const seen: string[] = [];
           for await (const { id } of app().conversations({ user, limit: size, sort_by })) {
             seen.push(id);
             const more = { record: 'conversation', id: randomUUID(), app_id: tenant.ids.app, user };
-            if (sort_by !== 'created_at') await service.load([{ ...more, created_at: 103 }]);
+            if (!isAscending) await service.load([{ ...more, created_at: 103 }]);
           }
           assert.deepEqual(seen, expected);
         }),
@@ -76,14 +78,25 @@ describe('lists', () => {
       );
     });
 
-    it('returns a conversation once, even if it moves to the front while it is the cursor', async () => {
-      const { user, newestFirst } = await converse([1, 2, 3, 4, 5]);
-      const seen: string[] = [];
-      for await (const { id } of app().conversations({ user, limit: 2 })) {
-        seen.push(id);
-        if (seen.length === 2) await service.load([message(id, 1000)]);
+    it('returns each conversation once, even if the last of a page moves, in either direction', async () => {
+      for (const sort_by of ['-updated_at', 'updated_at'] as const) {
+        const { user, newestFirst } = await converse([1, 2, 3, 4, 5]);
+        const seen: string[] = [];
+        for await (const { id } of app().conversations({ user, limit: 2, sort_by })) {
+          seen.push(id);
+          if (seen.length === 2) await service.load([message(id, 1000)]);
+        }
+        assert.deepEqual(seen, sort_by === 'updated_at' ? newestFirst.toReversed() : newestFirst);
       }
-      assert.deepEqual(seen, newestFirst);
+    });
+
+    it('continues after the last conversation if a proxy removes the Link header', async () => {
+      const { user, newestFirst } = await converse([1, 2, 3]);
+      const withoutLink: Fetch = async (url, init) => {
+        const { status, headers, body } = await fetch(url, init);
+        return new Response(body, { status, headers: [...headers].filter(([name]) => name !== 'link') });
+      };
+      assert.deepEqual(await idsOf(app(withoutLink).conversations({ user, limit: 2 })), newestFirst);
     });
 
     it('goes on if the loop, or another client, deletes what was read', async () => {
@@ -95,10 +108,7 @@ describe('lists', () => {
         await app().deleteConversation({ conversation_id });
       }
       assert.deepEqual(seen, newestFirst);
-      const page = `user=${user}&limit=3`;
-      const [, , third, , , sixth] = newestFirst;
-      // After each page its last conversation is gone, so the list is read from its start.
-      assert.deepEqual(queries, [page, `${page}&last_id=${third}`, page, `${page}&last_id=${sixth}`, page]);
+      assert.equal(queries.length, 3);
     });
 
     it('starts after last_id, which must exist', async () => {
@@ -110,7 +120,7 @@ describe('lists', () => {
     });
 
     it('requests a page when the loop needs it, and none before the loop begins or after it was left', async () => {
-      const { user, newestFirst } = await converse([1, 2, 3, 4, 5]);
+      const { user } = await converse([1, 2, 3, 4, 5]);
       const { fetch, queries } = watch();
       const loop = app(fetch).conversations({ user, limit: 2 });
       assert.equal(queries.length, 0);
@@ -119,8 +129,9 @@ describe('lists', () => {
         assert.equal(queries.length, requests);
       }
       assert.deepEqual(await loop.next(), { value: undefined, done: true });
-      const [page, [, second, , fourth]] = [`user=${user}&limit=2`, newestFirst];
-      assert.deepEqual(queries, [page, `${page}&last_id=${second}`, `${page}&last_id=${fourth}`]);
+      const page = `user=${user}&limit=2`;
+      assert.deepEqual([queries[0], queries.length], [page, 3]);
+      for (const query of queries.slice(1)) assert.match(query, new RegExp(`^${page}&cursor=[\\w-]+$`));
       for await (const _ of app(fetch).conversations({ user })) break;
       assert.deepEqual(queries.slice(3), [`user=${user}&limit=100`]);
     });

@@ -102,7 +102,7 @@ const causes: readonly [number, string, string][] = [
 /** Errors that a client must handle: status, code, an example message, what to do, and headers. */
 const handled: readonly [number, string, string, string, string?][] = [
   [
-    ...([400, 'invalid_param', 'cursor must be the next_cursor of an earlier page'] as const),
+    ...([400, 'invalid_param', 'cursor must be a cursor of an earlier page'] as const),
     'Do not retry: fix the request that `message` describes.',
   ],
   [401, 'unauthorized', 'the API key is missing or invalid', 'Do not retry: the key is unknown, expired or revoked.'],

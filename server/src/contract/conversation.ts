@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { choice, epochSeconds, flag, integer, list, nullable, openObject, shape, text, uuid } from './primitives.ts';
+import { cursorPattern } from './rules.ts';
 import { Type } from './type.ts';
 
 export const conversationOrders = ['created_at', '-created_at', 'updated_at', '-updated_at'] as const;
@@ -36,6 +37,12 @@ export const ConversationListQuery = Type.Object({
     Type.String({ description: 'Cursor: returns only conversations after the conversation with this ID.' }),
   ),
   first_id: Type.Optional(Type.String({ description: 'Another name of `last_id`, if that is absent.' })),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: cursorPattern.source,
+      description: 'The end of an earlier page in the same order, from its `Link` header. `last_id` is ignored then.',
+    }),
+  ),
   limit: Type.Optional(
     Type.Integer({
       minimum: limits.listRowsMin,

@@ -4,9 +4,14 @@ import type { ConversationOrder } from '../contract/conversation.ts';
 /** Conversations of an app; with `user`, only those of that user. */
 export type ConversationScope = { app_id: string; user: string | undefined };
 
+/**
+ * Where a page starts: after the conversation `id`, whose value in the order was `value` when an earlier page was read.
+ * Without a value: after its current position.
+ */
+export type ConversationPosition = { id: string; value: number | undefined };
+
 export type ConversationQuery = ConversationScope & {
-  /** The conversation before the first of the page. */
-  last_id: string | undefined;
+  after: ConversationPosition | undefined;
   order: ConversationOrder;
   limit: number;
 };
@@ -28,8 +33,10 @@ export type FoundList<R> = { rows: R[]; has_more: boolean } | 'too_large';
  * A list that is too large for memory: its items as JSON texts, joined by commas, all from one snapshot, which lasts until
  * `close`. The caller must always close it, even if it was not read. Closing it twice is harmless.
  */
-export type ListStream = {
+export type ListStream<R> = {
   has_more: boolean;
+  /** The last row of the page. Its large columns are null. */
+  last: R | undefined;
   /** Length of all chunks together. */
   bytes: number;
   chunks: AsyncIterable<Uint8Array>;
@@ -53,14 +60,14 @@ export type MessageRating = Change & {
 export interface AppStore {
   /** Undefined if the app does not exist. */
   findDetails(app_id: string): Promise<AppDetails | undefined>;
-  /** Undefined if `last_id` is not in the list. */
+  /** Undefined if the page starts after the current position of a conversation that is not in the list. */
   listConversations(query: ConversationQuery): Promise<FoundList<ConversationRow> | undefined>;
   /** A list of any size. `render` returns the JSON text of a row. See `Store.openPage` for the limit and the signal. */
   openConversations(
     query: ConversationQuery,
     render: (row: ConversationRow) => string,
     signal: AbortSignal,
-  ): Promise<ListStream | undefined>;
+  ): Promise<ListStream<ConversationRow> | undefined>;
   /** The changed conversation. Undefined if it does not exist. */
   changeConversation(change: ConversationChange): Promise<ConversationRow | undefined>;
   /** `unrated`: there is no feedback to remove. */

@@ -2,7 +2,7 @@ import type { ConversationOrder, Rating, Rename } from '../contract/conversation
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { notBlank } from '../contract/rules.ts';
-import type { ConversationQuery, ConversationRow } from './app-store.ts';
+import type { ConversationPosition, ConversationQuery, ConversationRow } from './app-store.ts';
 import type { CallerOf } from './caller.ts';
 import { derivedName } from './conversation-name.ts';
 import { invalidParam, notFound } from './errors.ts';
@@ -13,49 +13,54 @@ import type { Store } from './store.ts';
 const conversationMissing = () => notFound('Conversation Not Exists.');
 const lastMissing = () => notFound('Last Conversation Not Exists.');
 
-export type ListParameters = {
-  user: string | undefined;
-  last_id: string | undefined;
-  order: ConversationOrder;
-  limit: number;
+export type ListParameters = Omit<ConversationQuery, 'app_id'>;
+
+export type ConversationList = {
+  /** The text of a page, or a page that is too large for memory: see `ListStream`. */
+  page: string | { bytes: number; text: AsyncIterable<Uint8Array>; close(): void };
+  /** The position of the page's last conversation, if others follow. */
+  next: ConversationPosition | undefined;
 };
 
-/** The text of a page, or a page that is too large for memory: see `ListStream`. */
-export type ConversationList = string | { bytes: number; text: AsyncIterable<Uint8Array>; close(): void };
-
 /**
- * A page of conversations after `last_id`. The cursor is the conversation's current position, so a scroll never loses a
- * conversation that did not move: if the cursor itself has moved to the front, conversations are repeated.
+ * A page of conversations. With positions of earlier pages, a scroll lists every conversation that does not move exactly
+ * once. With current positions (`last_id`) it never loses one, but if the last conversation of a page has moved to the front,
+ * others are repeated.
  */
 export async function listConversations(
   { apps }: Store,
   app_id: string,
-  { user, last_id, order, limit }: ListParameters,
+  { user, after, order, limit }: ListParameters,
   disconnected: () => AbortSignal,
 ): Promise<ConversationList> {
   // No stored user contains NUL, and PostgreSQL would reject the parameter.
   if (user?.includes('\0')) {
-    if (last_id !== undefined) throw lastMissing();
-    return pageHead(limit, false) + pageTail;
+    if (after !== undefined) throw lastMissing();
+    return { page: pageHead(limit, false) + pageTail, next: undefined };
   }
-  const cursor = last_id === undefined ? undefined : canonicalId(last_id);
-  const query: ConversationQuery = { app_id, user, last_id: cursor, order, limit };
+  const query: ConversationQuery = { app_id, user, after, order, limit };
   const foundList = await apps.listConversations(query);
   if (foundList === undefined) throw lastMissing();
   if (foundList !== 'too_large') {
-    return pageHead(limit, foundList.has_more) + foundList.rows.map(renderConversation).join(',') + pageTail;
+    const { rows, has_more } = foundList;
+    const page = pageHead(limit, has_more) + rows.map(renderConversation).join(',') + pageTail;
+    return { page, next: has_more ? positionOf(rows.at(-1), order) : undefined };
   }
   const stream = await apps.openConversations(query, renderConversation, disconnected());
   if (stream === undefined) throw lastMissing();
-  const { has_more, bytes, chunks, close } = stream;
+  const { has_more, last, bytes, chunks, close } = stream;
   const head = pageHead(limit, has_more);
   async function* text() {
     yield Buffer.from(head);
     yield* chunks;
     yield Buffer.from(pageTail);
   }
-  return { bytes: head.length + bytes + pageTail.length, text: text(), close };
+  const page = { bytes: head.length + bytes + pageTail.length, text: text(), close };
+  return { page, next: has_more ? positionOf(last, order) : undefined };
 }
+
+const positionOf = (row: ConversationRow | undefined, order: ConversationOrder): ConversationPosition | undefined =>
+  row && { id: row.id, value: order.endsWith('created_at') ? row.created_at : row.updated_at };
 
 const pageHead = (limit: number, has_more: boolean): string => `{"limit":${limit},"has_more":${has_more},"data":[`;
 const pageTail = ']}';

@@ -35,7 +35,7 @@ export async function openList<R>(
   snapshot: Snapshot,
   { limit, page, row: statementOf }: LargeList,
   render: (row: R) => string,
-): Promise<ListStream> {
+): Promise<ListStream<R>> {
   const textOf = async (row: Row): Promise<Buffer> => {
     const [whole] = await snapshot.read(...statementOf(row));
     await nextTick();
@@ -47,7 +47,8 @@ export async function openList<R>(
     let bytes = Math.max(0, items.length - 1);
     for (const item of items) bytes += (await textOf(item)).length;
     const has_more = rows.length > limit;
-    return { has_more, bytes, chunks: chunksOf(items, textOf), close: () => snapshot.close() };
+    const last = items.at(-1) as R | undefined;
+    return { has_more, last, bytes, chunks: chunksOf(items, textOf), close: () => snapshot.close() };
   } catch (error) {
     snapshot.close();
     throw error;

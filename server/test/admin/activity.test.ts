@@ -179,7 +179,7 @@ onEveryEngine('conversations of an app', (engine) => {
       `${path}?cursor=${Buffer.from('[1.5,"x"]').toString('base64url')}`,
     ]) {
       const { status, body } = await get(url);
-      assert.deepEqual([status, body.message], [400, 'cursor must be the next_cursor of an earlier page'], url);
+      assert.deepEqual([status, body.message], [400, 'cursor must be a cursor of an earlier page'], url);
     }
     assert.equal((await get(`${path}?limit=0`)).status, 400);
     assert.equal((await get(`${path}?limit=101`)).status, 400);

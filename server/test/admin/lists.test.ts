@@ -235,7 +235,7 @@ onEveryEngine('lists of the console API', (engine) => {
         const { status, body } = await get(`${path}?cursor=${invalidCursor}`);
         assert.deepEqual(body, {
           ...{ status, code: 'invalid_param' },
-          message: 'cursor must be the next_cursor of an earlier page',
+          message: 'cursor must be a cursor of an earlier page',
         });
         assert.equal(status, 400);
       }

@@ -30,9 +30,9 @@ const planCases: PlanCase[] = conversationOrders.flatMap((order: ConversationOrd
   [undefined, 'u1'].flatMap((user) =>
     // Conversation n has user n modulo `users`: all three belong to u1.
     [undefined, 1, conversations / 2 + 1, conversations - users + 1].map((last): PlanCase => {
-      const last_id = last === undefined ? undefined : `c${last}`;
-      const [text, ...values] = apps.conversations({ app_id: 'a', user, last_id, order, limit }).page('small');
-      return { name: `${order}, ${user ?? 'all users'}, after ${last_id ?? 'nothing'}`, text, values };
+      const after = last === undefined ? undefined : { id: `c${last}`, value: undefined };
+      const [text, ...values] = apps.conversations({ app_id: 'a', user, after, order, limit }).page('small');
+      return { name: `${order}, ${user ?? 'all users'}, after ${after?.id ?? 'nothing'}`, text, values };
     }),
   ),
 );

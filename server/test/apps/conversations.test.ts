@@ -118,6 +118,35 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.deepEqual(aliased.body.data, (await list({ user, limit: 2, last_id: first[1].id })).body.data);
   });
 
+  it('200: the link to the next page holds the position of the last conversation, which may move or be deleted', async () => {
+    const user = 'linked';
+    const ids = [5, 4, 3, 2, 1].map((n) => idAt(100 + n));
+    await service.load(ids.map((id, at) => conversation(id, { user, created_at: 100 - at })));
+    const idsOf = ({ body }: Awaited<ReturnType<typeof list>>) => body.data.map(({ id }: { id: string }) => id);
+    const follow = ({ headers }: Awaited<ReturnType<typeof list>>) =>
+      service.request('GET', /^<(.*)>; rel="next"$/.exec(String(headers.link))?.[1] ?? '', { key: one.keys.app });
+    const first = await list({ user, limit: 2, last_id: '' });
+    assert.deepEqual(idsOf(first), ids.slice(0, 2));
+    await service.load([message(ids[1] ?? '', 200)]);
+    const second = await follow(first);
+    assert.deepEqual(idsOf(second), ids.slice(2, 4));
+    assert.equal((await remove(ids[3] ?? '')).status, 204);
+    const third = await follow(second);
+    assert.deepEqual([idsOf(third), third.body.has_more, third.headers.link], [ids.slice(4), false, undefined]);
+    const byId = await list({ user, limit: 1, last_id: ids[1] as string });
+    assert.deepEqual(idsOf(byId), [ids[0]]);
+    assert.match(String(byId.headers.link), /^<\/v1\/conversations\?user=linked&limit=1&cursor=[\w-]+>; rel="next"$/);
+    const cursor = /cursor=([\w-]+)/.exec(String(byId.headers.link))?.[1] ?? '';
+    assert.deepEqual(idsOf(await list({ user, cursor, last_id: randomUUID() })), [ids[2], ids[4]]);
+    assert.deepEqual(idsOf(await list({ user: 'another', cursor })), []);
+    assert.deepEqual(idsOf(await list({ cursor, limit: 100 }, other.keys.app)).includes(ids[2]), false);
+    const encoded = (key: unknown) => Buffer.from(JSON.stringify(key)).toString('base64url');
+    const invalid = ['x', `${cursor}x`, encoded([100, idAt(1)]), encoded(['-updated_at', 1.5, 'x'])];
+    for (const one of [...invalid, encoded(['-updated_at', 1, 'a\0'])])
+      assert.equal((await list({ user, cursor: one })).body.code, 'invalid_param', one);
+    assert.equal((await list({ user, cursor, sort_by: 'updated_at' })).body.code, 'invalid_param');
+  });
+
   it('404: last_id is not in the list', async () => {
     const [own, deleted] = [randomUUID(), randomUUID()];
     await service.load([conversation(own, { user: 'last' }), conversation(deleted, { user: 'last', deleted: true })]);
@@ -195,6 +224,21 @@ onEveryEngine('conversations of an app', (engine) => {
     ])
       assert.deepEqual(response.body, missing);
     assert.equal((await service.request('POST', `/v1/conversations/${id}/name`, { key: one.keys.app })).status, 415);
+  });
+
+  it('200: a rename never sets updated_at back, even if the clock was', async () => {
+    const [id, user] = [randomUUID(), 'clock'];
+    await service.load([conversation(id, { user })]);
+    const times: number[] = [];
+    for (const seconds of [2_000_000_000, 1_900_000_000, 2_000_000_001]) {
+      service.freezeClock(seconds * 1000);
+      times.push((await rename(id, { name: `at ${seconds}`, user })).body.updated_at);
+    }
+    service.freezeClock(1_900_000_000_000);
+    await service.load([message(id, 20)]);
+    times.push((await find(id, user)).updated_at);
+    assert.deepEqual(times, [2_000_000_000, 2_000_000_000, 2_000_000_001, 2_000_000_001]);
+    service.freezeClock();
   });
 
   it('204: a chunked body of a DELETE may be empty, and then needs no content type', async () => {
@@ -363,6 +407,9 @@ onEveryEngine('conversations of an app', (engine) => {
       ids.slice(0, 4),
     );
     assert.ok(body.data.every((item: { inputs: object }) => JSON.stringify(item.inputs) === JSON.stringify(inputs)));
+    const cursor = /[?&]cursor=([\w-]+)>; rel="next"$/.exec(String(headers.link))?.[1] ?? '';
+    const next = await list({ user, sort_by: 'created_at', cursor });
+    assert.deepEqual([next.body.data.length, next.body.data[0].id], [1, ids[4]]);
     const page = await list({ user, limit: 1 });
     assert.deepEqual(page.body.data[0].inputs, inputs);
     const head = await service.request('HEAD', `/v1/conversations?user=${user}&limit=4`, { key: one.keys.app });

@@ -185,7 +185,7 @@ describe('large data on a cluster', () => {
     const query = {
       app_id: one.ids.app,
       user: undefined,
-      last_id: undefined,
+      after: undefined,
       order: '-created_at',
       limit: 100,
     } as const;

@@ -31,6 +31,15 @@ const stepOfChanges: fc.Arbitrary<Step> = fc.record({
   between: fc.array(change, { maxLength: 1 }),
 });
 
+/** A seed of ids, times of creation, the limit, whether the list is of one user, and what changes at each page. */
+const scrolls = [
+  fc.nat(),
+  fc.array(second, { minLength: 1, maxLength: 25 }),
+  fc.integer({ min: 1, max: 5 }),
+  fc.boolean(),
+  fc.array(stepOfChanges, { maxLength: 8 }),
+] as const;
+
 onEveryEngine('scrolling through conversations', (engine) => {
   let service: Service;
   before(async () => {
@@ -80,59 +89,80 @@ onEveryEngine('scrolling through conversations', (engine) => {
   }
 
   for (const order of orders) {
+    it(`200: sort_by=${order} by Link lists a conversation that did not move exactly once`, async () => {
+      const isByUpdate = order.endsWith('updated_at');
+      await fc.assert(
+        fc.asyncProperty(...scrolls, async (seed, times, limit, hasUser, changes) => {
+          const { key, user, listed, apply } = await start(seed, times);
+          const atStart = [...listed];
+          const visited: string[] = [];
+          const query = new URLSearchParams({ limit: `${limit}`, sort_by: order, ...(hasUser && { user }) });
+          let path: string | undefined = `/v1/conversations?${query}`;
+          for (let step = 0; path !== undefined; step += 1) {
+            const { during, between } = changes[step] ?? { during: [], between: [] };
+            const response = service.request('GET', path, { key });
+            for (const one of during) await apply(one, listed[one.slot % listed.length], step);
+            const { status, body, headers, text }: Awaited<typeof response> = await response;
+            assert.equal(status, 200, text);
+            visited.push(...body.data.map(({ id }: { id: string }) => id));
+            path = /^<(.*)>; rel="next"$/.exec(String(headers.link))?.[1];
+            assert.equal(path !== undefined, body.has_more);
+            const last = listed.find(({ id }) => id === visited.at(-1));
+            for (const one of between) await apply(one, last, step);
+          }
+          const unmoved = atStart.filter(({ isDeleted, movedAt }) => !isDeleted && !(isByUpdate && movedAt >= 0));
+          for (const { id } of unmoved) assert.equal(visited.filter((one) => one === id).length, 1, id);
+        }),
+        { numRuns: shortOrLong(20, 800) },
+      );
+    });
+
     it(`200: sort_by=${order} never loses a conversation that did not move`, async () => {
       const isByUpdate = order.endsWith('updated_at');
       /** A cursor that moves to the end of the list skips the conversations before it: the client uses an earlier one. */
       const losesByMove = order === 'updated_at';
       await fc.assert(
-        fc.asyncProperty(
-          fc.nat(),
-          fc.array(second, { minLength: 1, maxLength: 25 }),
-          fc.integer({ min: 1, max: 5 }),
-          fc.boolean(),
-          fc.array(stepOfChanges, { maxLength: 8 }),
-          async (seed, times, limit, hasUser, changes) => {
-            const { key, user, listed, apply } = await start(seed, times);
-            const atStart = [...listed];
-            const visited: { row: Listed; step: number }[] = [];
-            for (let step = 0, hasMore = true; hasMore; step += 1) {
-              const cursor = visited.findLast(
-                ({ row, step }) => !row.isDeleted && !(losesByMove && row.movedAt >= step),
-              )?.row;
-              const query = new URLSearchParams({ limit: `${limit}`, sort_by: order });
-              if (cursor !== undefined) query.set('last_id', cursor.id);
-              if (hasUser) query.set('user', user);
-              const { during, between } = changes[step] ?? { during: [], between: [] };
-              const changeDuringPage = async () => {
-                for (const one of during) {
-                  const target = listed[one.slot % listed.length];
-                  // If the cursor is deleted before the page is read, the response is 404.
-                  if (target !== cursor || (one.kind !== 'delete' && !losesByMove)) await apply(one, target, step);
-                }
-              };
-              const path = `/v1/conversations?${query}`;
-              const [{ status, body, text }] = await Promise.all([
-                service.request('GET', path, { key }),
-                changeDuringPage(),
-              ]);
-              assert.equal(status, 200, text);
-              for (const { id } of body.data) {
-                const row = listed.find((one) => one.id === id);
-                assert.ok(row, 'an unknown conversation');
-                visited.push({ row, step });
+        fc.asyncProperty(...scrolls, async (seed, times, limit, hasUser, changes) => {
+          const { key, user, listed, apply } = await start(seed, times);
+          const atStart = [...listed];
+          const visited: { row: Listed; step: number }[] = [];
+          for (let step = 0, hasMore = true; hasMore; step += 1) {
+            const cursor = visited.findLast(
+              ({ row, step }) => !row.isDeleted && !(losesByMove && row.movedAt >= step),
+            )?.row;
+            const query = new URLSearchParams({ limit: `${limit}`, sort_by: order });
+            if (cursor !== undefined) query.set('last_id', cursor.id);
+            if (hasUser) query.set('user', user);
+            const { during, between } = changes[step] ?? { during: [], between: [] };
+            const changeDuringPage = async () => {
+              for (const one of during) {
+                const target = listed[one.slot % listed.length];
+                // If the cursor is deleted before the page is read, the response is 404.
+                if (target !== cursor || (one.kind !== 'delete' && !losesByMove)) await apply(one, target, step);
               }
-              hasMore = body.has_more;
-              for (const one of between) await apply(one, visited.at(-1)?.row, step);
+            };
+            const path = `/v1/conversations?${query}`;
+            const [{ status, body, text }] = await Promise.all([
+              service.request('GET', path, { key }),
+              changeDuringPage(),
+            ]);
+            assert.equal(status, 200, text);
+            for (const { id } of body.data) {
+              const row = listed.find((one) => one.id === id);
+              assert.ok(row, 'an unknown conversation');
+              visited.push({ row, step });
             }
-            const unmoved = atStart.filter(({ isDeleted, movedAt }) => !isDeleted && !(isByUpdate && movedAt >= 0));
-            for (const row of unmoved) {
-              const visits = visited.filter((one) => one.row === row).length;
-              assert.ok(visits > 0, `${row.id} was lost`);
-              if (!isByUpdate) assert.equal(visits, 1, `${row.id} was repeated`);
-            }
-          },
-        ),
-        { numRuns: shortOrLong(40, 800) },
+            hasMore = body.has_more;
+            for (const one of between) await apply(one, visited.at(-1)?.row, step);
+          }
+          const unmoved = atStart.filter(({ isDeleted, movedAt }) => !isDeleted && !(isByUpdate && movedAt >= 0));
+          for (const row of unmoved) {
+            const visits = visited.filter((one) => one.row === row).length;
+            assert.ok(visits > 0, `${row.id} was lost`);
+            if (!isByUpdate) assert.equal(visits, 1, `${row.id} was repeated`);
+          }
+        }),
+        { numRuns: shortOrLong(20, 800) },
       );
     });
   }

@@ -1,7 +1,9 @@
+import type { Static } from 'typebox';
 import { Result } from '../../contract/app.ts';
 import {
   Conversation,
   ConversationListQuery,
+  type ConversationOrder,
   ConversationPage,
   ConversationPath,
   Deletion,
@@ -10,12 +12,16 @@ import {
   Rename,
 } from '../../contract/conversation.ts';
 import { limits } from '../../contract/limits.ts';
+import { canonicalId } from '../../contract/primitives.ts';
+import type { ConversationPosition } from '../../domain/app-store.ts';
 import { deleteConversation, listConversations, rateMessage, renameConversation } from '../../domain/conversations.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { requireChatApp } from '../../domain/list-messages.ts';
 import { checkFirst, requireCaller } from '../auth/bearer.ts';
 import { responses } from '../openapi/openapi.ts';
 import { optionalBody, requireContentType } from '../request/body.ts';
+import { decodeCursor, encodeCursor, invalidCursor } from '../request/cursor.ts';
+import { linkToNext } from '../request/link.ts';
 import type { Routes } from '../route-types.ts';
 import { sendLargePage } from './large-page.ts';
 import { onDisconnect } from './message-page.ts';
@@ -24,6 +30,19 @@ const about = { tags: ['Conversations'], security: [{ appKey: [] }] };
 const json = 'application/json; charset=utf-8';
 const writeErrors = [400, 401, 403, 404, 408, 413, 415];
 
+const listPath = '/v1/conversations';
+
+/** The position that a request names by a cursor, or else by a conversation. */
+function positionIn(
+  { cursor, first_id, last_id = first_id }: Static<typeof ConversationListQuery>,
+  order: ConversationOrder,
+): ConversationPosition | undefined {
+  if (cursor === undefined) return last_id === undefined ? undefined : { id: canonicalId(last_id), value: undefined };
+  const [cursorOrder, value, id] = decodeCursor(cursor, ['string', 'number', 'string']);
+  if (cursorOrder !== order) throw invalidCursor();
+  return { id: id as string, value: value as number };
+}
+
 export const conversationRoutes: Routes = (app, { store, bearer, clock }) => {
   const requireApp = bearer.requireKey(['app']);
   const requireChat = checkFirst((request) => requireChatApp(requireCaller(request, 'app').app));
@@ -31,25 +50,31 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock }) => {
 
   app.route({
     method: 'GET',
-    url: '/v1/conversations',
+    url: listPath,
     schema: {
       ...about,
       operationId: 'getConversations',
       summary: 'List Conversations',
       description:
-        'Conversations of the app, or of one of its users. `last_id` selects those after a conversation of an earlier page.',
+        'Conversations of the app, or of one of its users. `last_id` selects those after a conversation of an earlier page. ' +
+        'If others follow, the response has a `Link` header with `rel="next"`: by its `cursor`, every conversation that does ' +
+        'not move is listed exactly once, also if the last one of a page moves or is deleted.',
       querystring: ConversationListQuery,
       response: responses({ 200: ConversationPage }, [400, 401, 404]),
     },
     onRequest: [requireApp, requireChat],
     handler: async (request, reply) => {
-      const { user, first_id, last_id = first_id } = request.query;
-      const { limit = limits.listRowsDefault, sort_by: order = '-updated_at' } = request.query;
+      const { user, limit = limits.listRowsDefault, sort_by: order = '-updated_at' } = request.query;
+      const after = positionIn(request.query, order);
       const { app } = requireCaller(request, 'app');
       const disconnected = () => onDisconnect(reply.raw);
-      const list = await listConversations(store, app.id, { user, last_id, order, limit }, disconnected);
+      const { page, next } = await listConversations(store, app.id, { user, after, order, limit }, disconnected);
       reply.header('content-type', json);
-      return typeof list === 'string' ? reply.send(list) : sendLargePage(reply, list);
+      if (next?.value !== undefined) {
+        const cursor = encodeCursor([order, next.value, next.id]);
+        reply.header('link', linkToNext(listPath, request.url, 'cursor', cursor, ['last_id', 'first_id']));
+      }
+      return typeof page === 'string' ? reply.send(page) : sendLargePage(reply, page);
     },
   });
 

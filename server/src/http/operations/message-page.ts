@@ -6,6 +6,7 @@ import type { MessageQuery, PageOrder } from '../../contract/message.ts';
 import type { LargePage, Page, PageQuery } from '../../domain/list-messages.ts';
 import type { PageTag } from '../../domain/page-cache.ts';
 import { revalidate } from '../request/etag.ts';
+import { linkToNext } from '../request/link.ts';
 import { sendLargePage } from './large-page.ts';
 
 export const messagesPath = '/v1/messages';
@@ -23,7 +24,7 @@ export function pageHeaders(page: Page, path: string, url: string): string[] {
   const headers = ['etag', `"${page.tag}"`, 'cache-control', revalidate];
   if (isTag(page)) return headers;
   headers.push('content-type', 'application/json; charset=utf-8');
-  if (page.next !== undefined) headers.push('link', linkToNext(path, url, page.next));
+  if (page.next !== undefined) headers.push('link', linkToNext(path, url, 'first_id', page.next));
   return headers;
 }
 
@@ -46,24 +47,3 @@ export function onDisconnect(response: ServerResponse): AbortSignal {
   else response.once('close', () => controller.abort());
   return controller.signal;
 }
-
-/** The link repeats the other parameters exactly as the request has them, so that they mean the same. */
-function linkToNext(path: string, url: string, next: string): string {
-  let others = '';
-  const query = url.indexOf('?');
-  for (let start = query === -1 ? url.length : query + 1, end: number; start < url.length; start = end + 1) {
-    end = url.indexOf('&', start);
-    if (end === -1) end = url.length;
-    const equals = url.indexOf('=', start);
-    const hasValue = equals > start && equals + 1 < end;
-    if (hasValue && decodeName(url.slice(start, equals)) !== 'first_id') others += `${url.slice(start, end)}&`;
-  }
-  const safe = unsafeInLink.test(others) ? others.replace(unsafeInLinks, percentEncode) : others;
-  return `<${path}?${safe}first_id=${next}>; rel="next"`;
-}
-
-const decodeName = (encoded: string): string | undefined =>
-  /[%+]/.test(encoded) ? new URLSearchParams(encoded).keys().next().value : encoded;
-const unsafeInLink = /[^\x21-\x7e]|["<>\\^`{|}]/;
-const unsafeInLinks = new RegExp(unsafeInLink, 'g');
-const percentEncode = (char: string): string => `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`;

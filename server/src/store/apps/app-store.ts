@@ -2,6 +2,7 @@ import type { AppDetails } from '../../contract/app.ts';
 import type {
   AppStore,
   ConversationChange,
+  ConversationPosition,
   ConversationQuery,
   ConversationRow,
   FoundList,
@@ -36,26 +37,33 @@ export class SqlAppStore implements AppStore {
     if (list === undefined) return undefined;
     const foundList = await readList<ConversationRow>(this.#engine, list);
     const isEmpty = foundList !== 'too_large' && foundList.rows.length === 0;
-    return isEmpty && query.last_id !== undefined && !(await this.#findCursor(query)) ? undefined : foundList;
+    return isEmpty && query.after !== undefined && !(await this.#findPosition(query, query.after))
+      ? undefined
+      : foundList;
   }
 
-  async #findCursor({ last_id = '', ...scope }: ConversationQuery): Promise<sql.Cursor | undefined> {
-    const [row] = await this.#engine.read(...sql.findCursor(scope, last_id));
-    return row as sql.Cursor | undefined;
+  /** The position with its value. Undefined if it has none, and the conversation is not in the list. */
+  async #findPosition(
+    query: ConversationQuery,
+    after: ConversationPosition,
+  ): Promise<ConversationPosition | undefined> {
+    if (after.value !== undefined) return after;
+    const [row] = await this.#engine.read(...sql.findValue(query, after.id));
+    return row && { id: after.id, value: row.value as number };
   }
 
-  /** Undefined if the cursor was read and does not exist. */
+  /** Undefined if the position was read and does not exist. */
   async #conversations(query: ConversationQuery): Promise<LargeList | undefined> {
-    if (query.last_id === undefined || !this.#engine.dialect.readsCursorFirst) return sql.conversations(query);
-    const cursor = await this.#findCursor(query);
-    return cursor && sql.conversations(query, cursor);
+    if (query.after === undefined || !this.#engine.dialect.readsCursorFirst) return sql.conversations(query);
+    const after = await this.#findPosition(query, query.after);
+    return after && sql.conversations({ ...query, after });
   }
 
   async openConversations(
     query: ConversationQuery,
     render: (row: ConversationRow) => string,
     signal: AbortSignal,
-  ): Promise<ListStream | undefined> {
+  ): Promise<ListStream<ConversationRow> | undefined> {
     const list = await this.#conversations(query);
     if (list === undefined) return undefined;
     return this.#largePages.open(async () => openList(await this.#engine.openSnapshot(), list, render), signal);

@@ -1,9 +1,9 @@
+import type { ConversationOrder } from '../../contract/conversation.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ConversationChange, ConversationQuery, ConversationScope } from '../../domain/app-store.ts';
 import { sorted } from '../console/admin-statements.ts';
 import type { Value } from '../engine.ts';
 import type { LargeList } from '../large-list.ts';
-import { updatedAt } from '../schema/conversation-step.ts';
 
 /** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
 
@@ -40,47 +40,57 @@ function inScope(table: string, { app_id, user }: ConversationScope): [string, .
   return [`${ofApp} AND ${ofUser}`, app_id, user, user];
 }
 
-/** The conversation after which a page begins. */
-export type Cursor = { created_at: number; updated_at: number };
+const columnOf = (order: ConversationOrder): string => order.replace('-', '');
 
 /**
- * A page of conversations: one range of an index, in either direction. If `last_id` does not exist, the page is empty. On a
- * distributed database it is read from every shard, since conversations of an app are on all of them. Without a cursor the
- * statement finds it.
+ * A page of conversations: one range of an index, in either direction. On a distributed database it is read from every shard,
+ * since conversations of an app are on all of them. If the position has no value, the statement finds it; the page is empty
+ * if there is none.
  */
-export function conversations({ last_id, order, limit, ...scope }: ConversationQuery, cursor?: Cursor): LargeList {
-  const isDescending = order.startsWith('-');
-  const column = (isDescending ? order.slice(1) : order) as keyof Cursor;
+export function conversations({ after, order, limit, ...scope }: ConversationQuery): LargeList {
+  const column = columnOf(order);
+  const direction = order.startsWith('-') ? ' DESC' : '';
   const [condition, ...values] = inScope('c', scope);
-  const [lastCondition, ...lastValues] = inScope('l', scope);
-  const findCursor = `(SELECT l.${column} FROM conversations l WHERE l.conversation_id = ? AND ${lastCondition})`;
-  const lastValue = cursor === undefined ? findCursor : '?';
-  const after = `AND (c.${column}, c.conversation_id) ${isDescending ? '<' : '>'} (${lastValue}, ?)`;
-  const direction = isDescending ? ' DESC' : '';
-  const cursorValues: Value[] = cursor === undefined ? [last_id ?? '', ...lastValues] : [cursor[column]];
-  const all: Value[] = last_id === undefined ? values : [...values, ...cursorValues, last_id];
+  const [afterCondition, ...afterValues] = startAfter(after, order, scope);
   return {
     limit,
     page: (which) => [
-      `SELECT ${columns(which)} FROM conversations c WHERE ${condition} ${last_id === undefined ? '' : after}
+      `SELECT ${columns(which)} FROM conversations c WHERE ${condition} ${afterCondition}
        ORDER BY c.${column}${direction}, c.conversation_id${direction} LIMIT ?`,
-      ...all,
+      ...values,
+      ...afterValues,
       limit + 1,
     ],
     row: ({ id }) => [`SELECT ${columns('all')} FROM conversations c WHERE c.conversation_id = ?`, id as string],
   };
 }
 
-export function findCursor(scope: ConversationScope, conversation_id: string): [string, ...Value[]] {
-  const [condition, ...values] = inScope('c', scope);
-  const text = `SELECT c.created_at, c.updated_at FROM conversations c WHERE c.conversation_id = ? AND ${condition}`;
+function startAfter(
+  after: ConversationQuery['after'],
+  order: ConversationOrder,
+  scope: ConversationScope,
+): [string, ...Value[]] {
+  if (after === undefined) return [''];
+  const [value, ...values] = after.value === undefined ? findValue({ ...scope, order }, after.id) : ['?', after.value];
+  const comparison = order.startsWith('-') ? '<' : '>';
+  return [`AND (c.${columnOf(order)}, c.conversation_id) ${comparison} ((${value}), ?)`, ...values, after.id];
+}
+
+/** The current value of a conversation in an order, if it is in the list. */
+export function findValue(
+  { order, ...scope }: ConversationScope & { order: ConversationOrder },
+  conversation_id: string,
+): [string, ...Value[]] {
+  const [condition, ...values] = inScope('l', scope);
+  const text = `SELECT l.${columnOf(order)} AS value FROM conversations l WHERE l.conversation_id = ? AND ${condition}`;
   return [text, conversation_id, ...values];
 }
 
-const newestMessage = 'CASE WHEN first_message_at IS NOT NULL THEN last_message_at END';
 const returned = columns('all').replaceAll('c.', 'conversations.');
 
-const renamed = `name = ?, renamed_at = ?, updated_at = ${updatedAt('created_at', newestMessage, 'CAST(? AS BIGINT)')}`;
+/** The clock may have been set back since the last change, but times of a conversation never decrease. */
+const increase = (column: string): string => `${column} = CASE WHEN ${column} > ? THEN ${column} ELSE ? END`;
+const renamed = `name = ?, ${increase('renamed_at')}, ${increase('updated_at')}`;
 /** All parameters after the name are the time of the rename. */
 const renameTimes = renamed.split('?').length - 2;
 
