@@ -127,7 +127,7 @@ export type GetKnowledgeDocumentPath = {
 /** Get a Document: query. */
 export type GetKnowledgeDocumentQuery = {
   /** `all`, `only` or `without`: which fields are returned. */
-  metadata?: string | undefined;
+  metadata?: 'all' | 'only' | 'without' | undefined;
 };
 
 /** List Segments: path. */

@@ -281,10 +281,14 @@ export const SegmentQuery = Type.Object({
   status: Type.Optional(Type.Array(Type.String(), { description: 'Only segments with one of these statuses.' })),
 });
 export const ChildChunkQuery = Type.Object({ ...pageParameters, keyword: keyword('the text') });
-/** Not a closed set for the validator: the error code of another value is `invalid_metadata`. */
 export const SingleDocumentQuery = Type.Object({
   metadata: Type.Optional(
-    Type.String({ default: metadataModes[0], description: '`all`, `only` or `without`: which fields are returned.' }),
+    Type.Unsafe<MetadataMode>({
+      type: 'string',
+      enum: metadataModes,
+      default: metadataModes[0],
+      description: '`all`, `only` or `without`: which fields are returned.',
+    }),
   ),
 });
 

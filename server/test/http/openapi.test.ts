@@ -362,6 +362,12 @@ describe('operations of the API document', () => {
     }
   });
 
+  it('Get a Document: metadata is one of three values', () => {
+    const { parameters } = operationOf('/v1/datasets/{dataset_id}/documents/{document_id}', 'get');
+    const { schema } = parameters.find((parameter: Json) => parameter.name === 'metadata');
+    assert.deepEqual([schema.enum, schema.default], [['all', 'only', 'without'], 'all']);
+  });
+
   it('List usage: since and day are dates', () => {
     const { parameters } = operationOf('/admin/usage', 'get');
     assert.equal(parameters.find((parameter: Json) => parameter.name === 'since').schema.format, 'date');

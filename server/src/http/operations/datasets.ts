@@ -21,6 +21,7 @@ import * as knowledge from '../../domain/list-knowledge.ts';
 import type { JsonBody } from '../../domain/numbered-page.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { responses } from '../openapi/openapi.ts';
+import { validatorCompiler } from '../request/query.ts';
 import type { Routes } from '../route-types.ts';
 import { sendLargePage } from './large-page.ts';
 import { onDisconnect } from './message-page.ts';
@@ -31,6 +32,9 @@ const DocumentPath = Type.Object({ dataset_id, document_id });
 const datasetUrl = '/v1/datasets/:dataset_id';
 const documentUrl = `${datasetUrl}/documents/:document_id`;
 const segmentUrl = `${documentUrl}/segments/:segment_id`;
+
+/** The error code of an unknown value is `invalid_metadata`, not that of an invalid parameter. */
+const AnyMetadata = Type.Object({ metadata: Type.Optional(Type.String()) });
 
 type Page = { page?: number; limit?: number };
 const withPage = <Q extends Page>(query: Q) => ({
@@ -120,6 +124,8 @@ export const datasetRoutes: Routes = (app, { store, bearer }) => {
       querystring: SingleDocumentQuery,
       response: responses({ 200: DocumentResponse }, [400, 401, 404]),
     },
+    validatorCompiler: (part) =>
+      validatorCompiler(part.httpPart === 'querystring' ? { ...part, schema: AnyMetadata } : part),
     onRequest,
     handler: async (request, reply) => {
       const { metadata = metadataModes[0] } = request.query;
