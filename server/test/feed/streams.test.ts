@@ -122,6 +122,29 @@ onEveryEngine('readers that wait for changes', (engine) => {
     await untilWaiting(0);
   });
 
+  it('see only what their key allows now, also if it was changed while they wait', async () => {
+    const { workspace: workspace_id, dataset, chunk } = one.ids;
+    const other = { record: 'dataset', id: randomUUID(), workspace_id, name: 'other' };
+    const secret = `feed-${randomUUID()}`;
+    const key = { record: 'api_key', id: randomUUID(), kind: 'feed', workspace_id, name: 'datasets', secret };
+    await service.load([other, { ...key, dataset_ids: [dataset, other.id] }]);
+    const query = { after: await now(), wait: '60' };
+    const opening = [OpenResponse.open(service, query, secret, lines), OpenResponse.open(service, query, secret)];
+    await untilWaiting(2);
+    await service.load([{ ...key, dataset_ids: [other.id] }]);
+    service.advanceClock(6);
+    await service.load([{ ...other, name: 'renamed' }]);
+    const [stream, poll] = await Promise.all(opening);
+    assert.ok(stream !== undefined && poll !== undefined);
+    assert.deepEqual([poll.message.statusCode, (await poll.json()).data[0].id], [200, other.id]);
+    assert.equal((await edit()).status, 200);
+    await service.load([{ ...other, name: 'renamed again' }]);
+    await until(() => stream.text.includes('renamed again'));
+    assert.ok(!stream.text.includes(chunk), 'a chunk that the key no longer allows');
+    stream.message.destroy();
+    await untilWaiting(0);
+  });
+
   it('end when the service stops', async () => {
     const stopping = await startService(engine);
     await stopping.load(records);

@@ -69,7 +69,8 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
     handler: async (request, reply) => {
       const { after, limit = limits.changesDefault, wait = 0, include = 'record' } = request.query;
       const lastEvent = request.headers['last-event-id'];
-      const changes: ChangeRequest = { scope: scopeOf(request.caller, request.query), limit, include };
+      const scopeFor = (caller: Caller | null) => scopeOf(caller, request.query);
+      const changes: ChangeRequest = { scope: scopeFor(request.caller), limit, include };
       const start = await startOf(
         store,
         after ?? (typeof lastEvent === 'string' && lastEvent !== '' ? lastEvent : undefined),
@@ -78,6 +79,7 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
       const pages = follow(dependencies, request, reply, start, changes, {
         waitMillis: wait * 1000,
         hasHeartbeats: encoding !== undefined,
+        scopeFor,
       });
       if (encoding === undefined) {
         const { value } = await pages.next();
@@ -100,8 +102,11 @@ async function* encode(encoding: Encoding, pages: AsyncIterable<Page>): AsyncGen
   for await (const { entries } of pages) yield entries.map(encoding.entry).join('') || encoding.heartbeat;
 }
 
+type FollowOptions = { waitMillis: number; hasHeartbeats: boolean; scopeFor: (caller: Caller) => ChangeScope };
+
 /**
- * Pages of the feed, until there was no entry for `waitMillis`, or the key is no longer valid. A page is empty if the wait is
+ * Pages of the feed, until there was no entry for `waitMillis`, or the key is no longer valid. If the key allows something
+ * else by now, later pages are limited to that. A page is empty if the wait is
  * over, if a stream needs a heartbeat, or if the reader may see nothing of what was read. A request that waits does not count
  * as being in flight.
  */
@@ -111,7 +116,7 @@ async function* follow(
   reply: FastifyReply,
   start: ChangePlace,
   changes: ChangeRequest,
-  { waitMillis, hasHeartbeats }: { waitMillis: number; hasHeartbeats: boolean },
+  { waitMillis, hasHeartbeats, scopeFor }: FollowOptions,
 ): AsyncGenerator<Page, undefined> {
   let place = start;
   let idleSince = performance.now();
@@ -123,7 +128,9 @@ async function* follow(
   const isAllowed = async (): Promise<boolean> => {
     if (!isPast(checkedAt, checkMillis)) return true;
     checkedAt = clock();
-    return bearer.isStillAllowed(request);
+    const caller = await bearer.findCallerAgain(request);
+    if (caller !== undefined) changes.scope = scopeFor(caller);
+    return caller !== undefined;
   };
   try {
     for (;;) {

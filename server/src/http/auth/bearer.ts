@@ -120,14 +120,16 @@ export class Bearer {
     return session;
   }
 
-  /** Whether the key or session of a long request is still valid. */
-  async isStillAllowed({ headers, caller }: FastifyRequest): Promise<boolean> {
+  /** The caller of a long request as it is now: what its key allows may have changed. Undefined if it is no longer valid. */
+  async findCallerAgain({ headers, caller }: FastifyRequest): Promise<Caller | undefined> {
     const digest = bearerDigest(headers.authorization);
     if (digest !== undefined) {
-      return (await this.authenticate(digest, this.#store.dataVersion()))?.key_id === caller?.key_id;
+      const current = await this.authenticate(digest, this.#store.dataVersion());
+      return current?.key_id === caller?.key_id ? current : undefined;
     }
     const session = sessionDigest(headers);
-    return session !== undefined && (await this.#store.sessions.find(session, this.#seconds())) !== undefined;
+    const isOpen = session !== undefined && (await this.#store.sessions.find(session, this.#seconds())) !== undefined;
+    return isOpen ? (caller ?? undefined) : undefined;
   }
 
   /** Authenticates the admin key in the body of a request. */
