@@ -35,6 +35,7 @@ describe('the console, conversations', () => {
   const longer = randomUUID();
   const short = randomUUID();
   const odd = randomUUID();
+  const oldest = randomUUID();
   const users = Array.from({ length: 60 }, (_, i) => `user-${`${i}`.padStart(2, '0')}`);
   let service: Service;
   let browser: Browser;
@@ -67,6 +68,7 @@ describe('the console, conversations', () => {
       { ...conversation(odd, 'odd'), app_id: other.ids.app },
       message(odd, Number.MAX_SAFE_INTEGER, { query: 'When was this?' }),
       ...users.map((user) => conversation(randomUUID(), user)),
+      conversation(oldest, 'oldest', 500),
     ]);
   });
   after(async () => {
@@ -115,6 +117,24 @@ describe('the console, conversations', () => {
     // The address of the list of an app, as it was before.
     await page.goto(`/console#/conversations/${other.ids.app}`);
     await page.waitForURL(new RegExp(`#/conversations/${other.ids.app}/.*app_id=${other.ids.app}$`));
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('lists a conversation of the address first, until the part of the list that has it is read', async () => {
+    const { page, pageErrors } = await openTab(browser, service.base);
+    await signIn(page, admin);
+    await page.goto(`/console#/conversations/${ids.app}/${oldest}`);
+    const entries = entriesOf(page);
+    const current = page.locator('.conversation-list [aria-current]');
+    await current.getByText('Not in the part of the list that was read.').waitFor();
+    assert.match(await entries.first().innerText(), /oldest/);
+    assert.equal(await current.count(), 1);
+    await entries.nth(50).scrollIntoViewIfNeeded();
+    await current.getByText('Not in the part').waitFor({ state: 'detached' });
+    assert.match(await entries.last().innerText(), /oldest/);
+    assert.equal(await current.count(), 1);
+    await page.goto(`/console#/conversations/${ids.app}/${oldest}?app_id=${other.ids.app}`);
+    await current.getByText('Not in this list.').waitFor();
     assert.deepEqual(pageErrors, []);
   });
 

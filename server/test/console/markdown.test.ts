@@ -110,6 +110,8 @@ describe('messages in the console', () => {
       '$a ',
       '$$',
       '$a$ ',
+      '\\(a ',
+      '\\[ a ',
     ];
     const blocks = [
       '**a* ',
@@ -174,6 +176,11 @@ describe('Markdown', () => {
       'formulas without their dollar signs',
       'so $a_1 * b_1 * \\{c\\}$, and\n$$\nx^2\n$$',
       'p("so " code class=formula("a_1 * b_1 * \\\\{c\\\\}") ", and" br() code class=formula("x^2"))',
+    ],
+    [
+      'formulas in escaped brackets',
+      'so \\(a_1 \\{c\\}\\) and\n\\[\nx^2 * y_1 * z\n\\]\nnot \\[1\\](x)',
+      'p("so " code class=formula("a_1 \\\\{c\\\\}") " and" br() code class=formula("x^2 * y_1 * z") br() "not " "[" "1" "]" "(x)")',
     ],
     ['amounts as they are', 'US$5, $5 to $10, $5-$10, $ 5 $ and $5', 'p("US$5, $5 to $10, $5-$10, $ 5 $ and $5")'],
     ['comments as text', 'a <!-- b -->', 'p("a " "<!-- b -->")'],

@@ -27,6 +27,7 @@ export function ConversationList({ conversations: { entries, list, summaryOf }, 
   // It leaves this place when a page that has it is read.
   const isApart = open !== undefined && !isListed && !list.isLoading && summaryOf(open.id) !== undefined;
   const shown: readonly Entry[] = isApart ? [{ ...open, hits: [] }, ...entries] : entries;
+  const apart = list.hasMore ? 'Not in the part of the list that was read.' : 'Not in this list.';
   // Rows are taller with their summaries.
   const isComplete = entries.every(({ id }) => summaryOf(id) !== undefined);
   useLayoutEffect(() => {
@@ -49,7 +50,13 @@ export function ConversationList({ conversations: { entries, list, summaryOf }, 
         { class: 'plain', 'aria-label': 'Conversations' },
         shown.map((entry) => {
           const isOpen = entry.id === open?.id;
-          const row = { entry, summary: summaryOf(entry.id), isOpen, isApart: isOpen && isApart, filters };
+          const row = {
+            entry,
+            summary: summaryOf(entry.id),
+            isOpen,
+            apart: isOpen && isApart ? apart : undefined,
+            filters,
+          };
           return h('li', { key: entry.id }, h(Row, row));
         }),
       ),
@@ -63,11 +70,12 @@ type RowProps = {
   entry: Entry;
   summary: ConversationSummary | undefined;
   isOpen: boolean;
-  isApart: boolean;
+  /** Why the row is before all others, if it is. */
+  apart: string | undefined;
   filters: Filters;
 };
 
-function Row({ entry, summary, isOpen, isApart, filters }: RowProps) {
+function Row({ entry, summary, isOpen, apart, filters }: RowProps) {
   const { hits } = entry;
   const [hit] = hits;
   const at = hit?.created_at ?? summary?.last_message_at ?? null;
@@ -82,7 +90,7 @@ function Row({ entry, summary, isOpen, isApart, filters }: RowProps) {
       h(Marked, { text: hit?.snippet ?? summary?.last_text ?? '', ranges: hit?.ranges ?? [], draw: plain }),
     ),
     summary && h('span', { class: 'soft one-line figures' }, h(Figures, { summary, hits, filters })),
-    isApart && h('span', { class: 'soft figures' }, 'Not in this list.'),
+    apart && h('span', { class: 'soft figures' }, apart),
   );
 }
 

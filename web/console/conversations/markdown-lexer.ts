@@ -15,13 +15,17 @@ const inlineDepthMax = 16;
 /** Characters at which an inline rule begins to search. */
 const marks = /[\\<!&[\]`*~_@|$]| {2}|www\.|:\/\//g;
 
-/** A formula between `$` or `$$`. An amount is none: `$5 to $10` has a space or a digit where a formula has its own text. */
+/**
+ * A formula between `$` or `$$`, or as `\(x\)` or `\[ x \]`. An amount is none: `$5 to $10` has a space or a digit where a
+ * formula has its own text. `\[1\]` is none either: these are brackets that mean no link.
+ */
 export type FormulaToken = { type: 'formula'; raw: string; text: string };
-const formula = /^\$\$([^$]+)\$\$|^\$(?=[^\s$])([^$\n]*[^$\s\\])\$(?![\d\p{L}])/u;
+const formula =
+  /^\$\$([^$]+)\$\$|^\$(?=[^\s$])([^$\n]*[^$\s\\])\$(?![\d\p{L}])|^\\\(([^\n]+?)\\\)|^\\\[(\s[\s\S]+?\s)\\\]/u;
 
 function formulaAt(src: string): FormulaToken | undefined {
-  const [raw, display, inline] = formula.exec(src) ?? [];
-  return raw === undefined ? undefined : { type: 'formula', raw, text: (display ?? inline ?? '').trim() };
+  const [raw, ...texts] = formula.exec(src) ?? [];
+  return raw === undefined ? undefined : { type: 'formula', raw, text: texts.join('').trim() };
 }
 
 const options = {
