@@ -303,8 +303,10 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.deepEqual((await page()).body.data[0].feedback, { rating: 'like' });
     assert.equal((await rate({ rating: null, user })).status, 200);
     assert.equal((await page()).body.data[0].feedback, null);
+    const removed = await page();
     const again = await rate({ rating: null, user });
     assert.deepEqual([again.status, again.body.code], [400, 'invalid_param']);
+    assert.equal((await page()).headers.etag, removed.headers.etag);
     for (const body of [
       { rating: 'like' },
       { rating: 'like', user: '' },

@@ -136,6 +136,11 @@ export class PostgresEngine implements Engine {
       const [found, another] = await this.#pool.query(apps.findMessageById, message_id, app_id, user);
       if (found === undefined || another !== undefined) return 'missing';
       const conversation_id = found.conversation_id as string;
+      if (rating.rating === null) {
+        // The transaction would replace the version of the conversation, although nothing changes.
+        const [message] = await this.#pool.query(apps.findDoc, conversation_id, message_id);
+        if (message !== undefined && rate(message.doc as string, rating) === 'unrated') return 'unrated';
+      }
       // A retry finds no feedback if an earlier attempt has removed it: the response to its COMMIT was lost.
       let isRated = false;
       return this.#pool.transaction(async (transaction) => {
