@@ -33,6 +33,11 @@ const findMessage = `
 const findDoc = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
 const findLastPosition = `
   SELECT MAX(position) AS position FROM search_messages WHERE position >= ? AND position < ?`;
+/**
+ * Without positions of words, FTS5 loses entries if a row is removed and added again in one flush (decision 0029). So what
+ * was removed, also by an earlier write of the transaction, is flushed before anything is added.
+ */
+const flushRemoved = `INSERT INTO search_message_tokens (search_message_tokens) VALUES ('flush')`;
 const addTokens = 'INSERT INTO search_message_tokens (rowid, tokens) VALUES (?, ?)';
 const removeTokens = `INSERT INTO search_message_tokens (search_message_tokens, rowid, tokens) VALUES ('delete', ?, ?)`;
 const writeEntry = `
@@ -88,7 +93,7 @@ export function applyToIndex(
   }
   // FTS5 writes positions that only grow at once.
   messages.sort((one, other) => one.indexed.created_at - other.indexed.created_at);
-  for (const message of messages) putMessage(db, message);
+  putMessages(db, messages);
   let cursor = from;
   for (const change of changes.slice(0, count)) {
     if (cursor !== from && performance.now() > end + millis) break;
@@ -110,10 +115,10 @@ function updateConversation(db: Connection, id: string): boolean {
   const entries = (
     deleted === 1 ? db.all(findEntries, id, limits.indexWriteMax) : db.all(findOutdated, id, user, limits.indexWriteMax)
   ) as Entry[];
-  for (const entry of entries) {
-    const message = findToPut(db, id, entry.id);
-    if (message !== undefined) putMessage(db, message);
-  }
+  putMessages(
+    db,
+    entries.map((entry) => findToPut(db, id, entry.id)).filter((message) => message !== undefined),
+  );
   return entries.length < limits.indexWriteMax;
 }
 
@@ -133,19 +138,24 @@ function findToPut(db: Connection, conversation_id: string, id: string): FoundMe
   return row && { row, indexed: indexedMessage(row.doc, row) };
 }
 
-/** Brings the index up to date with a message. */
-function putMessage(db: Connection, { row, indexed }: FoundMessage): void {
-  const { words, marks, created_at, user, cost, latency, waits_until } = indexed;
-  const isSameTime = row.created_at === created_at;
-  if (row.position !== null) {
-    if (row.deleted === 0 && row.marks === marks && isSameTime) return;
-    if (row.marks !== null) db.run(removeTokens, row.position, `${words} ${row.marks}`);
-    db.run(deleteEntry, row.position);
+/** Brings the index up to date with these messages. */
+function putMessages(db: Connection, messages: readonly FoundMessage[]): void {
+  const added: [position: number, tokens: string][] = [];
+  for (const { row, indexed } of messages) {
+    const { words, marks, created_at, user, cost, latency, waits_until } = indexed;
+    const isSameTime = row.created_at === created_at;
+    if (row.position !== null) {
+      if (row.deleted === 0 && row.marks === marks && isSameTime) continue;
+      if (row.marks !== null) db.run(removeTokens, row.position, `${words} ${row.marks}`);
+      db.run(deleteEntry, row.position);
+    }
+    if (row.deleted === 1) continue;
+    const position = row.position !== null && isSameTime ? row.position : nextPosition(db, created_at);
+    db.run(writeEntry, position, row.conversation_id, row.id, created_at, user, cost, latency, waits_until, marks);
+    added.push([position, `${words} ${marks}`]);
   }
-  if (row.deleted === 1) return;
-  const position = row.position !== null && isSameTime ? row.position : nextPosition(db, created_at);
-  db.run(writeEntry, position, row.conversation_id, row.id, created_at, user, cost, latency, waits_until, marks);
-  db.run(addTokens, position, `${words} ${marks}`);
+  db.run(flushRemoved);
+  for (const [position, tokens] of added) db.run(addTokens, position, tokens);
 }
 
 function nextPosition(db: Connection, created_at: number): number {
