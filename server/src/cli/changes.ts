@@ -4,7 +4,8 @@ import { changeKinds } from '../contract/change.ts';
 import { limits } from '../contract/limits.ts';
 import { ChangeWatch } from '../domain/change-watch.ts';
 import { parseKinds, readChanges, startEpoch, startOf } from '../domain/changes.ts';
-import { requireSearch, SearchIndexer } from '../domain/search-indexer.ts';
+import { indexLag, requireSearch, SearchIndexer } from '../domain/search-indexer.ts';
+import type { IndexDifference } from '../domain/search-reads.ts';
 import type { Store } from '../domain/store.ts';
 import { type Command, parse, print, showLine, Usage, withStore } from './command.ts';
 
@@ -73,14 +74,19 @@ async function printChanges(
 const pollMillis = 500;
 
 export const reindexCommand: Command = {
-  help: `Usage: backscroll reindex
+  help: `Usage: backscroll reindex [--check]
 
 Builds the index of the search again, from all records. The service can run meanwhile: the search finds what is
-indexed so far. Needed only if the index is damaged; a new version of the program does it by itself if it has to.`,
+indexed so far. Needed only if the index is damaged; a new version of the program does it by itself if it has to.
+
+Options:
+  --check  compare the index with the records instead, and print the differences; exit code 1 if there are any.
+           The service can run meanwhile. What is not indexed yet is no difference`,
 
   run: async (argv, config) => {
-    parse(argv, {}, { max: 0 });
+    const { values } = parse(argv, { check: { type: 'boolean' } }, { max: 0 });
     requireSearch(config);
+    if (values.check) return withStore(config, 'existing', check);
     const start = performance.now();
     const count = await withStore(config, 'existing', reindex);
     print(`indexed ${count} records in ${((performance.now() - start) / 1000).toFixed(1)} s`);
@@ -88,18 +94,39 @@ indexed so far. Needed only if the index is damaged; a new version of the progra
   },
 };
 
-/** The number of records that were indexed by this process. */
+/** The number of records in the index, whichever process has indexed them. */
 async function reindex(store: Store): Promise<number> {
   const indexer = new SearchIndexer(store, Date.now);
   await indexer.reset();
   for (;;) {
     const step = await indexer.step();
-    if (process.stderr.isTTY) showLine(`${indexer.indexed} records`);
+    const progress = step === 'elsewhere' ? 'the running service indexes' : `${indexer.indexed} records`;
+    if (process.stderr.isTTY) showLine(progress);
     if (step === 'idle') break;
     // The running service has begun first.
     if (step === 'elsewhere') await sleep(pollMillis);
   }
   await indexer.end();
   if (process.stderr.isTTY) showLine('');
-  return indexer.indexed;
+  return store.search.count();
+}
+
+const faults: Record<IndexDifference['fault'], string> = {
+  missing: 'is not in the index',
+  erased: 'is in the index, but does not exist',
+  differs: 'has other words in the index',
+};
+
+/** The exit code. */
+async function check(store: Store): Promise<number> {
+  if ((await indexLag(store)).isBuilding) throw new Error('the index is being built: check it when that is done');
+  let differences = 0;
+  const { records, strayWords } = await store.search.check(({ kind, scope, id, fault }) => {
+    differences += 1;
+    print(`${kind} ${id} of ${kind === 'message' ? 'conversation' : 'dataset'} ${scope} ${faults[fault]}`);
+  });
+  if (strayWords > 0) print(`${strayWords} words in the index belong to no message and no chunk`);
+  const isEqual = differences === 0 && strayWords === 0;
+  print(`compared ${records} records: ${isEqual ? 'no differences' : 'there are differences, run backscroll reindex'}`);
+  return isEqual ? 0 : 1;
 }

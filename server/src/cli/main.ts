@@ -28,7 +28,7 @@ Commands:
   keys       create, list and revoke API keys
   migrate    bring the database schema up to date
   changes    print changed records, and follow changes
-  reindex    build the index of the search again
+  reindex    build the index of the search again, or check it
   audit      show the audit log
   purge      erase conversations permanently
 

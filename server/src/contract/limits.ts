@@ -124,6 +124,12 @@ export const limits = {
   /** How long a transaction of the indexer takes, and while others write. */
   indexWriteMillis: 50,
   indexBusyMillis: 10,
+  /** A check of the index: entries that are read with their texts at once, entries in memory (in 16 bytes each), */
+  indexCheckRows: 20,
+  indexCheckEntriesMax: 2_000_000,
+  /** tokens of one statement, and positions without an entry that it counts. */
+  indexCheckTokens: 500_000,
+  indexCheckStraysMax: 10_000,
   /** How long an indexer that has died delays the next one. */
   indexLeaseSeconds: 10,
   /** Time until an indexer without changes looks again, and renews its lease. */

@@ -39,6 +39,19 @@ export type IndexChange = { cursor: string } & (
 /** How far the indexer has read the change feed; '' from the start. `rules`: of the tokens in the index. */
 export type IndexState = { cursor: string; rules: string };
 
+/**
+ * `missing`: a record has no entry; `erased`: an entry has no record; `differs`: an entry has other tokens or values than its
+ * record. `scope` is the conversation of a message, and the dataset of a chunk.
+ */
+export type IndexDifference = {
+  kind: 'message' | ChunkKind;
+  scope: string;
+  id: string;
+  fault: 'missing' | 'erased' | 'differs';
+};
+/** `strayWords` are words in the index that belong to no entry. */
+export type IndexCheck = { records: number; strayWords: number };
+
 /** The index of messages and of knowledge bases. */
 export interface SearchStore {
   state(): Promise<IndexState>;
@@ -56,6 +69,14 @@ export interface SearchStore {
   findChunks(query: IndexQuery, count: number): Promise<ChunkIndexHit[]>;
   /** In the order of the hits; undefined for those that do not exist. */
   readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]>;
+
+  /** The number of records in the index. */
+  count(): Promise<number>;
+  /**
+   * Compares the index with the records, without those that have changed since the indexer's cursor. `sliceMax`: how many
+   * entries are in memory at the same time.
+   */
+  check(report: (difference: IndexDifference) => void, sliceMax?: number): Promise<IndexCheck>;
 
   /** Undefined if another process indexes. Otherwise no other one does so until the lease expires. */
   takeLease(holder: string, expires_at: number, now: number): Promise<IndexState | undefined>;

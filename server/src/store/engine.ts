@@ -179,6 +179,10 @@ export type SearchDialect = {
    * Parameters: the beginning five times, a count.
    */
   wordsWith?: Record<SearchTable, string>;
+  /** An expression: the tokens of a row as a list; null if only `tokenList` has them. */
+  tokensOfEntry: string;
+  /** The tables with all tokens (`term`) of all positions (`doc`), in the order of tokens. */
+  tokenList?: Record<SearchTable, string>;
   /** The parameter of `matches`. */
   queryOf(tokens: IndexQuery['tokens']): string;
 };

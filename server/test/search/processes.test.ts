@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { newFolder, run, type Scope, sendRequest, serve } from '../support/cli-helpers.ts';
-import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
+import {
+  type Engine,
+  makeTwoTenants,
+  message,
+  ndjson,
+  newDatabaseUrl,
+  onEveryEngine,
+  shortOrLong,
+} from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 async function newDatabase(t: Scope, engine: Engine) {
@@ -35,13 +43,18 @@ onEveryEngine('processes that index', (engine) => {
     const { one, admin, records } = makeTwoTenants();
     const sent = texts(600, one.ids.conversation);
     assert.equal((await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...sent]) })).code, 0);
-    for (let kill = 0; kill < 2; kill += 1) {
+    for (let kill = 0; kill < shortOrLong(2, 10); kill += 1) {
       const service = await serve(t, { cwd, env });
       const before = await countOf(service, admin, 'osprey');
       await until(
         async () => (await countOf(service, admin, 'osprey')) > Math.min(before, 599),
         () => 'it indexes',
       );
+      // Messages that are indexed again share their words with those that are not indexed yet.
+      for (const { id } of sent.slice(kill * 20, kill * 20 + 20)) {
+        const json = { rating: kill === 0 ? 'like' : 'dislike', user: 'ann' };
+        await sendRequest(service.base, `/v1/messages/${id}/feedbacks`, one.keys.app, { method: 'POST', json });
+      }
       await service.end('SIGKILL');
     }
     const service = await serve(t, { cwd, env });
@@ -52,6 +65,8 @@ onEveryEngine('processes that index', (engine) => {
       () => isUpToDate(service, admin),
       () => 'the index is up to date',
     );
+    const check = await run(['reindex', '--check'], { cwd, env });
+    assert.deepEqual([check.code, check.stderr], [0, ''], check.stdout);
     const queries = ['osprey', 'w3', 'w3 x5', '"w3 x5"', 'numero', 'osp', '599', 'x10 x1'];
     const counts = () => Promise.all(queries.map((q) => countOf(service, admin, q)));
     const kept = await counts();

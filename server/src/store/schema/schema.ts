@@ -4,7 +4,7 @@ import { conversationSteps } from './conversation-step.ts';
 import { importStep } from './import-step.ts';
 import { knowledgeStep, recount } from './knowledge-step.ts';
 import { ratingSteps } from './rating-step.ts';
-import { searchSteps } from './search-step.ts';
+import { rebuildSteps, searchSteps } from './search-step.ts';
 import { usageSteps } from './usage-step.ts';
 
 /**
@@ -173,6 +173,7 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 9, name: 'ratings by day, lists of all apps', statements: ratingSteps[engine] },
   { version: 10, name: 'filters of the audit log', statements: auditStep },
   { version: 11, name: 'search', statements: searchSteps[engine] },
+  { version: 12, name: 'search index built again', statements: rebuildSteps[engine] },
 ];
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */

@@ -64,3 +64,21 @@ export const searchSteps = {
     'CREATE INDEX search_chunks_by_token ON search_chunks USING gin (tokens)',
   ],
 } as const;
+
+/**
+ * Makes the index of the embedded engine empty. Its pages are overwritten: they may have words of erased messages, if the index was
+ * damaged.
+ */
+export const emptySqliteIndex: readonly string[] = [
+  ...['search_message_tokens', 'search_chunk_tokens'].map(
+    (name) => `INSERT INTO ${name} (${name}) VALUES ('delete-all')`,
+  ),
+  'DELETE FROM search_messages',
+  'DELETE FROM search_chunks',
+];
+
+/** An index of the embedded engine that an earlier version wrote may lack words: the service builds it again. */
+export const rebuildSteps = {
+  sqlite: [...emptySqliteIndex, `UPDATE search_state SET cursor = '', rules = ''`],
+  postgres: [],
+} as const;

@@ -1,8 +1,11 @@
+import { limits } from '../../contract/limits.ts';
 import { positionsPerSecond } from '../../domain/search-document.ts';
 import type {
   ChunkHit,
   ChunkIndexHit,
   IndexChange,
+  IndexCheck,
+  IndexDifference,
   IndexHit,
   IndexQuery,
   IndexState,
@@ -11,6 +14,7 @@ import type {
 } from '../../domain/search-reads.ts';
 import type { QueryToken } from '../../domain/tokens.ts';
 import type { Engine, Reader, Row, SearchTable } from '../engine.ts';
+import { checkIndex } from './check.ts';
 import * as sql from './statements.ts';
 
 /** The newest part of the index that the first statement of a search reads. */
@@ -52,6 +56,15 @@ export class SqlSearchStore implements SearchStore {
 
   apply(from: string, changes: readonly IndexChange[], millis: number): Promise<string | undefined> {
     return this.#engine.write('applyToIndex', { from, changes, millis });
+  }
+
+  async count(): Promise<number> {
+    const counts = await Promise.all(sql.countEntries.map((statement) => this.#engine.read(statement)));
+    return counts.reduce((sum, [row]) => sum + Number(row?.n), 0);
+  }
+
+  check(report: (difference: IndexDifference) => void, sliceMax = limits.indexCheckEntriesMax): Promise<IndexCheck> {
+    return checkIndex(this.#engine, report, sliceMax);
   }
 
   findMessages(query: IndexQuery, count: number): Promise<IndexHit[]> {

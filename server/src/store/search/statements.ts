@@ -31,6 +31,8 @@ export function findEntries(dialect: SearchDialect, table: SearchTable, query: I
 export const findFirst = (table: SearchTable): string => `SELECT MIN(position) AS position FROM ${table}`;
 export const findLast = (table: SearchTable): string => `SELECT MAX(position) AS position FROM ${table}`;
 
+export const countEntries = ['search_messages', 'search_chunks'].map((table) => `SELECT COUNT(*) AS n FROM ${table}`);
+
 export const findState = `SELECT cursor, rules FROM search_state WHERE name = 'state'`;
 /** Parameters: a position of the change feed. */
 export const findTimeAfter = 'SELECT at FROM changes WHERE position > ? ORDER BY position LIMIT 1';

@@ -12,6 +12,7 @@ import {
 import type { ChunkKind, IndexChange } from '../../domain/search-reads.ts';
 import { tokenRules } from '../../domain/tokens.ts';
 import type { WriteInput, WriteResult } from '../engine.ts';
+import { emptySqliteIndex } from '../schema/search-step.ts';
 import * as sql from '../search/statements.ts';
 import type { Connection } from './connection.ts';
 
@@ -63,16 +64,7 @@ export function takeIndexLease(
 }
 
 export function resetIndex(db: Connection, rules: string): void {
-  // The tokens of texts that exist need not be overwritten. A purge rebuilds the file.
-  db.db.exec('PRAGMA secure_delete = OFF');
-  try {
-    db.db.exec(`INSERT INTO search_message_tokens (search_message_tokens) VALUES ('delete-all')`);
-    db.db.exec('DELETE FROM search_messages');
-    db.db.exec('DELETE FROM search_chunks');
-    db.db.exec(`INSERT INTO search_chunk_tokens (search_chunk_tokens) VALUES ('delete-all')`);
-  } finally {
-    db.db.exec('PRAGMA secure_delete = ON');
-  }
+  for (const statement of emptySqliteIndex) db.db.exec(statement);
   db.run(sql.resetState, rules);
 }
 

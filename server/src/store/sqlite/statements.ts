@@ -15,6 +15,8 @@ const wordsWith = (list: string): string => `
   )
   SELECT term FROM words WHERE substr(term, 1, length(?)) = CAST(? AS TEXT) LIMIT ?`;
 
+const tokenList = { search_messages: 'search_message_tokens_list', search_chunks: 'search_chunk_tokens_list' };
+
 /** A table of FTS5 is sorted by position, and reads only what a LIMIT needs. Tokens have no quotation marks. */
 const search: SearchDialect = {
   from: {
@@ -25,9 +27,11 @@ const search: SearchDialect = {
   matches: { search_messages: 'search_message_tokens MATCH ?', search_chunks: 'search_chunk_tokens MATCH ?' },
   isIndexed: { search_messages: 's.marks IS NOT NULL', search_chunks: 'true' },
   wordsWith: {
-    search_messages: wordsWith('search_message_tokens_list'),
-    search_chunks: wordsWith('search_chunk_tokens_list'),
+    search_messages: wordsWith(tokenList.search_messages),
+    search_chunks: wordsWith(tokenList.search_chunks),
   },
+  tokensOfEntry: 'NULL',
+  tokenList,
   queryOf: (tokens) =>
     tokens
       .map((list) => `(${list.map(({ token, isPrefix }) => `"${token}"${isPrefix ? ' *' : ''}`).join(' OR ')})`)

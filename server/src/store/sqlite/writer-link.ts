@@ -33,4 +33,4 @@ export type WriterMessage = { outcomes: WriteOutcome[] } | { busy: true } | { ap
 
 /** Such a write is sent and committed alone. */
 export const isLong = (write: QueuedWrite): boolean =>
-  write.name === 'purge' || (write.name === 'applyRecords' && 'fd' in write.input.spool);
+  write.name === 'purge' || write.name === 'resetIndex' || (write.name === 'applyRecords' && 'fd' in write.input.spool);

@@ -127,7 +127,7 @@ function commit(sent: Group[]): void {
     // All links have the same counter.
     const [{ link: anyLink }] = groups as [Group];
     Atomics.add(anyLink.commits, 0, 1);
-    if (groups.some(({ writes }) => writes.some(({ name }) => name === 'purge'))) cleanFile();
+    for (const { writes } of groups) for (const { name } of writes) if (erases(name)) cleanFile(name);
     for (const [index, { link }] of groups.entries()) send(link, { outcomes: outcomes[index] as WriteOutcome[] });
   } catch (error) {
     if (db.db.isTransaction) db.db.exec('ROLLBACK');
@@ -154,21 +154,24 @@ function recover(code: number): void {
   lastFailure = undefined;
 }
 
+const erases = (name: WriteName): name is 'purge' | 'resetIndex' => name === 'purge' || name === 'resetIndex';
+
 /**
- * Removes purged texts from the file. Overwriting deleted cells is not enough: SQLite leaves copies in the unused parts of
- * pages when it moves rows. So the file is rebuilt, and the log is truncated.
+ * Removes erased texts from the file. Overwriting deleted cells is not enough: SQLite leaves copies in the unused parts of
+ * pages when it moves rows. So a purge rebuilds the file; of the index all pages were overwritten. Then the log is truncated.
  */
-function cleanFile(): void {
+function cleanFile(name: 'purge' | 'resetIndex'): void {
   const deadline = Date.now() + cleanMillisMax;
   try {
-    retryWhileBusy(deadline, () => db.db.exec('VACUUM'));
+    if (name === 'purge') retryWhileBusy(deadline, () => db.db.exec('VACUUM'));
     while (db.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy !== 0) {
       if (Date.now() > deadline) throw new Error('something is reading it');
       pause(busyMillis);
     }
   } catch (error) {
     const reason = (error as Error).message;
-    throw new CleanFailed(`erased, but the file may still hold copies (${reason}): run purge again`);
+    const again = name === 'purge' ? 'purge' : 'reindex';
+    throw new CleanFailed(`erased, but the file may still hold copies (${reason}): run ${again} again`);
   }
 }
 

@@ -1,0 +1,177 @@
+import { limits } from '../../contract/limits.ts';
+import { indexedMessage, tokensWithIds } from '../../domain/search-document.ts';
+import type { ChunkKind, IndexCheck, IndexDifference, IndexState } from '../../domain/search-reads.ts';
+import { SqlChangeReads } from '../changes/reads.ts';
+import type { Dialect, Engine, Row, SearchTable } from '../engine.ts';
+import { type Digest, digestOf, EntrySlice } from './entry-slice.ts';
+import * as sql from './statements.ts';
+
+/**
+ * Compares the index with the records, by short statements. A record that has changed since the check has begun, or that is
+ * not indexed yet, is behind the cursor in the change feed, and no difference.
+ */
+
+type Report = (difference: IndexDifference) => void;
+type RecordKind = IndexDifference['kind'];
+type Fault = IndexDifference['fault'];
+type Difference = Omit<IndexDifference, 'kind'>;
+type Confirm = (kind: RecordKind, differences: readonly Difference[]) => Promise<void>;
+
+/** Records in the order of their keys, with the id of their entry. Parameters: scope, id, count. */
+const keysOf: Record<RecordKind, string> = {
+  message: `
+    SELECT r.conversation_id AS scope, r.id, s.id AS entry
+    FROM messages r JOIN conversations c ON c.conversation_id = r.conversation_id AND c.deleted = 0
+    LEFT JOIN search_messages s ON s.conversation_id = r.conversation_id AND s.id = r.id
+    WHERE (r.conversation_id, r.id) > (?, ?) ORDER BY r.conversation_id, r.id LIMIT ?`,
+  segment: keysOfChunks('segment', 'segments', ''),
+  child_chunk: keysOfChunks('child_chunk', 'child_chunks', 'AND r.deleted = 0'),
+};
+
+function keysOfChunks(kind: ChunkKind, table: string, condition: string): string {
+  return `
+    SELECT r.dataset_id AS scope, r.id, s.id AS entry
+    FROM ${table} r LEFT JOIN search_chunks s ON s.dataset_id = r.dataset_id AND s.kind = '${kind}' AND s.id = r.id
+    WHERE (r.dataset_id, r.id) > (?, ?) ${condition} ORDER BY r.dataset_id, r.id LIMIT ?`;
+}
+
+/** Entries in the order of their positions, with the text of their record. `tokens` are those of the entry. */
+const entriesOf: Record<SearchTable, (tokens: string) => string> = {
+  search_messages: (tokens) => `
+    SELECT s.position, s.conversation_id AS scope, s.id, s.created_at, s.cost, s.latency, s.waits_until, ${tokens} AS tokens,
+      'message' AS kind, c.app_id, c."user", CASE WHEN c.deleted = 0 THEN r.doc END AS text
+    FROM search_messages s LEFT JOIN messages r ON r.conversation_id = s.conversation_id AND r.id = s.id
+    LEFT JOIN conversations c ON c.conversation_id = s.conversation_id
+    WHERE (s.position, s.id) > (?, ?) ORDER BY s.position, s.id LIMIT ?`,
+  search_chunks: (tokens) => `
+    SELECT s.position, s.dataset_id AS scope, s.id, ${tokens} AS tokens, s.kind, COALESCE(g.content, k.content) AS text
+    FROM search_chunks s LEFT JOIN segments g ON s.kind = 'segment' AND g.dataset_id = s.dataset_id AND g.id = s.id
+    LEFT JOIN child_chunks k ON s.kind = 'child_chunk' AND k.dataset_id = s.dataset_id AND k.id = s.id AND k.deleted = 0
+    WHERE (s.position, s.id) > (?, ?) ORDER BY s.position, s.id LIMIT ?`,
+};
+
+/** Parameters: position, kind, scopes, ids; position, scopes. */
+const findChanges = ({ isIn }: Dialect) => `
+  SELECT kind, scope, id FROM changes WHERE position > ? AND kind = ? AND ${isIn('scope')} AND ${isIn('id')}
+  UNION ALL SELECT kind, scope, id FROM changes
+  WHERE position > ? AND kind = 'conversation' AND scope = '' AND ${isIn('id')}`;
+
+/** `sliceMax`: how many entries are in memory at the same time. */
+export async function checkIndex(engine: Engine, report: Report, sliceMax: number): Promise<IndexCheck> {
+  const { dialect } = engine;
+  const changes = new SqlChangeReads(engine);
+  const [state] = await engine.read(sql.findState);
+  const since = Number((state as IndexState).cursor.split('.')[1]);
+  const counts = { records: 0, strayWords: 0 };
+  /** Reports those that are not behind the cursor. */
+  const confirm: Confirm = async (kind, differences) => {
+    if (differences.length === 0) return;
+    await changes.number();
+    const scopes = dialect.list([...new Set(differences.map(({ scope }) => scope))]);
+    const ids = dialect.list(differences.map(({ id }) => id));
+    const rows = await engine.read(findChanges(dialect), since, kind, scopes, ids, since, scopes);
+    const changed = new Set(rows.map((row) => `${row.scope} ${row.id}`));
+    for (const difference of differences) {
+      const { scope, id } = difference;
+      if (!changed.has(`${scope} ${id}`) && !changed.has(` ${scope}`)) report({ kind, ...difference });
+    }
+  };
+  for (const kind of Object.keys(keysOf) as RecordKind[]) {
+    for await (const rows of pages(engine, keysOf[kind], limits.listRowsMax, ['', ''], keyOf)) {
+      counts.records += rows.length;
+      await confirm(
+        kind,
+        rows.filter(({ entry }) => entry === null).map((row) => differenceOf(row, 'missing')),
+      );
+    }
+  }
+  for (const table of Object.keys(entriesOf) as SearchTable[]) {
+    counts.strayWords += await checkEntries(engine, table, confirm, sliceMax);
+  }
+  return counts;
+}
+
+const keyOf = ({ scope, id }: Row) => [scope as string, id as string] as const;
+const placeOf = ({ position, id }: Row) => [position as number, id as string] as const;
+
+/** All rows of a statement that continues behind a key. */
+async function* pages<Key extends readonly [string | number, string]>(
+  engine: Engine,
+  statement: string,
+  count: number,
+  first: Key,
+  keyOfRow: (row: Row) => Key,
+): AsyncGenerator<Row[]> {
+  for (let after = first; ; ) {
+    const rows = await engine.read(statement, ...after, count);
+    yield rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < count) return;
+    after = keyOfRow(last);
+  }
+}
+
+/** The number of words at positions without an entry. */
+async function checkEntries(engine: Engine, table: SearchTable, confirm: Confirm, sliceMax: number): Promise<number> {
+  const { tokensOfEntry, tokenList } = engine.dialect.search;
+  let strayWords = 0;
+  let slice = new EntrySlice(-Infinity, sliceMax);
+  const confirmRows = async (rows: readonly Row[], fault: Fault) => {
+    for (const [kind, group] of Map.groupBy(rows, (row) => row.kind as RecordKind)) {
+      await confirm(
+        kind,
+        group.map((row) => differenceOf(row, fault)),
+      );
+    }
+  };
+  const checkSlice = async (end: number) => {
+    if (tokenList === undefined) return;
+    strayWords += await slice.subtractStored(engine, table, tokenList[table], end);
+    for (const position of slice.different()) {
+      const rows = await engine.read(entriesOf[table]('NULL'), position - 1, '\u{ffff}', 1);
+      await confirmRows(
+        rows.filter((row) => row.position === position),
+        'differs',
+      );
+    }
+    slice = new EntrySlice(end, sliceMax);
+  };
+  const before = [Number.MIN_SAFE_INTEGER, ''] as const;
+  const statement = entriesOf[table](tokensOfEntry);
+  for await (const rows of pages(engine, statement, limits.indexCheckRows, before, placeOf)) {
+    const [erased, stored] = [rows.filter(({ text }) => text === null), rows.filter(({ text }) => text !== null)];
+    const different: Row[] = [];
+    for (const row of stored) {
+      const { digest, hasValues } = expectedOf(row);
+      if (!hasValues) different.push(row);
+      else if (tokenList !== undefined) {
+        if (slice.isFull) await checkSlice(row.position as number);
+        slice.add(row.position as number, digest);
+      } else {
+        const found = digestOf(new Set(row.tokens as string[] | null));
+        if (found.count !== digest.count || found.sum !== digest.sum) different.push(row);
+      }
+    }
+    await confirmRows(erased, 'erased');
+    await confirmRows(different, 'differs');
+  }
+  await checkSlice(Infinity);
+  return strayWords;
+}
+
+const differenceOf = ({ scope, id }: Row, fault: Fault) => ({ scope, id, fault }) as Difference;
+
+/** The tokens that an entry should have. `hasValues`: its columns have the values that they should have. */
+function expectedOf(row: Row): { digest: Digest; hasValues: boolean } {
+  const text = row.text as string;
+  if (row.kind !== 'message') {
+    return { digest: digestOf(new Set(tokensWithIds([text], [row.id as string]))), hasValues: true };
+  }
+  const owner = { app_id: row.app_id as string, user: row.user as string | null };
+  const { words, marks, created_at, cost, latency, waits_until } = indexedMessage(text, owner);
+  const columns = { created_at, cost, latency, waits_until };
+  return {
+    digest: digestOf(new Set(`${words} ${marks}`.split(' ').filter((token) => token !== ''))),
+    hasValues: Object.entries(columns).every(([name, value]) => row[name] === value),
+  };
+}

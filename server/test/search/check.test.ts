@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { it } from 'node:test';
+import type { IndexDifference } from '../../src/domain/search-reads.ts';
+import { filesContaining, newFolder, run, type Scope, sendRequest, serve } from '../support/cli-helpers.ts';
+import { onDatabase } from '../support/faulty-postgres.ts';
+import {
+  type Engine,
+  makeTwoTenants,
+  message,
+  ndjson,
+  newDatabaseUrl,
+  onEveryEngine,
+  startService,
+} from '../support/harness.ts';
+
+/** Runs statements that damage the index, as no program should. */
+async function damage(engine: Engine, url: string, statements: Record<Engine, readonly string[]>): Promise<void> {
+  if (engine === 'postgres') {
+    return onDatabase(url, async (client) => {
+      for (const statement of statements.postgres) await client.query(statement);
+    });
+  }
+  const db = new DatabaseSync(url.replace('sqlite:', ''), { timeout: 5_000 });
+  for (const statement of statements.sqlite) db.exec(statement);
+  db.close();
+}
+
+async function indexedDatabase(t: Scope, engine: Engine) {
+  const cwd = await newFolder(t);
+  const { url, remove } = await newDatabaseUrl(engine);
+  t.after(remove);
+  const env = { DATABASE_URL: url };
+  const { one, admin, records } = makeTwoTenants();
+  const sent = ['osprey', 'grebe', 'heron'].map((query, at) => message(one.ids.conversation, at + 1, { query }));
+  assert.equal((await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...sent]) })).code, 0);
+  const reindex = (...options: string[]) => run(['reindex', ...options], { cwd, env });
+  return { cwd, env, url, one, admin, sent, reindex };
+}
+
+onEveryEngine('reindex --check', (engine) => {
+  it('prints each difference, exit code 1; reindex builds the right index', async (t) => {
+    const { url, one, sent, reindex } = await indexedDatabase(t, engine);
+    const building = await reindex('--check');
+    assert.deepEqual([building.code, building.stdout], [1, '']);
+    assert.match(building.stderr, /^the index is being built.*\n$/);
+    const { stdout: indexed } = await reindex();
+    const [, records] = /^indexed (\d+) records in [\d.]+ s\n$/.exec(indexed) ?? [];
+    const equal = { code: 0, signal: null, stdout: `compared ${records} records: no differences\n`, stderr: '' };
+    assert.deepEqual(await reindex('--check'), equal);
+    const [first, second, third] = sent.map(({ id }) => id);
+    const position = (id: string | undefined) => `(SELECT position FROM search_messages WHERE id = '${id}')`;
+    await damage(engine, url, {
+      sqlite: [
+        `INSERT INTO search_message_tokens (search_message_tokens, rowid, tokens) VALUES ('delete', ${position(first)}, 'osprey')`,
+        `INSERT INTO search_message_tokens (rowid, tokens) VALUES (${position(second)}, 'zyxerased')`,
+        `INSERT INTO search_message_tokens (rowid, tokens) VALUES (4711, 'zyxstray')`,
+        `DELETE FROM search_messages WHERE id = '${third}'`,
+        `DELETE FROM search_chunk_tokens
+          WHERE rowid = (SELECT position FROM search_chunks WHERE id = '${one.ids.chunk}')`,
+        `UPDATE search_chunks SET id = 'none' WHERE id = '${one.ids.segment}'`,
+      ],
+      postgres: [
+        `UPDATE search_messages SET tokens = ts_delete(tokens, 'osprey') WHERE id = '${first}'`,
+        `UPDATE search_messages SET tokens = tokens || array_to_tsvector('{zyxerased}') WHERE id = '${second}'`,
+        `DELETE FROM search_messages WHERE id = '${third}'`,
+        `UPDATE search_chunks SET tokens = NULL WHERE id = '${one.ids.chunk}'`,
+        `UPDATE search_chunks SET id = 'none' WHERE id = '${one.ids.segment}'`,
+      ],
+    });
+    const damaged = await reindex('--check');
+    assert.equal(damaged.code, 1);
+    const [conversation, dataset] = [`of conversation ${one.ids.conversation}`, `of dataset ${one.ids.dataset}`];
+    const last = damaged.stdout.trimEnd().split('\n').at(-1);
+    assert.equal(last, `compared ${records} records: there are differences, run backscroll reindex`);
+    const stray = /(\d+) words in the index belong to no message and no chunk/.exec(damaged.stdout)?.[1];
+    // The words of the third message, and the one at a position that no message ever had.
+    if (engine === 'sqlite') assert.ok(Number(stray) > 5, damaged.stdout);
+    assert.deepEqual(
+      damaged.stdout
+        .split('\n')
+        .filter((line) => /^(message|segment|child_chunk) /.test(line))
+        .sort(),
+      [
+        `message ${first} ${conversation} has other words in the index`,
+        `message ${second} ${conversation} has other words in the index`,
+        `message ${third} ${conversation} is not in the index`,
+        `segment none ${dataset} is in the index, but does not exist`,
+        `segment ${one.ids.segment} ${dataset} is not in the index`,
+        `child_chunk ${one.ids.chunk} ${dataset} has other words in the index`,
+      ].sort(),
+    );
+    assert.equal((await reindex()).stdout.split(' ')[1], records);
+    assert.deepEqual(await reindex('--check'), equal);
+    if (engine === 'sqlite') {
+      for (const word of ['zyxerased', 'zyxstray']) {
+        assert.deepEqual(filesContaining(url.replace('sqlite:', ''), word), [], word);
+      }
+    }
+  });
+
+  it('beside a service: what is not indexed yet is no difference, and the records that the service indexes are counted', async (t) => {
+    const { cwd, env, one, admin, url, reindex } = await indexedDatabase(t, engine);
+    const service = await serve(t, { cwd, env });
+    const indexed = await reindex();
+    assert.match(indexed.stdout, /^indexed [1-9]\d* records in/);
+    if (engine === 'sqlite') {
+      await damage(engine, url, {
+        sqlite: [`INSERT INTO search_message_tokens (rowid, tokens) VALUES (4711, 'zyxstray')`],
+        postgres: [],
+      });
+      assert.equal((await reindex()).code, 0);
+      assert.deepEqual(filesContaining(url.replace('sqlite:', ''), 'zyxstray'), []);
+    }
+    let isWriting = true;
+    const writes = (async () => {
+      for (let at = 0; isWriting; at += 1) {
+        const lines = ndjson(Array.from({ length: 20 }, () => message(one.ids.conversation, at, { query: 'osprey' })));
+        assert.equal((await sendRequest(service.base, '/admin/records', admin, { method: 'POST', lines })).status, 200);
+      }
+    })();
+    for (let round = 0; round < 2; round += 1) {
+      const { code, stdout, stderr } = await reindex('--check');
+      assert.deepEqual([code, stderr], [0, ''], stdout);
+    }
+    isWriting = false;
+    await writes;
+    await service.end('SIGTERM');
+  });
+
+  it('compares in slices of any size', async () => {
+    const { one, records } = makeTwoTenants();
+    const service = await startService(engine);
+    try {
+      const sent = Array.from({ length: 40 }, (_, at) =>
+        message(one.ids.conversation, at, { query: `osprey w${at % 5}` }),
+      );
+      await service.load([...records, ...sent]);
+      await service.index();
+      const differences = async (sliceMax: number) => {
+        const found: IndexDifference[] = [];
+        const { strayWords } = await service.store.search.check((difference) => found.push(difference), sliceMax);
+        return { found, strayWords };
+      };
+      for (const sliceMax of [1, 7, 40, 100])
+        assert.deepEqual(await differences(sliceMax), { found: [], strayWords: 0 });
+      const id = sent[17]?.id as string;
+      await damage(engine, service.config.database_url, {
+        sqlite: [
+          `INSERT INTO search_message_tokens (search_message_tokens, rowid, tokens)
+            VALUES ('delete', (SELECT position FROM search_messages WHERE id = '${id}'), 'osprey')`,
+          `INSERT INTO search_message_tokens (rowid, tokens) VALUES (${30 * 2 ** 16 + 5}, 'zyxstray'), (-1, 'zyxstray')`,
+        ],
+        postgres: [`UPDATE search_messages SET tokens = ts_delete(tokens, 'osprey') WHERE id = '${id}'`],
+      });
+      const difference = { kind: 'message', scope: one.ids.conversation, id, fault: 'differs' };
+      for (const sliceMax of [1, 7, 40, 100]) {
+        assert.deepEqual(await differences(sliceMax), {
+          found: [difference],
+          strayWords: engine === 'sqlite' ? 2 : 0,
+        });
+      }
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+it('an index that an earlier version wrote is built again, and the words of erased messages leave the file', async (t) => {
+  const { cwd, env, url, admin, reindex } = await indexedDatabase(t, 'sqlite');
+  assert.equal((await reindex()).code, 0);
+  await damage('sqlite', url, {
+    sqlite: [
+      `INSERT INTO search_message_tokens (rowid, tokens) VALUES (4711, 'zyxerased${randomUUID().replaceAll('-', '')}')`,
+      'DELETE FROM schema_migrations WHERE version >= 12',
+    ],
+    postgres: [],
+  });
+  const path = url.replace('sqlite:', '');
+  assert.notDeepEqual(filesContaining(path, 'zyxerased'), []);
+  assert.equal((await run(['migrate'], { cwd, env })).code, 0);
+  assert.deepEqual(filesContaining(path, 'zyxerased'), []);
+  const service = await serve(t, { cwd, env });
+  const { body } = await sendRequest(service.base, '/admin/search/counts', admin);
+  assert.equal(typeof body.is_building, 'boolean');
+  await service.end('SIGTERM');
+  assert.equal((await reindex()).code, 0);
+  assert.equal((await reindex('--check')).code, 0);
+});
