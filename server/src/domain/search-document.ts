@@ -128,10 +128,14 @@ function* marksOf(
  * if they were up to `overflowSeconds` later.
  */
 export const positionsPerSecond = 2 ** 16;
-export const overflowSeconds = 1_000;
+const overflowSeconds = 1_000;
 const secondsMax = 2 ** 36;
 export const firstPosition = (created_at: number): number =>
   Math.max(-secondsMax, Math.min(created_at, secondsMax)) * positionsPerSecond;
+
+/** Messages before a time have positions before this one; so have some that are not. */
+export const endPosition = (created_at: number): number =>
+  firstPosition(created_at) + (overflowSeconds + 1) * positionsPerSecond;
 
 /** The next position of a second, given its last one. If all are used, one that may be used too. */
 export function positionAfter(last: number | null, created_at: number): { position: number; isFree: boolean } {

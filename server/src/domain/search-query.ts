@@ -44,6 +44,10 @@ const isHexadecimal = /^[0-9a-f]+$/;
 const matches = ({ token, isPrefix }: QueryToken, found: string): boolean =>
   isPrefix ? found.startsWith(token) : found === token;
 
+/** Whether a text with these tokens has one token of each list, as the index would find it. */
+export const hasTokens = (tokens: readonly string[], lists: readonly (readonly QueryToken[])[]): boolean =>
+  lists.every((list) => list.some((wanted) => tokens.some((token) => matches(wanted, token))));
+
 const firstTokens = (text: string): Token[] => [...tokensOf(text).take(limits.searchTokensMax)];
 
 function* phraseRuns(tokens: readonly Token[], phrase: readonly QueryToken[]): Generator<[Token, Token]> {

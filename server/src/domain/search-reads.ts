@@ -8,6 +8,9 @@ export type IndexQuery = {
   min_latency?: number | undefined;
   /** Only messages with a form that expires after this time in seconds. */
   waits_after?: number | undefined;
+  /** Only messages from this time in seconds on, and before that one. */
+  created_from?: number | undefined;
+  created_to?: number | undefined;
   /** Positions: the first one, and the end. */
   from?: number | undefined;
   to?: number | undefined;

@@ -1,8 +1,16 @@
 import type { KnowledgeHit, SearchCounts, SearchHit } from '../contract/console/search.ts';
 import { limits } from '../contract/limits.ts';
 import type { Message } from '../contract/message.ts';
-import { firstPosition, marks, marksFrom, namesOf, textsOf } from './search-document.ts';
-import { hasPhrases, isEmpty, parseQuery, type SearchWords, snippetOf, tokensInQuery } from './search-query.ts';
+import { endPosition, firstPosition, marks, marksFrom, namesOf, textsOf, tokensWithIds } from './search-document.ts';
+import {
+  hasPhrases,
+  hasTokens,
+  isEmpty,
+  parseQuery,
+  type SearchWords,
+  snippetOf,
+  tokensInQuery,
+} from './search-query.ts';
 import type { IndexHit, IndexQuery, MessageHit } from './search-reads.ts';
 import type { Store } from './store.ts';
 import type { QueryToken } from './tokens.ts';
@@ -57,8 +65,8 @@ function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
     ...(min_cost > 0 && { min_cost }),
     ...(min_latency > 0 && { min_latency }),
     ...(has.includes('waiting_form') && { waits_after: now }),
-    ...(from !== undefined && { from: firstPosition(from) }),
-    ...(to !== undefined && { to: firstPosition(to) }),
+    ...(from !== undefined && { from: firstPosition(from), created_from: from }),
+    ...(to !== undefined && { to: endPosition(to), created_to: to }),
   };
 }
 
@@ -192,15 +200,18 @@ export async function searchKnowledge(
 ): Promise<FoundPart<KnowledgeHit>> {
   const words = parseQuery(q ?? '');
   if (findsNothing(q, words)) return { hits: [], next: undefined };
+  const tokens = tokensInQuery(words);
   const hits: KnowledgeHit[] = [];
   let to = before ?? Number.MAX_SAFE_INTEGER;
   for (;;) {
-    const entries = await store.search.findChunks({ tokens: tokensInQuery(words), to }, limit + 1);
+    const entries = await store.search.findChunks({ tokens, to }, limit + 1);
     const chunks = await store.search.readChunks(entries);
     for (const [index, entry] of entries.entries()) {
       const chunk = chunks[index];
       if (chunk === undefined) continue;
       const { content, ...names } = chunk;
+      // Until an edit is indexed, the index has the words of the text before it.
+      if (!hasTokens(tokensWithIds([content], [entry.id]), tokens)) continue;
       if (!hasPhrases([content, entry.id], words)) continue;
       if (hits.length === limit) return { hits, next: to };
       hits.push({ ...names, ...snippetOf([content], words) });

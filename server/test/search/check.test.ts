@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import type { IndexDifference } from '../../src/domain/search-reads.ts';
+import { execute } from '../../torture/support/schema-databases.ts';
 import { filesContaining, newFolder, run, type Scope, sendRequest, serve } from '../support/cli-helpers.ts';
-import { onDatabase } from '../support/faulty-postgres.ts';
 import {
   type Engine,
   makeTwoTenants,
@@ -16,16 +15,11 @@ import {
 } from '../support/harness.ts';
 
 /** Runs statements that damage the index, as no program should. */
-async function damage(engine: Engine, url: string, statements: Record<Engine, readonly string[]>): Promise<void> {
-  if (engine === 'postgres') {
-    return onDatabase(url, async (client) => {
-      for (const statement of statements.postgres) await client.query(statement);
-    });
-  }
-  const db = new DatabaseSync(url.replace('sqlite:', ''), { timeout: 5_000 });
-  for (const statement of statements.sqlite) db.exec(statement);
-  db.close();
-}
+const damage = (engine: Engine, url: string, statements: Record<Engine, readonly string[]>) =>
+  execute(
+    { engine, url, remove: async () => undefined },
+    statements[engine].map((text) => ({ text })),
+  );
 
 async function indexedDatabase(t: Scope, engine: Engine) {
   const cwd = await newFolder(t);

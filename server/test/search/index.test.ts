@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import { execute } from '../../torture/support/schema-databases.ts';
 import { filesContaining } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { pendingForm } from '../support/rich-messages.ts';
@@ -149,6 +150,44 @@ onEveryEngine('the index of the search', (engine) => {
     service.freezeClock();
   });
 
+  it('from and to are exact for a second with more messages than it has positions', async () => {
+    await service.index();
+    const second = 500;
+    const database = { engine, url: service.config.database_url, remove: async () => undefined };
+    // Entries at its first positions and at the last one.
+    const used = [0, 1, 2, 3, 4, 5, 6, 7, 65_535].map((at) => second * 65_536 + at);
+    await execute(
+      database,
+      used.map((position) => ({
+        text: `INSERT INTO search_messages (position, conversation_id, id, created_at, latency)
+          VALUES (${position}, '${one.ids.conversation}', 'at ${position}', ${second}, 1)`,
+      })),
+    );
+    const sent = Array.from({ length: 5 }, () => message(one.ids.conversation, second, { query: 'gannet' }));
+    const next = message(one.ids.conversation, second + 1, { query: 'gannet' });
+    await service.load([...sent, next]);
+    await service.index();
+    const outside = `SELECT id FROM search_messages WHERE created_at = ${second} AND position >= ${(second + 1) * 65_536}`;
+    assert.equal((await execute(database, [{ text: outside }])).length, 5);
+    const ids = sent.map(({ id }) => id).sort();
+    for (const q of ['gannet', 'gann']) {
+      assert.deepEqual((await found({ q, from: second, to: second + 1 })).sort(), ids);
+      assert.deepEqual(await found({ q, to: second }), []);
+      assert.deepEqual(await found({ q, from: second + 1 }), [next.id]);
+      const range = { q, from: second, to: second + 1 };
+      assert.equal((await get('/admin/search/counts', range)).body.all, 5);
+    }
+    assert.deepEqual((await found({ from: second, to: second + 1 })).sort(), ids);
+    const inPages = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query = { q: 'gannet', to: second + 1, limit: 2, ...(cursor !== '' && { cursor }) };
+      const { body } = await get('/admin/search', query);
+      inPages.push(...body.data.map(({ message_id }: { message_id: string }) => message_id));
+      cursor = body.next_cursor;
+    }
+    assert.deepEqual(inPages.sort(), ids);
+  });
+
   it('pages do not repeat or skip a message while others are written', async () => {
     const conversation = conversationOf('paula');
     const sent = Array.from({ length: 25 }, (_, at) => message(conversation.id, 60 + (at % 5), { query: 'pelican' }));
@@ -189,6 +228,10 @@ onEveryEngine('the index of the search', (engine) => {
     assert.equal((await knowledge(other.ids.chunk)).length, 1);
     const body = { content: 'an albatross' };
     await service.request('PATCH', other.chunkPath, { key: other.keys.knowledge, body });
+    // The old text is gone at once, before the indexer comes.
+    const ids = (await knowledge('text')).map(({ child_chunk_id }: { child_chunk_id: string }) => child_chunk_id);
+    assert.ok(!ids.includes(other.ids.chunk), String(ids));
+    assert.equal((await knowledge(other.ids.chunk)).length, 1);
     await service.index();
     assert.equal((await knowledge('albatross')).length, 1);
     assert.equal((await knowledge('"chunk text"')).length, 1);

@@ -10,7 +10,7 @@ const columns: Record<SearchTable, string> = {
 
 /** Rows in a range of positions, newest first. Parameters: the returned values, the first position, the end, a count. */
 export function findEntries(dialect: SearchDialect, table: SearchTable, query: IndexQuery): [string, Value[]] {
-  const { tokens, conversation_id, min_cost, min_latency, waits_after } = query;
+  const { tokens, conversation_id, min_cost, min_latency, waits_after, created_from, created_to } = query;
   const hasTokens = tokens.length > 0;
   const position = hasTokens ? dialect.position : 's.position';
   const conditions: [string, Value][] = hasTokens ? [[dialect.matches[table], dialect.queryOf(tokens)]] : [];
@@ -18,6 +18,8 @@ export function findEntries(dialect: SearchDialect, table: SearchTable, query: I
   if (min_cost !== undefined) conditions.push(['s.cost >= ?', min_cost]);
   if (min_latency !== undefined) conditions.push(['s.latency >= ?', min_latency]);
   if (waits_after !== undefined) conditions.push(['s.waits_until > ?', waits_after]);
+  if (created_from !== undefined) conditions.push(['s.created_at >= ?', created_from]);
+  if (created_to !== undefined) conditions.push(['s.created_at < ?', created_to]);
   const where = conditions.map(([text]) => text);
   if (!hasTokens) where.push(dialect.isIndexed[table]);
   const statement = `
