@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newScope, run, type Scope, type ServerProcess } from '../test/support/cli-helpers.ts';
 import { until } from '../test/support/until.ts';
 import { Client } from './support/client.ts';
-import { Commands, checkServed } from './support/commands.ts';
+import { Commands, checkServed, indexFaults, indexFinding } from './support/commands.ts';
 import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
 import { fileOf, type Installation, install, numberOf } from './support/installation.ts';
 import { Ledger } from './support/ledger.ts';
@@ -27,6 +27,7 @@ type Results = {
   readyMillis: number[];
   killed: { underLoad: number; starting: number; commands: number };
   integrity: string[];
+  indexFaults: string[];
   leftovers: string[];
 };
 
@@ -44,6 +45,7 @@ export async function killService({
     readyMillis: [],
     killed: { underLoad: 0, starting: 0, commands: 0 },
     integrity: [],
+    indexFaults: [],
     leftovers: [],
   };
   const scope = newScope();
@@ -148,12 +150,14 @@ async function checkAll(
   results: Results,
 ): Promise<void> {
   await checkServed(installation, ledger, base, results);
+  results.indexFaults.push(...(await indexFaults(installation, base)));
   const db = new DatabaseSync(fileOf(installation), { readOnly: true });
   results.integrity.push(String(db.prepare('PRAGMA integrity_check').get()?.integrity_check));
   db.close();
 }
 
-function findingsOf({ ledgers, lost, torn, readyMillis, killed, integrity, leftovers }: Results): Finding[] {
+function findingsOf(results: Results): Finding[] {
+  const { ledgers, lost, torn, readyMillis, killed, integrity, leftovers } = results;
   const sum = (of: (ledger: Ledger) => number) => count(ledgers.reduce((total, ledger) => total + of(ledger), 0));
   const acknowledged = (kind: keyof ReturnType<Ledger['acknowledged']>) => sum((ledger) => ledger.acknowledged()[kind]);
   const unexpected = ledgers.flatMap((ledger) => ledger.unexpected);
@@ -188,6 +192,7 @@ function findingsOf({ ledgers, lost, torn, readyMillis, killed, integrity, lefto
       measured: `integrity_check: ${[...new Set(integrity)].join(', ')} (${integrity.length} times)`,
       holds: integrity.length > 0 && integrity.every((one) => one === 'ok'),
     },
+    indexFinding('sqlite', results.indexFaults, integrity.length),
     {
       promise: 'a killed import leaves nothing on disk',
       measured: `${leftovers.length} files with records after ${readyMillis.length} kills${some(leftovers)}`,

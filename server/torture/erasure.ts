@@ -11,6 +11,7 @@ import {
   serveWithWorkers,
 } from '../test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../test/support/harness.ts';
+import { indexFaults, indexFinding } from './support/commands.ts';
 import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
 
 type User = ReturnType<typeof makeUser>;
@@ -153,6 +154,7 @@ export async function purgeUnderLoad(
       }
     }
     const { responses, faults } = await traffic.end();
+    const wrong = await indexFaults({ cwd, admin }, serving.base);
     await runCommand(['backup', 'backup.db'], cwd);
     await runCommand(['export', 'export.ndjson'], cwd);
     const copies = purgedUsers.flatMap(({ marker }) => filesWith(cwd, marker));
@@ -171,6 +173,7 @@ export async function purgeUnderLoad(
           `the file went from ${count(before)} to ${count(sizeOf(cwd))} bytes`,
         holds: isStored && remains.length === 0 && reported === users && sizeOf(cwd) < before,
       },
+      indexFinding('sqlite', wrong, 1),
       {
         promise: 'reads and writes continue during a purge',
         measured: `${count(responses)} responses, ${faults.length} of them wrong${faults[0] === undefined ? '' : `: ${faults[0]}`}`,

@@ -4,6 +4,7 @@ import { FaultyPostgres } from '../test/support/faulty-postgres.ts';
 import type { Engine } from '../test/support/harness.ts';
 import { until } from '../test/support/until.ts';
 import { Client } from './support/client.ts';
+import { indexFaults, indexFinding } from './support/commands.ts';
 import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
 import { Follower } from './support/follower.ts';
 import { install } from './support/installation.ts';
@@ -74,6 +75,7 @@ async function killRepeatedly(
     faults.push(...(await follower.differences(text)));
     follower.close();
   }
+  const wrong = await indexFaults(installation, serving.base);
   await serving.end();
   const unexpected = [...ledger.unexpected, ...followers.flatMap((follower) => follower.unexpected)];
   const { edits, appends, imports } = ledger.acknowledged();
@@ -85,6 +87,7 @@ async function killRepeatedly(
         `${kills - databaseKills} kills of serve and ${databaseKills} of the database; ${count(followers[0]?.entries ?? 0)} entries${some(faults)}`,
       holds: faults.length === 0 && edits > 0 && appends > 0,
     },
+    indexFinding(engine, wrong, 1),
     {
       promise: `${engine}: every response in the meantime is 200 or 503`,
       measured: `${unexpected.length} others${some(unexpected)}`,

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CommandResult, run } from '../../test/support/cli-helpers.ts';
+import { type CommandResult, run, type Settings } from '../../test/support/cli-helpers.ts';
 import { ndjson } from '../../test/support/harness.ts';
 import { until } from '../../test/support/until.ts';
 import { Client } from './client.ts';
+import { type Finding, some } from './experiment.ts';
 import type { Installation } from './installation.ts';
 import { compareExport, type Discrepancies, type Ledger, replacementRecords } from './ledger.ts';
 
@@ -89,6 +90,34 @@ export async function checkServed(
   discrepancies.lost.push(...lost, ...(await keysWithWrongAccess(installation, ledger, base)));
   discrepancies.torn.push(...torn);
 }
+
+/** Waits until everything is indexed, then compares the index of the search with the records: the differences. */
+export async function indexFaults(
+  { cwd, env = {}, admin }: { cwd: string; env?: Settings; admin: string },
+  base: string,
+): Promise<string[]> {
+  const client = new Client();
+  await until(
+    async () => {
+      const { status, text } = await client.request(base, '/metrics', { key: admin });
+      return (
+        status === 200 &&
+        /^backscroll_search_building 0$/m.test(text) &&
+        /^backscroll_search_lag_changes 0$/m.test(text)
+      );
+    },
+    () => 'everything is indexed',
+  );
+  client.close();
+  const { code, stdout, stderr } = await run(['reindex', '--check'], { cwd, env });
+  return code === 0 ? [] : [...stdout.trimEnd().split('\n'), ...(stderr === '' ? [] : [stderr.trimEnd()])];
+}
+
+export const indexFinding = (engine: string, faults: readonly string[], checks: number): Finding => ({
+  promise: `${engine}: the index of the search has the words of all records, and no others`,
+  measured: `${faults.length} differences in ${checks} checks of the whole index${some(faults)}`,
+  holds: checks > 0 && faults.length === 0,
+});
 
 /** Created keys that are rejected, and revoked keys that are accepted. */
 export async function keysWithWrongAccess({ one }: Installation, ledger: Ledger, base: string): Promise<string[]> {
