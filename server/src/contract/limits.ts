@@ -124,7 +124,7 @@ export const limits = {
   /** How long a transaction of the indexer takes, and while others write. */
   indexWriteMillis: 50,
   indexBusyMillis: 10,
-  /** A check of the index: entries that are read with their texts at once, entries in memory (in 16 bytes each), */
+  /** A check of the index: records, or entries with their texts, that are read at once; entries in memory, in 16 bytes each; */
   indexCheckRows: 20,
   indexCheckEntriesMax: 2_000_000,
   /** tokens of one statement, and positions without an entry that it counts. */

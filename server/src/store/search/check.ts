@@ -17,23 +17,36 @@ type Fault = IndexDifference['fault'];
 type Difference = Omit<IndexDifference, 'kind'>;
 type Confirm = (kind: RecordKind, differences: readonly Difference[]) => Promise<void>;
 
-/** Records in the order of their keys, with the id of their entry. Parameters: scope, id, count. */
+/** Records in the order of an index. Parameters: id, scope, count. */
 const keysOf: Record<RecordKind, string> = {
   message: `
-    SELECT r.conversation_id AS scope, r.id, s.id AS entry
-    FROM messages r JOIN conversations c ON c.conversation_id = r.conversation_id AND c.deleted = 0
-    LEFT JOIN search_messages s ON s.conversation_id = r.conversation_id AND s.id = r.id
-    WHERE (r.conversation_id, r.id) > (?, ?) ORDER BY r.conversation_id, r.id LIMIT ?`,
-  segment: keysOfChunks('segment', 'segments', ''),
-  child_chunk: keysOfChunks('child_chunk', 'child_chunks', 'AND r.deleted = 0'),
+    SELECT conversation_id AS scope, id FROM messages
+    WHERE (id, conversation_id) > (?, ?) ORDER BY id, conversation_id LIMIT ?`,
+  segment: keysOfChunks('segments', ''),
+  child_chunk: keysOfChunks('child_chunks', 'AND deleted = 0'),
 };
 
-function keysOfChunks(kind: ChunkKind, table: string, condition: string): string {
+function keysOfChunks(table: string, condition: string): string {
   return `
-    SELECT r.dataset_id AS scope, r.id, s.id AS entry
-    FROM ${table} r LEFT JOIN search_chunks s ON s.dataset_id = r.dataset_id AND s.kind = '${kind}' AND s.id = r.id
-    WHERE (r.dataset_id, r.id) > (?, ?) ${condition} ORDER BY r.dataset_id, r.id LIMIT ?`;
+    SELECT dataset_id AS scope, id FROM ${table}
+    WHERE (id, dataset_id) > (?, ?) ${condition} ORDER BY id, dataset_id LIMIT ?`;
 }
+
+/** Those of some records that have an entry. Parameters: scopes, ids. */
+const findIndexed: Record<RecordKind, (dialect: Dialect) => string> = {
+  message: ({ isIn }) => `
+    SELECT conversation_id AS scope, id FROM search_messages WHERE ${isIn('conversation_id')} AND ${isIn('id')}`,
+  segment: findIndexedChunks('segment'),
+  child_chunk: findIndexedChunks('child_chunk'),
+};
+
+function findIndexedChunks(kind: ChunkKind): (dialect: Dialect) => string {
+  return ({ isIn }) => `
+    SELECT dataset_id AS scope, id FROM search_chunks WHERE ${isIn('dataset_id')} AND kind = '${kind}' AND ${isIn('id')}`;
+}
+
+const findDeleted = ({ isIn }: Dialect) =>
+  `SELECT conversation_id AS scope FROM conversations WHERE ${isIn('conversation_id')} AND deleted = 1`;
 
 /** Entries in the order of their positions, with the text of their record. `tokens` are those of the entry. */
 const entriesOf: Record<SearchTable, (tokens: string) => string> = {
@@ -77,12 +90,9 @@ export async function checkIndex(engine: Engine, report: Report, sliceMax: numbe
     }
   };
   for (const kind of Object.keys(keysOf) as RecordKind[]) {
-    for await (const rows of pages(engine, keysOf[kind], limits.listRowsMax, ['', ''], keyOf)) {
+    for await (const rows of pages(engine, keysOf[kind], limits.indexCheckRows, ['', ''], keyOf)) {
       counts.records += rows.length;
-      await confirm(
-        kind,
-        rows.filter(({ entry }) => entry === null).map((row) => differenceOf(row, 'missing')),
-      );
+      await confirm(kind, await missingOf(engine, kind, rows));
     }
   }
   for (const table of Object.keys(entriesOf) as SearchTable[]) {
@@ -91,7 +101,20 @@ export async function checkIndex(engine: Engine, report: Report, sliceMax: numbe
   return counts;
 }
 
-const keyOf = ({ scope, id }: Row) => [scope as string, id as string] as const;
+/** Those of these records that have no entry, without messages of deleted conversations. */
+async function missingOf(engine: Engine, kind: RecordKind, rows: readonly Row[]): Promise<Difference[]> {
+  const { dialect } = engine;
+  const listOf = (values: readonly unknown[]) => dialect.list([...new Set(values as string[])]);
+  const scopes = listOf(rows.map(({ scope }) => scope));
+  const entries = await engine.read(findIndexed[kind](dialect), scopes, listOf(rows.map(({ id }) => id)));
+  const indexed = new Set(entries.map(({ scope, id }) => `${scope} ${id}`));
+  const missing = rows.filter(({ scope, id }) => !indexed.has(`${scope} ${id}`));
+  const deleted = missing.length === 0 || kind !== 'message' ? [] : await engine.read(findDeleted(dialect), scopes);
+  const hidden = new Set(deleted.map(({ scope }) => scope));
+  return missing.filter(({ scope }) => !hidden.has(scope)).map((row) => differenceOf(row, 'missing'));
+}
+
+const keyOf = ({ scope, id }: Row) => [id as string, scope as string] as const;
 const placeOf = ({ position, id }: Row) => [position as number, id as string] as const;
 
 /** All rows of a statement that continues behind a key. */
