@@ -40,10 +40,10 @@ export const limits = {
   overviewUsersMax: 20,
   /** Currencies come from the records: there may be any number of them. */
   overviewCurrenciesMax: 20,
-  /** Lists with a keyword, and overviews, that one thread of the embedded engine reads concurrently. */
+  /** Searches, lists with a keyword, and overviews that are read concurrently for one worker. */
   scansMax: 2,
-  /** How long such a read takes before other requests of the thread run. */
-  scanTickMillis: 5,
+  /** How long a thread of the embedded engine reads before its other requests run. */
+  readTickMillis: 5,
 
   childChunkUnitsMax: 100_000,
   conversationNameUnitsMax: 255,
@@ -118,6 +118,11 @@ export const limits = {
   searchTokenUnitsMax: 300_000,
   /** Counts of search results stop here. */
   searchCountMax: 1_000,
+  /** Candidates of one search whose texts are compared with a phrase. */
+  searchCandidatesMax: 2_000,
+  /** Texts that one search reads, and how long it takes at most. The client continues where it has ended. */
+  searchBytesMax: 67_108_864,
+  searchMillisMax: 5_000,
   snippetUnits: 160,
   /** Messages of one conversation that a transaction of the indexer writes at most. */
   indexWriteMax: 50,

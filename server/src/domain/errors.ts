@@ -17,6 +17,8 @@ export class ServiceError extends Error {
 export const invalidParam = (message: string) => new ServiceError('invalid_param', message);
 export const notFound = (message: string) => new ServiceError('not_found', message);
 export const unavailable = (message: string) => new ServiceError('service_unavailable', message, 1);
+/** The response is never sent: it ends what the request has started. */
+export const clientDisconnected = () => unavailable('the client has disconnected');
 
 /** One object for all requests: creating an error takes longer than rejecting a request. */
 export const overloaded = unavailable('the service is overloaded, try again');

@@ -1,3 +1,5 @@
+import type { ReadBudget } from './read-budget.ts';
+import type { SearchInput, SearchName, SearchResult } from './search.ts';
 import type { QueryToken } from './tokens.ts';
 
 /** What the index is searched for: at least one token of each list. */
@@ -17,18 +19,22 @@ export type IndexQuery = {
 };
 
 export type IndexHit = { position: number; conversation_id: string; id: string };
-export type MessageHit = { conversation_id: string; id: string; app_id: string; user: string | null; doc: string };
+/** The stored text of a hit. `text` is null if it has more than `limits.joinedDocBytesMax`. */
+type HitText = { text: string | null; bytes: number };
+export type MessageHit = HitText & { app_id: string; user: string | null; created_at: number };
+
+/** Newest first. `end`: the budget was spent, and positions before this one were not searched. */
+export type IndexPart<Hit> = { hits: Hit[]; end: number | undefined };
 
 export type ChunkKind = 'segment' | 'child_chunk';
 export type ChunkIndexHit = { position: number; dataset_id: string; kind: ChunkKind; id: string };
-export type ChunkHit = {
+export type ChunkHit = HitText & {
   dataset_id: string;
   dataset_name: string;
   document_id: string;
   document_name: string;
   segment_id: string;
   child_chunk_id: string | null;
-  content: string;
 };
 
 /** A change that the indexer has read. `cursor` is the place behind it. */
@@ -55,23 +61,24 @@ export type IndexDifference = {
 /** `strayWords` are words in the index that belong to no entry. */
 export type IndexCheck = { records: number; strayWords: number };
 
+/** What a search reads. Lists are in the order of the hits; undefined for what does not exist, or was deleted. */
+export interface SearchReads {
+  findMessages(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<IndexHit>>;
+  readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]>;
+  /** The text, whatever its size. */
+  readMessage(hit: IndexHit): Promise<string | undefined>;
+  findChunks(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<ChunkIndexHit>>;
+  readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]>;
+  readChunk(hit: ChunkIndexHit): Promise<string | undefined>;
+}
+
 /** The index of messages and of knowledge bases. */
 export interface SearchStore {
   state(): Promise<IndexState>;
   /** The time of the first change after a position of the change feed; null if there is none. */
   timeAfter(position: number): Promise<number | null>;
-  /** Newest first. */
-  findMessages(query: IndexQuery, count: number): Promise<IndexHit[]>;
-  /** Stops at `max`. */
-  countMessages(query: IndexQuery, max: number): Promise<number>;
-  /**
-   * Without those that do not exist or whose conversation was deleted. In any order, and with messages of other conversations
-   * that have the same ids.
-   */
-  readMessages(hits: readonly IndexHit[]): Promise<MessageHit[]>;
-  findChunks(query: IndexQuery, count: number): Promise<ChunkIndexHit[]>;
-  /** In the order of the hits; undefined for those that do not exist. */
-  readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]>;
+  /** Runs a search where it holds up no other request. It ends when `signal` aborts. */
+  run<N extends SearchName>(name: N, input: SearchInput<N>, signal: AbortSignal): Promise<SearchResult<N>>;
 
   /** The number of records in the index. */
   count(): Promise<number>;

@@ -1,6 +1,7 @@
 import type { KnowledgeHit, SearchCounts, SearchHit } from '../contract/console/search.ts';
 import { limits } from '../contract/limits.ts';
 import type { Message } from '../contract/message.ts';
+import type { ReadBudget } from './read-budget.ts';
 import { endPosition, firstPosition, marks, marksFrom, namesOf, textsOf, tokensWithIds } from './search-document.ts';
 import {
   hasPhrases,
@@ -11,8 +12,15 @@ import {
   snippetOf,
   tokensInQuery,
 } from './search-query.ts';
-import type { IndexHit, IndexQuery, MessageHit } from './search-reads.ts';
-import type { Store } from './store.ts';
+import type {
+  ChunkHit,
+  ChunkIndexHit,
+  IndexHit,
+  IndexPart,
+  IndexQuery,
+  MessageHit,
+  SearchReads,
+} from './search-reads.ts';
 import type { QueryToken } from './tokens.ts';
 
 /** What messages are searched for. Ids are canonical, `now` and times are in seconds. */
@@ -35,10 +43,10 @@ type Has = keyof typeof marks.has | 'bad_answer';
 
 /** `next` is the position after which the next page starts; undefined if this is the last one. */
 export type FoundPart<Hit> = { hits: Hit[]; next: number | undefined };
+type Range = { before: number | undefined; limit: number };
 
-/** Messages that are read at once, and candidates of one request whose texts are compared with a phrase. */
+/** Texts that are read at once. */
 const readMax = 10;
-const candidatesMax = 2_000;
 
 const anyOf = (tokens: readonly string[]): QueryToken[] => tokens.map((token) => ({ token, isPrefix: false }));
 
@@ -73,66 +81,115 @@ function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
 /** A query without a word finds nothing. */
 const findsNothing = (q: string | undefined, words: SearchWords): boolean => q !== undefined && isEmpty(words);
 
-/** Messages before a position, newest first. A page may be short although more follow, if a phrase is rare. */
-export async function searchMessages(
-  store: Store,
-  search: MessageSearch,
-  { before, limit }: { before: number | undefined; limit: number },
-): Promise<FoundPart<SearchHit>> {
-  const words = parseQuery(search.q ?? '');
-  if (findsNothing(search.q, words)) return { hits: [], next: undefined };
-  const hits: SearchHit[] = [];
-  let last: number | undefined;
-  for await (const { entry, found, texts } of verified(store, indexQuery(search, words), words, before, limit + 1)) {
-    if (hits.length === limit) return { hits, next: last };
-    last = entry.position;
-    if (found === undefined) {
-      // Too many candidates: the client continues here.
-      return { hits, next: last };
+/** Candidates from the index, and their texts. */
+type Candidates<Entry, Hit> = {
+  find(to: number, count: number): Promise<IndexPart<Entry>>;
+  read(entries: readonly Entry[]): Promise<(Hit | undefined)[]>;
+  /** The text of one candidate, whatever its size. */
+  readText(entry: Entry): Promise<string | undefined>;
+  /** `shown`: for the snippet; `names`: what is searched besides. Undefined if the text no longer has the words. */
+  textsOf(entry: Entry, hit: Hit, text: string): { shown: string[]; names: string[] } | undefined;
+};
+type AnyEntry = { position: number };
+type AnyHit = { text: string | null; bytes: number };
+type Verified<Entry, Hit> = { entry: Entry; hit: Hit; shown: string[] };
+
+function candidateMessages(reads: SearchReads, query: IndexQuery, budget: ReadBudget) {
+  return {
+    find: (to, count) => reads.findMessages({ ...query, to: Math.min(to, query.to ?? to) }, count, budget),
+    read: (entries) => reads.readMessages(entries),
+    readText: (entry) => reads.readMessage(entry),
+    textsOf: (_, { user }, text) => {
+      const message = JSON.parse(text) as Message;
+      return { shown: textsOf(message), names: namesOf(message, user) };
+    },
+  } satisfies Candidates<IndexHit, MessageHit>;
+}
+
+function candidateChunks(reads: SearchReads, query: IndexQuery, budget: ReadBudget) {
+  return {
+    find: (to, count) => reads.findChunks({ ...query, to }, count, budget),
+    read: (entries) => reads.readChunks(entries),
+    readText: (entry) => reads.readChunk(entry),
+    // Until an edit is indexed, the index has the words of the text before it.
+    textsOf: ({ id }, _, text) =>
+      hasTokens(tokensWithIds([text], [id]), query.tokens) ? { shown: [text], names: [id] } : undefined,
+  } satisfies Candidates<ChunkIndexHit, ChunkHit>;
+}
+
+/**
+ * Candidates before a position that exist and contain the phrases, newest first. If there are too many of them, or the budget is
+ * spent, the list ends with the position at which the client continues.
+ */
+async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
+  candidates: Candidates<Entry, Hit>,
+  words: SearchWords,
+  { before = Number.MAX_SAFE_INTEGER, limit }: Range,
+  budget: ReadBudget,
+): AsyncGenerator<Verified<Entry, Hit> | { spentAt: number }> {
+  let batch = words.phrases.length > 0 ? limits.listRowsMax : limit;
+  let to = before;
+  for (let count = 0; count < limits.searchCandidatesMax; ) {
+    const { hits: entries, end } = await candidates.find(to, batch);
+    for (let at = 0; at < entries.length; at += readMax) {
+      const part = entries.slice(at, at + readMax);
+      const hits = await candidates.read(part);
+      await budget.spend(hits.reduce((sum, hit) => sum + (hit?.text?.length ?? 0), 0));
+      for (const [index, entry] of part.entries()) {
+        if (budget.isSpent && to < before) return yield { spentAt: to };
+        to = entry.position;
+        const hit = hits[index];
+        if (hit === undefined) continue;
+        if (hit.text === null) await budget.spend(hit.bytes);
+        const text = hit.text ?? (await candidates.readText(entry));
+        if (text === undefined) continue;
+        const texts = candidates.textsOf(entry, hit, text);
+        if (texts !== undefined && hasPhrases([...texts.shown, ...texts.names], words))
+          yield { entry, hit, shown: texts.shown };
+      }
     }
-    const { app_id, conversation_id, id: message_id, user } = found;
-    const { created_at } = JSON.parse(found.doc) as Message;
-    hits.push({ app_id, conversation_id, message_id, created_at, user, ...snippetOf(texts, words) });
+    if (entries.length < batch) return end === undefined ? undefined : yield { spentAt: end };
+    count += entries.length;
+    // Some statements cost the same for one row and for many: the beginning of a word that many words have.
+    batch = Math.min(4 * batch, limits.searchCandidatesMax);
+  }
+  yield { spentAt: to };
+}
+
+/** One page of verified candidates. A page may be short although more follow. */
+async function pageOf<Entry extends AnyEntry, Hit extends AnyHit, Found>(
+  candidates: Candidates<Entry, Hit>,
+  words: SearchWords,
+  { before, limit }: Range,
+  budget: ReadBudget,
+  render: (candidate: Verified<Entry, Hit>) => Found,
+): Promise<FoundPart<Found>> {
+  const hits: Found[] = [];
+  let last: number | undefined;
+  for await (const candidate of verified(candidates, words, { before, limit: limit + 1 }, budget)) {
+    if (hits.length === limit) return { hits, next: last };
+    if ('spentAt' in candidate) return { hits, next: candidate.spentAt };
+    last = candidate.entry.position;
+    hits.push(render(candidate));
   }
   return { hits, next: undefined };
 }
 
-type Verified = { entry: IndexHit; found: MessageHit | undefined; texts: string[] };
-
-/** Messages that exist and contain the phrases. One without a message ends the list early: too many candidates. */
-async function* verified(
-  store: Store,
-  query: IndexQuery,
-  words: SearchWords,
-  before: number | undefined,
-  wanted: number,
-): AsyncGenerator<Verified> {
-  let batch = words.phrases.length > 0 ? limits.listRowsMax : wanted;
-  let to = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, before ?? Number.MAX_SAFE_INTEGER);
-  for (let candidates = 0; ; ) {
-    const entries = await store.search.findMessages({ ...query, to }, batch);
-    for (let at = 0; at < entries.length; at += readMax) {
-      const part = entries.slice(at, at + readMax);
-      const rows = new Map((await store.search.readMessages(part)).map((row) => [keyOf(row), row]));
-      for (const entry of part) {
-        const found = rows.get(keyOf(entry));
-        if (found === undefined) continue;
-        const message = JSON.parse(found.doc) as Message;
-        const texts = textsOf(message);
-        if (hasPhrases([...texts, ...namesOf(message, found.user)], words)) yield { entry, found, texts };
-      }
-    }
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < batch) return;
-    candidates += entries.length;
-    if (candidates >= candidatesMax) yield { entry: last, found: undefined, texts: [] };
-    to = last.position;
-    // Some statements cost the same for one row and for many: the beginning of a word that many words have.
-    batch = Math.min(4 * batch, candidatesMax);
-  }
+/** Messages before a position, newest first. */
+async function searchMessages(
+  reads: SearchReads,
+  { search, ...range }: Range & { search: MessageSearch },
+  budget: ReadBudget,
+): Promise<FoundPart<SearchHit>> {
+  const words = parseQuery(search.q ?? '');
+  if (findsNothing(search.q, words)) return { hits: [], next: undefined };
+  const candidates = candidateMessages(reads, indexQuery(search, words), budget);
+  return pageOf(candidates, words, range, budget, ({ entry, hit, shown }) => {
+    const { conversation_id, id: message_id } = entry;
+    const { app_id, created_at, user } = hit;
+    return { app_id, conversation_id, message_id, created_at, user, ...snippetOf(shown, words) };
+  });
 }
-
-const keyOf = ({ conversation_id, id }: { conversation_id: string; id: string }): string => `${conversation_id} ${id}`;
 
 type MessageCounts = { -readonly [Name in Exclude<keyof SearchCounts, 'is_building'>]: SearchCounts[Name] };
 const countedFilters: Record<Exclude<keyof MessageCounts, 'max' | 'is_partial'>, Partial<MessageSearch>> = {
@@ -146,7 +203,11 @@ const countedFilters: Record<Exclude<keyof MessageCounts, 'max' | 'is_partial'>,
 };
 
 /** How many messages are found with one more filter each. Counts stop at `limits.searchCountMax`. */
-export async function countMessages(store: Store, search: MessageSearch): Promise<MessageCounts> {
+async function countMessages(
+  reads: SearchReads,
+  { search }: { search: MessageSearch },
+  budget: ReadBudget,
+): Promise<MessageCounts> {
   const words = parseQuery(search.q ?? '');
   const max = limits.searchCountMax;
   const counts: MessageCounts = {
@@ -170,7 +231,7 @@ export async function countMessages(store: Store, search: MessageSearch): Promis
     );
     if (!isPossible) continue;
     const query = indexQuery({ ...search, ...filter, has }, words);
-    const { count, isPartial } = await countUpTo(max, store, query, words);
+    const { count, isPartial } = await countUpTo(max, candidateMessages(reads, query, budget), words, budget);
     counts[name] = count;
     counts.is_partial ||= isPartial;
     // None of them has a further filter either.
@@ -181,11 +242,19 @@ export async function countMessages(store: Store, search: MessageSearch): Promis
 
 type Count = { count: number; isPartial: boolean };
 
-async function countUpTo(max: number, store: Store, query: IndexQuery, words: SearchWords): Promise<Count> {
-  if (words.phrases.length === 0) return { count: await store.search.countMessages(query, max), isPartial: false };
+async function countUpTo(
+  max: number,
+  candidates: Candidates<IndexHit, MessageHit>,
+  words: SearchWords,
+  budget: ReadBudget,
+): Promise<Count> {
+  if (words.phrases.length === 0) {
+    const { hits, end } = await candidates.find(Number.MAX_SAFE_INTEGER, max);
+    return { count: hits.length, isPartial: end !== undefined };
+  }
   let count = 0;
-  for await (const { found } of verified(store, query, words, undefined, max)) {
-    if (found === undefined) return { count, isPartial: true };
+  for await (const candidate of verified(candidates, words, { before: undefined, limit: max }, budget)) {
+    if ('spentAt' in candidate) return { count, isPartial: true };
     count += 1;
     if (count === max) break;
   }
@@ -193,32 +262,22 @@ async function countUpTo(max: number, store: Store, query: IndexQuery, words: Se
 }
 
 /** Segments and child chunks, the newest in the index first. */
-export async function searchKnowledge(
-  store: Store,
-  q: string | undefined,
-  { before, limit }: { before: number | undefined; limit: number },
+async function searchKnowledge(
+  reads: SearchReads,
+  { q, ...range }: Range & { q: string | undefined },
+  budget: ReadBudget,
 ): Promise<FoundPart<KnowledgeHit>> {
   const words = parseQuery(q ?? '');
   if (findsNothing(q, words)) return { hits: [], next: undefined };
-  const tokens = tokensInQuery(words);
-  const hits: KnowledgeHit[] = [];
-  let to = before ?? Number.MAX_SAFE_INTEGER;
-  for (;;) {
-    const entries = await store.search.findChunks({ tokens, to }, limit + 1);
-    const chunks = await store.search.readChunks(entries);
-    for (const [index, entry] of entries.entries()) {
-      const chunk = chunks[index];
-      if (chunk === undefined) continue;
-      const { content, ...names } = chunk;
-      // Until an edit is indexed, the index has the words of the text before it.
-      if (!hasTokens(tokensWithIds([content], [entry.id]), tokens)) continue;
-      if (!hasPhrases([content, entry.id], words)) continue;
-      if (hits.length === limit) return { hits, next: to };
-      hits.push({ ...names, ...snippetOf([content], words) });
-      to = entry.position;
-    }
-    const last = entries.at(-1);
-    if (last === undefined || entries.length <= limit) return { hits, next: undefined };
-    to = last.position;
-  }
+  const candidates = candidateChunks(reads, { tokens: tokensInQuery(words) }, budget);
+  return pageOf(candidates, words, range, budget, ({ hit: { text: _, bytes: __, ...names }, shown }) => ({
+    ...names,
+    ...snippetOf(shown, words),
+  }));
 }
+
+/** Run by `SearchStore.run`. */
+export const searches = { searchMessages, countMessages, searchKnowledge };
+export type SearchName = keyof typeof searches;
+export type SearchInput<N extends SearchName> = Parameters<(typeof searches)[N]>[1];
+export type SearchResult<N extends SearchName> = Awaited<ReturnType<(typeof searches)[N]>>;

@@ -3,7 +3,7 @@ import type { RecordKind } from '../contract/record.ts';
 import type { ConversationChange, ConversationRow, MessageRating } from '../domain/app-store.ts';
 import type { Author } from '../domain/audit.ts';
 import type { ChangesHead } from '../domain/change-reads.ts';
-import type { IndexChange, IndexQuery, IndexState } from '../domain/search-reads.ts';
+import type { IndexChange, IndexQuery, IndexState, SearchStore } from '../domain/search-reads.ts';
 import type { Session } from '../domain/session.ts';
 import type {
   CachedVersion,
@@ -124,8 +124,8 @@ export interface Engine {
   readonly dialect: Dialect;
   /** Runs one statement with `?` for its parameters. Throws ServiceError if the database does not respond. */
   read(sql: string, ...values: Value[]): Promise<Row[]>;
-  /** For statements of the search, on an engine whose statements hold up the other requests of this thread. */
-  readIndex?: Reader;
+  /** Runs a search on another thread, on an engine whose statements hold up the other requests of this thread. */
+  runSearch?: SearchStore['run'];
   /** See `Store`. */
   dataVersion(): number | undefined;
   findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
@@ -152,6 +152,12 @@ export type Dialect = {
   /** A condition: the column is one of the values of a list parameter. */
   isIn(column: string): string;
   list(values: readonly string[]): Value;
+  /**
+   * A condition: the two columns are one of the pairs in the parameters that `pairs` returns. It finds rows by an index of both
+   * columns. An engine may also find other combinations of these values.
+   */
+  isPair(first: string, second: string): string;
+  pairs(pairs: readonly (readonly [string, string])[]): Value[];
   /** A table with the column `value`: the values of a list parameter. */
   listTable: string;
   /** A text in the JSON object of a column. */

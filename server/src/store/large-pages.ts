@@ -1,7 +1,5 @@
 import { limits } from '../contract/limits.ts';
-import { unavailable } from '../domain/errors.ts';
-
-const clientDisconnected = () => unavailable('the client has disconnected');
+import { clientDisconnected, unavailable } from '../domain/errors.ts';
 
 /**
  * Slots for pages that are streamed, or for lists that read many rows. An open page holds a snapshot, and on PostgreSQL a
@@ -34,6 +32,16 @@ export class LargePages {
       this.#release();
     };
     return { ...page, close };
+  }
+
+  /** Holds a slot while a job runs. */
+  async run<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    await this.#acquire(signal);
+    try {
+      return await job();
+    } finally {
+      this.#release();
+    }
   }
 
   async #acquire(signal: AbortSignal): Promise<void> {

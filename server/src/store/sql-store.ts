@@ -67,8 +67,8 @@ export class SqlStore implements Store {
     this.sessions = new SqlSessions(engine);
     this.changes = new SqlChangeReads(engine);
     this.imports = new SqlImportSources(engine);
-    this.search = new SqlSearchStore(engine);
     const scans = new LargePages(limits.scansMax);
+    this.search = new SqlSearchStore(engine, scans);
     const open = engine.openScan?.bind(engine);
     const openScan = open && (() => scans.open(open, unaborted));
     this.activity = new SqlActivityReads(engine, openScan);

@@ -10,9 +10,10 @@ import {
 } from '../../contract/console/search.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
-import { countMessages, type MessageSearch, searchKnowledge, searchMessages } from '../../domain/search.ts';
+import type { MessageSearch } from '../../domain/search.ts';
 import { indexLag } from '../../domain/search-indexer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
+import { onDisconnect } from '../operations/message-page.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
 
@@ -37,19 +38,20 @@ export const adminSearchRoutes: Routes = (app, { store, bearer, clock, search })
       description:
         'Messages of all apps, newest first, or with `in=knowledge` segments and child chunks. Messages of deleted ' +
         'conversations are excluded. A change is found about a second after it was made. A page may have fewer rows than ' +
-        '`limit` although more follow. 404 if the setting `SEARCH` or `CHANGES` is `off`.',
+        '`limit` although more follow: a search ends after 5 seconds. 404 if the setting `SEARCH` or `CHANGES` is `off`.',
       querystring: SearchQuery,
       response: responses({ 200: listOf(AnyHit) }, [400, 401, 404]),
     },
     onRequest: bearer.requireAdmin(),
-    handler: async ({ query }) => {
+    handler: async ({ query }, reply) => {
       requireOn();
       const { limit, cursor, ...filters } = query;
+      const signal = onDisconnect(reply.raw);
       return pages.readWindow({ ...(limit && { limit }), ...(cursor && { cursor }) }, async ({ after, count }) => {
         const range = { before: after?.[0] as number | undefined, limit: count };
         const { hits, next } = isOfKnowledge(filters)
-          ? await searchKnowledge(store, filters.q, range)
-          : await searchMessages(store, searchOf(filters, clock()), range);
+          ? await store.search.run('searchKnowledge', { q: filters.q, ...range }, signal)
+          : await store.search.run('searchMessages', { search: searchOf(filters, clock()), ...range }, signal);
         return { rows: hits, next: next === undefined ? undefined : [next] };
       });
     },
@@ -67,11 +69,12 @@ export const adminSearchRoutes: Routes = (app, { store, bearer, clock, search })
       response: responses({ 200: SearchCounts }, [400, 401, 404]),
     },
     onRequest: bearer.requireAdmin(),
-    handler: async ({ query }) => {
+    handler: async ({ query }, reply) => {
       requireOn();
       if (isOfKnowledge(query)) throw invalidParam('in must be messages');
       const { isBuilding: is_building } = await indexLag(store);
-      return { ...(await countMessages(store, searchOf(query, clock()))), is_building };
+      const input = { search: searchOf(query, clock()) };
+      return { ...(await store.search.run('countMessages', input, onDisconnect(reply.raw))), is_building };
     },
   });
 };

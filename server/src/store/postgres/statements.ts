@@ -70,6 +70,8 @@ export const dialect: Dialect = {
   search,
   isIn: (column) => `${column} = ANY(?)`,
   list: (values) => values,
+  isPair: (first, second) => `${first} = ANY(?) AND ${second} = ANY(?)`,
+  pairs: (pairs) => [0, 1].map((part) => [...new Set(pairs.map((pair) => pair[part] as string))]),
   listTable: 'unnest(CAST(? AS text[])) AS listed (value)',
   jsonField: (column, name) => `CAST(${column} AS json) ->> '${name}'`,
   usageDays: 'conversation_days',

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
-import { unavailable } from '../../domain/errors.ts';
+import type { SearchStore } from '../../domain/search-reads.ts';
 import type {
   CachedVersion,
   ChildChunkEdit,
@@ -11,7 +11,6 @@ import type {
   PageStream,
 } from '../../domain/store.ts';
 import { decideEdit } from '../../domain/update-child-chunk.ts';
-import { isClosed, sqliteCode, transientSqliteCodes } from '../disk-errors.ts';
 import {
   type Engine,
   type ExportStep,
@@ -29,6 +28,7 @@ import {
 import * as sql from '../statements.ts';
 import { Connection } from './connection.ts';
 import { findPage, openPage } from './page.ts';
+import { orUnavailable, ReadTurns } from './read-turns.ts';
 import { SearchReader } from './search-reader.ts';
 import * as embedded from './statements.ts';
 import { Writer } from './writer.ts';
@@ -46,7 +46,7 @@ const batchUnits = 65_536;
 
 /** Visits rows for one tick of the event loop. Returns whether all have been visited. */
 function visitSome(rows: Iterator<Row>, visit: (row: Row) => void): boolean {
-  const end = performance.now() + limits.scanTickMillis;
+  const end = performance.now() + limits.readTickMillis;
   do {
     const { done, value } = rows.next();
     if (done) return true;
@@ -64,6 +64,7 @@ export class SqliteEngine implements Engine {
   readonly #reader: Connection;
   readonly #writes: WriterQueue;
   readonly #search: SearchReader;
+  readonly #turns = new ReadTurns();
   /** Undefined if the writer belongs to several threads. */
   readonly #ownWriter: Writer | undefined;
   /** The data version that was read in this tick, and the number of commits before that. */
@@ -86,20 +87,11 @@ export class SqliteEngine implements Engine {
     this.#writes = new WriterQueue(writer ?? (this.#ownWriter as Writer));
   }
 
-  async read(statement: string, ...values: Value[]): Promise<Row[]> {
-    return this.#orUnavailable(() => this.#reader.all(statement, ...values));
+  read(statement: string, ...values: Value[]): Promise<Row[]> {
+    return this.#turns.run(() => this.#reader.all(statement, ...values));
   }
 
-  readonly readIndex: Reader = (statement, ...values) => this.#search.read(statement, ...values);
-
-  #orUnavailable<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (error) {
-      if (!isClosed(error) && !transientSqliteCodes.includes(sqliteCode(error) ?? 0)) throw error;
-      throw Object.assign(unavailable('the database is not available'), { cause: error });
-    }
-  }
+  readonly runSearch: SearchStore['run'] = (name, input, signal) => this.#search.run(name, input, signal);
 
   /**
    * Changed by commits of the writer thread and of other processes. Reading it takes locks, so one read is used for all
@@ -110,7 +102,7 @@ export class SqliteEngine implements Engine {
     const { commits } = this.#writes;
     if (this.#tickVersion === undefined || commits === undefined || commits !== this.#tickCommits) {
       if (this.#tickVersion === undefined) setImmediate(this.#endTick);
-      this.#tickVersion = this.#orUnavailable(() => this.#reader.first('PRAGMA data_version')?.[0] as number);
+      this.#tickVersion = orUnavailable(() => this.#reader.first('PRAGMA data_version')?.[0] as number);
       this.#tickCommits = commits;
     }
     return this.#tickVersion;
@@ -125,13 +117,11 @@ export class SqliteEngine implements Engine {
     shape: PageShape,
     cached: CachedVersion | undefined,
   ): Promise<FoundPage | undefined> {
-    return this.#orUnavailable(() =>
-      this.#reader.snapshot(() => findPage(this.#reader, position, shape, cached?.version)),
-    );
+    return orUnavailable(() => this.#reader.snapshot(() => findPage(this.#reader, position, shape, cached?.version)));
   }
 
   async openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined> {
-    return this.#orUnavailable(() => {
+    return orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
       let page: PageStream | undefined;
       try {
@@ -145,17 +135,17 @@ export class SqliteEngine implements Engine {
 
   /** Other requests run between two reads. */
   async openSnapshot(): Promise<ScanSnapshot> {
-    return this.#orUnavailable(() => {
+    return orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
       db.db.exec('PRAGMA query_only = ON; BEGIN');
       const read: Reader = async (statement, ...values) => {
         await nextTick();
-        return this.#orUnavailable(() => db.all(statement, ...values));
+        return orUnavailable(() => db.all(statement, ...values));
       };
       const scan: Scanner = async (visit, statement, ...values) => {
-        const rows = this.#orUnavailable(() => db.iterate(statement, ...values));
+        const rows = orUnavailable(() => db.iterate(statement, ...values));
         do await nextTick();
-        while (!this.#orUnavailable(() => visitSome(rows, visit)));
+        while (!orUnavailable(() => visitSome(rows, visit)));
       };
       let isOpen = true;
       const close = () => {

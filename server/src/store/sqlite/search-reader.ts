@@ -1,13 +1,18 @@
 import { Worker } from 'node:worker_threads';
-import { unavailable } from '../../domain/errors.ts';
-import type { Row, Value } from '../engine.ts';
+import type { ErrorCode } from '../../contract/error.ts';
+import { clientDisconnected, ServiceError, unavailable } from '../../domain/errors.ts';
+import type { SearchInput, SearchName, SearchResult } from '../../domain/search.ts';
 
-type Pending = { resolve: (rows: Row[]) => void; reject: (error: Error) => void };
-export type SearchRequest = { number: number; statement: string; values: Value[] };
-export type SearchResponse = { number: number } & ({ rows: Row[] } | { error: string });
+type Pending = { resolve: (result: never) => void; reject: (error: Error) => void };
+/** A search, or the number of one whose client has disconnected. */
+export type SearchRequest = { number: number; name: SearchName; input: unknown } | { ended: number };
+export type SearchResponse = { number: number } & (
+  | { result: unknown }
+  | { failure: { code: ErrorCode | undefined; message: string } }
+);
 
 /**
- * Statements of the search run on a thread of their own: some read a large part of the index, which would hold up the other
+ * Searches run on a thread of their own: they read a large part of the index and many texts, which would hold up the other
  * requests. The thread is started by the first search.
  */
 export class SearchReader {
@@ -20,13 +25,21 @@ export class SearchReader {
     this.#path = path;
   }
 
-  read(statement: string, ...values: Value[]): Promise<Row[]> {
-    return new Promise((resolve, reject) => {
-      const number = (this.#count += 1);
-      this.#pending.set(number, { resolve, reject });
-      this.#thread ??= this.#start();
-      this.#thread.postMessage({ number, statement, values } satisfies SearchRequest);
-    });
+  async run<N extends SearchName>(name: N, input: SearchInput<N>, signal: AbortSignal): Promise<SearchResult<N>> {
+    if (signal.aborted) throw clientDisconnected();
+    const number = (this.#count += 1);
+    const send = (request: SearchRequest) => this.#thread?.postMessage(request);
+    const end = () => send({ ended: number });
+    signal.addEventListener('abort', end);
+    try {
+      return await new Promise<SearchResult<N>>((resolve, reject) => {
+        this.#pending.set(number, { resolve, reject });
+        this.#thread ??= this.#start();
+        send({ number, name, input });
+      });
+    } finally {
+      signal.removeEventListener('abort', end);
+    }
   }
 
   async close(): Promise<void> {
@@ -41,8 +54,8 @@ export class SearchReader {
     thread.on('message', (response: SearchResponse) => {
       const pending = this.#pending.get(response.number);
       this.#pending.delete(response.number);
-      if ('rows' in response) pending?.resolve(response.rows);
-      else pending?.reject(new Error(response.error));
+      if ('result' in response) pending?.resolve(response.result as never);
+      else pending?.reject(errorOf(response.failure));
     });
     thread.on('error', () => undefined);
     thread.once('exit', () => {
@@ -54,3 +67,6 @@ export class SearchReader {
     return thread;
   }
 }
+
+const errorOf = ({ code, message }: { code: ErrorCode | undefined; message: string }): Error =>
+  code === undefined ? new Error(message) : new ServiceError(code, message, 1);

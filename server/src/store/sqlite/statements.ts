@@ -42,6 +42,8 @@ export const dialect: Dialect = {
   search,
   isIn: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   list: (values) => JSON.stringify(values),
+  isPair: (first, second) => `(${first}, ${second}) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
+  pairs: (pairs) => [JSON.stringify(pairs)],
   listTable: 'json_each(?)',
   jsonField: (column, name) => `${column} ->> '${name}'`,
   usageDays: 'usage_days',

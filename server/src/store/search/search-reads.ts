@@ -1,0 +1,196 @@
+import { limits } from '../../contract/limits.ts';
+import type { ReadBudget } from '../../domain/read-budget.ts';
+import { positionsPerSecond } from '../../domain/search-document.ts';
+import type {
+  ChunkHit,
+  ChunkIndexHit,
+  IndexHit,
+  IndexPart,
+  IndexQuery,
+  MessageHit,
+  SearchReads,
+} from '../../domain/search-reads.ts';
+import type { QueryToken } from '../../domain/tokens.ts';
+import type { Dialect, Reader, Row, SearchTable } from '../engine.ts';
+import * as sql from './statements.ts';
+
+/** The newest part of the index that the first statement of a search reads. */
+const firstWindow = 86_400 * positionsPerSecond;
+/** If a statement was faster than this, the next one reads a much larger part of the index, or a larger one. */
+const windowMillis = { fast: 5, slow: 10, tooSlow: 40 };
+/** So many words with the same beginning are searched one by one. */
+const wordsMax = 100;
+
+/** A large text is read only after the budget was checked. */
+const textColumns = (column: string): string => `
+  octet_length(${column}) AS bytes,
+  CASE WHEN octet_length(${column}) <= ${limits.joinedDocBytesMax} THEN ${column} END AS text`;
+
+/** What searches read, on either engine. */
+export class SqlSearchReads implements SearchReads {
+  readonly #dialect: Dialect;
+  readonly #read: Reader;
+
+  constructor(dialect: Dialect, read: Reader) {
+    this.#dialect = dialect;
+    this.#read = read;
+  }
+
+  findMessages(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<IndexHit>> {
+    return this.#find<IndexHit>('search_messages', query, count, budget);
+  }
+
+  findChunks(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<ChunkIndexHit>> {
+    return this.#find<ChunkIndexHit>('search_chunks', query, count, budget);
+  }
+
+  /** Searches windows of positions, from the newest one back, each by one statement, so that none of them takes long. */
+  async #find<Hit>(table: SearchTable, query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<Hit>> {
+    const [newest] = await this.#read(sql.findLast(table));
+    const [oldest] = await this.#read(sql.findFirst(table));
+    if (typeof newest?.position !== 'number' || typeof oldest?.position !== 'number') return nothing;
+    const first = Math.max(query.from ?? Number.MIN_SAFE_INTEGER, oldest.position);
+    let end = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, newest.position + 1);
+    const expanded = await this.#expand(table, query);
+    if (expanded === undefined) return nothing;
+    const [statement, values] = sql.findEntries(this.#dialect.search, table, expanded.query);
+    const hits: Row[] = [];
+    for (let window = expanded.isSlow ? end - first : firstWindow; end > first && hits.length < count; ) {
+      const start = Math.max(first, end - window);
+      const startedAt = performance.now();
+      hits.push(...(await this.#read(statement, ...values, start, end, count - hits.length)));
+      const millis = performance.now() - startedAt;
+      if (millis < windowMillis.slow) window *= millis < windowMillis.fast ? 8 : 2;
+      if (millis > windowMillis.tooSlow) window = Math.max(firstWindow, Math.floor(window / 2));
+      end = start;
+      await budget.spend(0);
+      if (budget.isSpent && end > first && hits.length < count) return { hits: hits as Hit[], end };
+    }
+    return { hits: hits as Hit[], end: undefined };
+  }
+
+  /**
+   * Replaces the beginning of a word by the words that have it, if they are few: FTS5 reads only as much of their rows as it
+   * needs. Undefined if there are none. `isSlow`: each statement reads all rows of a beginning.
+   */
+  async #expand(table: SearchTable, query: IndexQuery): Promise<{ query: IndexQuery; isSlow: boolean } | undefined> {
+    const { wordsWith } = this.#dialect.search;
+    if (wordsWith === undefined) return { query, isSlow: false };
+    const tokens: QueryToken[][] = [];
+    let isSlow = false;
+    for (const list of query.tokens) {
+      const expanded: QueryToken[] = [];
+      for (const queryToken of list) {
+        const { token, isPrefix } = queryToken;
+        const words = isPrefix ? await this.#wordsWith(wordsWith[table], token) : [token];
+        const isMany = words.length > wordsMax;
+        if (isMany) isSlow = true;
+        expanded.push(...(isMany ? [queryToken] : words.map((word) => ({ token: word, isPrefix: false }))));
+      }
+      if (expanded.length === 0) return undefined;
+      tokens.push(expanded);
+    }
+    return { query: { ...query, tokens }, isSlow };
+  }
+
+  async #wordsWith(statement: string, start: string): Promise<string[]> {
+    const rows = await this.#read(statement, start, start, start, start, start, wordsMax + 1);
+    return rows.map(({ term }) => term as string);
+  }
+
+  async readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]> {
+    if (hits.length === 0) return [];
+    const { isPair, pairs } = this.#dialect;
+    const statement = `
+      SELECT m.conversation_id, m.id, m.created_at, c.app_id, c."user", ${textColumns('m.doc')}
+      FROM messages m CROSS JOIN conversations c
+      WHERE ${isPair('m.conversation_id', 'm.id')} AND c.conversation_id = m.conversation_id AND c.deleted = 0`;
+    const keys = hits.map(({ conversation_id, id }) => [conversation_id, id] as const);
+    const rows = new Map(
+      (await this.#read(statement, ...pairs(keys))).map((row) => [`${row.conversation_id} ${row.id}`, row]),
+    );
+    return keys.map((key) => rows.get(key.join(' ')) as MessageHit | undefined);
+  }
+
+  async readMessage({ conversation_id, id }: IndexHit): Promise<string | undefined> {
+    const [row] = await this.#read(
+      'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?',
+      conversation_id,
+      id,
+    );
+    return row?.doc as string | undefined;
+  }
+
+  async readChunk({ kind, dataset_id, id }: ChunkIndexHit): Promise<string | undefined> {
+    const table = kind === 'segment' ? 'segments' : 'child_chunks';
+    const [row] = await this.#read(`SELECT content FROM ${table} WHERE dataset_id = ? AND id = ?`, dataset_id, id);
+    return row?.content as string | undefined;
+  }
+
+  async readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]> {
+    const segments = await this.#readIn(
+      'segments',
+      `id, dataset_id, document_id, ${textColumns('content')}`,
+      hits.filter(({ kind }) => kind === 'segment'),
+    );
+    const chunks = await this.#readIn(
+      'child_chunks',
+      `id, dataset_id, segment_id, deleted, ${textColumns('content')}`,
+      hits.filter(({ kind }) => kind === 'child_chunk'),
+    );
+    const parents = await this.#readIn(
+      'segments',
+      'id, dataset_id, document_id',
+      [...chunks.values()].map(({ dataset_id, segment_id: id }) => ({ dataset_id, id }) as ChunkKey),
+    );
+    const documentOf = (row: Row) => ({ dataset_id: row.dataset_id, id: row.document_id }) as ChunkKey;
+    const documents = await this.#readIn(
+      'documents',
+      'id, dataset_id, name',
+      [...segments.values(), ...parents.values()].map(documentOf),
+    );
+    const datasets = await this.#readDatasets(hits);
+    return hits.map((hit) => {
+      const isSegment = hit.kind === 'segment';
+      const chunk = isSegment ? undefined : chunks.get(keyOf(hit));
+      if (!isSegment && (chunk === undefined || chunk.deleted === 1)) return undefined;
+      const segment = isSegment
+        ? segments.get(keyOf(hit))
+        : parents.get(keyOf({ dataset_id: hit.dataset_id, id: chunk?.segment_id as string }));
+      const document = segment && documents.get(keyOf(documentOf(segment)));
+      if (segment === undefined || document === undefined) return undefined;
+      return {
+        dataset_id: hit.dataset_id,
+        dataset_name: datasets.get(hit.dataset_id) ?? '',
+        document_id: document.id as string,
+        document_name: document.name as string,
+        segment_id: segment.id as string,
+        child_chunk_id: isSegment ? null : hit.id,
+        text: (chunk ?? segment).text as string | null,
+        bytes: (chunk ?? segment).bytes as number,
+      };
+    });
+  }
+
+  /** Rows of a table whose key begins with the dataset, by dataset and id. */
+  async #readIn(table: string, columns: string, keys: readonly ChunkKey[]): Promise<Map<string, Row>> {
+    if (keys.length === 0) return new Map();
+    const { isPair, pairs } = this.#dialect;
+    const statement = `SELECT ${columns} FROM ${table} WHERE ${isPair('dataset_id', 'id')}`;
+    const rows = await this.#read(statement, ...pairs(keys.map(({ dataset_id, id }) => [dataset_id, id])));
+    return new Map(rows.map((row) => [keyOf(row as ChunkKey), row]));
+  }
+
+  async #readDatasets(hits: readonly ChunkIndexHit[]): Promise<ReadonlyMap<string, string>> {
+    if (hits.length === 0) return new Map();
+    const { isIn, list } = this.#dialect;
+    const ids = list([...new Set(hits.map(({ dataset_id }) => dataset_id))]);
+    const rows = await this.#read(`SELECT id, name FROM datasets WHERE ${isIn('id')}`, ids);
+    return new Map(rows.map(({ id, name }) => [id as string, name as string]));
+  }
+}
+
+type ChunkKey = { dataset_id: string; id: string };
+const keyOf = ({ dataset_id, id }: ChunkKey): string => `${dataset_id} ${id}`;
+
+const nothing: IndexPart<never> = { hits: [], end: undefined };
