@@ -54,15 +54,20 @@ async function printChanges(
   follow: boolean,
 ): Promise<void> {
   const scope = { workspace_id: undefined, app_id: undefined, dataset_ids: undefined, kinds: parseKinds(kinds) };
-  const request = { scope, limit: limits.changesMax, include: 'record' as const };
+  const selection = {
+    ...{ scope, limit: limits.changesMax, include: 'record' as const },
+    ...{ bytesMax: limits.changesBytesMax, wholeBytesMax: limits.changesBytesMax },
+    signal: new AbortController().signal,
+  };
   const watch = new ChangeWatch(store);
   const stop = () => watch.close();
   if (follow) for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
   let place = await startOf(store, after);
   while (!watch.isClosed) {
-    const page = await readChanges(store, place, request);
+    const page = await readChanges(store, place, selection);
     place = page.next;
     for (const { json } of page.entries) if (!process.stdout.write(`${json}\n`)) await once(process.stdout, 'drain');
+    page.close();
     if (page.hasMore) continue;
     if (!follow) return;
     do await watch.wait(limits.changesWaitSecondsMax * 1000);

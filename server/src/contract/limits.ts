@@ -101,6 +101,8 @@ export const limits = {
   changesDefault: 100,
   changesMax: 1_000,
   changesBytesMax: 8_388_608,
+  /** Entries that a stream of the change feed reads at once, unless one entry is larger. */
+  changesStreamBytesMax: 262_144,
   changesWaitSecondsMax: 60,
   /** Requests that wait for changes at the same time, in all workers. */
   waitingMax: 200,

@@ -1,18 +1,19 @@
 import { type ChangeKind, changeKinds } from '../contract/change.ts';
-import type { ChangePosition, ChangeScope, ChangesHead, FoundChange } from './change-reads.ts';
-import { invalidParam, notFound, ServiceError } from './errors.ts';
+import type { ChangePosition, ChangeSelection, ChangesHead, FoundChange } from './change-reads.ts';
+import { clientDisconnected, invalidParam, notFound, ServiceError } from './errors.ts';
 import type { Store } from './store.ts';
 
-/** A page of the change feed: its entries as JSON texts, each with its cursor. */
+/** A page of the change feed: its entries as JSON texts, each with its cursor. It must be closed. */
 export type ChangePage = {
   entries: { cursor: string; json: string }[];
   cursor: string;
   /** Where the next page starts. */
   next: ChangePlace;
   hasMore: boolean;
+  /** Whether it is one of the few large pages in memory, until it is closed. */
+  isLarge: boolean;
+  close(): void;
 };
-
-export type ChangeRequest = { scope: ChangeScope; limit: number; include: 'record' | 'none' };
 
 /** The epoch while writes are not noted. No cursor has it. */
 const offEpoch = 'off';
@@ -57,29 +58,31 @@ export async function startOf(store: Store, after: string | undefined): Promise<
 const cursorGone = () => new ServiceError('cursor_gone', 'the cursor is no longer valid: start again without it');
 
 /** Throws if another epoch has begun since the start: changes after this place may not be those that follow it. */
-export async function readChanges(store: Store, start: ChangePlace, request: ChangeRequest): Promise<ChangePage> {
+export async function readChanges(store: Store, start: ChangePlace, selection: ChangeSelection): Promise<ChangePage> {
   const { epoch } = start;
   if (epoch !== requireOn(await store.changes.head()).epoch) throw cursorGone();
   let place: ChangePosition = start;
   // A replay passes tables and rows that the reader may not see. A few steps find the next that it may see.
   for (let step = 1; ; step += 1) {
-    const { changes, next, hasMore } = await store.changes.read(place, request.scope, request.limit);
+    if (selection.signal.aborted) throw clientDisconnected();
+    const { changes, next, hasMore, bytes, close } = await store.changes.read(place, selection);
     if (changes.length > 0 || !hasMore || step === stepsMax) {
-      const entries = changes.map((change) => render(change, epoch, request.include));
-      return { entries, cursor: cursorOf(next, epoch), next: { epoch, ...next }, hasMore };
+      const entries = changes.map((change) => render(change, epoch));
+      const isLarge = bytes > selection.wholeBytesMax;
+      return { entries, cursor: cursorOf(next, epoch), next: { epoch, ...next }, hasMore, isLarge, close };
     }
+    close();
     place = next;
   }
 }
 
 const stepsMax = 20;
 
-function render(change: FoundChange, epoch: string, include: 'record' | 'none'): ChangePage['entries'][number] {
-  const { kind, id, time, path, line } = change;
+function render(change: FoundChange, epoch: string): ChangePage['entries'][number] {
+  const { kind, id, time, path, gone, line = 'null' } = change;
   const cursor = cursorOf(change.at, epoch);
-  const entry = JSON.stringify({ cursor, kind, id, at: time, gone: line === undefined, path });
-  const record = line === undefined || include === 'none' ? 'null' : line;
-  return { cursor, json: `${entry.slice(0, -1)},"record":${record}}` };
+  const entry = JSON.stringify({ cursor, kind, id, at: time, gone, path });
+  return { cursor, json: `${entry.slice(0, -1)},"record":${line}}` };
 }
 
 export function cursorOf({ position, replay }: ChangePosition, epoch: string): string {

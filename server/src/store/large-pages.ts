@@ -15,36 +15,45 @@ export class LargePages {
 
   /** Opens a page, or anything else that holds a snapshot until it is closed. */
   async open<P extends { close(): void } | undefined>(openPage: () => Promise<P>, signal: AbortSignal): Promise<P> {
-    await this.#acquire(signal);
+    const release = await this.acquire(signal);
     const page = await openPage().catch((error: Error) => {
-      this.#release();
+      release();
       throw error;
     });
     if (page === undefined) {
-      this.#release();
+      release();
       return page;
     }
     let isOpen = true;
     const close = () => {
-      if (!isOpen) return;
+      if (isOpen) page.close();
       isOpen = false;
-      page.close();
-      this.#release();
+      release();
     };
     return { ...page, close };
   }
 
   /** Holds a slot while a job runs. */
   async run<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    await this.#acquire(signal);
+    const release = await this.acquire(signal);
     try {
       return await job();
     } finally {
-      this.#release();
+      release();
     }
   }
 
-  async #acquire(signal: AbortSignal): Promise<void> {
+  /** Returns a function that releases the slot. Calling it twice is harmless. */
+  async acquire(signal: AbortSignal): Promise<() => void> {
+    await this.#wait(signal);
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#release();
+      isHeld = false;
+    };
+  }
+
+  async #wait(signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw clientDisconnected();
     if (this.#free > 0) {
       this.#free -= 1;

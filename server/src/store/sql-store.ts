@@ -65,7 +65,6 @@ export class SqlStore implements Store {
     this.#keys = new KeyCache(keyChanges);
     this.admin = new SqlAdminReads(engine);
     this.sessions = new SqlSessions(engine);
-    this.changes = new SqlChangeReads(engine);
     this.imports = new SqlImportSources(engine);
     const scans = new LargePages(limits.scansMax);
     this.search = new SqlSearchStore(engine, scans);
@@ -78,6 +77,7 @@ export class SqlStore implements Store {
       openScan,
     );
     this.#largePages = new LargePages(engine.openPagesMax);
+    this.changes = new SqlChangeReads(engine, this.#largePages);
     this.apps = new SqlAppStore(engine, this.#largePages);
   }
 

@@ -1,22 +1,20 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ChangePage, ChangesQuery } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
-import type { ChangeScope } from '../../domain/change-reads.ts';
-import {
-  type ChangePlace,
-  type ChangeRequest,
-  type ChangePage as Page,
-  parseKinds,
-  readChanges,
-  startOf,
-} from '../../domain/changes.ts';
-import { unavailable } from '../../domain/errors.ts';
+import type { ChangeScope, ChangeSelection } from '../../domain/change-reads.ts';
+import { type ChangePlace, type ChangePage as Page, parseKinds, readChanges, startOf } from '../../domain/changes.ts';
+import { clientDisconnected, unavailable } from '../../domain/errors.ts';
 import { leaveGate } from '../front/gate.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
+import { sendLargePage } from '../operations/large-page.ts';
+import { onDisconnect } from '../operations/message-page.ts';
 import type { Dependencies, Routes } from '../route-types.ts';
 
 const url = '/admin/changes';
@@ -69,45 +67,82 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
     handler: async (request, reply) => {
       const { after, limit = limits.changesDefault, wait = 0, include = 'record' } = request.query;
       const lastEvent = request.headers['last-event-id'];
+      const encoding = encodingOf(request);
+      const signal = onDisconnect(reply.raw);
       const scopeFor = (caller: Caller | null) => scopeOf(caller, request.query);
-      const changes: ChangeRequest = { scope: scopeFor(request.caller), limit, include };
+      const changes: ChangeSelection = {
+        ...{ scope: scopeFor(request.caller), limit, include, signal },
+        ...(encoding === undefined ? pageBytes : streamBytes),
+      };
       const start = await startOf(
         store,
         after ?? (typeof lastEvent === 'string' && lastEvent !== '' ? lastEvent : undefined),
       );
-      const encoding = encodingOf(request);
       const pages = follow(dependencies, request, reply, start, changes, {
         waitMillis: wait * 1000,
         hasHeartbeats: encoding !== undefined,
         scopeFor,
       });
       if (encoding === undefined) {
-        const { value } = await pages.next();
+        const { value: page } = await pages.next();
         await pages.return(undefined);
-        if (value === undefined) return bearer.reject(request.ip, 'unknown');
-        const { entries, cursor, hasMore } = value;
-        reply.header('content-type', 'application/json; charset=utf-8');
-        const data = entries.map(({ json }) => json).join(',');
-        return reply.send(`{"data":[${data}],"has_more":${hasMore},"cursor":${JSON.stringify(cursor)}}`);
+        if (signal.aborted) {
+          page?.close();
+          throw clientDisconnected();
+        }
+        return page === undefined ? bearer.reject(request.ip, 'unknown') : sendChanges(reply, page);
       }
       reply.header('content-type', encoding.type);
       if (request.method === 'HEAD') return reply.send(Readable.from([]));
       reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
-      return reply.send(Readable.from(encode(encoding, pages)));
+      return reply.send(Readable.from(encode(encoding, pages, reply.raw, signal)));
     },
   });
 };
 
-async function* encode(encoding: Encoding, pages: AsyncIterable<Page>): AsyncGenerator<string> {
-  for await (const { entries } of pages) yield entries.map(encoding.entry).join('') || encoding.heartbeat;
+/** How much of the feed is in memory for a page, and for a stream: streams are many, and their clients may be slow. */
+const pageBytes = { bytesMax: limits.changesBytesMax, wholeBytesMax: limits.pageBytesMax };
+const streamBytes = { bytesMax: limits.changesStreamBytesMax, wholeBytesMax: limits.changesStreamBytesMax };
+
+function sendChanges(reply: FastifyReply, { entries, cursor, hasMore, isLarge, close }: Page): FastifyReply {
+  reply.header('content-type', 'application/json; charset=utf-8');
+  const data = entries.map(({ json }) => json).join(',');
+  const text = `{"data":[${data}],"has_more":${hasMore},"cursor":${JSON.stringify(cursor)}}`;
+  if (!isLarge) return reply.send(text);
+  const bytes = Buffer.from(text);
+  return sendLargePage(reply, { bytes: bytes.length, text: toAsync(bytes), close });
+}
+
+async function* toAsync(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+async function* encode(
+  encoding: Encoding,
+  pages: AsyncIterable<Page>,
+  response: ServerResponse,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  for await (const { entries, isLarge, close } of pages) {
+    const timer = isLarge ? setTimeout(() => response.destroy(), limits.slowReaderMillis) : undefined;
+    try {
+      yield entries.map(encoding.entry).join('') || encoding.heartbeat;
+      if (!isLarge) continue;
+      // A stream asks for the next page before it writes this one. The slot is held until this one has been sent.
+      await nextTick();
+      if (response.writableNeedDrain) await once(response, 'drain', { signal });
+    } finally {
+      clearTimeout(timer);
+      close();
+    }
+  }
 }
 
 type FollowOptions = { waitMillis: number; hasHeartbeats: boolean; scopeFor: (caller: Caller) => ChangeScope };
 
 /**
  * Pages of the feed, until there was no entry for `waitMillis`, or the key is no longer valid. If the key allows something
- * else by now, later pages are limited to that. A page is empty if the wait is
- * over, if a stream needs a heartbeat, or if the reader may see nothing of what was read. A request that waits does not count
+ * else by now, later pages are limited to that. A page is empty if the wait is over, if a stream needs a heartbeat, or if the reader may see nothing of what was read. A request that waits does not count
  * as being in flight.
  */
 async function* follow(
@@ -115,7 +150,7 @@ async function* follow(
   request: FastifyRequest,
   reply: FastifyReply,
   start: ChangePlace,
-  changes: ChangeRequest,
+  changes: ChangeSelection,
   { waitMillis, hasHeartbeats, scopeFor }: FollowOptions,
 ): AsyncGenerator<Page, undefined> {
   let place = start;
@@ -145,7 +180,7 @@ async function* follow(
       }
       do {
         const left = idleSince + waitMillis - performance.now();
-        if (left <= 0 || changeWatch.isClosed || reply.raw.destroyed) {
+        if (left <= 0 || changeWatch.isClosed || changes.signal.aborted) {
           yield page;
           return;
         }

@@ -6,12 +6,14 @@ import {
   type ChangePosition,
   type ChangeReads,
   type ChangeScope,
+  type ChangeSelection,
   type ChangesHead,
   type FoundChange,
   type FoundChanges,
   newEpoch,
 } from '../../domain/change-reads.ts';
 import type { Engine, Row, Value } from '../engine.ts';
+import type { LargePages } from '../large-pages.ts';
 import * as numbering from './numbering.ts';
 import { RecordReader } from './records.ts';
 import { type Candidate, keysStatement, sourceOf } from './sources.ts';
@@ -25,10 +27,13 @@ const findEntries = (ofWorkspace: boolean): string => `
 export class SqlChangeReads implements ChangeReads {
   readonly #engine: Engine;
   readonly #records: RecordReader;
+  readonly #largePages: LargePages;
   readonly #owners;
 
-  constructor(engine: Engine) {
+  /** `largePages`: the slots for large pages. */
+  constructor(engine: Engine, largePages: LargePages) {
     this.#engine = engine;
+    this.#largePages = largePages;
     this.#records = new RecordReader(engine);
     this.#owners = numbering.ownerStatements(engine.dialect);
   }
@@ -63,8 +68,8 @@ export class SqlChangeReads implements ChangeReads {
     return this.head();
   }
 
-  read(place: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges> {
-    return place.replay === undefined ? this.#readEntries(place, scope, limit) : this.#replay(place, scope, limit);
+  read(place: ChangePosition, selection: ChangeSelection): Promise<FoundChanges> {
+    return place.replay === undefined ? this.#readEntries(place, selection) : this.#replay(place, selection);
   }
 
   async readIds(place: ChangePosition, kinds: readonly ChangeKind[]): Promise<ChangedIds> {
@@ -101,26 +106,25 @@ export class SqlChangeReads implements ChangeReads {
     return { rows, next: isAll ? head : (rows.at(-1)?.position ?? head), hasMore: !isAll };
   }
 
-  async #readEntries({ position }: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges> {
+  async #readEntries({ position }: ChangePosition, selection: ChangeSelection): Promise<FoundChanges> {
+    const { scope } = selection;
     const { rows, next: end, hasMore } = await this.#entriesAfter(position, scope.workspace_id);
     const candidates = rows
       .filter((row) => isVisible(row, scope))
       .map(({ position: at, ...entry }) => ({ ...entry, place: { position: at } }));
-    const { changes, next } = await this.#attach(candidates, scope, limit);
-    if (next !== undefined) return { changes, next, hasMore: true };
-    return { changes, next: { position: end }, hasMore };
+    const { next, ...found } = await this.#attach(candidates, selection);
+    return { ...found, next: next ?? { position: end }, hasMore: next !== undefined || hasMore };
   }
 
   /** Reads the tables, one after another, in the order of their keys. The entries since `position` follow. */
-  async #replay(place: ChangePosition, scope: ChangeScope, limit: number): Promise<FoundChanges> {
+  async #replay(place: ChangePosition, selection: ChangeSelection): Promise<FoundChanges> {
+    const { scope } = selection;
     const { position } = place;
     const { kind, rows, next: end } = await this.#replayKeys(place, scope.kinds);
     const candidates = await this.#ownedBy(kind, rows, position);
     const visible = candidates.filter((candidate) => isVisible(candidate, scope));
-    const { changes, next } = await this.#attach(visible, scope, limit);
-    const present = changes.filter(({ line }) => line !== undefined);
-    if (next !== undefined) return { changes: present, next, hasMore: true };
-    return { changes: present, next: end, hasMore: true };
+    const { next = end, ...found } = await this.#attach(visible, selection);
+    return { ...found, changes: found.changes.filter(({ gone }) => !gone), next, hasMore: true };
   }
 
   /** The next rows of a table. `next` is the place behind them: if they are the last ones, the next table. */
@@ -163,38 +167,48 @@ export class SqlChangeReads implements ChangeReads {
     });
   }
 
-  /** Reads the texts, up to the limit and the size of a page. `next` is the place behind the last one, if some are left. */
+  /**
+   * Reads the texts, up to the limits of a page. A large text is read after its size is known to fit. `next` is the place behind
+   * the last one, if some are left.
+   */
   async #attach(
     candidates: readonly Candidate[],
-    scope: ChangeScope,
-    limit: number,
-  ): Promise<{ changes: FoundChange[]; next: ChangePosition | undefined }> {
+    { scope, limit, include, bytesMax, wholeBytesMax, signal }: ChangeSelection,
+  ): Promise<Omit<FoundChanges, 'next' | 'hasMore'> & { next: ChangePosition | undefined }> {
     const changes: FoundChange[] = [];
     let bytes = 0;
-    let slice = firstSlice;
-    for (let at = 0; at < candidates.length; slice = nextSlice(slice, bytes, at)) {
-      const part = candidates.slice(at, at + Math.min(slice, limit - changes.length));
-      for (const [index, change] of (await this.#records.read(part)).entries()) {
-        const { place } = part[index] as Candidate;
-        const size = Buffer.byteLength(change?.line ?? '');
-        if (changes.length > 0 && bytes + size > limits.changesBytesMax) {
-          return { changes, next: candidates[at + index - 1]?.place };
+    let close = () => {};
+    const pageUntil = (next: ChangePosition | undefined) => ({ changes, bytes, close, next });
+    try {
+      for (let at = 0, slice = firstSlice; at < candidates.length; slice = Math.min(2 * slice, lastSlice)) {
+        const part = candidates.slice(at, at + Math.min(slice, limit - changes.length));
+        const records = await this.#records.read(part, include === 'none' ? 'none' : 'small');
+        for (const [index, candidate] of part.entries()) {
+          let change = records[index];
+          if (change === undefined || !isWanted(change, scope)) continue;
+          const size = change.isLarge ? change.bytes : Buffer.byteLength(change.line ?? '');
+          if (changes.length > 0 && bytes + size > bytesMax) return pageUntil(candidates[at + index - 1]?.place);
+          if (bytes <= wholeBytesMax && bytes + size > wholeBytesMax) close = await this.#largePages.acquire(signal);
+          if (change.isLarge) [change] = await this.#records.read([candidate], 'all');
+          // Its conversation was erased in the meantime, which has an entry of its own.
+          if (change === undefined) continue;
+          bytes += size;
+          changes.push(change);
+          if (changes.length === limit && at + index < candidates.length - 1) return pageUntil(candidate.place);
         }
-        if (change === undefined || !isWanted(change, scope)) continue;
-        bytes += size;
-        changes.push(change);
-        if (changes.length === limit && at + index < candidates.length - 1) return { changes, next: place };
+        at += part.length;
       }
-      at += part.length;
+      return pageUntil(undefined);
+    } catch (error) {
+      close();
+      throw error;
     }
-    return { changes, next: undefined };
   }
 }
 
-/** Texts are read in slices, so that a page of large ones is not in memory many times over. */
+/** Records that are read at once: few at first, as the page may end after a few. */
 const firstSlice = 25;
-const nextSlice = (slice: number, bytes: number, read: number): number =>
-  bytes === 0 ? slice * 2 : Math.max(1, Math.min(slice * 2, Math.floor((limits.changesBytesMax * read) / bytes)));
+const lastSlice = 100;
 
 function placeOf(kind: ChangeKind, row: Row, position: number): ChangePosition {
   const key: Value[] = [];
@@ -217,5 +231,5 @@ function isVisible({ kind, workspace_id, owner }: Omit<Candidate, 'place'>, scop
   return dataset_ids !== undefined && ofDatasets.includes(kind) && owner !== null && dataset_ids.includes(owner);
 }
 
-const isWanted = ({ kind, line }: FoundChange, { kinds }: ChangeScope): boolean =>
-  kinds === undefined || kinds.includes(kind) || line === undefined;
+const isWanted = ({ kind, gone }: FoundChange, { kinds }: ChangeScope): boolean =>
+  kinds === undefined || kinds.includes(kind) || gone;

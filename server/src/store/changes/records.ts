@@ -1,8 +1,10 @@
 import { type ChangeKind, changeKinds } from '../../contract/change.ts';
+import { limits } from '../../contract/limits.ts';
 import type { FoundChange } from '../../domain/change-reads.ts';
 import type { Engine, Row, Value } from '../engine.ts';
 import {
   type Candidate,
+  type ChangeTexts,
   findConversations,
   findSegments,
   keyOf,
@@ -13,6 +15,9 @@ import {
 
 type Rows = ReadonlyMap<string, Row>;
 
+/** `isLarge`: its line was left out because it is large. */
+export type ReadChange = FoundChange & { bytes: number; isLarge: boolean };
+
 /** Reads the current state of changed records: one statement for each kind, and one for the paths of each kind that needs it. */
 export class RecordReader {
   readonly #engine: Engine;
@@ -22,11 +27,11 @@ export class RecordReader {
   }
 
   /** In the order of the candidates. Undefined for a message of a conversation that is gone: the conversation has an entry. */
-  async read(candidates: readonly Candidate[]): Promise<(FoundChange | undefined)[]> {
-    const found = new Map<Candidate, FoundChange>();
+  async read(candidates: readonly Candidate[], texts: ChangeTexts): Promise<(ReadChange | undefined)[]> {
+    const found = new Map<Candidate, ReadChange>();
     for (const kind of changeKinds) {
       const ofKind = candidates.filter((candidate) => candidate.kind === kind);
-      if (ofKind.length > 0) await this.#readKind(kind, ofKind, found);
+      if (ofKind.length > 0) await this.#readKind(kind, ofKind, texts, found);
     }
     return candidates.map((candidate) => found.get(candidate));
   }
@@ -34,18 +39,28 @@ export class RecordReader {
   async #readKind(
     kind: ChangeKind,
     candidates: readonly Candidate[],
-    found: Map<Candidate, FoundChange>,
+    texts: ChangeTexts,
+    found: Map<Candidate, ReadChange>,
   ): Promise<void> {
     const { dialect } = this.#engine;
     const source = sourceOf(kind);
-    const rows = await this.#find(recordsStatement(source, dialect), candidates, source.scope !== undefined, keyOfRow);
+    const keys: Value[] =
+      source.scope === undefined
+        ? [dialect.list(candidates.map(({ id }) => id))]
+        : dialect.pairs(candidates.map(({ scope, id }) => [scope, id]));
+    const records = await this.#engine.read(recordsStatement(source, texts, dialect), ...keys);
+    const rows: Rows = new Map(records.map((row) => [keyOfRow(row), row]));
     const parents = await this.#findParents(kind, candidates, rows);
     for (const candidate of candidates) {
       const row = rows.get(keyOf(candidate));
       if (kind === 'message' && parents.get(candidate.scope)?.deleted !== 0) continue;
-      const line = row === undefined || row.is_gone === 1 ? undefined : source.step.line(row);
+      const gone = row === undefined || row.is_gone === 1;
+      const bytes = gone ? 0 : Number(row.bytes);
+      const isLarge = texts === 'small' && bytes > limits.joinedDocBytesMax;
+      const line = gone || isLarge || texts === 'none' ? undefined : source.step.line(row);
       const path = pathOf(candidate, row, parents);
-      found.set(candidate, { at: candidate.place, kind, id: candidate.id, time: candidate.at, path, line });
+      const { id, at: time, place: at } = candidate;
+      found.set(candidate, { at, kind, id, time, path, gone, line, bytes, isLarge });
     }
   }
 
@@ -58,21 +73,11 @@ export class RecordReader {
       return byId(await this.#engine.read(findConversations(dialect), ids));
     }
     if (kind !== 'child_chunk') return new Map();
-    const datasets = dialect.list([...new Set(candidates.map(({ scope }) => scope))]);
-    const segments = dialect.list([...new Set([...rows.values()].map(({ segment_id }) => segment_id as string))]);
-    return byId(await this.#engine.read(findSegments(dialect), datasets, segments));
-  }
-
-  async #find(
-    statement: string,
-    candidates: readonly Candidate[],
-    hasScope: boolean,
-    key: (row: Row) => string,
-  ): Promise<Rows> {
-    const { list } = this.#engine.dialect;
-    const values: Value[] = [list(candidates.map(({ id }) => id))];
-    if (hasScope) values.push(list([...new Set(candidates.map(({ scope }) => scope))]));
-    return new Map((await this.#engine.read(statement, ...values)).map((row) => [key(row), row]));
+    const segments = new Map(
+      [...rows.values()].map(({ change_scope, segment_id }) => [segment_id as string, change_scope as string]),
+    );
+    const keys = dialect.pairs([...segments].map(([segment_id, dataset_id]) => [dataset_id, segment_id]));
+    return byId(await this.#engine.read(findSegments(dialect), ...keys));
   }
 }
 

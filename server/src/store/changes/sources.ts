@@ -1,7 +1,9 @@
 import type { ChangeKind } from '../../contract/change.ts';
+import { limits } from '../../contract/limits.ts';
 import type { ChangePosition } from '../../domain/change-reads.ts';
 import type { Dialect, ExportStep, Row } from '../engine.ts';
 import { exportSteps } from '../records/export.ts';
+import { textColumnsOf } from '../records/tables.ts';
 import type { Entry } from './numbering.ts';
 
 /** How the records of each kind are found for the change feed. */
@@ -40,14 +42,22 @@ export function sourceOf(kind: ChangeKind): Source {
 
 const identity = ({ id, scope }: Source): string => `${id} AS change_id, ${scope ?? `''`} AS change_scope`;
 
-/** Records with their texts, by their ids. Parameters: a list of ids, and a list of scopes if the kind has one. */
-export function recordsStatement(source: Source, { isIn }: Dialect): string {
+/** Which texts of records are read. `small`: without those of a record that has more than `limits.joinedDocBytesMax`. */
+export type ChangeTexts = 'none' | 'small' | 'all';
+
+/** Records by their ids, with the size of their texts. Parameters: the ids, as pairs with the scope if the kind has one. */
+export function recordsStatement(source: Source, texts: ChangeTexts, { isIn, isPair }: Dialect): string {
   const { step, id, scope, gone } = source;
-  const conditions = [isIn(id), ...(scope === undefined ? [] : [isIn(scope)])];
+  const textColumns = textColumnsOf(step.kind);
+  const bytes = textColumns.map((column) => `COALESCE(octet_length(${column}), 0)`).join(' + ');
+  const columns = step.columns.map((column) => {
+    if (texts === 'all' || !textColumns.includes(column)) return column;
+    return texts === 'none' ? [] : `CASE WHEN ${bytes} <= ${limits.joinedDocBytesMax} THEN ${column} END AS ${column}`;
+  });
   return `
     SELECT ${identity(source)}, ${gone === undefined ? '0' : `CASE WHEN ${gone} THEN 1 ELSE 0 END`} AS is_gone,
-      ${step.columns.join(', ')}
-    FROM ${step.table} WHERE ${conditions.join(' AND ')}`;
+      ${[`${bytes} AS bytes`, ...columns.flat()].join(', ')}
+    FROM ${step.table} WHERE ${scope === undefined ? isIn(id) : isPair(scope, id)}`;
 }
 
 /** The ids of records in the order of their key, without their texts. Parameters: the key of the last one, if any, and a count. */
@@ -69,6 +79,6 @@ export const keyOfRow = (row: Row): string => `${row.change_scope} ${row.change_
 /** Parameters: a list of ids. */
 export const findConversations = ({ isIn }: Dialect): string => `
   SELECT conversation_id AS id, app_id, "user", deleted FROM conversations WHERE ${isIn('conversation_id')}`;
-/** Parameters: two lists: dataset ids, ids. */
-export const findSegments = ({ isIn }: Dialect): string => `
-  SELECT id, document_id FROM segments WHERE ${isIn('dataset_id')} AND ${isIn('id')}`;
+/** Parameters: pairs of a dataset id and an id. */
+export const findSegments = ({ isPair }: Dialect): string => `
+  SELECT id, document_id FROM segments WHERE ${isPair('dataset_id', 'id')}`;

@@ -145,6 +145,16 @@ export function columnsOf(kind: RowKind): readonly Column[] {
   return [...fields, ...others, ...(shown.length > 0 ? [detailsColumn(kind, shown)] : []), ...added];
 }
 
+/** The columns of a kind whose texts may be long. Ids and the names of kinds and states are short. */
+export function textColumnsOf(kind: RecordKind): readonly string[] {
+  if (kind === 'message' || kind === 'model_provider') return ['doc', ...(tables[kind].beside ?? [])].filter(isText);
+  return columnsOf(kind).flatMap(({ name, type, field }) =>
+    type === 'text' && field !== undefined && isText(name) ? [name] : [],
+  );
+}
+
+const isText = (column: string): boolean => !/(^|_)(id|at)$/.test(column);
+
 /** Fields that have their default values are left out; if all have, the column is null. */
 function detailsColumn(kind: RowKind, shown: readonly string[]): Column {
   const defaults = shownDefaults(kind, shown);
