@@ -76,16 +76,6 @@ export const UsageListed = shape(
 
 export type UsageListed = Static<typeof UsageListed>;
 
-export const ConversationQuery = Type.Object({
-  ...listParameters,
-  search: Type.Optional(
-    Type.String({
-      maxLength: limits.searchUnitsMax,
-      description: 'A conversation ID, or the beginning of a user identifier.',
-    }),
-  ),
-});
-
 export const UsageQuery = Type.Object({
   ...listParameters,
   limit: rowsUpTo(limits.usageRowsMax),

@@ -1,5 +1,5 @@
 import type { ConversationListed, ConversationSummary, FeedbackText, UsageListed } from '../contract/activity.ts';
-import type { ListRange } from './admin-reads.ts';
+import type { ListRange, ListRows } from './admin-reads.ts';
 
 /** `since` counts days from 1970-01-01. */
 export type UsageSelection = { since: number; app_id: string | undefined };
@@ -27,18 +27,11 @@ export type UserSums = { users: number; usersBefore: number; top: UserSum[] };
 
 /** Conversations and usage of apps, for the console. Ids are canonical; callers check that the app exists. */
 export interface ActivityReads {
-  /** Latest update first, then by id, descending. The sort key is updated_at and id. */
-  listConversations(app_id: string, range: ListRange): Promise<ConversationListed[]>;
-  /**
-   * The conversation with that id, then conversations whose user begins with the text: by user, then in the order of
-   * `listConversations`. The sort key is 0 for the match by id or else 1, the beginning of the user, updated_at and id.
-   */
-  searchConversations(app_id: string, search: string, range: ListRange): Promise<ConversationListed[]>;
   findConversation(app_id: string, id: string): Promise<ConversationListed | undefined>;
-  /** Conversations of all apps or of one, in the order of `listConversations`. */
-  listSummaries(app_id: string | undefined, range: ListRange): Promise<ConversationSummary[]>;
-  /** Those of these conversations that exist and are not deleted, in the order of `listConversations`. */
-  findSummaries(ids: readonly string[]): Promise<ConversationSummary[]>;
+  /** Conversations of all apps or of one: latest update first, then by id, descending. The sort key is updated_at and id. */
+  listSummaries(app_id: string | undefined, range: ListRange): Promise<ListRows<ConversationSummary>>;
+  /** Those of these conversations that exist and are not deleted, in the same order. */
+  findSummaries(ids: readonly string[], range: ListRange): Promise<ListRows<ConversationSummary>>;
   /**
    * The id of the message that is this many messages newer than another, or than the beginning of the conversation; null if
    * there are not so many. Undefined if the conversation or the other message does not exist.
@@ -52,10 +45,10 @@ export interface ActivityReads {
   /** The feedback texts of these messages of a conversation that is not deleted. */
   listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]>;
   /** Newest day first, then by app and currency. The sort key is day, app_id and currency. */
-  listUsage(selection: UsageSelection, range: ListRange): Promise<UsageListed[]>;
+  listUsage(selection: UsageSelection, range: ListRange): Promise<ListRows<UsageListed>>;
   /** By day and currency, or by app and currency; those without messages are left out. */
   sumDays(selection: DaySelection): Promise<DaySum[]>;
   sumApps(selection: DaySelection): Promise<AppSum[]>;
   /** Different users of both periods, and those with the most messages of the first one. */
-  sumUsers(selection: DaySelection, before: DayRange): Promise<UserSums>;
+  sumUsers(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<UserSums>;
 }

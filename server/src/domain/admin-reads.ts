@@ -10,12 +10,15 @@ import type {
 import type { RecordKind } from '../contract/record.ts';
 import type { RecordName } from './audit.ts';
 
-/** The rows to read for a page of a list: `count` is one more than the page has, to detect the last page. */
+/** The rows to read for a page of a list. */
 export type ListRange = {
   /** Sort values of the previous row; undefined on the first page. */
   after: readonly (string | number)[] | undefined;
   count: number;
 };
+
+/** Rows of a page. They are fewer than requested, although more follow, if they are large. */
+export type ListRows<R> = { rows: R[]; has_more: boolean };
 
 /** Lists are sorted by the beginning of a text only, since the length of index entries and of cursors is limited. */
 export const sortedCharsMax = 200;
@@ -45,18 +48,18 @@ export type StoredProvider = ProviderListed & { position: number };
 
 /** Reads for the console. Ids are canonical; callers check that the parent of a list exists. */
 export interface AdminReads {
-  listWorkspaces(range: ListRange): Promise<WorkspaceListed[]>;
+  listWorkspaces(range: ListRange): Promise<ListRows<WorkspaceListed>>;
   findWorkspace(id: string): Promise<WorkspaceListed | undefined>;
-  listApps(range: ListRange): Promise<AppListed[]>;
+  listApps(range: ListRange): Promise<ListRows<AppListed>>;
   findApp(id: string): Promise<AppListed | undefined>;
   /** In the order in which they were recorded. */
-  listProviders(workspace_id: string, range: ListRange): Promise<StoredProvider[]>;
+  listProviders(workspace_id: string, range: ListRange): Promise<ListRows<StoredProvider>>;
 
   /** Undefined if the dataset does not exist. */
   findKnowledge(path: KnowledgePath): Promise<FoundKnowledge | undefined>;
-  listDatasets(range: ListRange): Promise<DatasetListed[]>;
+  listDatasets(range: ListRange): Promise<ListRows<DatasetListed>>;
   findDataset(id: string): Promise<DatasetListed | undefined>;
-  listDocuments(dataset_id: string, range: ListRange): Promise<DocumentListed[]>;
+  listDocuments(dataset_id: string, range: ListRange): Promise<ListRows<DocumentListed>>;
   findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined>;
   /** The documents before and after it in the list. */
   findNeighbours(dataset_id: string, document: { id: string; name: string }): Promise<Neighbours>;
@@ -65,14 +68,14 @@ export interface AdminReads {
     document_id: string,
     range: ListRange,
     order: 'asc' | 'desc',
-  ): Promise<SegmentListed[]>;
+  ): Promise<ListRows<SegmentListed>>;
   findSegment(dataset_id: string, document_id: string, id: string): Promise<SegmentListed | undefined>;
-  listChildChunks(dataset_id: string, segment_id: string, range: ListRange): Promise<ChildChunk[]>;
+  listChildChunks(dataset_id: string, segment_id: string, range: ListRange): Promise<ListRows<ChildChunk>>;
   /** Newest first. */
-  listRevisions(dataset_id: string, child_chunk_id: string, range: ListRange): Promise<RevisionListed[]>;
+  listRevisions(dataset_id: string, child_chunk_id: string, range: ListRange): Promise<ListRows<RevisionListed>>;
 
   /** Newest first. */
-  listKeys(range: ListRange): Promise<ListedKey[]>;
+  listKeys(range: ListRange): Promise<ListRows<ListedKey>>;
   findKey(id: string): Promise<ListedKey | undefined>;
 
   /** The names of the records of one kind that exist and are not deleted, by their ids in the audit log. */

@@ -34,9 +34,9 @@ async function findWorkspace({ admin }: Store, id: string | undefined): Promise<
     if (workspace === undefined) throw invalidParam(`workspace ${id} does not exist`);
     return workspace;
   }
-  const [workspace, another] = await admin.listWorkspaces({ after: undefined, count: 2 });
-  if (another !== undefined) throw invalidParam('workspace_id is required: there are several workspaces');
-  return workspace;
+  const { rows, has_more } = await admin.listWorkspaces({ after: undefined, count: 1 });
+  if (has_more) throw invalidParam('workspace_id is required: there are several workspaces');
+  return rows[0];
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

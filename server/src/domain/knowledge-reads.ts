@@ -12,7 +12,13 @@ export type KnowledgeLocation = {
 /** Which knowledge bases a key allows: all of a workspace, or some of them. */
 export type KnowledgeScope = { workspace_id: string; dataset_ids: readonly string[] | null };
 
-export type NumberedQuery = { page: number; limit: number; keyword?: string | undefined };
+export type NumberedQuery = {
+  page: number;
+  limit: number;
+  keyword?: string | undefined;
+  /** A signal that aborts when the client disconnects: a list with a keyword may read many rows. */
+  disconnected?: (() => AbortSignal) | undefined;
+};
 export type DatasetQuery = NumberedQuery & { tag_ids?: readonly string[] | undefined };
 export type DocumentQuery = NumberedQuery & { status?: DisplayStatus | undefined };
 export type SegmentQuery = NumberedQuery & { status?: readonly string[] | undefined };

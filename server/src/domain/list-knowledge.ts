@@ -20,7 +20,7 @@ import type { Store } from './store.ts';
 
 /** The lists of knowledge bases, documents, segments and child chunks that a knowledge key allows, as JSON text. */
 
-/** Who requests a list, and a signal that aborts when the client disconnects. Only large pages need the signal. */
+/** Who requests a list, and a signal that aborts when the client disconnects, for large pages and scans. */
 export type ListCaller = { caller: CallerOf<'knowledge'>; disconnected: () => AbortSignal };
 
 const pageStart = '{"data":[';
@@ -32,7 +32,7 @@ export function listDatasets(
 ): Promise<JsonBody> {
   const { limit, page } = query;
   const find = async (reads: KnowledgeReads) => {
-    const found = await reads.listDatasets(caller, query);
+    const found = await reads.listDatasets(caller, { ...query, disconnected });
     const { total } = found;
     const figures = await reads.findFigures(found.items.map(({ id }) => id));
     return {
@@ -66,7 +66,7 @@ export function listDocuments(
   const location = locationOf(caller, path);
   const { limit, page } = query;
   const find = async (reads: KnowledgeReads) => {
-    const found = requireLocation(await reads.listDocuments(location, query));
+    const found = requireLocation(await reads.listDocuments(location, { ...query, disconnected }));
     const { total } = found;
     return {
       ...found,
@@ -106,7 +106,7 @@ export function listSegments(
   const location = locationOf(caller, path);
   const { limit, page } = query;
   const find = async (reads: KnowledgeReads) => {
-    const found = requireLocation(await reads.listSegments(location, query));
+    const found = requireLocation(await reads.listSegments(location, { ...query, disconnected }));
     const { doc_form, total } = found;
     const tail = envelopeEnd({ doc_form, total, has_more: hasMore(query, total), limit, page });
     return { ...segmentItems(reads, location, found), head: pageStart, tail };
@@ -173,7 +173,7 @@ export function listChildChunks(
   const location = locationOf(caller, path);
   const { limit, page } = query;
   const find = async (reads: KnowledgeReads) => {
-    const found = requireLocation(await reads.listChildChunks(location, query));
+    const found = requireLocation(await reads.listChildChunks(location, { ...query, disconnected }));
     const { total } = found;
     return {
       ...found,

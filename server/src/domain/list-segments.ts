@@ -1,6 +1,6 @@
 import type { SegmentListed, SegmentQuery, SegmentWithChunks } from '../contract/console/knowledge.ts';
 import { canonicalId } from '../contract/primitives.ts';
-import type { ListRange } from './admin-reads.ts';
+import type { ListRange, ListRows } from './admin-reads.ts';
 import { requireKnowledge, requireSegment } from './find-knowledge.ts';
 import type { Store } from './store.ts';
 
@@ -12,13 +12,14 @@ export async function listSegments(
   path: DocumentPath,
   { start_id, order = 'asc' }: SegmentQuery,
   { after, count }: ListRange,
-): Promise<SegmentListed[]> {
+): Promise<ListRows<SegmentListed>> {
   const isFromStart = after === undefined && start_id !== undefined;
   const first = isFromStart ? await requireSegment(store, { ...path, segment_id: start_id }) : undefined;
   const { dataset_id, document_id } = await requireKnowledge(store, path);
   const list = (range: ListRange) => store.admin.listSegments(dataset_id, document_id, range, order);
   if (first === undefined) return list({ after, count });
-  return [first, ...(await list({ after: [first.position, first.id], count: count - 1 }))];
+  const { rows, has_more } = await list({ after: [first.position, first.id], count: count - 1 });
+  return { rows: [first, ...rows], has_more };
 }
 
 /** Adds the child chunks of all segments of a page, or null to each if they are too many for one response. */

@@ -18,12 +18,17 @@ export function periodOf(from: number | undefined, to: number | undefined, now: 
 /** The period before, which is equally long. */
 export const periodBefore = ({ first, last }: DayRange): DayRange => ({ first: 2 * first - last - 1, last: first - 1 });
 
-export async function readOverview(activity: ActivityReads, selection: DaySelection): Promise<Overview> {
+/** `signal` aborts when the client disconnects. */
+export async function readOverview(
+  activity: ActivityReads,
+  selection: DaySelection,
+  signal: AbortSignal,
+): Promise<Overview> {
   const { first, last } = selection;
   const before = periodBefore(selection);
   const sums = await activity.sumDays({ ...selection, first: before.first });
   const apps = await activity.sumApps(selection);
-  const { users, usersBefore, top } = await activity.sumUsers(selection, before);
+  const { users, usersBefore, top } = await activity.sumUsers(selection, before, signal);
   const inPeriod = sums.filter(({ day }) => day >= first);
   const currencies = frequentCurrencies(sums);
   const total = (rows: readonly UsageSum[]) => totalOf(rows, currencies);

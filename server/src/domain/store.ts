@@ -13,7 +13,7 @@ import type { ImportSources } from './import-sources.ts';
 import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
 import type { Batch } from './prepare-lines.ts';
 import type { ReferableKind } from './record-kinds.ts';
-import type { SearchStore } from './search-reads.ts';
+import type { SearchStore } from './search-store.ts';
 import type { Sessions } from './session.ts';
 
 /** The fields of an API key that decide what it allows. */

@@ -3,7 +3,8 @@ import type { RecordKind } from '../contract/record.ts';
 import type { ConversationChange, ConversationRow, MessageRating } from '../domain/app-store.ts';
 import type { Author } from '../domain/audit.ts';
 import type { ChangesHead } from '../domain/change-reads.ts';
-import type { IndexChange, IndexQuery, IndexState, SearchStore } from '../domain/search-reads.ts';
+import type { IndexChange, IndexQuery, IndexState } from '../domain/search-reads.ts';
+import type { SearchStore } from '../domain/search-store.ts';
 import type { Session } from '../domain/session.ts';
 import type {
   CachedVersion,
@@ -51,6 +52,8 @@ export type Scanner = (visit: (row: Row) => void, sql: string, ...values: Value[
 /** Reads from one snapshot on a separate connection. It must be closed. */
 export type Snapshot = { read: Reader; scan?: Scanner; close(): void };
 export type ScanSnapshot = Snapshot & { scan: Scanner };
+/** A scan ends with an error when `signal` aborts. */
+export type OpenScan = (signal?: AbortSignal) => Promise<ScanSnapshot>;
 
 /** One kind of record of an export: its rows in the order of their keys, each written as one line. */
 export type ExportStep = {
@@ -134,7 +137,7 @@ export interface Engine {
   /** A snapshot for reading a large response. It has a separate connection until it is closed. */
   openSnapshot(): Promise<Snapshot>;
   /** For statements that read many rows, on an engine whose statements hold up the other requests of this thread. */
-  openScan?(): Promise<ScanSnapshot>;
+  openScan?: OpenScan;
   /** How many pages and snapshots may be open at the same time. */
   readonly openPagesMax: number;
   /** Throws if the database does not respond. */

@@ -31,7 +31,7 @@ import { SqlChangeReads } from './changes/reads.ts';
 import { SqlActivityReads } from './console/activity-reads.ts';
 import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
 import { SqlSessions } from './console/sessions.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, OpenScan } from './engine.ts';
 import { KeyCache } from './key-cache.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
 import { LargePages } from './large-pages.ts';
@@ -43,7 +43,7 @@ import { Spool } from './records/spool.ts';
 import { SqlSearchStore } from './search/search-store.ts';
 import * as sql from './statements.ts';
 
-/** A scan is short, so it continues if its client disconnects. */
+/** For scans without a client. */
 const unaborted = new AbortController().signal;
 
 /** The store for both engines. An engine runs the statements. */
@@ -67,9 +67,8 @@ export class SqlStore implements Store {
     this.sessions = new SqlSessions(engine);
     this.imports = new SqlImportSources(engine);
     const scans = new LargePages(limits.scansMax);
-    this.search = new SqlSearchStore(engine, scans);
     const open = engine.openScan?.bind(engine);
-    const openScan = open && (() => scans.open(open, unaborted));
+    const openScan: OpenScan | undefined = open && ((signal = unaborted) => scans.open(() => open(signal), signal));
     this.activity = new SqlActivityReads(engine, openScan);
     this.knowledge = new SqlKnowledgeReads(
       (statement, ...values) => engine.read(statement, ...values),
@@ -78,6 +77,7 @@ export class SqlStore implements Store {
     );
     this.#largePages = new LargePages(engine.openPagesMax);
     this.changes = new SqlChangeReads(engine, this.#largePages);
+    this.search = new SqlSearchStore(engine, scans, this.changes);
     this.apps = new SqlAppStore(engine, this.#largePages);
   }
 

@@ -2,7 +2,7 @@ import type { ChildChunk } from '../contract/child-chunk.ts';
 import { countWords } from '../domain/count-words.ts';
 import type { Prepared } from '../domain/prepared-record.ts';
 import type { ChunkLocation, FoundChunkPath, NewChildChunk, PurgeSelection } from '../domain/store.ts';
-import { keys, sorted } from './console/admin-statements.ts';
+import { selectKeys, sorted } from './console/admin-statements.ts';
 import type { Row, Value } from './engine.ts';
 
 /** The SQL of the service, in the subset that both engines understand. Parameters are positional. */
@@ -16,7 +16,7 @@ export const findKey = `
   FROM api_keys k LEFT JOIN apps a ON a.id = k.app_id
   WHERE k.digest = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
 
-export const listKeys = `${keys} ORDER BY created_at, id`;
+export const listKeys = `${selectKeys} ORDER BY created_at, id`;
 
 export const findModelEntries = `
   SELECT entry FROM model_entries WHERE workspace_id = ? AND model_type = ? ORDER BY position`;

@@ -83,7 +83,7 @@ describe('the console on a cluster', () => {
   });
 
   const allShardReads: Record<string, number> = {
-    [`/admin/apps/${ids.app}/conversations`]: 1,
+    [`/admin/conversations?app_id=${ids.app}`]: 1,
     '/admin/usage': 1,
     '/admin/activity?action=update': 1,
     '/admin/search?q=q': 2,

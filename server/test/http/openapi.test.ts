@@ -554,7 +554,6 @@ describe('errors and keys of every operation', () => {
         ['workspaces/{workspace_id}/model-providers', [400, 404]],
         ['apps', [400]],
         ['apps/{app_id}', [404]],
-        ['apps/{app_id}/conversations', [400, 404]],
         ['apps/{app_id}/conversations/{conversation_id}', [404]],
         ['apps/{app_id}/conversations/{conversation_id}/messages', [400, 404]],
         ['apps/{app_id}/conversations/{conversation_id}/locate', [400, 404]],

@@ -110,8 +110,8 @@ async function statementsForDatasets(dialect: Dialect, read: Reader): Promise<Pa
     after: undefined,
     count: 20,
   });
-  assert.equal(page.length, 20);
-  const { document_count, changed_at } = page.find(({ id }) => id === 'd1') ?? {};
+  assert.equal(page.rows.length, 20);
+  const { document_count, changed_at } = page.rows.find(({ id }) => id === 'd1') ?? {};
   assert.deepEqual([Number(document_count), changed_at], [Math.ceil(rows / 3), 5_000]);
   return statements;
 }

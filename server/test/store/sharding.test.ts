@@ -364,13 +364,7 @@ describe('the statements', () => {
     assert.equal(signedIn.status, 200);
     const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0];
     const withSession = { headers: { cookie, 'backscroll-console': '1' } };
-    const activity = [
-      `apps/${one.ids.app}/conversations`,
-      `apps/${one.ids.app}/conversations?search=ann`,
-      'usage',
-      'conversations',
-      'overview',
-    ];
+    const activity = [`conversations?app_id=${one.ids.app}`, 'usage', 'conversations', 'overview'];
     const workspacePath = `workspaces/${one.ids.workspace}`;
     const lists = [
       'workspaces',

@@ -297,7 +297,6 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
       body: { read_only: false },
     }),
     'DELETE /admin/keys/{key_id}': adminOnly({ method: 'DELETE', path: `/admin/keys/${revokedKeyId}` }),
-    'GET /admin/apps/{app_id}/conversations': adminOnly(get(`/admin/apps/${app}/conversations`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}': adminOnly(get(ofApp)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/messages': adminOnly(get(`${ofApp}/messages`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/locate': adminOnly(get(`${ofApp}/locate`)),

@@ -1,6 +1,5 @@
 import {
   ConversationListed,
-  ConversationQuery,
   ConversationSummary,
   FeedbackQuery,
   FeedbackTexts,
@@ -13,7 +12,6 @@ import { limits } from '../../contract/limits.ts';
 import { MessagePage } from '../../contract/message.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
-import { sortText } from '../../domain/admin-reads.ts';
 import { notFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest } from '../../domain/list-messages.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
@@ -28,17 +26,7 @@ const url = '/admin/apps/:app_id/conversations';
 const app_id = Type.String({ description: 'App ID.' });
 const conversation_id = Type.String({ description: 'Conversation ID.' });
 
-type Row = ConversationListed;
-const activityOf = ({ updated_at, id }: Pick<Row, 'updated_at' | 'id'>) => [updated_at, id];
-const latestFirst = new Paging<Row>(['number', 'string'], activityOf);
-const latestOfAll = new Paging<ConversationSummary>(['number', 'string'], activityOf);
-/** The conversation whose id is the search text comes first. */
-const matchesFirst = (search: string) =>
-  new Paging<Row>(['number', 'string', 'number', 'string'], (row) => [
-    row.id === canonicalId(search) ? 0 : 1,
-    sortText(row.user ?? ''),
-    ...activityOf(row),
-  ]);
+const latestFirst = new Paging<ConversationSummary>(['number', 'string'], ({ updated_at, id }) => [updated_at, id]);
 
 /** Conversations of any app, and their messages. */
 export const adminConversationRoutes: Routes = (app, dependencies) => {
@@ -50,46 +38,21 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
     operationId: 'listAllConversations',
     summary: 'List conversations of all apps',
     description:
-      'Latest update first, then by id, descending. With `id`: those of these conversations that exist, on one page. Deleted ' +
+      'Latest update first, then by id, descending. With `id`: those of these conversations that exist, on one page unless they are large. Deleted ' +
       'conversations are not listed.',
     querystring: SummaryQuery,
     row: ConversationSummary,
     errors: [404],
     read: ({ query }) => {
-      const { id: ids } = query;
+      const { id: ids, cursor } = query;
       if (ids !== undefined) {
-        return latestOfAll.read({ limit: limits.listRowsMax }, () => activity.findSummaries(ids.map(canonicalId)));
+        return latestFirst.read({ limit: limits.listRowsMax, ...(cursor && { cursor }) }, (range) =>
+          activity.findSummaries(ids.map(canonicalId), range),
+        );
       }
-      return latestOfAll.read(query, async (range) => {
+      return latestFirst.read(query, async (range) => {
         const app_id = query.app_id === undefined ? undefined : (await requireApp(store, query.app_id)).id;
         return activity.listSummaries(app_id, range);
-      });
-    },
-  });
-
-  adminList(app, dependencies, {
-    url,
-    operationId: 'listConversations',
-    summary: 'List conversations of an app',
-    description:
-      'Latest update first, then by id, descending. With `search`: the conversation with that id, then those of users ' +
-      'whose names begin with the text, by user, then latest first. Deleted conversations are not listed.',
-    params: Type.Object({ app_id }),
-    querystring: ConversationQuery,
-    row: ConversationListed,
-    errors: [404],
-    read: ({ params, query }) => {
-      const { search } = query;
-      if (search === undefined) {
-        return latestFirst.read(query, async (range) => {
-          const { id } = await requireApp(store, params.app_id);
-          return activity.listConversations(id, range);
-        });
-      }
-      return matchesFirst(search).read(query, async (range) => {
-        const { id } = await requireApp(store, params.app_id);
-        // No stored user contains NUL, and PostgreSQL would reject the parameter.
-        return search.includes('\0') ? [] : activity.searchConversations(id, search, range);
       });
     },
   });

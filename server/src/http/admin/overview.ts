@@ -1,6 +1,7 @@
 import { Overview, OverviewQuery } from '../../contract/activity.ts';
 import { periodOf, readOverview } from '../../domain/overview.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
+import { onDisconnect } from '../operations/message-page.ts';
 import type { Routes } from '../route-types.ts';
 import { requireApp } from './workspaces.ts';
 
@@ -20,10 +21,10 @@ export const adminOverviewRoutes: Routes = (app, { store, bearer, clock }) => {
       response: responses({ 200: Overview }, [400, 401, 404]),
     },
     onRequest: bearer.requireAdmin(),
-    handler: async ({ query: { from, to, app_id } }) => {
+    handler: async ({ query: { from, to, app_id } }, reply) => {
       const period = periodOf(from, to, Math.floor(clock() / 1000));
       const id = app_id === undefined ? undefined : (await requireApp(store, app_id)).id;
-      return readOverview(store.activity, { ...period, app_id: id });
+      return readOverview(store.activity, { ...period, app_id: id }, onDisconnect(reply.raw));
     },
   });
 };

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { ListRange } from '../../domain/admin-reads.ts';
+import type { ListRange, ListRows } from '../../domain/admin-reads.ts';
 import { decodeCursor, encodeCursor, type SortKey } from '../request/cursor.ts';
 
 type Query = { limit?: number; cursor?: string };
@@ -22,9 +22,12 @@ export class Paging<R> {
   }
 
   /** Reads a page: `find` returns the rows in a range of the list. */
-  async read({ limit = limits.listRowsDefault, cursor }: Query, find: (range: ListRange) => Promise<R[]>) {
-    const after = cursor === undefined ? undefined : decodeCursor(cursor, this.#types);
-    return this.#page(await find({ after, count: limit + 1 }), limit);
+  read(query: Query, find: (range: ListRange) => Promise<ListRows<R>>): Promise<Page<R>> {
+    return this.readWindow(query, async (range) => {
+      const { rows, has_more } = await find(range);
+      const last = has_more ? rows.at(-1) : undefined;
+      return { rows, next: last && this.#keyOf(last) };
+    });
   }
 
   /** Reads a page of a list that is searched in windows: `find` also returns the key after which the search continues. */
@@ -35,12 +38,5 @@ export class Paging<R> {
     const after = cursor === undefined ? undefined : decodeCursor(cursor, this.#types);
     const { rows: data, next } = await find({ after, count: limit });
     return { limit, has_more: next !== undefined, data, next_cursor: next === undefined ? null : encodeCursor(next) };
-  }
-
-  #page(rows: readonly R[], limit: number): Page<R> {
-    const data = rows.slice(0, limit);
-    const last = rows.length > limit ? data.at(-1) : undefined;
-    const next_cursor = last === undefined ? null : encodeCursor(this.#keyOf(last));
-    return { limit, has_more: last !== undefined, data, next_cursor };
   }
 }

@@ -1,5 +1,4 @@
 import type { ConversationListed, ConversationSummary, FeedbackText, UsageListed } from '../../contract/activity.ts';
-import { canonicalId } from '../../contract/primitives.ts';
 import type {
   ActivityReads,
   AppSum,
@@ -9,78 +8,39 @@ import type {
   UsageSelection,
   UserSums,
 } from '../../domain/activity-reads.ts';
-import type { ListRange } from '../../domain/admin-reads.ts';
+import type { ListRange, ListRows } from '../../domain/admin-reads.ts';
 import { derivedName } from '../../domain/conversation-name.ts';
 import { formatDay } from '../../domain/usage.ts';
-import type { Engine, Row, ScanSnapshot, Value } from '../engine.ts';
+import type { Engine, OpenScan, Row } from '../engine.ts';
 import * as sql from './activity-statements.ts';
-import { type List, listPage } from './admin-statements.ts';
 import * as overview from './overview-statements.ts';
 import { readSummaries } from './summaries.ts';
-import * as all from './summary-statements.ts';
+import { summaries } from './summary-statements.ts';
 import { queryUsers, scanUsers } from './user-sums.ts';
 
 /** Reads conversations and usage of apps, on either engine. */
 export class SqlActivityReads implements ActivityReads {
   readonly #engine: Engine;
-  readonly #openScan: (() => Promise<ScanSnapshot>) | undefined;
+  readonly #openScan: OpenScan | undefined;
 
   /** `openScan`: for an engine that reads on this thread. */
-  constructor(engine: Engine, openScan: (() => Promise<ScanSnapshot>) | undefined) {
+  constructor(engine: Engine, openScan: OpenScan | undefined) {
     this.#engine = engine;
     this.#openScan = openScan;
   }
 
-  async #conversations(statement: string, ...values: Value[]): Promise<ConversationListed[]> {
-    return (await this.#engine.read(statement, ...values)).map(conversationOf);
-  }
-
-  #list(list: List, range: ListRange, ...values: Value[]): Promise<ConversationListed[]> {
-    return this.#conversations(...listPage(list, values, range));
-  }
-
-  listConversations(app_id: string, range: ListRange): Promise<ConversationListed[]> {
-    return this.#list(sql.conversations, range, app_id);
-  }
-
   async findConversation(app_id: string, id: string): Promise<ConversationListed | undefined> {
-    return (await this.#conversations(sql.findConversation, id, app_id, id))[0];
+    return (await this.#engine.read(sql.findConversation, id, app_id, id)).map(conversationOf)[0];
   }
 
-  /**
-   * In this order, until the page is full: the conversation with this id, the remaining conversations of the user at which
-   * the last page ended, those of users whose names begin with the search text. Each step reads one range of an index.
-   */
-  async searchConversations(app_id: string, search: string, range: ListRange): Promise<ConversationListed[]> {
-    const { after, count } = range;
-    const [stage, user, ...within] = after ?? [];
-    const id = canonicalId(search);
-    const page: ConversationListed[] = [];
-    if (stage === undefined) {
-      const withId = await this.findConversation(app_id, id);
-      if (withId !== undefined) page.push(withId);
-    }
-    const isInUser = stage === 1 && typeof user === 'string';
-    if (isInUser) {
-      page.push(...(await this.#list(sql.conversationsOfUser, { after: within, count }, app_id, user, id)));
-    }
-    if (page.length >= count) return page;
-    const end = nextAfter(search);
-    const statement = sql.conversationsOfUsers(isInUser ? '>' : '>=', end !== undefined);
-    const userBounds = [isInUser ? user : search, ...(end === undefined ? [] : [end])];
-    page.push(...(await this.#conversations(statement, app_id, ...userBounds, id, count - page.length)));
-    return page;
+  listSummaries(app_id: string | undefined, range: ListRange): Promise<ListRows<ConversationSummary>> {
+    if (app_id === undefined) return readSummaries(this.#engine, summaries(), [], range);
+    return readSummaries(this.#engine, summaries('c.app_id = ?'), [app_id], range);
   }
 
-  listSummaries(app_id: string | undefined, range: ListRange): Promise<ConversationSummary[]> {
-    const page =
-      app_id === undefined ? listPage(all.summaries, [], range) : listPage(all.summariesOfApp, [app_id], range);
-    return readSummaries(this.#engine, ...page);
-  }
-
-  findSummaries(ids: readonly string[]): Promise<ConversationSummary[]> {
+  findSummaries(ids: readonly string[], range: ListRange): Promise<ListRows<ConversationSummary>> {
     const { isIn, list } = this.#engine.dialect;
-    return readSummaries(this.#engine, all.findSummaries(isIn('c.conversation_id')), list(ids));
+    return readSummaries(this.#engine, summaries(isIn('c.conversation_id')), [list(ids)], range);
   }
 
   async findNewer(
@@ -108,9 +68,10 @@ export class SqlActivityReads implements ActivityReads {
     return (await this.#engine.read(sql.feedback(isIn('m.id')), ...values)) as FeedbackText[];
   }
 
-  async listUsage(query: UsageSelection, range: ListRange): Promise<UsageListed[]> {
+  async listUsage(query: UsageSelection, { after, count }: ListRange): Promise<ListRows<UsageListed>> {
+    const range = { after, count: count + 1 };
     const rows = await this.#engine.read(...sql.usage(this.#engine.dialect.usageDays, query, range));
-    return rows.map(usageOf);
+    return { rows: rows.slice(0, count).map(usageOf), has_more: rows.length > count };
   }
 
   async sumDays(selection: DaySelection): Promise<DaySum[]> {
@@ -123,23 +84,11 @@ export class SqlActivityReads implements ActivityReads {
     return (await this.#engine.read(...overview.sumApps(dialect.usageDays, selection))) as AppSum[];
   }
 
-  async sumUsers(selection: DaySelection, before: DayRange): Promise<UserSums> {
+  async sumUsers(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<UserSums> {
     if (this.#openScan === undefined) return queryUsers(this.#engine, selection, before);
-    return scanUsers(await this.#openScan(), selection, before);
+    return scanUsers(await this.#openScan(signal), selection, before);
   }
 }
-
-/** The smallest text, in byte order, that is greater than all texts with this prefix; undefined if there is none. */
-function nextAfter(start: string): string | undefined {
-  const points = Array.from(start, (char) => char.codePointAt(0) ?? 0);
-  while (points.at(-1) === lastPoint) points.pop();
-  const last = points.pop();
-  if (last === undefined) return undefined;
-  // The code points between these two are surrogates, which are not characters.
-  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
-}
-
-const lastPoint = 0x10ffff;
 
 function conversationOf(row: Row): ConversationListed {
   const { id, user, created_at, updated_at, message_count, last_message_at } = row as ConversationListed;

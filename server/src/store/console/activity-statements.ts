@@ -1,42 +1,16 @@
 import { limits } from '../../contract/limits.ts';
 import type { ListRange } from '../../domain/admin-reads.ts';
 import type { Value } from '../engine.ts';
-import { type List, sorted } from './admin-statements.ts';
 
 /** The SQL of conversations and usage of apps, in the subset that both engines understand. */
 
-const selectWith = (ofDays: string) => `
+/** A distributed database queries one shard only if the id is compared in both tables. Parameters: id, app_id, id. */
+export const findConversation = `
   SELECT c.conversation_id AS id, c."user", COALESCE(c.name, c.derived_name) AS name, c.created_at, c.updated_at,
     c.last_message_at, COALESCE((
-      SELECT CAST(SUM(d.messages) AS BIGINT) FROM conversation_days d WHERE d.conversation_id = ${ofDays}
+      SELECT CAST(SUM(d.messages) AS BIGINT) FROM conversation_days d WHERE d.conversation_id = ?
     ), 0) AS message_count
-  FROM conversations c`;
-const select = selectWith('c.conversation_id');
-const user = sorted('c."user"');
-const ofApp = ['c.app_id = ?', 'c.deleted = 0'];
-
-export const conversations: List = {
-  select,
-  where: ofApp,
-  by: ['c.updated_at', 'c.conversation_id'],
-  descending: true,
-};
-
-/** Conversations of one user, except the one whose id is the search text: it is listed first. */
-export const conversationsOfUser: List = {
-  ...conversations,
-  where: [...ofApp, `${user} = ?`, 'c.conversation_id <> ?'],
-};
-
-/** A distributed database queries one shard only if the id is compared in both tables. Parameters: id, app_id, id. */
-export const findConversation = `${selectWith('?')} WHERE ${ofApp.join(' AND ')} AND c.conversation_id = ?`;
-
-/** Conversations of the users in a range of names. Parameters: app_id, from[, before], id, count. */
-export function conversationsOfUsers(from: '>=' | '>', hasEnd: boolean): string {
-  const range = [`${user} ${from} ?`, ...(hasEnd ? [`${user} < ?`] : [])];
-  return `${select} WHERE ${[...ofApp, ...range].join(' AND ')} AND c.conversation_id <> ?
-    ORDER BY ${user}, c.updated_at DESC, c.conversation_id DESC LIMIT ?`;
-}
+  FROM conversations c WHERE c.app_id = ? AND c.deleted = 0 AND c.conversation_id = ?`;
 
 /** Where a message is in the order of its conversation. Parameters: conversation_id, app_id, message id. */
 export const findPosition = `

@@ -7,6 +7,7 @@ import {
   type FoundKnowledge,
   type KnowledgePath,
   type ListRange,
+  type ListRows,
   type Neighbours,
   type StoredProvider,
   sortText,
@@ -25,15 +26,15 @@ export class SqlAdminReads implements AdminReads {
     this.#engine = engine;
   }
 
-  async #list<R>(list: sql.List, range: ListRange, ...values: Value[]): Promise<R[]> {
-    return (await this.#engine.read(...sql.listPage(list, values, range))) as R[];
+  #list<R>(list: sql.List, range: ListRange, ...values: Value[]): Promise<ListRows<R>> {
+    return sql.readList(this.#engine, list, values, range);
   }
 
   async #find<R>(statement: string, ...values: Value[]): Promise<R | undefined> {
     return (await this.#engine.read(statement, ...values))[0] as R | undefined;
   }
 
-  listWorkspaces(range: ListRange): Promise<WorkspaceListed[]> {
+  listWorkspaces(range: ListRange): Promise<ListRows<WorkspaceListed>> {
     return this.#list(sql.lists.workspaces, range);
   }
 
@@ -41,7 +42,7 @@ export class SqlAdminReads implements AdminReads {
     return this.#find(sql.findWorkspace, id);
   }
 
-  listApps(range: ListRange): Promise<AppListed[]> {
+  listApps(range: ListRange): Promise<ListRows<AppListed>> {
     return this.#list(sql.lists.apps, range);
   }
 
@@ -49,12 +50,14 @@ export class SqlAdminReads implements AdminReads {
     return this.#find(sql.findApp, id);
   }
 
-  async listProviders(workspace_id: string, range: ListRange): Promise<StoredProvider[]> {
-    const rows = await this.#list<{ position: number; doc: string }>(sql.lists.providers, range, workspace_id);
-    return rows.map(({ position, doc }) => {
+  async listProviders(workspace_id: string, range: ListRange): Promise<ListRows<StoredProvider>> {
+    const list = sql.lists.providers;
+    const { rows, has_more } = await this.#list<{ position: number; doc: string }>(list, range, workspace_id);
+    const providers = rows.map(({ position, doc }) => {
       const { workspace_id: tenant_id, ...entry } = JSON.parse(doc);
       return { ...entry, tenant_id, position };
     });
+    return { rows: providers, has_more };
   }
 
   async findKnowledge(path: KnowledgePath): Promise<FoundKnowledge | undefined> {
@@ -65,8 +68,9 @@ export class SqlAdminReads implements AdminReads {
     return { workspace_id: workspace_id as string, ...parts };
   }
 
-  async listDatasets(range: ListRange): Promise<DatasetListed[]> {
-    return addDatasetFigures(this.#engine, await this.#list(sql.listDatasets(this.#engine.dialect), range));
+  async listDatasets(range: ListRange): Promise<ListRows<DatasetListed>> {
+    const { rows, has_more } = await this.#list<Row>(sql.listDatasets(this.#engine.dialect), range);
+    return { rows: await addDatasetFigures(this.#engine, rows), has_more };
   }
 
   async findDataset(id: string): Promise<DatasetListed | undefined> {
@@ -74,8 +78,9 @@ export class SqlAdminReads implements AdminReads {
     return (await addDatasetFigures(this.#engine, rows))[0];
   }
 
-  async listDocuments(dataset_id: string, range: ListRange): Promise<DocumentListed[]> {
-    return addDocumentFigures(this.#engine, dataset_id, await this.#list(sql.lists.documents, range, dataset_id));
+  async listDocuments(dataset_id: string, range: ListRange): Promise<ListRows<DocumentListed>> {
+    const { rows, has_more } = await this.#list<Row>(sql.lists.documents, range, dataset_id);
+    return { rows: await addDocumentFigures(this.#engine, dataset_id, rows), has_more };
   }
 
   async findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined> {
@@ -86,12 +91,9 @@ export class SqlAdminReads implements AdminReads {
   async findNeighbours(dataset_id: string, { id, name }: { id: string; name: string }): Promise<Neighbours> {
     const range = { after: [sortText(name), id], count: 1 };
     const find = async (descending: boolean) => {
-      const [row] = await this.#list<{ id: string; name: string }>(
-        { ...sql.lists.documents, descending },
-        range,
-        dataset_id,
-      );
-      return row ?? null;
+      const list = { ...sql.lists.documents, descending };
+      const { rows } = await this.#list<{ id: string; name: string }>(list, range, dataset_id);
+      return rows[0] ?? null;
     };
     const [previous, next] = await Promise.all([find(true), find(false)]);
     return { previous, next };
@@ -102,7 +104,7 @@ export class SqlAdminReads implements AdminReads {
     document_id: string,
     range: ListRange,
     order: 'asc' | 'desc',
-  ): Promise<SegmentListed[]> {
+  ): Promise<ListRows<SegmentListed>> {
     const list = { ...sql.lists.segments, descending: order === 'desc' };
     return this.#list(list, range, dataset_id, dataset_id, document_id);
   }
@@ -111,16 +113,17 @@ export class SqlAdminReads implements AdminReads {
     return this.#find(sql.findSegment, dataset_id, dataset_id, document_id, id);
   }
 
-  listChildChunks(dataset_id: string, segment_id: string, range: ListRange): Promise<ChildChunk[]> {
+  listChildChunks(dataset_id: string, segment_id: string, range: ListRange): Promise<ListRows<ChildChunk>> {
     return this.#list(sql.lists.childChunks, range, dataset_id, segment_id);
   }
 
-  listRevisions(dataset_id: string, child_chunk_id: string, range: ListRange): Promise<RevisionListed[]> {
+  listRevisions(dataset_id: string, child_chunk_id: string, range: ListRange): Promise<ListRows<RevisionListed>> {
     return this.#list(sql.lists.revisions, range, dataset_id, child_chunk_id);
   }
 
-  async listKeys(range: ListRange): Promise<ListedKey[]> {
-    return (await this.#list<Row>(sql.lists.keys, range)).map((row) => parseKey(row) as ListedKey);
+  async listKeys(range: ListRange): Promise<ListRows<ListedKey>> {
+    const { rows, has_more } = await this.#list<Row>(sql.lists.keys, range);
+    return { rows: rows.map((row) => parseKey(row) as ListedKey), has_more };
   }
 
   async findKey(id: string): Promise<ListedKey | undefined> {

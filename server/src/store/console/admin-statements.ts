@@ -1,5 +1,6 @@
-import { type KnowledgePath, type ListRange, sortedCharsMax } from '../../domain/admin-reads.ts';
-import type { Dialect, Value } from '../engine.ts';
+import { limits } from '../../contract/limits.ts';
+import { type KnowledgePath, type ListRange, type ListRows, sortedCharsMax } from '../../domain/admin-reads.ts';
+import type { Dialect, Engine, Value } from '../engine.ts';
 
 /** The SQL of the console's reads, in the subset that both engines understand. */
 
@@ -7,8 +8,12 @@ import type { Dialect, Value } from '../engine.ts';
 export const sorted = (column: string): string => `substr(${column}, 1, ${sortedCharsMax})`;
 
 export type List = {
-  /** SELECT … FROM …, with joins. Its parameters come first. */
-  select: string;
+  /** The columns, without those of `texts`. Their parameters come first. */
+  columns: string;
+  /** Columns whose texts may be long, by their names in a row. */
+  texts: Readonly<Record<string, string>>;
+  /** Tables, with joins. */
+  from: string;
   /** Conditions, with one `?` for each value. */
   where?: readonly string[];
   /** The sort key, unique for each row. */
@@ -16,38 +21,82 @@ export type List = {
   descending?: boolean;
 };
 
+/** SELECT … FROM …. `small`: without texts over `limits.joinedDocBytesMax`, and with the size of all texts as `bytes`. */
+export function select(
+  { columns, texts, from }: Pick<List, 'columns' | 'texts' | 'from'>,
+  read: 'small' | 'all' = 'all',
+) {
+  const names = Object.entries(texts);
+  const isSmall = read === 'small';
+  const whole = names.map(([name, column]) => `${column} AS ${name}`);
+  const small = names.map(
+    ([name, column]) =>
+      `CASE WHEN octet_length(${column}) <= ${limits.joinedDocBytesMax} THEN ${column} END AS ${name}`,
+  );
+  const bytes = names.map(([, column]) => `COALESCE(octet_length(${column}), 0)`).join(' + ');
+  return `SELECT ${[columns, ...(isSmall ? [...small, `${bytes} AS bytes`] : whole)].join(', ')} FROM ${from}`;
+}
+
 /** The statement for one page of a list, and its parameters. It reads a range of the sort key, never an offset. */
 export function listPage(
-  { select, where = [], by, descending = false }: List,
+  list: List,
   values: readonly Value[],
   { after, count }: ListRange,
+  read: 'small' | 'all' = 'all',
 ): [string, ...Value[]] {
+  const { where = [], by, descending = false } = list;
   const beyond = `(${by.join(', ')}) ${descending ? '<' : '>'} (${by.map(() => '?').join(', ')})`;
   const conditions = after === undefined ? where : [...where, beyond];
   const order = by.map((column) => (descending ? `${column} DESC` : column)).join(', ');
   const text = `
-    ${select} ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''} ORDER BY ${order} LIMIT ?`;
+    ${select(list, read)} ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''} ORDER BY ${order} LIMIT ?`;
   return [text, ...values, ...(after ?? []), count];
 }
 
-export const keys = `
-  SELECT id, kind, name, workspace_id, app_id, dataset_ids, created_at, expires_at, revoked_at, read_only,
-    last_used_at
-  FROM api_keys`;
-const apps = `
-  SELECT a.id, a.workspace_id, w.name AS workspace_name, a.name, a.mode
-  FROM apps a JOIN workspaces w ON w.id = a.workspace_id`;
-const workspaces = 'SELECT id, name FROM workspaces';
-const datasets = ({ jsonField }: Dialect): string => `
-  SELECT d.id, d.workspace_id, w.name AS workspace_name, d.name, d.created_at,
-    ${jsonField('d.details', 'updated_at')} AS updated_at
-  FROM datasets d JOIN workspaces w ON w.id = d.workspace_id`;
-const documents = 'SELECT id, name FROM documents';
-const segments = `
-  SELECT s.id, s.position, s.content, s.word_count, (
+/** One page of a list: as many rows as fit into `limits.pageBytesMax`, at least one. Larger texts are not read. */
+export async function readList<R>(
+  engine: Pick<Engine, 'read'>,
+  list: List,
+  values: readonly Value[],
+  { after, count }: ListRange,
+): Promise<ListRows<R>> {
+  const found = await engine.read(...listPage(list, values, { after, count: count + 1 }, 'small'));
+  const sizes = found.slice(0, count).map((row) => row.bytes as number);
+  let total = 0;
+  const end = sizes.findIndex((bytes, index) => (total += bytes) > limits.pageBytesMax && index > 0);
+  const fitting = end === -1 ? sizes.length : end;
+  const isWhole = sizes.slice(0, fitting).every((bytes) => bytes <= limits.joinedDocBytesMax);
+  const rows = isWhole
+    ? found.slice(0, fitting)
+    : await engine.read(...listPage(list, values, { after, count: fitting }));
+  return { rows: rows.map(({ bytes: _, ...row }) => row as R), has_more: found.length > fitting };
+}
+
+const keys = {
+  columns: 'id, kind, workspace_id, app_id, created_at, expires_at, revoked_at, read_only, last_used_at',
+  texts: { name: 'name', dataset_ids: 'dataset_ids' },
+  from: 'api_keys',
+};
+export const selectKeys = select(keys);
+const apps = {
+  columns: 'a.id, a.workspace_id, a.mode',
+  texts: { workspace_name: 'w.name', name: 'a.name' },
+  from: 'apps a JOIN workspaces w ON w.id = a.workspace_id',
+};
+const workspaces = { columns: 'id', texts: { name: 'name' }, from: 'workspaces' };
+const datasets = ({ jsonField }: Dialect) => ({
+  columns: `d.id, d.workspace_id, d.created_at, ${jsonField('d.details', 'updated_at')} AS updated_at`,
+  texts: { workspace_name: 'w.name', name: 'd.name' },
+  from: 'datasets d JOIN workspaces w ON w.id = d.workspace_id',
+});
+const documents = { columns: 'id', texts: { name: 'name' }, from: 'documents' };
+const segments = {
+  columns: `s.id, s.position, s.word_count, (
     SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ? AND c.segment_id = s.id AND c.deleted = 0
-  ) AS child_chunk_count
-  FROM segments s`;
+  ) AS child_chunk_count`,
+  texts: { content: 's.content' },
+  from: 'segments s',
+};
 
 /** The counts of documents, and what their `changed_at` is computed from. Parameters: the dataset twice, the ids. */
 export const documentFigures = ({ isIn, jsonField }: Dialect): string => `
@@ -71,40 +120,42 @@ export const datasetFigures = ({ isIn }: Dialect): string => `
 
 /** Small tables, which are on every node of a distributed database, are sorted when read. The others have an index. */
 export const lists = {
-  workspaces: { select: workspaces, by: [sorted('name'), 'id'] },
-  apps: { select: apps, by: [sorted('a.name'), 'a.id'] },
-  providers: { select: 'SELECT position, doc FROM model_providers', where: ['workspace_id = ?'], by: ['position'] },
-  documents: { select: documents, where: ['dataset_id = ?'], by: [sorted('name'), 'id'] },
-  segments: { select: segments, where: ['s.dataset_id = ?', 's.document_id = ?'], by: ['s.position', 's.id'] },
+  workspaces: { ...workspaces, by: [sorted('name'), 'id'] },
+  apps: { ...apps, by: [sorted('a.name'), 'a.id'] },
+  providers: {
+    ...{ columns: 'position', texts: { doc: 'doc' }, from: 'model_providers' },
+    where: ['workspace_id = ?'],
+    by: ['position'],
+  },
+  documents: { ...documents, where: ['dataset_id = ?'], by: [sorted('name'), 'id'] },
+  segments: { ...segments, where: ['s.dataset_id = ?', 's.document_id = ?'], by: ['s.position', 's.id'] },
   childChunks: {
-    select: `
-      SELECT id, segment_id, content, position, word_count, type, created_at, updated_at FROM child_chunks`,
+    columns: 'id, segment_id, position, word_count, created_at, updated_at',
+    texts: { content: 'content', type: 'type' },
+    from: 'child_chunks',
     where: ['dataset_id = ?', 'segment_id = ?', 'deleted = 0'],
     by: ['position', 'id'],
   },
   revisions: {
-    select: `
-      SELECT r.revision, r.content, r.replaced_at, r.key_id, k.name AS key_name
-      FROM child_chunk_revisions r LEFT JOIN api_keys k ON k.id = r.key_id`,
+    columns: 'r.revision, r.replaced_at, r.key_id',
+    texts: { content: 'r.content', key_name: 'k.name' },
+    from: 'child_chunk_revisions r LEFT JOIN api_keys k ON k.id = r.key_id',
     where: ['r.dataset_id = ?', 'r.child_chunk_id = ?'],
     by: ['r.revision'],
     descending: true,
   },
-  keys: { select: keys, by: ['created_at', 'id'], descending: true },
+  keys: { ...keys, by: ['created_at', 'id'], descending: true },
 } satisfies Record<string, List>;
 
-export const listDatasets = (dialect: Dialect): List => ({
-  select: datasets(dialect),
-  by: [sorted('d.name'), 'd.id'],
-});
+export const listDatasets = (dialect: Dialect): List => ({ ...datasets(dialect), by: [sorted('d.name'), 'd.id'] });
 
-export const findWorkspace = `${workspaces} WHERE id = ?`;
-export const findApp = `${apps} WHERE a.id = ?`;
-export const findKey = `${keys} WHERE id = ?`;
-export const findDataset = (dialect: Dialect): string => `${datasets(dialect)} WHERE d.id = ?`;
-export const findDocument = `${documents} WHERE dataset_id = ? AND id = ?`;
+export const findWorkspace = `${select(workspaces)} WHERE id = ?`;
+export const findApp = `${select(apps)} WHERE a.id = ?`;
+export const findKey = `${selectKeys} WHERE id = ?`;
+export const findDataset = (dialect: Dialect): string => `${select(datasets(dialect))} WHERE d.id = ?`;
+export const findDocument = `${select(documents)} WHERE dataset_id = ? AND id = ?`;
 /** Parameters: the dataset twice, the document, the segment. */
-export const findSegment = `${segments} WHERE s.dataset_id = ? AND s.document_id = ? AND s.id = ?`;
+export const findSegment = `${select(segments)} WHERE s.dataset_id = ? AND s.document_id = ? AND s.id = ?`;
 
 /** Parts that the path does not have are looked up by the empty id, which matches nothing. See `knowledgeValues`. */
 export const findKnowledge = `

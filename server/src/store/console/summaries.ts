@@ -1,6 +1,8 @@
 import type { ConversationSummary } from '../../contract/activity.ts';
+import type { ListRange, ListRows } from '../../domain/admin-reads.ts';
 import { derivedName } from '../../domain/conversation-name.ts';
 import type { Engine, Value } from '../engine.ts';
+import { type List, readList } from './admin-statements.ts';
 import * as sql from './summary-statements.ts';
 
 type Selected = Pick<ConversationSummary, 'id' | 'app_id' | 'app_name' | 'user' | 'created_at' | 'updated_at'> & {
@@ -18,10 +20,15 @@ type Sums = {
 };
 type Texts = { first_text: string | null; last_text: string | null };
 
-/** Reads conversations by a statement, then what their messages add up to, their first and newest texts: three statements. */
-export async function readSummaries(engine: Engine, text: string, ...values: Value[]): Promise<ConversationSummary[]> {
-  const rows = (await engine.read(text, ...values)) as Selected[];
-  if (rows.length === 0) return [];
+/** Reads a page of conversations, then the totals of their messages, then their first and newest texts: three statements. */
+export async function readSummaries(
+  engine: Engine,
+  conversations: List,
+  values: readonly Value[],
+  range: ListRange,
+): Promise<ListRows<ConversationSummary>> {
+  const { rows, has_more } = await readList<Selected>(engine, conversations, values, range);
+  if (rows.length === 0) return { rows: [], has_more };
   const { isIn, list } = engine.dialect;
   const ids = list(rows.map(({ id }) => id));
   const sums = Map.groupBy(
@@ -31,7 +38,7 @@ export async function readSummaries(engine: Engine, text: string, ...values: Val
   const texts = new Map(
     (await engine.read(sql.texts(engine.dialect), ids, ids, ids)).map((row) => [row.id as string, row as Texts]),
   );
-  return rows.map((row) => summaryOf(row, sums.get(row.id) ?? [], texts.get(row.id)));
+  return { rows: rows.map((row) => summaryOf(row, sums.get(row.id) ?? [], texts.get(row.id))), has_more };
 }
 
 function summaryOf(row: Selected, sums: readonly Sums[], texts: Texts | undefined): ConversationSummary {

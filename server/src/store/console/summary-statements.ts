@@ -4,18 +4,20 @@ import type { List } from './admin-statements.ts';
 
 /** The SQL of conversations of all apps, in the subset that both engines understand. */
 
-const select = `
-  SELECT c.conversation_id AS id, c.app_id, (SELECT a.name FROM apps a WHERE a.id = c.app_id) AS app_name,
-    c.name, c.derived_name, c."user", c.created_at, c.updated_at, c.last_message_at
-  FROM conversations c`;
-const by = ['c.updated_at', 'c.conversation_id'];
-
-export const summaries: List = { select, where: ['c.deleted = 0'], by, descending: true };
-export const summariesOfApp: List = { select, where: ['c.app_id = ?', 'c.deleted = 0'], by, descending: true };
-
-/** `isListed` compares the conversation's id with the parameter. */
-export const findSummaries = (isListed: string): string => `
-  ${select} WHERE ${isListed} AND c.deleted = 0 ORDER BY c.updated_at DESC, c.conversation_id DESC`;
+/** Conversations for which these conditions hold. */
+export const summaries = (...conditions: string[]): List => ({
+  columns: 'c.conversation_id AS id, c.app_id, c.created_at, c.updated_at, c.last_message_at',
+  texts: {
+    app_name: '(SELECT a.name FROM apps a WHERE a.id = c.app_id)',
+    name: 'c.name',
+    derived_name: 'c.derived_name',
+    '"user"': 'c."user"',
+  },
+  from: 'conversations c',
+  where: [...conditions, 'c.deleted = 0'],
+  by: ['c.updated_at', 'c.conversation_id'],
+  descending: true,
+});
 
 /** Sums of each conversation and currency. `isListed` compares the conversation's id with the parameter. */
 export const sums = (isListed: string): string => `

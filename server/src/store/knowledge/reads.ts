@@ -16,7 +16,7 @@ import type {
   SegmentQuery,
   SegmentRow,
 } from '../../domain/knowledge-reads.ts';
-import type { Dialect, Reader, Row, ScanSnapshot } from '../engine.ts';
+import type { Dialect, OpenScan, Reader, Row } from '../engine.ts';
 import { detailsOf } from '../records/tables.ts';
 import * as sql from './statements.ts';
 
@@ -27,10 +27,10 @@ const scanChunks = 100;
 export class SqlKnowledgeReads implements KnowledgeReads {
   readonly #read: Reader;
   readonly #dialect: Dialect;
-  readonly #openScan: (() => Promise<ScanSnapshot>) | undefined;
+  readonly #openScan: OpenScan | undefined;
 
   /** `openScan`: see `Engine`. */
-  constructor(read: Reader, dialect: Dialect, openScan?: () => Promise<ScanSnapshot>) {
+  constructor(read: Reader, dialect: Dialect, openScan?: OpenScan) {
     this.#read = read;
     this.#dialect = dialect;
     this.#openScan = openScan;
@@ -117,7 +117,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
       sql.pageStatement(list, location, selected, page, this.#dialect);
     if (filter.length === 0 || this.#openScan === undefined)
       return this.#read(...statementFor([...scope, ...filter], query));
-    const { read, scan, close } = await this.#openScan();
+    const { read, scan, close } = await this.#openScan(query.disconnected?.());
     try {
       const ids: string[] = [];
       let total = 0;

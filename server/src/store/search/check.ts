@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
+import type { ChangeReads } from '../../domain/change-reads.ts';
 import { indexedMessage, tokensWithIds } from '../../domain/search-document.ts';
 import type { ChunkKind, IndexCheck, IndexDifference, IndexState } from '../../domain/search-reads.ts';
-import { SqlChangeReads } from '../changes/reads.ts';
 import type { Dialect, Engine, Row, SearchTable } from '../engine.ts';
 import { type Digest, digestOf, EntrySlice } from './entry-slice.ts';
 import * as sql from './statements.ts';
@@ -70,9 +70,13 @@ const findChanges = ({ isIn }: Dialect) => `
   WHERE position > ? AND kind = 'conversation' AND scope = '' AND ${isIn('id')}`;
 
 /** `sliceMax`: how many entries are in memory at the same time. */
-export async function checkIndex(engine: Engine, report: Report, sliceMax: number): Promise<IndexCheck> {
+export async function checkIndex(
+  engine: Engine,
+  changes: Pick<ChangeReads, 'number'>,
+  report: Report,
+  sliceMax: number,
+): Promise<IndexCheck> {
   const { dialect } = engine;
-  const changes = new SqlChangeReads(engine);
   const [state] = await engine.read(sql.findState);
   const since = Number((state as IndexState).cursor.split('.')[1]);
   const counts = { records: 0, strayWords: 0 };

@@ -1,7 +1,9 @@
 import { limits } from '../../contract/limits.ts';
+import type { ChangeReads } from '../../domain/change-reads.ts';
 import { ReadBudget } from '../../domain/read-budget.ts';
 import { type SearchInput, type SearchName, type SearchResult, searches } from '../../domain/search.ts';
-import type { IndexChange, IndexCheck, IndexDifference, IndexState, SearchStore } from '../../domain/search-reads.ts';
+import type { IndexChange, IndexCheck, IndexDifference, IndexState } from '../../domain/search-reads.ts';
+import type { SearchStore } from '../../domain/search-store.ts';
 import type { Engine } from '../engine.ts';
 import type { LargePages } from '../large-pages.ts';
 import { checkIndex } from './check.ts';
@@ -13,9 +15,11 @@ export class SqlSearchStore implements SearchStore {
   readonly #engine: Engine;
   readonly #reads: SqlSearchReads;
   readonly #slots: LargePages;
+  readonly #changes: Pick<ChangeReads, 'number'>;
 
   /** `slots`: for reads that take long. */
-  constructor(engine: Engine, slots: LargePages) {
+  constructor(engine: Engine, slots: LargePages, changes: Pick<ChangeReads, 'number'>) {
+    this.#changes = changes;
     this.#engine = engine;
     this.#reads = new SqlSearchReads(engine.dialect, (statement, ...values) => engine.read(statement, ...values));
     this.#slots = slots;
@@ -49,7 +53,7 @@ export class SqlSearchStore implements SearchStore {
   }
 
   check(report: (difference: IndexDifference) => void, sliceMax = limits.indexCheckEntriesMax): Promise<IndexCheck> {
-    return checkIndex(this.#engine, report, sliceMax);
+    return checkIndex(this.#engine, this.#changes, report, sliceMax);
   }
 
   run<N extends SearchName>(name: N, input: SearchInput<N>, signal: AbortSignal): Promise<SearchResult<N>> {

@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
-import type { SearchStore } from '../../domain/search-reads.ts';
+import { clientDisconnected } from '../../domain/errors.ts';
+import type { SearchStore } from '../../domain/search-store.ts';
 import type {
   CachedVersion,
   ChildChunkEdit,
@@ -29,7 +30,7 @@ import * as sql from '../statements.ts';
 import { Connection } from './connection.ts';
 import { findPage, openPage } from './page.ts';
 import { orUnavailable, ReadTurns } from './read-turns.ts';
-import { SearchReader } from './search-reader.ts';
+import { SearchReader } from './search/reader.ts';
 import * as embedded from './statements.ts';
 import { Writer } from './writer.ts';
 import type { WriterLinks } from './writer-link.ts';
@@ -134,7 +135,7 @@ export class SqliteEngine implements Engine {
   }
 
   /** Other requests run between two reads. */
-  async openSnapshot(): Promise<ScanSnapshot> {
+  async openSnapshot(signal?: AbortSignal): Promise<ScanSnapshot> {
     return orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
       db.db.exec('PRAGMA query_only = ON; BEGIN');
@@ -144,8 +145,10 @@ export class SqliteEngine implements Engine {
       };
       const scan: Scanner = async (visit, statement, ...values) => {
         const rows = orUnavailable(() => db.iterate(statement, ...values));
-        do await nextTick();
-        while (!orUnavailable(() => visitSome(rows, visit)));
+        do {
+          await nextTick();
+          if (signal?.aborted) throw clientDisconnected();
+        } while (!orUnavailable(() => visitSome(rows, visit)));
       };
       let isOpen = true;
       const close = () => {
@@ -156,8 +159,8 @@ export class SqliteEngine implements Engine {
     });
   }
 
-  openScan(): Promise<ScanSnapshot> {
-    return this.openSnapshot();
+  openScan(signal?: AbortSignal): Promise<ScanSnapshot> {
+    return this.openSnapshot(signal);
   }
 
   async ping(): Promise<void> {

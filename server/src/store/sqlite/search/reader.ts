@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import type { ErrorCode } from '../../contract/error.ts';
-import { clientDisconnected, ServiceError, unavailable } from '../../domain/errors.ts';
-import type { SearchInput, SearchName, SearchResult } from '../../domain/search.ts';
+import type { ErrorCode } from '../../../contract/error.ts';
+import { clientDisconnected, ServiceError, unavailable } from '../../../domain/errors.ts';
+import type { SearchInput, SearchName, SearchResult } from '../../../domain/search.ts';
 
 type Pending = { resolve: (result: never) => void; reject: (error: Error) => void };
 /** A search, or the number of one whose client has disconnected. */
@@ -47,7 +47,7 @@ export class SearchReader {
   }
 
   #start(): Worker {
-    const file = import.meta.url.endsWith('.ts') ? './search-thread.ts' : './search-thread.js';
+    const file = import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js';
     const thread = new Worker(new URL(file, import.meta.url), { workerData: { path: this.#path } });
     // It must not keep a command running.
     thread.unref();

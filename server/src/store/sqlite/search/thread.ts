@@ -1,11 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { ServiceError } from '../../domain/errors.ts';
-import { SqlSearchReads } from '../search/search-reads.ts';
-import { runSearchOn } from '../search/search-store.ts';
-import { Connection } from './connection.ts';
-import { orUnavailable } from './read-turns.ts';
-import type { SearchRequest, SearchResponse } from './search-reader.ts';
-import { dialect } from './statements.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { SqlSearchReads } from '../../search/search-reads.ts';
+import { runSearchOn } from '../../search/search-store.ts';
+import { Connection } from '../connection.ts';
+import { orUnavailable } from '../read-turns.ts';
+import { dialect } from '../statements.ts';
+import type { SearchRequest, SearchResponse } from './reader.ts';
 
 /** The thread that searches for `SearchReader`. */
 
