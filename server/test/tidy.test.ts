@@ -175,7 +175,7 @@ describe('the source', () => {
   it('has no unused file', () => {
     // Threads are started by file name.
     const threads = [
-      ...['writer-thread.ts', 'backup-thread.ts', 'search/thread.ts'].map((name) => `store/sqlite/${name}`),
+      ...['writer-thread.ts', 'backup-thread.ts', 'background/thread.ts'].map((name) => `store/sqlite/${name}`),
       'cli/validation-thread.ts',
     ];
     assert.deepEqual(unreachable(modules, ['cli/main.ts', ...threads]), []);

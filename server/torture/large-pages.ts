@@ -9,7 +9,7 @@ import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '..
 import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
 
 const mebibyte = 2 ** 20;
-const healthMillisMax = 1_000;
+export const healthMillisMax = 1_000;
 const memoryMebibytesMax = 512;
 /** Twice the time after which a reader counts as slow, and some more. */
 const disconnectMillisMax = 75_000;
@@ -56,7 +56,7 @@ export async function readLargePages(options: LargePagesOptions, log: Log): Prom
   }
 }
 
-async function writeRecords(
+export async function writeRecords(
   file: string,
   records: readonly object[],
   conversation: string,
@@ -65,7 +65,7 @@ async function writeRecords(
 ): Promise<void> {
   const output = createWriteStream(file);
   output.write(ndjson(records));
-  const answer = 'x'.repeat(bytes);
+  const answer = `needle of text ${'. '.repeat(bytes / 2)}`;
   for (let at = 0; at < messages; at += 1) {
     if (!output.write(ndjson([message(conversation, at, { answer })]))) await once(output, 'drain');
   }
@@ -94,7 +94,7 @@ async function readPage(target: string, headers: http.OutgoingHttpHeaders): Prom
 }
 
 /** Health checks, one after another, and the private memory of the process, until it is ended. */
-function watchService(base: string, pid: number) {
+export function watchService(base: string, pid: number) {
   let isOver = false;
   let [healthMillis, peakMebibytes] = [0, 0];
   const statuses = new Set<number>();

@@ -13,6 +13,7 @@ import { feed } from './feed.ts';
 import { hostile } from './hostile.ts';
 import { keys } from './keys.ts';
 import { largePages } from './large-pages.ts';
+import { largeRecords } from './large-records.ts';
 import { overload } from './overload.ts';
 import { shutdown } from './shutdown.ts';
 import type { Experiment, Finding } from './support/experiment.ts';
@@ -22,7 +23,7 @@ import { upgrade } from './upgrade.ts';
 /** `npm run torture` runs every experiment in its long form. The exit code is 1 when a promise did not hold. */
 
 const experiments: readonly Experiment[] = [
-  ...[crash, crashPostgres, disk, hostile, timing, overload, largePages],
+  ...[crash, crashPostgres, disk, hostile, timing, overload, largePages, largeRecords],
   ...[keys, shutdown, upgrade, erasure, backup, feed],
   // Needs a cluster that someone has set up: see docs/citus.md.
   ...(process.env.CITUS_URL ? [cluster] : []),

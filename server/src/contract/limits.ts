@@ -42,8 +42,8 @@ export const limits = {
   overviewCurrenciesMax: 20,
   /** Searches, lists with a keyword, and overviews that are read concurrently for one worker. */
   scansMax: 2,
-  /** How long a thread of the embedded engine reads before its other requests run. */
-  readTickMillis: 5,
+  /** How long a scan takes before other requests of its thread run. */
+  scanTickMillis: 5,
 
   childChunkUnitsMax: 100_000,
   conversationNameUnitsMax: 255,

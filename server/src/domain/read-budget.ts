@@ -1,4 +1,4 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
 import { clientDisconnected } from './errors.ts';
 
@@ -15,6 +15,11 @@ export class ReadBudget {
 
   get isSpent(): boolean {
     return this.#bytes <= 0 || performance.now() >= this.#end;
+  }
+
+  /** To be called after work on a large text. Other work of the thread runs for as long as that took. */
+  async rest(workedMillis: number): Promise<void> {
+    await sleep(Math.ceil(workedMillis));
   }
 
   /** To be called for each statement. Other work of the thread runs meanwhile. Throws if the client has disconnected. */

@@ -143,9 +143,11 @@ async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
         if (hit.text === null) await budget.spend(hit.bytes);
         const text = hit.text ?? (await candidates.readText(entry));
         if (text === undefined) continue;
+        const startedAt = performance.now();
         const texts = candidates.textsOf(entry, hit, text);
         if (texts !== undefined && hasPhrases([...texts.shown, ...texts.names], words))
           yield { entry, hit, shown: texts.shown };
+        if (hit.text === null) await budget.rest(performance.now() - startedAt);
       }
     }
     if (entries.length < batch) return end === undefined ? undefined : yield { spentAt: end };

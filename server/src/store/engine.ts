@@ -122,13 +122,22 @@ export function unitsOf(row: object): number {
   return units;
 }
 
+/** Reads on another thread. A read whose `signal` has aborted is not started. */
+export interface Background {
+  reader(signal?: AbortSignal): Reader;
+  runSearch: SearchStore['run'];
+}
+
+/** What reads need of an engine. */
+export type ReadEngine = Pick<Engine, 'read' | 'dialect'>;
+
 /** A database engine: runs the shared SQL, and its own where the engines differ. */
 export interface Engine {
   readonly dialect: Dialect;
   /** Runs one statement with `?` for its parameters. Throws ServiceError if the database does not respond. */
   read(sql: string, ...values: Value[]): Promise<Row[]>;
-  /** Runs a search on another thread, on an engine whose statements hold up the other requests of this thread. */
-  runSearch?: SearchStore['run'];
+  /** For reads that may take long, on an engine whose statements hold up the other requests of this thread. */
+  background?: Background;
   /** See `Store`. */
   dataVersion(): number | undefined;
   findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;

@@ -63,13 +63,15 @@ export class SqlStore implements Store {
   constructor(engine: Engine, keyChanges: Int32Array<SharedArrayBuffer>) {
     this.#engine = engine;
     this.#keys = new KeyCache(keyChanges);
-    this.admin = new SqlAdminReads(engine);
     this.sessions = new SqlSessions(engine);
     this.imports = new SqlImportSources(engine);
     const scans = new LargePages(limits.scansMax);
     const open = engine.openScan?.bind(engine);
     const openScan: OpenScan | undefined = open && ((signal = unaborted) => scans.open(() => open(signal), signal));
-    this.activity = new SqlActivityReads(engine, openScan);
+    // A page of a list of the console may read large rows.
+    const lists = { dialect: engine.dialect, read: engine.background?.reader() ?? engine.read.bind(engine) };
+    this.admin = new SqlAdminReads(lists);
+    this.activity = new SqlActivityReads(lists, openScan);
     this.knowledge = new SqlKnowledgeReads(
       (statement, ...values) => engine.read(statement, ...values),
       engine.dialect,

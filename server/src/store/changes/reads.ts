@@ -12,7 +12,7 @@ import {
   type FoundChanges,
   newEpoch,
 } from '../../domain/change-reads.ts';
-import type { Engine, Row, Value } from '../engine.ts';
+import type { Engine, Reader, Row, Value } from '../engine.ts';
 import type { LargePages } from '../large-pages.ts';
 import * as numbering from './numbering.ts';
 import { RecordReader } from './records.ts';
@@ -26,7 +26,6 @@ const findEntries = (ofWorkspace: boolean): string => `
 /** The change feed, on either engine. */
 export class SqlChangeReads implements ChangeReads {
   readonly #engine: Engine;
-  readonly #records: RecordReader;
   readonly #largePages: LargePages;
   readonly #owners;
 
@@ -34,7 +33,6 @@ export class SqlChangeReads implements ChangeReads {
   constructor(engine: Engine, largePages: LargePages) {
     this.#engine = engine;
     this.#largePages = largePages;
-    this.#records = new RecordReader(engine);
     this.#owners = numbering.ownerStatements(engine.dialect);
   }
 
@@ -178,18 +176,22 @@ export class SqlChangeReads implements ChangeReads {
     const changes: FoundChange[] = [];
     let bytes = 0;
     let close = () => {};
+    const { dialect, background } = this.#engine;
+    const read: Reader =
+      background?.reader(signal) ?? ((statement, ...values) => this.#engine.read(statement, ...values));
+    const reader = new RecordReader({ dialect, read });
     const pageUntil = (next: ChangePosition | undefined) => ({ changes, bytes, close, next });
     try {
       for (let at = 0, slice = firstSlice; at < candidates.length; slice = Math.min(2 * slice, lastSlice)) {
         const part = candidates.slice(at, at + Math.min(slice, limit - changes.length));
-        const records = await this.#records.read(part, include === 'none' ? 'none' : 'small');
+        const records = await reader.read(part, include === 'none' ? 'none' : 'small');
         for (const [index, candidate] of part.entries()) {
           let change = records[index];
           if (change === undefined || !isWanted(change, scope)) continue;
           const size = change.isLarge ? change.bytes : Buffer.byteLength(change.line ?? '');
           if (changes.length > 0 && bytes + size > bytesMax) return pageUntil(candidates[at + index - 1]?.place);
           if (bytes <= wholeBytesMax && bytes + size > wholeBytesMax) close = await this.#largePages.acquire(signal);
-          if (change.isLarge) [change] = await this.#records.read([candidate], 'all');
+          if (change.isLarge) [change] = await reader.read([candidate], 'all');
           // Its conversation was erased in the meantime, which has an entry of its own.
           if (change === undefined) continue;
           bytes += size;

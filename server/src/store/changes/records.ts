@@ -1,7 +1,7 @@
 import { type ChangeKind, changeKinds } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import type { FoundChange } from '../../domain/change-reads.ts';
-import type { Engine, Row, Value } from '../engine.ts';
+import type { ReadEngine, Row, Value } from '../engine.ts';
 import {
   type Candidate,
   type ChangeTexts,
@@ -20,9 +20,9 @@ export type ReadChange = FoundChange & { bytes: number; isLarge: boolean };
 
 /** Reads the current state of changed records: one statement for each kind, and one for the paths of each kind that needs it. */
 export class RecordReader {
-  readonly #engine: Engine;
+  readonly #engine: ReadEngine;
 
-  constructor(engine: Engine) {
+  constructor(engine: ReadEngine) {
     this.#engine = engine;
   }
 

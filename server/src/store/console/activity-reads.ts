@@ -11,7 +11,7 @@ import type {
 import type { ListRange, ListRows } from '../../domain/admin-reads.ts';
 import { derivedName } from '../../domain/conversation-name.ts';
 import { formatDay } from '../../domain/usage.ts';
-import type { Engine, OpenScan, Row } from '../engine.ts';
+import type { OpenScan, ReadEngine, Row } from '../engine.ts';
 import * as sql from './activity-statements.ts';
 import * as overview from './overview-statements.ts';
 import { readSummaries } from './summaries.ts';
@@ -20,11 +20,11 @@ import { queryUsers, scanUsers } from './user-sums.ts';
 
 /** Reads conversations and usage of apps, on either engine. */
 export class SqlActivityReads implements ActivityReads {
-  readonly #engine: Engine;
+  readonly #engine: ReadEngine;
   readonly #openScan: OpenScan | undefined;
 
   /** `openScan`: for an engine that reads on this thread. */
-  constructor(engine: Engine, openScan: OpenScan | undefined) {
+  constructor(engine: ReadEngine, openScan: OpenScan | undefined) {
     this.#engine = engine;
     this.#openScan = openScan;
   }

@@ -13,16 +13,16 @@ import {
   sortText,
 } from '../../domain/admin-reads.ts';
 import type { RecordName } from '../../domain/audit.ts';
-import type { Engine, Row, Value } from '../engine.ts';
+import type { ReadEngine, Row, Value } from '../engine.ts';
 import * as sql from './admin-statements.ts';
 import { addDatasetFigures, addDocumentFigures } from './knowledge-figures.ts';
 import { findNames } from './record-names.ts';
 
 /** Reads for the console, on either engine. */
 export class SqlAdminReads implements AdminReads {
-  readonly #engine: Engine;
+  readonly #engine: ReadEngine;
 
-  constructor(engine: Engine) {
+  constructor(engine: ReadEngine) {
     this.#engine = engine;
   }
 

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import { type KnowledgePath, type ListRange, type ListRows, sortedCharsMax } from '../../domain/admin-reads.ts';
-import type { Dialect, Engine, Value } from '../engine.ts';
+import type { Dialect, ReadEngine, Value } from '../engine.ts';
 
 /** The SQL of the console's reads, in the subset that both engines understand. */
 
@@ -55,7 +55,7 @@ export function listPage(
 
 /** One page of a list: as many rows as fit into `limits.pageBytesMax`, at least one. Larger texts are not read. */
 export async function readList<R>(
-  engine: Pick<Engine, 'read'>,
+  engine: ReadEngine,
   list: List,
   values: readonly Value[],
   { after, count }: ListRange,

@@ -1,5 +1,5 @@
 import type { DatasetListed, DocumentListed } from '../../contract/console/knowledge.ts';
-import type { Engine, Row } from '../engine.ts';
+import type { ReadEngine, Row } from '../engine.ts';
 import * as sql from './admin-statements.ts';
 
 /** Counts and last changes for the rows of a page of the console. */
@@ -9,7 +9,7 @@ const newest = (...times: unknown[]): number | null => Math.max(...times.map((ti
 const idsOf = (rows: readonly Row[]): string[] => rows.map(({ id }) => id as string);
 const byId = (rows: readonly Row[]): Map<unknown, Row> => new Map(rows.map((row) => [row.id, row]));
 
-export async function addDatasetFigures(engine: Engine, rows: readonly Row[]): Promise<DatasetListed[]> {
+export async function addDatasetFigures(engine: ReadEngine, rows: readonly Row[]): Promise<DatasetListed[]> {
   if (rows.length === 0) return [];
   const ids = engine.dialect.list(idsOf(rows));
   const figures = byId(await engine.read(sql.datasetFigures(engine.dialect), ids, ids));
@@ -21,7 +21,7 @@ export async function addDatasetFigures(engine: Engine, rows: readonly Row[]): P
 }
 
 export async function addDocumentFigures(
-  engine: Engine,
+  engine: ReadEngine,
   dataset_id: string,
   rows: readonly Row[],
 ): Promise<DocumentListed[]> {

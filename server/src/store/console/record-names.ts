@@ -1,6 +1,6 @@
 import type { RecordKind } from '../../contract/record.ts';
 import type { RecordName } from '../../domain/audit.ts';
-import type { Engine } from '../engine.ts';
+import type { ReadEngine } from '../engine.ts';
 import { sorted } from './admin-statements.ts';
 
 /** The ids of records in the audit log, and their names now. Names are shown, so their beginning is enough. */
@@ -54,7 +54,7 @@ const isOwn = (kind: RecordKind): kind is OwnKind => Object.hasOwn(statements, k
 const parents = { message: 'conversation', child_chunk_revision: 'child_chunk', model_provider: 'workspace' } as const;
 
 export async function findNames(
-  engine: Engine,
+  engine: ReadEngine,
   kind: RecordKind,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, RecordName>> {
@@ -79,7 +79,7 @@ export async function findNames(
   );
 }
 
-async function readNames(engine: Engine, kind: OwnKind, ids: readonly string[]): Promise<Named[]> {
+async function readNames(engine: ReadEngine, kind: OwnKind, ids: readonly string[]): Promise<Named[]> {
   const [select, column] = statements[kind];
   const { isIn, list } = engine.dialect;
   const rows = (await engine.read(`${select} ${isIn(column)}`, list(ids))) as NameRow[];
@@ -93,7 +93,7 @@ async function readNames(engine: Engine, kind: OwnKind, ids: readonly string[]):
   });
 }
 
-async function readProviders(engine: Engine, workspace_ids: readonly string[]): Promise<ReadonlySet<string>> {
+async function readProviders(engine: ReadEngine, workspace_ids: readonly string[]): Promise<ReadonlySet<string>> {
   const { isIn, list } = engine.dialect;
   const text = `SELECT workspace_id, provider FROM model_providers WHERE ${isIn('workspace_id')}`;
   const rows = await engine.read(text, list(workspace_ids));

@@ -1,7 +1,7 @@
 import type { ConversationSummary } from '../../contract/activity.ts';
 import type { ListRange, ListRows } from '../../domain/admin-reads.ts';
 import { derivedName } from '../../domain/conversation-name.ts';
-import type { Engine, Value } from '../engine.ts';
+import type { ReadEngine, Value } from '../engine.ts';
 import { type List, readList } from './admin-statements.ts';
 import * as sql from './summary-statements.ts';
 
@@ -22,7 +22,7 @@ type Texts = { first_text: string | null; last_text: string | null };
 
 /** Reads a page of conversations, then the totals of their messages, then their first and newest texts: three statements. */
 export async function readSummaries(
-  engine: Engine,
+  engine: ReadEngine,
   conversations: List,
   values: readonly Value[],
   range: ListRange,

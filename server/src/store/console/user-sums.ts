@@ -1,11 +1,11 @@
 import { limits } from '../../contract/limits.ts';
 import type { DayRange, DaySelection, UserSum, UserSums } from '../../domain/activity-reads.ts';
 import { sumColumns } from '../accounting/usage-statements.ts';
-import type { Engine, Row, ScanSnapshot } from '../engine.ts';
+import type { ReadEngine, Row, ScanSnapshot } from '../engine.ts';
 import * as sql from './overview-statements.ts';
 
 /** Users of a period and of the period before. The cost grows with the conversations that were active on each day. */
-export async function queryUsers(engine: Engine, selection: DaySelection, before: DayRange): Promise<UserSums> {
+export async function queryUsers(engine: ReadEngine, selection: DaySelection, before: DayRange): Promise<UserSums> {
   const countIn = async (range: DayRange) => {
     const [row] = await engine.read(...sql.countUsers({ ...selection, ...range }));
     return Number(row?.users ?? 0);

@@ -57,8 +57,9 @@ export class SqlSearchStore implements SearchStore {
   }
 
   run<N extends SearchName>(name: N, input: SearchInput<N>, signal: AbortSignal): Promise<SearchResult<N>> {
-    const { runSearch = (...search) => runSearchOn(this.#reads, ...search) } = this.#engine;
-    return this.#slots.run(() => runSearch(name, input, signal), signal);
+    const { background } = this.#engine;
+    const search = () => background?.runSearch(name, input, signal) ?? runSearchOn(this.#reads, name, input, signal);
+    return this.#slots.run(search, signal);
   }
 }
 

@@ -2,7 +2,6 @@ import { dirname } from 'node:path';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { clientDisconnected } from '../../domain/errors.ts';
-import type { SearchStore } from '../../domain/search-store.ts';
 import type {
   CachedVersion,
   ChildChunkEdit,
@@ -27,10 +26,10 @@ import {
   type WriteResult,
 } from '../engine.ts';
 import * as sql from '../statements.ts';
+import { BackgroundReader } from './background/reader.ts';
 import { Connection } from './connection.ts';
+import { orUnavailable } from './or-unavailable.ts';
 import { findPage, openPage } from './page.ts';
-import { orUnavailable, ReadTurns } from './read-turns.ts';
-import { SearchReader } from './search/reader.ts';
 import * as embedded from './statements.ts';
 import { Writer } from './writer.ts';
 import type { WriterLinks } from './writer-link.ts';
@@ -47,7 +46,7 @@ const batchUnits = 65_536;
 
 /** Visits rows for one tick of the event loop. Returns whether all have been visited. */
 function visitSome(rows: Iterator<Row>, visit: (row: Row) => void): boolean {
-  const end = performance.now() + limits.readTickMillis;
+  const end = performance.now() + limits.scanTickMillis;
   do {
     const { done, value } = rows.next();
     if (done) return true;
@@ -64,8 +63,7 @@ export class SqliteEngine implements Engine {
   readonly #path: string;
   readonly #reader: Connection;
   readonly #writes: WriterQueue;
-  readonly #search: SearchReader;
-  readonly #turns = new ReadTurns();
+  readonly background: BackgroundReader;
   /** Undefined if the writer belongs to several threads. */
   readonly #ownWriter: Writer | undefined;
   /** The data version that was read in this tick, and the number of commits before that. */
@@ -78,7 +76,7 @@ export class SqliteEngine implements Engine {
     { writer, openPagesMax, changes }: { writer: WriterLinks | undefined; openPagesMax: number; changes: boolean },
   ) {
     this.#path = path;
-    this.#search = new SearchReader(path);
+    this.background = new BackgroundReader(path);
     this.openPagesMax = openPagesMax;
     this.spoolFolder = dirname(path);
     this.#reader = new Connection(path, readerBusyMillis);
@@ -88,11 +86,9 @@ export class SqliteEngine implements Engine {
     this.#writes = new WriterQueue(writer ?? (this.#ownWriter as Writer));
   }
 
-  read(statement: string, ...values: Value[]): Promise<Row[]> {
-    return this.#turns.run(() => this.#reader.all(statement, ...values));
+  async read(statement: string, ...values: Value[]): Promise<Row[]> {
+    return orUnavailable(() => this.#reader.all(statement, ...values));
   }
-
-  readonly runSearch: SearchStore['run'] = (name, input, signal) => this.#search.run(name, input, signal);
 
   /**
    * Changed by commits of the writer thread and of other processes. Reading it takes locks, so one read is used for all
@@ -204,7 +200,7 @@ export class SqliteEngine implements Engine {
 
   async close(): Promise<void> {
     await this.#writes.close();
-    await this.#search.close();
+    await this.background.close();
     await this.#ownWriter?.close();
     this.#reader.close();
   }

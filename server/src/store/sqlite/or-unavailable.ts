@@ -1,0 +1,12 @@
+import { unavailable } from '../../domain/errors.ts';
+import { isClosed, sqliteCode, transientSqliteCodes } from '../disk-errors.ts';
+
+/** Runs a read. An error that may not occur again becomes a 503. */
+export function orUnavailable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!isClosed(error) && !transientSqliteCodes.includes(sqliteCode(error) ?? 0)) throw error;
+    throw Object.assign(unavailable('the database is not available'), { cause: error });
+  }
+}
