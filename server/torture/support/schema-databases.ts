@@ -100,7 +100,7 @@ function inverseOf(statement: string, earlier: readonly string[]): string[] {
   }
   const [, table, column] = /^ALTER TABLE (\w+) ADD COLUMN (\w+)/.exec(statement) ?? [];
   if (column !== undefined) return [`ALTER TABLE ${table} DROP COLUMN ${column}`];
-  return /^\s*(UPDATE|INSERT)/.test(statement) ? [] : fail(`no inverse of ${statement}`);
+  return /^\s*(UPDATE|INSERT|DELETE)/.test(statement) ? [] : fail(`no inverse of ${statement}`);
 }
 
 function fail(message: string): never {
