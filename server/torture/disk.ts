@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, closeSync, fstatSync, ftruncateSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -28,6 +39,12 @@ export type Disk = {
   free: () => void;
 };
 
+/** A separate disk in memory. */
+export type SmallDisk = Disk & {
+  /** Frees a part of what fills the disk. */
+  freeSome: (bytes: number) => void;
+};
+
 /**
  * No file of the service may grow beyond a limit. A long read transaction keeps the write-ahead log growing until it
  * reaches that limit; ending the transaction frees the disk.
@@ -46,8 +63,12 @@ export async function diskWithFileLimit(scope: Scope, limits: Partial<RunOptions
   };
 }
 
-/** A separate in-memory disk, filled by one large file. Undefined where mounting is not permitted. */
-async function smallDisk(scope: Scope, megabytes: number): Promise<Disk | undefined> {
+/**
+ * A separate disk in memory, filled by one large file. Undefined where mounting is not permitted. To reuse the write-ahead
+ * log, SQLite first copies it into the database file, which grows by at most the size of the log. So freeing the disk
+ * must free at least that much; otherwise the disk is still full, and rejected writes would say nothing about the service.
+ */
+export async function smallDisk(scope: Scope, megabytes: number): Promise<SmallDisk | undefined> {
   const cwd = await newFolder(scope);
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', cwd], { stdio: 'ignore' });
@@ -65,7 +86,14 @@ async function smallDisk(scope: Scope, megabytes: number): Promise<Disk | undefi
       closeSync(file);
     }
   };
-  return { options: { cwd, env: { TMPDIR: cwd } }, fill, free: () => rmSync(ballast) };
+  const freeSome = (bytes: number) => truncateSync(ballast, statSync(ballast).size - bytes);
+  const free = () => {
+    const [freed, log] = [ballast, join(cwd, 'data', 'backscroll.db-wal')].map((file) => statSync(file).size);
+    if (Number(freed) < Number(log))
+      throw new Error(`the disk is too small: ${freed} bytes are freed, the log has ${log}`);
+    rmSync(ballast);
+  };
+  return { options: { cwd, env: { TMPDIR: cwd } }, fill, free, freeSome };
 }
 
 function writeUntilFull(file: number, bytes: Buffer): void {
@@ -232,7 +260,7 @@ export const disk: Experiment = {
   long: async (log) => {
     const scope = newScope();
     try {
-      const small = await smallDisk(scope, 24);
+      const small = await smallDisk(scope, 64);
       const cause = small ? 'a full disk' : 'a file size limit (no disk can be mounted here)';
       log(cause);
       const disk = small ?? (await diskWithFileLimit(scope, withFileSizeLimit(20_000)));
