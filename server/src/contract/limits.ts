@@ -161,8 +161,9 @@ export const limits = {
 
   /** Time spent on requests in one tick of the event loop; further requests are queued. */
   tickMillisMax: 20,
-  /** A request queued for longer is rejected. */
+  /** A request queued for longer is rejected, if at least `overloadRequestsMin` requests were queued or in flight before it. */
   queueMillisMax: 250,
+  overloadRequestsMin: 32,
   /** Total size of responses that clients have not read yet. */
   unreadBytesMax: 268_435_456,
   connectionsMax: 10_000,

@@ -159,6 +159,48 @@ describe('a tick of the event loop', () => {
   });
 });
 
+describe('an event loop that is late', () => {
+  it('200 for few requests, 503 only for those behind many others', async (t) => {
+    let now = 0;
+    let isFirst = true;
+    const next = (_request: IncomingMessage, response: ServerResponse) => {
+      if (isFirst) {
+        isFirst = false;
+        // The others that have arrived are queued. Then the process does not run for a while.
+        now += limits.tickMillisMax;
+        process.nextTick(() => {
+          now += 10 * limits.queueMillisMax;
+        });
+      }
+      response.end();
+    };
+    const server = createServer(
+      gate(
+        next,
+        gateOptions(() => now),
+      ),
+    ).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => void server.close());
+    const send = async (count: number): Promise<string[]> => {
+      isFirst = true;
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      let text = '';
+      socket.on('data', (bytes) => {
+        text += bytes;
+      });
+      socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n'.repeat(count));
+      const statuses = () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? '');
+      await until(() => statuses().length >= count);
+      socket.destroy();
+      return statuses();
+    };
+    assert.deepEqual(await send(8), Array(8).fill('200'));
+    const served = 1 + limits.overloadRequestsMin;
+    assert.deepEqual(await send(served + 20), [...Array(served).fill('200'), ...Array(20).fill('503')]);
+  });
+});
+
 describe('requests that a client sends without waiting for responses', () => {
   it('get their responses in order, also if some wait in the queue and others never do', async (t) => {
     let now = 0;

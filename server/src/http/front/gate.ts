@@ -11,7 +11,13 @@ import type { SharedSum } from '../workers/shared-sum.ts';
 import { readLaneHeaders } from './lane-headers.ts';
 import type { SlowReaders } from './slow-readers.ts';
 
-type QueuedRequest = { request: IncomingMessage; response: ServerResponse; queuedAt: number };
+type QueuedRequest = {
+  request: IncomingMessage;
+  response: ServerResponse;
+  queuedAt: number;
+  /** Whether so many requests were before it that it may be rejected. */
+  isBehindMany: boolean;
+};
 
 /** Monitoring requests these paths, and needs them most when the service is overloaded. */
 const neverQueuedPaths = ['/health/live', '/health/ready', '/metrics'];
@@ -48,7 +54,8 @@ export function isRejected(request: IncomingMessage): boolean {
  * responses in time, and memory stays bounded:
  *
  * - In one tick of the event loop, requests are handled for a short time only. The others wait in a queue, and are
- *   rejected after waiting too long. Their connections wait too, so the length of a tick does not depend on the number of
+ *   rejected after waiting too long behind many others: if there are few, the machine or one request was slow, not the
+ *   load too high. Their connections wait too, so the length of a tick does not depend on the number of
  *   clients. Otherwise Node would accept requests for seconds, and results from the database would have to wait.
  * - The number of requests in flight is limited.
  * - The memory of responses that wait for slow readers is limited. Beyond the limit the slowest reader is disconnected.
@@ -95,7 +102,10 @@ class Gate {
     else if (isNeverQueued(request, response)) {
       this.#inFlight.add(1);
       this.#pass(request, response);
-    } else this.#queue.push({ request, response, queuedAt: this.#now() });
+    } else {
+      const isBehindMany = this.#queue.length + this.#inFlight.total >= limits.overloadRequestsMin;
+      this.#queue.push({ request, response, queuedAt: this.#now(), isBehindMany });
+    }
   };
 
   /** Also starts the timer of a tick, and counts a request that may pass. */
@@ -122,9 +132,10 @@ class Gate {
     setImmediate(this.#endTick);
     let index = 0;
     for (let now = start; index < this.#queue.length && now - start < limits.tickMillisMax; now = this.#now()) {
-      const { request, response, queuedAt } = this.#queue[index++] as QueuedRequest;
+      const { request, response, queuedAt, isBehindMany } = this.#queue[index++] as QueuedRequest;
       if (response.closed) continue;
-      if (now - queuedAt < limits.queueMillisMax && this.#enter()) this.#pass(request, response);
+      const isLate = isBehindMany && now - queuedAt >= limits.queueMillisMax;
+      if (!isLate && this.#enter()) this.#pass(request, response);
       else this.#reject(request, response);
     }
     this.#queue.splice(0, index);
