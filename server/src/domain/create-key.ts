@@ -59,7 +59,7 @@ export async function updateKey(
   if (stored === undefined) throw notFound('key not found');
   requireReadOnlyKind(stored.kind);
   await store.updateKey(id, change, changedBy, now);
-  return { ...stored, ...change };
+  return { ...stored, read_only: change.read_only };
 }
 
 /** The canonical ids. Throws if a record does not exist, or not in the key's workspace. */

@@ -145,6 +145,16 @@ onEveryEngine('keys in the console API', (engine) => {
     assert.deepEqual((await revoke(id)).body, response.body);
   });
 
+  it('200: a change of a key returns the key; other fields of the body change nothing', async () => {
+    const key = (await create({ kind: 'app', app_id: app, name: 'reader' })).body;
+    const body = { read_only: true, kind: 'admin', name: 'other', text: 'x' };
+    const response = await service.request('PATCH', `/admin/keys/${key.id}`, { key: admin, body });
+    assert.equal(response.status, 200);
+    const listed = (await listKeys()).find(({ id }: { id: string }) => id === key.id);
+    assert.deepEqual(response.body, listed);
+    assert.deepEqual([listed.kind, listed.name, listed.read_only], ['app', 'reader', true]);
+  });
+
   it('200: the body of a revocation is ignored, whatever it is', async () => {
     const { id } = (await create({ kind: 'admin' })).body;
     for (const type of ['application/json', 'text/html', undefined]) {
