@@ -29,6 +29,8 @@ type HostileOptions = {
   log: Log;
 };
 
+/** More than the part of the requests that delete records of one kind. */
+const deletionShare = 0.04;
 const staysReady = 'the process stays up and ready';
 const exchangeMillisMax = 30_000;
 /** How often an exchange is sent if an overloaded service rejects a request of it. */
@@ -57,7 +59,7 @@ export async function sendHostileRequests(options: HostileOptions): Promise<Find
   const { engine, seed, log } = options;
   const scope = newScope();
   try {
-    const fixture = makeHostileFixture();
+    const fixture = makeHostileFixture(Math.ceil(options.requests * deletionShare));
     const { url, remove } = await newDatabaseUrl(engine);
     scope.after(remove);
     const runOptions = { cwd: await newFolder(scope), env: { DATABASE_URL: url } };
@@ -81,6 +83,7 @@ async function attack(options: HostileOptions, serving: ServerProcess, source: S
   const { fixture } = source;
   const port = Number(new URL(serving.base).port);
   const before = await stableRecords(serving.base, fixture);
+  const deletable = new Set(Object.values(fixture.busy.deletable).flat());
   const tally = new Tally(seed, log);
   const stalledExchanges = Array.from({ length: stalled }, async (_, index) => {
     const exchange = generateStalledExchange(source, index);
@@ -133,6 +136,7 @@ async function attack(options: HostileOptions, serving: ServerProcess, source: S
     },
     secretsFinding(output, fixture),
     ...(await dataFindings(serving.base, fixture, before, tally)),
+    await deletionsFinding(serving.base, fixture, deletable, tally),
     ...(warmUp > 0 ? [memoryFinding(memory)] : []),
   ];
 }
@@ -144,6 +148,7 @@ class Tally {
   readonly faults: string[] = [];
   readonly stored = new Set<string>();
   readonly rejected = new Set<string>();
+  readonly deleted = new Set<string>();
   readonly #statuses = new Map<number, number>();
   readonly #seed: number;
   readonly #log: Log;
@@ -166,9 +171,10 @@ class Tally {
     for (const fault of faults) this.addFault(name, fault);
     for (const [index, { status }] of responses.entries()) {
       this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
-      const { marker, isStored } = exchange.requests[index] ?? {};
+      const { marker, isStored, deletes } = exchange.requests[index] ?? {};
+      if (status < 300 && deletes !== undefined) this.deleted.add(deletes);
       if (marker === undefined) continue;
-      if (status === 200 && isStored) this.stored.add(marker);
+      if (status < 300 && isStored) this.stored.add(marker);
       if (status >= 400) this.rejected.add(marker);
     }
     return overloadCount;
@@ -252,6 +258,29 @@ async function dataFindings(base: string, fixture: HostileFixture, before: strin
       holds: lost.length === 0 && wronglyStored.length === 0 && tally.stored.size > 0,
     },
   ];
+}
+
+/** `deletable`: the ids of all records that could be deleted. */
+async function deletionsFinding(
+  base: string,
+  fixture: HostileFixture,
+  deletable: ReadonlySet<string>,
+  tally: Tally,
+): Promise<Finding> {
+  const untouched = Object.values(fixture.busy.deletable).flat();
+  const existing = new Set<string>();
+  for (const line of await exportLines(base, fixture)) {
+    const { id, deleted, revoked_at } = line === '' ? {} : JSON.parse(line);
+    if (deletable.has(id) && !deleted && !revoked_at) existing.add(id);
+  }
+  const acknowledged = [...tally.deleted].filter((id) => deletable.has(id));
+  const undone = acknowledged.filter((id) => existing.has(id));
+  const missing = untouched.filter((id) => !existing.has(id));
+  return {
+    promise: 'an accepted deletion deletes its record and no other',
+    measured: `${count(acknowledged.length)} deleted, ${undone.length} of them exist; ${count(untouched.length)} others, ${missing.length} of them missing`,
+    holds: acknowledged.length > 0 && undone.length === 0 && missing.length === 0 && untouched.length > 0,
+  };
 }
 
 function secretsFinding(output: string, { stable, busy, admin, invalidKeys }: HostileFixture): Finding {

@@ -56,9 +56,19 @@ export function checkExchange(exchange: Exchange, { bytes, isTimedOut }: Outcome
   return { faults, responses, overloadCount };
 }
 
+/** A request that has waited for its turn for as long as it may. It starts at once unless the machine is busy. */
+const waitedTooLong = [
+  overloaded.message,
+  'the database is busy with a long write',
+  'too many large pages or long lists are being read',
+  'all database connections are busy',
+  'too many concurrent edits of the child chunk',
+];
+
 /** Whether this is the response of an overloaded service. To HEAD it has no body. */
 function isOverload(request: HostileRequest | undefined, { status, headers, body }: RawResponse): boolean {
-  const isMessage = request?.method === 'HEAD' ? body.length === 0 : body.includes(overloaded.message);
+  const isMessage =
+    request?.method === 'HEAD' ? body.length === 0 : waitedTooLong.some((message) => body.includes(message));
   return status === 503 && /^[1-9]\d*$/.test(headers['retry-after'] ?? '') && isMessage;
 }
 

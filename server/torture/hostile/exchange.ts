@@ -22,8 +22,10 @@ export type HostileRequest = {
   faultOf?: ((response: RawResponse) => string | undefined) | undefined;
   /** A text that may be in the export if the request is accepted, and must not be if it is rejected. */
   marker?: string | undefined;
-  /** After a 200 the export must contain `marker`. */
+  /** After a 2xx the export must contain `marker`. */
   isStored?: boolean;
+  /** The record that is deleted after a 2xx. */
+  deletes?: string | undefined;
 };
 
 /** Requests on one connection, how they are sent, and how the client ends the connection. */

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { makeTenant, message, type Tenant } from '../../test/support/harness.ts';
 
-export type HostileTenant = Tenant & { messages: string[] };
+export type HostileTenant = Tenant & {
+  messages: string[];
+  /** Ids of keys that no request uses. */
+  otherKeys: string[];
+  /** Ids of records that no request has tried to delete yet, by the name of their parameter. */
+  deletable: Record<string, string[]>;
+  /** The segment of the deletable child chunks: in that of the tenant they would slow down its lists. */
+  deletableSegment: string;
+};
 
 /**
  * Two workspaces. The stable one is read, and every write to it must be rejected, so its records must not change. The
@@ -17,9 +25,10 @@ export type HostileFixture = {
   records: object[];
 };
 
-export function makeHostileFixture(): HostileFixture {
-  const stable = makeHostileTenant();
-  const busy = makeHostileTenant();
+/** `deletions`: how many records of each kind can be deleted. */
+export function makeHostileFixture(deletions: number): HostileFixture {
+  const stable = { ...makeHostileTenant(0), deletable: {} };
+  const busy = makeHostileTenant(deletions);
   const admin = makeSecret('admin');
   const { workspace, app } = busy.ids;
   const keyRecords = [{ expires_at: 1 }, { revoked_at: 1 }].flatMap((end) => [
@@ -43,14 +52,35 @@ export function makeHostileFixture(): HostileFixture {
   };
 }
 
-function makeHostileTenant(): HostileTenant {
+function makeHostileTenant(deletions: number): HostileTenant {
   const tenant = makeTenant();
-  const { conversation, workspace } = tenant.ids;
+  const { app, conversation, document, workspace } = tenant.ids;
   const messages = Array.from({ length: 60 }, (_, index) => message(conversation, 1000 + (index >> 1)));
+  const makeIds = (length: number) => Array.from({ length }, () => randomUUID());
+  const otherKeys = makeIds(10);
+  const deletable = {
+    child_chunk_id: makeIds(deletions),
+    conversation_id: makeIds(deletions),
+    key_id: makeIds(deletions),
+  };
+  const deletableSegment = randomUUID();
+  const chunk = { record: 'child_chunk', segment_id: deletableSegment, position: 1, content: 'deletable' };
+  const key = { record: 'api_key', kind: 'app', workspace_id: workspace, app_id: app, name: 'other' };
   return {
     ...tenant,
     messages: messages.map(({ id }) => id),
-    records: [...tenant.records, ...messages, makeProvider(workspace, `provider/${randomUUID()}`)],
+    otherKeys,
+    deletable,
+    deletableSegment,
+    records: [
+      ...tenant.records,
+      ...messages,
+      makeProvider(workspace, `provider/${randomUUID()}`),
+      { record: 'segment', id: deletableSegment, document_id: document, position: 2, content: 'deletable' },
+      ...deletable.child_chunk_id.map((id) => ({ ...chunk, id })),
+      ...deletable.conversation_id.map((id) => ({ record: 'conversation', id, app_id: app, user: 'ann' })),
+      ...[...otherKeys, ...deletable.key_id].map((id) => ({ ...key, id, secret: makeSecret('app') })),
+    ],
   };
 }
 

@@ -4,7 +4,7 @@ import type { RawResponse } from '../support/raw-responses.ts';
 import { type Exchange, encodeRequest, type Header, type HostileRequest, type RequestParts } from './exchange.ts';
 import type { HostileFixture } from './fixture.ts';
 import { framings, oddHeaders, oddMethods, oddTargets, oddVersions } from './odd-http.ts';
-import { OperationRequests, operations } from './operations.ts';
+import { type Operation, OperationRequests, operations } from './operations.ts';
 
 /** A request and its known response. */
 export type KnownResponse = { target: string; key: string | undefined; status: number; text: string };
@@ -50,7 +50,9 @@ export function generateStalledExchange(source: Source, index: number): Exchange
   return { requests: [generator.truncated()], pace: 'whole', end: 'stalled', localAddress: generator.address() };
 }
 
-class RequestGenerator {
+const writes = operations.filter(({ method }) => method !== 'GET');
+
+export class RequestGenerator {
   readonly #random: Random;
   readonly #source: Source;
   readonly #index: number;
@@ -71,7 +73,8 @@ class RequestGenerator {
 
   any(): HostileRequest {
     const make = this.#random.weighted<() => HostileRequest>([
-      [20, () => this.validRead(false)],
+      [14, () => this.validRead(false)],
+      [6, () => this.validOperation()],
       [10, () => this.validWrite()],
       [34, () => this.#almostValid()],
       [8, () => this.#badKey()],
@@ -93,20 +96,29 @@ class RequestGenerator {
     return this.#request('valid read', { method: 'GET', target, headers }, { faultOf });
   }
 
-  /** A valid write: it gets 200 and is in the export at the end. */
+  /** A valid write: it succeeds. A text that nothing replaces is in the export at the end. */
   validWrite(): HostileRequest {
-    const { busy } = this.#source.fixture;
-    const marker = this.#marker();
-    const faultOf = ({ status }: RawResponse) => (status === 200 ? undefined : 'a valid write was rejected');
-    const writes = operations.filter(
-      ({ path, body }) => body !== undefined && /child_chunks|\/admin\/records/.test(path),
-    );
     const operation = this.#random.pick(writes);
+    const isStored = operation.method !== 'DELETE' && /child_chunks|\/admin\/(records|apps|keys$)/.test(operation.path);
+    return this.#valid(operation, 'a valid write was rejected', isStored);
+  }
+
+  /** A valid read of any operation: it succeeds. */
+  validOperation(): HostileRequest {
+    const operation = this.#requests.pick();
+    return operation.method === 'GET'
+      ? this.#valid(operation, 'a valid read was rejected', false)
+      : this.validOperation();
+  }
+
+  #valid(operation: Operation, rejected: string, isStored: boolean): HostileRequest {
+    const marker = this.#marker();
+    const { successes, security } = operation;
+    // Without a success in the OpenAPI document the operation is not supported. No request has the cookie of a session.
+    const canSucceed = successes.length > 0 && security.join() !== 'consoleSession';
+    const faultOf = ({ status }: RawResponse) => (!canSucceed || successes.includes(status) ? undefined : rejected);
     const parts = this.#requests.make(operation, 'none', marker);
-    const headers = parts.headers.filter(([name]) => name !== 'if-match');
-    if (!parts.target.includes(busy.ids.segment) && operation.path !== '/admin/records')
-      throw new Error('a write to another tenant');
-    return this.#request('valid write', { ...parts, headers }, { faultOf, marker, isStored: true });
+    return this.#request(isStored ? 'valid write' : 'valid', parts, { faultOf, marker, isStored });
   }
 
   /** Valid except for one part, so that it passes most checks. */
@@ -151,17 +163,17 @@ class RequestGenerator {
 
   #oddMethod(): HostileRequest {
     const [method, expectation] = this.#random.pick(oddMethods);
-    const parts = this.#requests.make(this.#requests.pick(), 'none', this.#marker());
+    const parts = this.#requests.make(this.#requests.pick(), 'none', this.#marker(), method);
     // An invalid method must not write; a valid one may be rejected because of its body.
-    return this.#request(`method ${method}`, { ...parts, method }, { expectation });
+    return this.#request(`method ${method}`, parts, { expectation });
   }
 
   #oddTarget(): HostileRequest {
     const random = this.#random;
-    const { target, headers } = this.#requests.make(this.#requests.pick(), 'none', this.#marker());
+    const method = random.pick(['GET', 'GET', 'HEAD', 'POST', 'PATCH', 'OPTIONS']);
+    const { target, headers } = this.#requests.make(this.#requests.pick(), 'none', this.#marker(), method);
     const [description, change, expectation] = random.pick(oddTargets);
     const changed = change(target, random);
-    const method = random.pick(['GET', 'GET', 'HEAD', 'POST', 'PATCH', 'OPTIONS']);
     const path = changed.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
     return this.#request(
       `target ${description}`,
@@ -245,6 +257,8 @@ class RequestGenerator {
     const id = `r-${this.#index}-${this.#count++}`;
     const all: Header[] = [['Host', 'localhost'], ['X-Request-Id', id], ...parts.headers];
     const bytes = encodeRequest({ ...parts, headers: all.filter(([name]) => name !== parts.without) });
-    return { description, bytes, method: parts.method, path: parts.target, id, expectation: 'handled', ...more };
+    const deletes = parts.method === 'DELETE' ? parts.target.replace(/\?.*/, '').split('/').at(-1) : undefined;
+    const request = { description, bytes, method: parts.method, path: parts.target, id, deletes };
+    return { ...request, expectation: 'handled', ...more };
   }
 }
