@@ -1,18 +1,96 @@
-import { pino } from 'pino';
+import { writeSync } from 'node:fs';
+import { limits } from '../contract/limits.ts';
 
 /** How long a line may wait for others to be written with it. */
 const waitMillis = 50;
 const bufferUnitsMax = 65_536;
-/** Maximum size of the lines that are buffered while standard output cannot be written. */
-const unwrittenUnitsMax = 1_048_576;
+const standardOutputFd = 1;
 
-/** Writes to standard output. */
-export function standardOutput(): (text: string) => void {
-  const output = pino.destination({ dest: 1, sync: true, maxLength: unwrittenUnitsMax });
-  // A full disk or a closed pipe does not end the service. Buffered lines are written when the output works again.
-  output.on('error', () => undefined);
-  return (text) => void output.write(text);
+/**
+ * Standard output of the process. Writing never waits: what a pipe does not accept, because no one reads it, is buffered and
+ * written later. Text beyond the limit of the buffer is dropped, and the number of its lines is logged as soon as the pipe
+ * accepts text again. The same holds for a full disk and a closed pipe.
+ */
+export class StandardOutput {
+  /** The number of dropped lines, for all threads. */
+  readonly dropped = new SharedArrayBuffer(Uint32Array.BYTES_PER_ELEMENT);
+  readonly #dropped = new Uint32Array(this.dropped);
+  #reportedDrops = 0;
+  #buffered: Buffer[] = [];
+  #bufferedBytes = 0;
+  #retryMillis: number = limits.logRetryMillisMin;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor() {
+    // Node.js makes a pipe or socket non-blocking when it creates this stream: `writeSync` then fails if it is full.
+    void process.stdout;
+    process.on('exit', () => this.#finish());
+  }
+
+  readonly write = (text: string): void => {
+    const bytes = Buffer.from(text);
+    if (this.#bufferedBytes + bytes.length > limits.logBufferBytesMax) {
+      Atomics.add(this.#dropped, 0, text.split('\n').length - 1);
+      return;
+    }
+    this.#add(bytes);
+    if (this.#timer === undefined) this.#flush();
+  };
+
+  #add(bytes: Buffer): void {
+    this.#buffered.push(bytes);
+    this.#bufferedBytes += bytes.length;
+  }
+
+  readonly #flush = (): void => {
+    this.#timer = undefined;
+    const before = this.#bufferedBytes;
+    const isEmpty = this.#tryWriting();
+    if (isEmpty) this.#reportDrops();
+    if (this.#bufferedBytes === 0) {
+      this.#retryMillis = limits.logRetryMillisMin;
+      return;
+    }
+    const hasProgress = this.#bufferedBytes < before;
+    this.#timer = setTimeout(this.#flush, this.#retryMillis).unref();
+    this.#retryMillis = hasProgress
+      ? limits.logRetryMillisMin
+      : Math.min(this.#retryMillis * 2, limits.logRetryMillisMax);
+  };
+
+  /** Returns whether nothing is buffered any more. */
+  #tryWriting(): boolean {
+    try {
+      for (let first = this.#buffered[0]; first !== undefined; first = this.#buffered[0]) {
+        const written = writeSync(standardOutputFd, first);
+        this.#bufferedBytes -= written;
+        if (written === first.length) this.#buffered.shift();
+        else this.#buffered[0] = first.subarray(written);
+      }
+    } catch {
+      // The pipe or the disk is full, or the reader is gone: the next attempt may succeed.
+    }
+    return this.#buffered.length === 0;
+  }
+
+  #reportDrops(): void {
+    const dropped = Atomics.load(this.#dropped, 0);
+    if (dropped === this.#reportedDrops) return;
+    const line = { level: 40, time: new Date().toISOString(), dropped: dropped - this.#reportedDrops };
+    this.#reportedDrops = dropped;
+    this.#add(Buffer.from(`${JSON.stringify({ ...line, msg: 'log lines were dropped: the log was not read' })}\n`));
+    this.#tryWriting();
+  }
+
+  /** At the end of the process a reader has a moment to read the rest. */
+  #finish(): void {
+    const deadline = Date.now() + limits.logFinishMillisMax;
+    while (!this.#tryWriting() && Date.now() < deadline) pause(limits.logRetryMillisMin);
+    this.#reportDrops();
+  }
 }
+
+const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis);
 
 /**
  * The log of one thread. Lines that are close in time are written together: one write per request would cost more than most
@@ -25,7 +103,8 @@ export class BufferedLog {
 
   constructor(output: (text: string) => void) {
     this.#output = output;
-    process.on('exit', () => this.flush());
+    // Before the output ends.
+    process.prependListener('exit', () => this.flush());
   }
 
   write(line: string): void {

@@ -7,7 +7,7 @@ import { digestOf } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { createSharedState } from '../http/workers/shared-state.ts';
 import { databaseOf } from '../store/open.ts';
-import { BufferedLog, standardOutput } from './buffered-log.ts';
+import { BufferedLog, StandardOutput } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
 import { indexRegularly, numberRegularly, trimRegularly } from './maintenance.ts';
 import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
@@ -27,8 +27,8 @@ Options:
 
   run: async (argv, config) => {
     const { values } = parse(argv, { starter: { type: 'boolean' } }, { max: 0 });
-    const output = standardOutput();
-    const lines = new BufferedLog(output);
+    const output = new StandardOutput();
+    const lines = new BufferedLog(output.write);
     const logger = loggerOf(config, lines);
     const database = databaseOf(config);
     const workers = await workerCount(config, database, logger);
@@ -46,7 +46,7 @@ Options:
     try {
       await switchFeed(store, config.changes);
       const isNew = values.starter && database.engine === 'sqlite' && (await store.isEmpty());
-      const shared = createSharedState(workers);
+      const shared = createSharedState(workers, output.dropped);
       // The main thread is the first worker.
       const service = await ServiceWorker.create({ config, store, shared, worker: 0, logger, lines });
       const port = await listen(service, config, workers);
@@ -55,7 +55,7 @@ Options:
       const trimming = trimRegularly(config.audit_days, { store, logger });
       const numbering = numberRegularly({ store, logger });
       const indexing = config.search && config.changes ? indexRegularly({ store, logger }) : undefined;
-      const pool = new WorkerPool({ data: { config, shared, keyChanges, port }, writer, logger, log: output });
+      const pool = new WorkerPool({ data: { config, shared, keyChanges, port }, writer, logger, log: output.write });
       lines.flush();
       const base = addressOf(config.host, port);
       if (secrets !== undefined) print(welcome(base, secrets, await signInToken(store, secrets)));

@@ -171,6 +171,13 @@ export const limits = {
   autoWorkersMax: 4,
   /** Time between two log lines about rejected requests. */
   overloadLogMillis: 1_000,
+  /** Log lines that wait for a reader; further ones are dropped. */
+  logBufferBytesMax: 2_097_152,
+  /** Time between two attempts to write the log to a full pipe: longer, the longer it is full. */
+  logRetryMillisMin: 1,
+  logRetryMillisMax: 100,
+  /** How long the end of the process waits until the log is read. */
+  logFinishMillisMax: 1_000,
 
   /** Time from the start of the service until the schema compiler is loaded, unless a request needs it earlier. */
   loadCompilerMillis: 500,

@@ -69,6 +69,13 @@ export class Metrics {
     this.#register('backscroll_failed_keys_total', 'Requests rejected because of their key.', 'counter', failedKeys);
     const throttled = () => this.#countBy(prefixes.throttled, 'limit', throttlingLimits);
     this.#register('backscroll_throttled_total', 'Responses with status 429.', 'counter', throttled);
+    const droppedLines = new Uint32Array(context.shared.droppedLogLines);
+    this.#register(
+      'backscroll_log_lines_dropped_total',
+      'Log lines dropped since no one read the log.',
+      'counter',
+      () => [{ labels: {}, value: Atomics.load(droppedLines, 0) }],
+    );
     const seconds = 'backscroll_http_request_duration_seconds';
     this.#register(seconds, 'Time from a request to the end of its response.', 'histogram', () =>
       this.#requests().flatMap(({ labels, series }) => histogram(seconds, labels, series)),

@@ -15,6 +15,7 @@ export type SharedState = {
   readonly series: SharedArrayBuffer;
   readonly traffic: SharedArrayBuffer;
   readonly failures: SharedArrayBuffer;
+  readonly droppedLogLines: SharedArrayBuffer;
 };
 
 /** One of the workers: its number from 0, and what it needs to work with the others. */

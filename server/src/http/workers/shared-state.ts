@@ -7,10 +7,17 @@ import { Traffic } from '../observe/traffic.ts';
 import type { SharedState } from './context.ts';
 import { SharedSum } from './shared-sum.ts';
 
-/** Most of this memory is never used: the operating system provides it page by page, when it is first written. */
-export function createSharedState(workers: number): SharedState {
+/**
+ * Most of this memory is never used: the operating system provides it page by page, when it is first written.
+ * `droppedLogLines`: where the log counts them.
+ */
+export function createSharedState(
+  workers: number,
+  droppedLogLines = new SharedArrayBuffer(Uint32Array.BYTES_PER_ELEMENT),
+): SharedState {
   return {
     workers,
+    droppedLogLines,
     channel: `backscroll-${randomUUID()}`,
     inFlight: new SharedArrayBuffer(SharedSum.bytes(workers)),
     waiting: new SharedArrayBuffer(SharedSum.bytes(workers)),

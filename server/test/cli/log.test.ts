@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { constants, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { withClients } from '../../../bench/load.ts';
+import { limits } from '../../src/contract/limits.ts';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { command, freePort, newFolder, run, sendRequest, serve } from '../support/cli-helpers.ts';
+import { ndjson } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+
+/** A named pipe that is read only when the test reads it. */
+function makePipe(path: string): { read: () => string } {
+  execFileSync('mkfifo', [path]);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const bytes = Buffer.alloc(1_048_576);
+  const read = () => {
+    try {
+      return bytes.toString('utf8', 0, readSync(reader, bytes));
+    } catch {
+      return '';
+    }
+  };
+  return { read };
+}
+
+describe('a log that no one reads', () => {
+  for (const workers of [1, 2])
+    it(`does not stop the service with ${workers} workers; dropped lines are counted and reported`, async (t) => {
+      const cwd = await newFolder(t);
+      const log = join(cwd, 'log');
+      const pipe = makePipe(log);
+      const admin = makeSecret('admin');
+      const records = ndjson([{ record: 'api_key', kind: 'admin', name: 'admin', secret: admin }]);
+      assert.equal((await run(['import', '-'], { cwd, stdin: records })).code, 0);
+      const port = await freePort();
+      const serving = await serve(t, {
+        cwd,
+        env: { PORT: `${port}`, LOG_LEVEL: 'info', WORKERS: `${workers}` },
+        command: '/bin/sh',
+        before: ['-c', `exec "$0" "$@" > ${log}`, command],
+      });
+      const metrics = async () => (await sendRequest(serving.base, '/metrics', admin)).text;
+      // The thread of the second worker starts a moment later.
+      const servingWorkers = async () =>
+        (await metrics()).match(/^backscroll_worker_requests_total\{.*\} [1-9]/gm)?.length;
+      const live = 'GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n';
+      await until(async () => {
+        await withClients(port, 1, ([client]) => client?.request(live) ?? assert.fail());
+        return (await servingWorkers()) === workers;
+      });
+      const lineBytesMin = 250;
+      const requests = Math.ceil((limits.logBufferBytesMax + 500_000) / lineBytesMin);
+      let left = requests;
+      const request = `GET /v1/nothing HTTP/1.1\r\nHost: test\r\nX-Request-Id: ${'r'.repeat(128)}\r\n\r\n`;
+      await withClients(port, 20, (clients) =>
+        Promise.all(
+          clients.map(async (client) => {
+            while ((left -= 1) >= 0) assert.equal((await client.request(request)).status, 404);
+          }),
+        ),
+      );
+      const droppedLines = async () => {
+        const text = await metrics();
+        return Number(/^backscroll_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
+      };
+      await until(async () => (await droppedLines()) > 0);
+      let text = '';
+      const lines = () => text.slice(0, text.lastIndexOf('\n')).split('\n');
+      const reports = () => lines().filter((line) => line.includes('log lines were dropped'));
+      await until(() => {
+        text += pipe.read();
+        return reports().length > 0;
+      });
+      const reported = reports().reduce((sum, line) => sum + JSON.parse(line).dropped, 0);
+      assert.equal(reported, await droppedLines());
+      assert.equal((await sendRequest(serving.base, '/v1/last', admin)).status, 404);
+      const ended = serving.end('SIGTERM');
+      await until(() => {
+        text += pipe.read();
+        return /"stopped"\}\n$/.test(text);
+      });
+      await ended;
+      const parsed = lines().map((line) => JSON.parse(line));
+      const logged = parsed.filter(({ req_id }) => req_id === 'r'.repeat(128));
+      // Lines of other requests may be among the dropped ones.
+      assert.ok(logged.length < requests && logged.length + reported >= requests, `${logged.length} and ${reported}`);
+      assert.equal(parsed.filter(({ req_id }) => req_id !== 'r'.repeat(128)).at(-1)?.msg, 'stopped');
+    });
+});
