@@ -8,6 +8,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { Connections } from '../../src/http/front/connections.ts';
 import { type GateOptions, gate } from '../../src/http/front/gate.ts';
 import { SlowReaders } from '../../src/http/front/slow-readers.ts';
+import { rejectInvalidHttp } from '../../src/http/front/socket-responses.ts';
 import { Metrics } from '../../src/http/observe/metrics.ts';
 import { contextOf } from '../../src/http/workers/context.ts';
 import { createSharedState } from '../../src/http/workers/shared-state.ts';
@@ -223,5 +224,31 @@ describe('requests that a client sends without waiting for responses', () => {
     const respondedPaths = () => [...text.matchAll(/(?<=\r\n)\/[\w/]+/g)].map(([path]) => path);
     await until(() => respondedPaths().length >= paths.length);
     assert.deepEqual(respondedPaths(), paths);
+  });
+
+  it('get one response each if the parser rejects the last of them after its headers', async (t) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => void server.close().closeAllConnections());
+    const handled: (string | undefined)[] = [];
+    const handle = new Connections().inOrder((request, response) => {
+      handled.push(request.url);
+      if (request.url === '/1') setImmediate(() => response.end());
+      else response.writeHead(501, { connection: 'close' }).end();
+    });
+    server.on('request', handle).on('clientError', rejectInvalidHttp);
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (bytes) => {
+      text += bytes;
+    });
+    const coding = 'Transfer-Encoding: "chunked"\r\n\r\n0\r\n\r\n';
+    socket.write(`GET /1 HTTP/1.1\r\nHost: test\r\n\r\nPOST /2 HTTP/1.1\r\nHost: test\r\n${coding}`);
+    await once(socket, 'end');
+    assert.deepEqual(
+      [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
+      ['200', '400'],
+    );
+    assert.deepEqual(handled, ['/1']);
   });
 });

@@ -4,7 +4,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import type { onSendHookHandler } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import type { Handler } from '../route-types.ts';
-import { pendingResponse } from './socket-responses.ts';
+import { isInvalid, pendingResponse } from './socket-responses.ts';
 
 /** Before the server stops listening, it accepts waiting connections for at least this many ticks of the event loop. */
 const acceptTicksMin = 2;
@@ -52,8 +52,9 @@ export class Connections {
       const last = this.#lastResponse.get(socket);
       const previous = last === undefined || last.closed ? pendingResponse(socket) : last;
       this.#lastResponse.set(socket, response);
-      // If the connection has ended, the request is not handled.
-      previous?.once('close', () => socket.writable && next(request, response));
+      // If the connection has ended, or the parser has rejected the rest of the request, the request is not handled.
+      const isRejected = () => !socket.writable || (isInvalid(socket) && !request.complete);
+      previous?.once('close', () => isRejected() || next(request, response));
     };
   }
 

@@ -20,8 +20,14 @@ export function afterPending(socket: Socket, respond: () => void): void {
   else pending.once('close', () => setImmediate(afterPending, socket, respond));
 }
 
+const invalidSockets = new WeakSet<Socket>();
+
+/** Whether the HTTP parser has rejected what a request of this connection consists of, or what follows the requests. */
+export const isInvalid = (socket: Socket): boolean => invalidSockets.has(socket);
+
 /** Handles `clientError`: invalid HTTP never becomes a request, so the response is written directly to the socket. */
 export function rejectInvalidHttp(error: NodeJS.ErrnoException, socket: Socket): void {
+  invalidSockets.add(socket);
   const pending = pendingResponse(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
