@@ -85,12 +85,13 @@ async function measurePolls(url: string, database: string, client: pg.Client): P
     url,
     store,
     options,
-    { isDry: false, isForced: false, isMirror: false, models: undefined, follow: 2 },
+    { isDry: false, isForced: false, models: undefined, follow: 2 },
     { skip: () => undefined, count: () => undefined },
     {
       begin: () => undefined,
       progress: () => undefined,
       difference: () => undefined,
+      warning: () => undefined,
       unavailable: () => undefined,
       // A second after a poll, PostgreSQL has counted it.
       lag: () => {

@@ -147,6 +147,13 @@ export const limits = {
   indexPauseFactor: 39,
   indexPauseMillisMax: 3_000,
 
+  /** Ids of a table of a Dify installation that one statement compares. */
+  comparedIdsMax: 10_000,
+  /** While a Dify installation is followed: how long the comparison of a table takes, and the pause before the next one. */
+  comparisonSeconds: 20,
+  /** The least time between two writes of a follower's progress, if it has written nothing else. */
+  followWriteMillis: 10_000,
+
   /** Lifetime of a console session. */
   sessionSeconds: 43_200,
   /** Lifetime of a sign-in link. */

@@ -166,12 +166,12 @@ export async function addChildren(
   kind: Parent,
   whole: readonly string[],
 ): Promise<void> {
-  const { source, state, signal } = context;
+  const { source, state, checkpoint } = context;
   const { children } = relations[kind];
   for (let start = 0; start < whole.length; start += batchIds) {
     const parents = whole.slice(start, start + batchIds);
     for (let after: string | undefined = ''; after !== undefined; ) {
-      signal.throwIfAborted();
+      await checkpoint();
       const isAfter: string = after === '' ? '' : 'AND id > $2::uuid';
       const rows: { id: string }[] = await source.query(
         `SELECT id FROM ${children.table} WHERE ${children.column} = ANY($1::uuid[]) ${isAfter} ORDER BY id LIMIT ${batchIds}`,

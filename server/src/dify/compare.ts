@@ -2,10 +2,10 @@ import type { KnowledgeCount, MessageCount } from '../domain/import-sources.ts';
 import { addChildren, listUnread } from './children.ts';
 import type { IdSets } from './id-set.ts';
 import { changedPass, importConversations, waitingList } from './pass.ts';
+import type { SourcePoint } from './point.ts';
 import { conditionOf, epoch, Parameters, tables } from './rows/selection.ts';
-import type { RunContext } from './run-context.ts';
+import { begin, type RunContext } from './run-context.ts';
 import { changedSince } from './scan.ts';
-import type { SourcePoint } from './state.ts';
 
 const batchConversations = 1_000;
 const batchDatasets = 10;
@@ -23,8 +23,9 @@ type Visit = (difference: Difference) => void;
  */
 export async function compareConversations(context: RunContext, point: SourcePoint, visit: Visit): Promise<number> {
   let compared = 0;
+  begin(context.progress, 'comparing conversations', await context.state.countIds('conversation'));
   for (let after = ''; ; ) {
-    context.signal.throwIfAborted();
+    await context.checkpoint();
     const ids = await readPage(context, 'conversations', 'c.id', after, batchConversations);
     const differing = await findDifferent(context, point, ids);
     if (differing.length > 0) {
@@ -33,6 +34,7 @@ export async function compareConversations(context: RunContext, point: SourcePoi
       for (const difference of await findDifferent(context, point, again)) visit(difference);
     }
     compared += ids.length;
+    context.progress.done = compared;
     after = ids.at(-1) ?? '';
     if (ids.length < batchConversations) return compared;
   }
@@ -49,7 +51,7 @@ export async function compareDatasets(
   visit: Visit,
 ): Promise<void> {
   for (let after = ''; ; ) {
-    context.signal.throwIfAborted();
+    await context.checkpoint();
     const ids = await readPage(context, 'datasets', 's.id', after, batchDatasets);
     const seen = await context.state.readDifferences();
     const isSeen = (difference: Difference) => seen.get(difference.id) === JSON.stringify(difference);

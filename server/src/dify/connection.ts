@@ -48,6 +48,8 @@ export class DifyConnection implements DifySource {
   #columns: ReadonlyMap<string, ReadonlySet<string>> = new Map();
   /** Statements that were sent, for measurements. */
   statements = 0;
+  /** How often a connection was opened. */
+  connections = 0;
 
   private constructor(urls: readonly string[]) {
     this.#urls = urls;
@@ -123,6 +125,7 @@ export class DifyConnection implements DifySource {
       });
       try {
         await client.connect();
+        this.connections += 1;
         return client;
       } catch (error) {
         failure = error;

@@ -49,10 +49,7 @@ function onceOf({ report, listedSkips }: RunContext): Report {
   };
 }
 
-/**
- * Knowledge keys reach no dataset that was closed to the API when it was deleted from the source; with `--mirror` none that is
- * gone.
- */
+/** Knowledge keys reach no dataset that is gone from the source. */
 async function withoutGone(
   context: RunContext,
   keys: readonly RecordInput[],
@@ -61,9 +58,7 @@ async function withoutGone(
   const present = new Set(datasets.map(({ id }) => id as string));
   const goneIds = (await listAll(context, 'dataset')).filter((id) => !present.has(id));
   const gone = await findStored(context, 'dataset', goneIds);
-  const isHidden = ({ settings }: StoredRecord) =>
-    context.isMirror || (settings as { enable_api?: boolean } | null)?.enable_api === false;
-  const incomplete = new Set([...gone.values()].filter(isHidden).map(({ workspace_id }) => workspace_id));
+  const incomplete = new Set([...gone.values()].map(({ workspace_id }) => workspace_id));
   return keys.map((key) => {
     if (key.kind !== 'knowledge' || key.dataset_ids !== null || !incomplete.has(key.workspace_id)) return key;
     const ofWorkspace = datasets.filter(({ workspace_id }) => workspace_id === key.workspace_id);

@@ -10,7 +10,7 @@ export type LocalChanges = {
   /** Child chunks whose current text was written with a key. */
   editedChunks: ReadonlySet<string>;
   /** Conversations and child chunks that an import has deleted because the source had deleted them. */
-  mirrored: ReadonlySet<string>;
+  goneIds: ReadonlySet<string>;
 };
 
 /** A record to write, and its JSON text if it is a message. */
@@ -19,7 +19,7 @@ export type Candidate = { input: RecordInput; prepared: PreparedRecord; text: st
 /** The record with what was changed here; undefined if the stored record is kept as it is. */
 export function keepLocal(input: RecordInput, stored: StoredRecord, local: LocalChanges): RecordInput | undefined {
   const { isForced } = local;
-  const wasMirrored = local.mirrored.has(input.id as string);
+  const wasGone = local.goneIds.has(input.id as string);
   switch (input.record) {
     case 'conversation': {
       const merged = { ...input };
@@ -27,7 +27,7 @@ export function keepLocal(input: RecordInput, stored: StoredRecord, local: Local
         if (isForced) merged.renamed_at = null;
         else merged.name = stored.name;
       }
-      if (stored.deleted && !isForced && !wasMirrored) merged.deleted = true;
+      if (stored.deleted && !isForced && !wasGone) merged.deleted = true;
       return merged;
     }
     case 'message': {
@@ -38,7 +38,7 @@ export function keepLocal(input: RecordInput, stored: StoredRecord, local: Local
     case 'child_chunk': {
       if (isForced) return input;
       const isEdited = local.editedChunks.has(input.id as string);
-      return isEdited || (stored.deleted && !wasMirrored) ? undefined : input;
+      return isEdited || (stored.deleted && !wasGone) ? undefined : input;
     }
     default:
       return input;

@@ -5,7 +5,7 @@ import { readConversations } from './rows/conversations.ts';
 import { readChildChunks, readDocuments, readSegments } from './rows/knowledge.ts';
 import { readMessages } from './rows/messages.ts';
 import { conditionOf, Parameters, type SelectedTable, tables } from './rows/selection.ts';
-import type { RunContext } from './run-context.ts';
+import { begin, type RunContext } from './run-context.ts';
 import type { Target } from './scan.ts';
 import type { RecordInput } from './source.ts';
 import type { PassPosition } from './state.ts';
@@ -32,17 +32,19 @@ export async function fullPass(
   begun: Pick<PassPosition, 'start' | 'isForced'>,
   interrupted: PassPosition | undefined,
 ): Promise<void> {
-  const { state, signal } = context;
+  const { state, checkpoint, progress } = context;
   if (interrupted === undefined) await state.writePosition({ ...begun, stage: stages[0].name, after: '' });
   await importHead(context, undefined);
+  begin(progress, 'importing', await countRows(context, interrupted));
   const first = interrupted === undefined ? 0 : stages.findIndex(({ name }) => name === interrupted.stage);
   for (const [index, { name, id, target, batch }] of stages.entries()) {
     if (index < first) continue;
     let after = index === first ? (interrupted?.after ?? '') : '';
     for (;;) {
-      signal.throwIfAborted();
+      await checkpoint();
       const ids = await readIds(context, name, id, after, batch);
       if (ids.length > 0) await importRows(context, target, ids, undefined);
+      progress.done += ids.length;
       after = ids.at(-1) ?? after;
       if (ids.length < batch) break;
       await state.writePosition({ ...begun, stage: name, after });
@@ -52,21 +54,51 @@ export async function fullPass(
   }
 }
 
-/** Reads rows that have changed, of all kinds, and all children of records that are new here. Parents come before children. */
-export async function changedPass(context: RunContext, changed: IdSets): Promise<void> {
-  const { signal, state } = context;
+/** The rows that a full pass has still to read; undefined if the source cannot count them in time. */
+async function countRows(
+  { source, options }: RunContext,
+  interrupted: PassPosition | undefined,
+): Promise<number | undefined> {
+  const first = stages.findIndex(({ name }) => name === (interrupted?.stage ?? stages[0].name));
+  let total = 0;
+  for (const { name, id } of stages.slice(first)) {
+    const parameters = new Parameters();
+    const isAfter = name === interrupted?.stage ? isAfterId(id, interrupted.after, parameters) : '';
+    const condition = conditionOf(name, options, parameters);
+    const sql = `SELECT count(*)::float8 AS n FROM ${tables[name]} WHERE ${condition} ${isAfter}`;
+    const rows = await source.query<{ n: number }>(sql, parameters.values).catch(() => undefined);
+    if (rows === undefined) return undefined;
+    total += rows[0]?.n ?? 0;
+  }
+  return total;
+}
+
+const isAfterId = (column: string, after: string, parameters: Parameters): string =>
+  after === '' ? '' : `AND ${column} > ${parameters.bind(after)}::uuid`;
+
+/**
+ * Reads rows that have changed, of all kinds, and all children of records that are new here. Parents come before children.
+ * Without `withUnread`, what earlier passes have left stays left: a poll within a pass must not do the work of the pass.
+ */
+export async function changedPass(context: RunContext, changed: IdSets, withUnread = true): Promise<void> {
+  const { checkpoint, progress, state } = context;
   changed.add('message', await state.listIds(waitingList, '', Number.MAX_SAFE_INTEGER));
-  await addUnread(context, changed);
-  for (const target of ['conversation', 'message', 'document', 'segment', 'child_chunk'] as const) {
+  if (withUnread) await addUnread(context, changed);
+  begin(progress, 'importing changes', 0);
+  for (const target of targets) {
+    progress.total = targets.reduce((sum, one) => sum + changed.count(one), progress.done);
     for (;;) {
-      signal.throwIfAborted();
+      await checkpoint();
       const ids = changed.take(target, target === 'conversation' ? conversationBatch : rowBatch);
       if (ids.length === 0) break;
       await importRows(context, target, ids, changed);
+      progress.done += ids.length;
     }
   }
   changed.clear();
 }
+
+const targets = ['conversation', 'message', 'document', 'segment', 'child_chunk'] as const;
 
 async function readIds(
   { source, options }: RunContext,
@@ -77,7 +109,7 @@ async function readIds(
 ): Promise<string[]> {
   const parameters = new Parameters();
   const condition = conditionOf(table, options, parameters);
-  const isAfter = after === '' ? '' : `AND ${column} > ${parameters.bind(after)}::uuid`;
+  const isAfter = isAfterId(column, after, parameters);
   const rows = await source.query<{ id: string }>(
     `SELECT ${column} AS id FROM ${tables[table]} WHERE ${condition} ${isAfter} ORDER BY ${column} LIMIT ${limit}`,
     parameters.values,

@@ -1,4 +1,5 @@
 import type { Store } from '../domain/store.ts';
+import type { SourcePoint } from './point.ts';
 import type { DifySource, ImportOptions, Report } from './source.ts';
 import type { SourceState } from './state.ts';
 import type { Writer } from './writer.ts';
@@ -16,9 +17,20 @@ export type RunContext = {
   quietly<T>(work: () => Promise<T>): Promise<T>;
   /** Skipped rows of tables that every pass reads. */
   listedSkips: Set<string>;
-  /** Applies deletions of the source. */
-  isMirror: boolean;
+  readPoint(): Promise<SourcePoint>;
+  /** What the command shows. The phase that runs sets it. */
+  progress: Progress;
+  /** Something that an operator should know. The same text is given once. */
+  warn(text: string): void;
+  /** Called between batches. Throws if the run was stopped. While a source is followed, new messages are read here. */
+  checkpoint(): Promise<void>;
   signal: AbortSignal;
 };
+
+/** `total` is an estimate, and undefined if nothing is known. */
+export type Progress = { phase: string; done: number; total: number | undefined };
+
+export const begin = (progress: Progress, phase: string, total: number | undefined): void =>
+  void Object.assign(progress, { phase, done: 0, total });
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000);

@@ -3,21 +3,22 @@ import type { RecordKind } from '../contract/record.ts';
 import type { Store } from '../domain/store.ts';
 import { compareConversations, compareDatasets, type Difference } from './compare.ts';
 import { DifyConnection, SourceUnavailable } from './connection.ts';
+import { applyDeletions } from './deletions.ts';
+import { Follower, type Lag } from './follow.ts';
 import { importHead } from './head.ts';
 import { IdSets } from './id-set.ts';
-import { mirrorDeletions } from './mirror.ts';
 import { importModels } from './models.ts';
 import { changedPass, fullPass } from './pass.ts';
-import type { RunContext } from './run-context.ts';
-import { countOrphans, pollMessages, pollOthers, readHeadFingerprint, scanAll } from './scan.ts';
+import { PointReader, type SourcePoint } from './point.ts';
+import type { Progress, RunContext } from './run-context.ts';
+import { countOrphans, pollMessages, scanAll } from './scan.ts';
 import type { DifySource, ImportOptions, Report } from './source.ts';
-import { isComparable, readPoint, readServer, readSourceId, type SourcePoint, SourceState } from './state.ts';
+import { readSourceId, SourceState } from './state.ts';
 import { type KindCount, Writer } from './writer.ts';
 
 export type RunOptions = {
   isDry: boolean;
   isForced: boolean;
-  isMirror: boolean;
   /** The address of the API of the Dify, and its knowledge keys, for model providers. */
   models: { url: string; keys: readonly string[] } | undefined;
   /** Seconds between two polls; undefined: the run ends when it finds nothing new. */
@@ -27,13 +28,13 @@ export type RunOptions = {
 export type RunEvents = {
   /** The schema version of the source, and whether everything is read or what has changed. */
   begin(schema: string, kind: 'full' | 'resumed' | 'changes'): void;
-  progress(counts: ReadonlyMap<RecordKind, KindCount>): void;
+  /** Several times a second, until the source is followed. */
+  progress(progress: Progress): void;
   difference(difference: Difference): void;
-  /**
-   * A poll has ended: new messages that were committed in the source at most `messages` seconds ago may be missing, and other
-   * rows, such as documents and feedback, that were committed at most `others` seconds ago.
-   */
-  lag(seconds: { messages: number; others: number }, written: number): void;
+  /** A poll has ended. */
+  lag(lag: Lag, written: number): void;
+  /** Something that an operator should know. */
+  warning(text: string): void;
   /** The source does not respond, or responds again. */
   unavailable(error: Error | undefined): void;
 };
@@ -43,7 +44,6 @@ export type RunResult = { counts: ReadonlyMap<RecordKind, KindCount>; compared: 
 /** Passes over changes, after the first: a busy source never has nothing new. */
 const passesMax = 5;
 const hourlyMillis = 3_600_000;
-const minuteMillis = 60_000;
 const retryMillis = 1_000;
 
 /** Imports from the database of a Dify, and follows its changes if that is wanted. */
@@ -62,13 +62,33 @@ export async function importFromDify(
     await requireSelected(source, 'tenants', 'workspace', options.workspaceIds);
     await requireSelected(source, 'apps', 'app', options.appIds);
     const state = new SourceState(store?.imports, id, options, run.isDry);
-    const { audible, quietly } = withQuiet(report);
+    const { audible, quietly, isQuiet } = withQuiet(report);
     const writer = new Writer(store, id, audible, run);
     const listedSkips = new Set<string>();
-    const { isMirror } = run;
-    const context = { source, store, options, state, writer, report: audible, quietly, listedSkips, isMirror, signal };
+    const progress: Progress = { phase: '', done: 0, total: undefined };
+    const warn = onceEach(events.warning);
+    const points = new PointReader(source, warn);
+    const parts = {
+      source,
+      store,
+      options,
+      state,
+      writer,
+      report: audible,
+      quietly,
+      listedSkips,
+      progress,
+      warn,
+      signal,
+    };
+    let current: Run | undefined;
+    const checkpoint = async () => {
+      signal.throwIfAborted();
+      if (!isQuiet()) await current?.pollIfDue();
+    };
     try {
-      return await new Run(context, run, events).run();
+      current = new Run({ ...parts, readPoint: () => points.read(), checkpoint }, run, events);
+      return await current.run();
     } finally {
       writer.close();
     }
@@ -77,9 +97,10 @@ export async function importFromDify(
   }
 }
 
-function withQuiet(report: Report): { audible: Report; quietly: RunContext['quietly'] } {
+function withQuiet(report: Report): { audible: Report; quietly: RunContext['quietly']; isQuiet: () => boolean } {
   let isQuiet = false;
   return {
+    isQuiet: () => isQuiet,
     audible: {
       skip: (skip) => void (isQuiet || report.skip(skip)),
       count: (what, n) => void (isQuiet || report.count(what, n)),
@@ -92,6 +113,15 @@ function withQuiet(report: Report): { audible: Report; quietly: RunContext['quie
         isQuiet = false;
       }
     },
+  };
+}
+
+function onceEach(give: (text: string) => void): (text: string) => void {
+  const given = new Set<string>();
+  return (text) => {
+    if (given.has(text)) return;
+    given.add(text);
+    give(text);
   };
 }
 
@@ -113,7 +143,7 @@ class Run {
   readonly #run: RunOptions;
   readonly #events: RunEvents;
   readonly #changed = new IdSets();
-  #server = '';
+  #follower: Follower | undefined;
 
   constructor(context: RunContext, run: RunOptions, events: RunEvents) {
     this.#context = context;
@@ -122,48 +152,52 @@ class Run {
   }
 
   async run(): Promise<RunResult> {
-    const { writer } = this.#context;
-    const timer = setInterval(() => this.#events.progress(writer.counts), 200);
+    const { writer, state, progress } = this.#context;
+    const timer = setInterval(() => this.#events.progress(progress), 200);
     try {
       const point = await this.#retry(() => this.#firstPasses());
       if (this.#run.models !== undefined)
         await importModels(this.#context, this.#run.models.url, this.#run.models.keys);
-      let compared = 0;
-      let differences = 0;
-      if (!this.#run.isDry) {
-        const visit = (difference: Difference) => {
-          differences += 1;
-          this.#events.difference(difference);
-        };
-        compared = await compareConversations(this.#context, point, visit);
-        await compareDatasets(this.#context, point, this.#changed, visit);
-      }
+      const differences: Difference[] = [];
+      const compared = this.#run.isDry ? 0 : await this.#retry(() => this.#compare(point, differences));
+      for (const difference of differences) this.#events.difference(difference);
+      clearInterval(timer);
       if (this.#run.follow !== undefined) await this.#follow(point, this.#run.follow);
-      return { counts: writer.counts, compared, differences };
+      else await state.writeFollowed(null);
+      return { counts: writer.counts, compared, differences: differences.length };
     } finally {
       clearInterval(timer);
       this.#changed.close();
+      this.#follower?.close();
     }
   }
 
+  /** Reads new messages, if the source is followed and it is time. */
+  async pollIfDue(): Promise<void> {
+    await this.#follower?.pollIfDue();
+  }
+
   async #firstPasses(): Promise<SourcePoint> {
-    const { source, state, writer } = this.#context;
-    const { complete, position: stored } = await state.read();
-    const { isForced } = this.#run;
+    const { source, state, writer, readPoint, checkpoint } = this.#context;
+    const { complete, position: stored, followed } = await state.read();
+    const { isForced, follow } = this.#run;
     const position = stored?.isForced === isForced ? stored : undefined;
     const isFull = complete === undefined || isForced;
-    this.#server = await readServer(source);
     this.#events.begin(await readSchema(source), position ? 'resumed' : isFull ? 'full' : 'changes');
-    let point = await readPoint(source, this.#server);
+    let point = await readPoint();
     let since = complete;
     // What was changed here is overwritten also where the source has not changed: a forced run reads everything.
     if (position !== undefined || isFull) {
       since = position?.start ?? point;
       await fullPass(this.#context, { start: since, isForced }, position);
       const countTable = (table: string, count: number) => this.#context.report.count(`orphans in ${table}`, count);
-      await countOrphans(source, countTable, this.#context.signal);
+      await countOrphans(source, countTable, checkpoint);
       await this.#complete(since);
       if (this.#run.isDry) return since;
+    } else if (follow !== undefined) {
+      // A pass takes minutes: what readers wait for comes first, and again and again while it runs.
+      this.#follower ??= this.#createFollower({ messages: followed?.messages ?? complete, complete }, follow);
+      await this.#follower.poll(false);
     }
     for (let pass = 1; pass <= passesMax; pass += 1) {
       const before = writer.written;
@@ -176,10 +210,10 @@ class Run {
 
   /** A complete pass over everything that has changed since a point. */
   async #changesSince(since: SourcePoint): Promise<SourcePoint> {
-    const { source, signal } = this.#context;
-    const start = await readPoint(source, this.#server);
+    const { source, readPoint } = this.#context;
+    const start = await readPoint();
     await importHead(this.#context, this.#changed);
-    await scanAll(source, since, start, this.#changed, signal);
+    await scanAll(source, since, start, this.#changed, this.#context);
     await pollMessages(source, since, start, this.#changed);
     await changedPass(this.#context, this.#changed);
     await this.#complete(start);
@@ -187,53 +221,41 @@ class Run {
   }
 
   async #complete(start: SourcePoint): Promise<void> {
-    if (this.#run.isMirror) await mirrorDeletions(this.#context);
+    await applyDeletions(this.#context, start);
     await this.#context.state.complete(start);
   }
 
-  /** Polls until the signal is aborted. */
+  async #compare(point: SourcePoint, differences: Difference[]): Promise<number> {
+    differences.length = 0;
+    const visit = (difference: Difference) => void differences.push(difference);
+    const compared = await compareConversations(this.#context, point, visit);
+    await compareDatasets(this.#context, point, this.#changed, visit);
+    return compared;
+  }
+
+  #createFollower(points: { messages: SourcePoint; complete: SourcePoint }, seconds: number): Follower {
+    return new Follower(this.#context, points, seconds, this.#events.lag);
+  }
+
+  /** Polls until the run is stopped, with a complete pass every hour. */
   async #follow(first: SourcePoint, seconds: number): Promise<void> {
-    const { signal, writer } = this.#context;
-    const polls = { complete: first, messages: first, others: first, fingerprint: '' };
-    let [hourly, minutely] = [Date.now() + hourlyMillis, Date.now()];
-    let [previousStart, previousMinutely] = [performance.now(), performance.now()];
-    while (!signal.aborted) {
-      const written = writer.written;
-      const start = performance.now();
-      const isHourly = Date.now() >= hourly;
-      const isMinutely = Date.now() >= minutely;
-      await this.#retry(() => this.#poll(polls, isHourly, isMinutely));
-      if (isHourly) hourly = Date.now() + hourlyMillis;
-      if (isMinutely) minutely = Date.now() + minuteMillis;
-      const secondsSince = (time: number) => (performance.now() - time) / 1000;
-      const lag = { messages: secondsSince(previousStart), others: secondsSince(previousMinutely) };
-      this.#events.lag(lag, writer.written - written);
-      previousStart = start;
-      if (isMinutely || isHourly) previousMinutely = start;
+    const { signal } = this.#context;
+    let complete = first;
+    const follower = (this.#follower ??= this.#createFollower({ messages: first, complete }, seconds));
+    follower.completed(complete);
+    for (let hourly = Date.now() + hourlyMillis; !signal.aborted; ) {
+      await this.#retry(async () => {
+        if (Date.now() < hourly && (await follower.poll(true))) return;
+        complete = await this.#changesSince(complete);
+        follower.completed(complete);
+        hourly = Date.now() + hourlyMillis;
+      });
       await sleep(seconds * 1000, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  async #poll(polls: Polls, isHourly: boolean, isMinutely: boolean): Promise<void> {
-    const { source } = this.#context;
-    const start = await readPoint(source, this.#server);
-    if (isHourly || !isComparable(polls.messages, start)) {
-      polls.messages = polls.others = polls.complete = await this.#changesSince(polls.complete);
-      return;
-    }
-    const fingerprint = await readHeadFingerprint(source);
-    if (fingerprint !== polls.fingerprint) await importHead(this.#context, this.#changed);
-    polls.fingerprint = fingerprint;
-    if (isMinutely) await pollOthers(source, polls.others, start, this.#changed);
-    await pollMessages(source, polls.messages, start, this.#changed);
-    await changedPass(this.#context, this.#changed);
-    polls.messages = start;
-    if (isMinutely) polls.others = start;
-  }
-
-  /** While the source is followed, its outages are waited for. Another server may respond after one. */
+  /** While the source is followed, its outages are waited for. */
   async #retry<T>(work: () => Promise<T>): Promise<T> {
-    const { follow } = this.#run;
     let isAvailable = true;
     for (;;) {
       try {
@@ -241,18 +263,14 @@ class Run {
         if (!isAvailable) this.#events.unavailable(undefined);
         return result;
       } catch (error) {
-        if (follow === undefined || !(error instanceof SourceUnavailable)) throw error;
+        if (this.#run.follow === undefined || !(error instanceof SourceUnavailable)) throw error;
         if (isAvailable) this.#events.unavailable(error);
         isAvailable = false;
       }
       await sleep(retryMillis, undefined, { signal: this.#context.signal });
-      this.#server = await readServer(this.#context.source);
     }
   }
 }
-
-/** The starts of the last polls, and of the last complete pass. */
-type Polls = { complete: SourcePoint; messages: SourcePoint; others: SourcePoint; fingerprint: string };
 
 async function readSchema(source: DifySource): Promise<string> {
   if (!source.has('alembic_version')) return 'unknown';

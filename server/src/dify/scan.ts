@@ -1,6 +1,7 @@
 import type { IdSets } from './id-set.ts';
+import { isComparable, type SourcePoint } from './point.ts';
+import { begin, type RunContext } from './run-context.ts';
 import type { DifySource } from './source.ts';
-import { isComparable, type SourcePoint } from './state.ts';
 
 /** Finds changed rows of the source. */
 
@@ -33,7 +34,7 @@ const scans: readonly Scan[] = [
 const batchRows = 5_000;
 /** Rows that were committed late, or by another server, may be this many seconds older than the last pass. */
 const overlapSeconds = 600;
-const noId = '00000000-0000-0000-0000-000000000000';
+export const noId = '00000000-0000-0000-0000-000000000000';
 
 const isPresent = (source: DifySource, { table }: Scan): boolean =>
   source.has(table) && (table !== 'human_input_forms' || source.has('execution_extra_contents'));
@@ -55,14 +56,15 @@ export async function scanAll(
   since: SourcePoint,
   now: SourcePoint,
   changed: IdSets,
-  signal: AbortSignal,
+  { checkpoint, progress }: Pick<RunContext, 'checkpoint' | 'progress'>,
 ): Promise<void> {
+  begin(progress, 'comparing rows', await estimateRows(source));
   for (const scan of scans) {
     if (!isPresent(source, scan)) continue;
     const isChanged = changedSince(source, scan.table, 'r', since, now);
     let after = noId;
     do {
-      signal.throwIfAborted();
+      await checkpoint();
       const [row] = await source.query<{ last: string | null; rows: number; targets: (string | null)[] | null }>(
         `SELECT max(id::text COLLATE "C") AS last, count(*)::int4 AS rows, array_agg(target::text) FILTER (WHERE changed) AS targets
          FROM (SELECT r.id, ${isChanged} AS changed, CASE WHEN ${isChanged} THEN ${scan.of} END AS target
@@ -70,9 +72,20 @@ export async function scanAll(
         [after],
       );
       addTargets(changed, scan.target, row?.targets ?? []);
+      progress.done += row?.rows ?? 0;
       after = row?.rows === batchRows ? (row.last ?? '') : '';
     } while (after !== '');
   }
+}
+
+/** By the statistics of the source, which may have none. */
+async function estimateRows(source: DifySource): Promise<number | undefined> {
+  const [row] = await source.query<{ n: number | null }>(
+    `SELECT sum(reltuples)::float8 AS n FROM pg_class WHERE reltuples > 0
+       AND oid IN (SELECT to_regclass(name) FROM unnest($1::text[]) AS t (name))`,
+    [scans.map(({ table }) => table)],
+  );
+  return row?.n ?? undefined;
 }
 
 function addTargets(changed: IdSets, target: Target, ids: readonly (string | null)[]): void {
@@ -80,8 +93,14 @@ function addTargets(changed: IdSets, target: Target, ids: readonly (string | nul
   if (present.length > 0) changed.add(target, present);
 }
 
-/** How far polls look back by the times of rows, in seconds. Older rows are found by the hourly scan. */
+/** How far polls look back by the times of rows, at least, in seconds. Older rows are found by the hourly scan. */
 const recentSeconds = 900;
+
+/** The time from which on a poll reads rows: also all that were created while nothing was polled. */
+const recentSince = (since: SourcePoint, now: SourcePoint): string => {
+  const seconds = Math.ceil(Math.max(recentSeconds, now.time - since.time + overlapSeconds));
+  return `now() AT TIME ZONE 'UTC' - interval '${seconds} seconds'`;
+};
 
 /**
  * Adds recently created messages that were written since a point, themselves or one of their parts, and their conversations.
@@ -96,6 +115,7 @@ export async function pollMessages(
   now: SourcePoint,
   changed: IdSets,
 ): Promise<void> {
+  const recently = recentSince(since, now);
   const parts = scans.filter(({ table, of }) => of === 'r.message_id' && source.has(table));
   const isChanged = (table: string, row: string) => changedSince(source, table, row, since, now);
   const hasChangedPart = parts.map(
@@ -125,8 +145,6 @@ export async function pollMessages(
   );
 }
 
-const recently = `now() AT TIME ZONE 'UTC' - interval '${recentSeconds} seconds'`;
-
 /**
  * Adds what polls of messages do not find, and what has no index on its times: conversations by app, feedback, forms, and
  * documents with their segments and child chunks.
@@ -137,6 +155,7 @@ export async function pollOthers(
   now: SourcePoint,
   changed: IdSets,
 ): Promise<void> {
+  const recently = recentSince(since, now);
   const isChanged = (table: string, row: string) => changedSince(source, table, row, since, now);
   const read = async (target: Target, sql: string, ids: readonly string[] = []) => {
     const rows = await source.query<{ id: string | null }>(sql, ids.length === 0 ? [] : [ids]);
@@ -174,6 +193,7 @@ const headTables = [
   'sites',
   'app_model_configs',
   'app_annotation_settings',
+  'tenant_account_joins',
   'tag_bindings',
   'tags',
   'dataset_metadatas',
@@ -211,13 +231,13 @@ const orphanScans = [
 export async function countOrphans(
   source: DifySource,
   report: (table: string, count: number) => void,
-  signal: AbortSignal,
+  checkpoint: RunContext['checkpoint'],
 ): Promise<void> {
   for (const { table, parent, column } of orphanScans) {
     if (!source.has(table) || !source.has(parent)) continue;
     let after = noId;
     do {
-      signal.throwIfAborted();
+      await checkpoint();
       const [row] = await source.query<{ last: string | null; rows: number; orphans: number }>(
         `SELECT max(batch.id::text COLLATE "C") AS last, count(*)::int4 AS rows, count(*) FILTER (WHERE p.id IS NULL)::int4 AS orphans
          FROM (SELECT r.id, r.${column} AS parent_id FROM ${table} r WHERE r.id > $1::uuid ORDER BY r.id

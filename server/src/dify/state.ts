@@ -1,39 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { ImportSources } from '../domain/import-sources.ts';
+import { type FollowTimes, followStart, type ImportSources } from '../domain/import-sources.ts';
+import type { SourcePoint } from './point.ts';
 import type { DifySource, ImportOptions } from './source.ts';
-
-/** A point of the source: every transaction before `xid` has ended. `time` is the source's clock, in seconds. */
-export type SourcePoint = { server: string; xid: string; time: number };
 
 /** Where a full pass has stopped. `after` is the last id of the stage that was imported. */
 export type PassPosition = { start: SourcePoint; isForced: boolean; stage: string; after: string };
-
-/** With this age of a transaction, ids may have been used again. */
-const xidDistanceMax = 2n ** 31n - 10_000_000n;
-
-/** Older sources have no way to identify their server, or do not allow it. */
-export async function readPoint(source: DifySource, server: string): Promise<SourcePoint> {
-  const [row] = await source.query<{ xid: string; time: string }>(
-    `SELECT txid_snapshot_xmin(txid_current_snapshot())::text AS xid, extract(epoch FROM now())::text AS time`,
-    [],
-  );
-  return { server, xid: row?.xid ?? '0', time: Number(row?.time) };
-}
-
-/** Identifies the server and its history: after a restore or a failover, transactions are numbered differently. */
-export async function readServer(source: DifySource): Promise<string> {
-  try {
-    const [row] = await source.query<{ server: string }>(
-      `SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
-         (SELECT timeline_id FROM pg_control_checkpoint()),
-         (SELECT oid FROM pg_database WHERE datname = current_database())) AS server`,
-      [],
-    );
-    return row?.server ?? '';
-  } catch {
-    return '';
-  }
-}
 
 /** The installation, by its content: a restored copy has the same oldest workspace. */
 export async function readSourceId(source: DifySource): Promise<string> {
@@ -42,12 +13,6 @@ export async function readSourceId(source: DifySource): Promise<string> {
   const [row] = await source.query<{ id: string }>(`SELECT id FROM tenants ORDER BY ${order} LIMIT 1`, []);
   if (row === undefined) throw new Error('the Dify database has no workspace');
   return `dify ${row.id}`;
-}
-
-/** Whether the changes since `point` can be found by the numbers of their transactions. */
-export function isComparable(point: SourcePoint, now: SourcePoint): boolean {
-  const distance = BigInt(now.xid) - BigInt(point.xid);
-  return point.server !== '' && point.server === now.server && distance >= 0n && distance < xidDistanceMax;
 }
 
 /** Options that decide which rows are read, or how. Another selection begins with a full pass of its own. */
@@ -59,6 +24,12 @@ function selectionOf({ keys: _keys, ...selection }: ImportOptions): string {
   };
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 16);
 }
+
+/** How far a follower is: messages that were committed before `messages` are stored. */
+export type FollowPoint = { messages: SourcePoint } & FollowTimes;
+
+/** A table when its ids were compared the last time: the file with its rows, and the time of the newest message. */
+export type ComparedTable = { file: string; newest: number };
 
 /** What is stored about one source and one selection. */
 export class SourceState {
@@ -75,14 +46,41 @@ export class SourceState {
     this.#selection = selectionOf(options);
   }
 
-  /** The start of the last complete pass, and the position in a pass that is not complete. */
-  async read(): Promise<{ complete: SourcePoint | undefined; position: PassPosition | undefined }> {
+  /** The start of the last complete pass, the position in a pass that is not complete, and how far a follower was. */
+  async read(): Promise<{
+    complete: SourcePoint | undefined;
+    position: PassPosition | undefined;
+    followed: FollowPoint | undefined;
+  }> {
     const values = await this.#imports?.read(this.source);
     const parse = (name: string) => {
       const value = values?.get(`${this.#selection} ${name}`);
       return value === undefined ? undefined : JSON.parse(value);
     };
-    return { complete: parse('complete'), position: parse('position') };
+    const followed = values?.get(this.#followName);
+    return {
+      complete: parse('complete'),
+      position: parse('position'),
+      followed: followed === undefined ? undefined : JSON.parse(followed),
+    };
+  }
+
+  /** Null: the source is not followed. */
+  async writeFollowed(followed: FollowPoint | null): Promise<void> {
+    await this.#write({ [this.#followName]: followed === null ? null : JSON.stringify(followed) });
+  }
+
+  get #followName(): string {
+    return `${followStart}${this.#selection}`;
+  }
+
+  async readTable(table: string): Promise<ComparedTable | undefined> {
+    const value = (await this.#imports?.read(this.source))?.get(`${compared}${table}`);
+    return value === undefined ? undefined : JSON.parse(value);
+  }
+
+  async writeTable(table: string, state: ComparedTable): Promise<void> {
+    await this.#write({ [`${compared}${table}`]: JSON.stringify(state) });
   }
 
   async writePosition(position: PassPosition): Promise<void> {
@@ -128,6 +126,10 @@ export class SourceState {
     return (await this.#imports?.listIds(this.source, kind, after, limit)) ?? [];
   }
 
+  async countIds(kind: string): Promise<number | undefined> {
+    return this.#imports?.countIds(this.source, kind);
+  }
+
   async findIds(kind: string, ids: readonly string[]): Promise<Set<string>> {
     return (await this.#imports?.findIds(this.source, kind, ids)) ?? new Set();
   }
@@ -147,3 +149,4 @@ export class SourceState {
 
 const revoked = 'revoked ';
 const differs = 'differs ';
+const compared = 'table ';

@@ -25,7 +25,7 @@ const listedKinds: readonly RecordKind[] = [
 ];
 
 /** The list of records of a kind that an import has deleted, because the source had deleted them. */
-export const mirroredList = (kind: string): string => `mirrored ${kind}`;
+export const deletedList = (kind: string): string => `deleted ${kind}`;
 
 /** How many records of a kind were read, and how many of them were written. */
 export type KindCount = { read: number; written: number };
@@ -136,10 +136,10 @@ export class Writer {
   async #findStored(batch: readonly RecordInput[]) {
     const records = new Map<string, StoredRecord>();
     const editedChunks = new Set<string>();
-    const mirrored = new Set<string>();
+    const goneIds = new Set<string>();
     const isForced = this.#isForced;
     const imports = this.#store?.imports;
-    if (imports === undefined) return { records, editedChunks, mirrored, isForced };
+    if (imports === undefined) return { records, editedChunks, goneIds, isForced };
     for (const [kind, group] of Map.groupBy(batch, ({ record }) => record)) {
       const conversations =
         kind === 'message' ? [...new Set(group.map(({ conversation_id }) => conversation_id as string))] : undefined;
@@ -147,13 +147,13 @@ export class Writer {
       for (const [id, record] of storedOfKind) records.set(keyOf(kind, id), record);
       const deleted = [...storedOfKind].filter(([, record]) => record.deleted === true).map(([id]) => id);
       if (deleted.length > 0) {
-        for (const id of await imports.findIds(this.#source, mirroredList(kind), deleted)) mirrored.add(id);
+        for (const id of await imports.findIds(this.#source, deletedList(kind), deleted)) goneIds.add(id);
       }
       if (kind === 'child_chunk') {
         for (const id of await imports.findEdited([...storedOfKind.keys()])) editedChunks.add(id);
       }
     }
-    return { records, editedChunks, mirrored, isForced };
+    return { records, editedChunks, goneIds, isForced };
   }
 
   /** Leaves out records whose parent is neither stored nor written before them. */
@@ -193,8 +193,8 @@ export class Writer {
     }
     const undeleted = inputs.filter((input) => 'deleted' in input && input.deleted === false);
     for (const [kind, group] of Map.groupBy(undeleted, ({ record }) => record)) {
-      const mirrored = await imports?.findIds(this.#source, mirroredList(kind), group.map(idOf));
-      await imports?.removeIds(this.#source, mirroredList(kind), [...(mirrored ?? [])]);
+      const goneIds = await imports?.findIds(this.#source, deletedList(kind), group.map(idOf));
+      await imports?.removeIds(this.#source, deletedList(kind), [...(goneIds ?? [])]);
     }
   }
 

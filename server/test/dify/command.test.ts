@@ -89,7 +89,7 @@ onEveryEngine('backscroll import --from-dify', (engine) => {
 
   it('never prints or stores the address of the source', async (t) => {
     const { options, importDify } = await start(t);
-    const outputs = [await importDify(), await importDify('--mirror', '--force')];
+    const outputs = [await importDify(), await importDify('--force')];
     const wrong = options.env.DIFY_DATABASE_URL.replace(/\/[^/]*$/, '/no_such_database');
     const closed = `postgres://user:${password}@127.0.0.1:1/dify`;
     for (const url of [wrong, closed, `postgres://user:${password}@nowhere.invalid/dify`]) {
@@ -114,7 +114,8 @@ onEveryEngine('backscroll import --from-dify', (engine) => {
 
   it('follows the source until SIGTERM, prints the lag, and waits for a source that does not respond', async (t) => {
     const { dify, options } = await start(t);
-    const service = await startService(engine, {}, options.env.DATABASE_URL);
+    const metrics_token = 'metrics-token-of-a-test';
+    const service = await startService(engine, { METRICS_TOKEN: metrics_token }, options.env.DATABASE_URL);
     t.after(() => service.close());
     const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
     const child = spawn(command, ['import', '--from-dify', '--follow', '0.1'], {
@@ -135,8 +136,16 @@ onEveryEngine('backscroll import --from-dify', (engine) => {
       VALUES ('${difyId(60)}', '${message.conversation_id}', '{}', 'q', now() AT TIME ZONE 'UTC')`);
     await until(() => hasMessage(60));
     await until(() =>
-      /^\d+ records since the start of following, lag \d+\.\d s, documents and feedback \d+\.\d s$/m.test(stdout),
+      /^\d{4}-\S+Z \d+ records since the start of following, lag \d+\.\d s, documents, feedback and deletions \d+\.\d s$/m.test(
+        stdout,
+      ),
     );
+    const { body } = await service.request('GET', '/health/ready');
+    assert.equal(body.status, 'ok');
+    for (const name of ['messages_lag_seconds', 'others_lag_seconds'])
+      assert.ok(body.dify[name] >= 0 && body.dify[name] < 600, JSON.stringify(body));
+    const metrics = await service.request('GET', '/metrics', { key: metrics_token });
+    assert.match(metrics.text, /^backscroll_dify_lag_seconds\{of="messages"\} \d+$/m);
     await dify.run(`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'backscroll import'`);
@@ -146,7 +155,7 @@ onEveryEngine('backscroll import --from-dify', (engine) => {
     await dify.run('UPDATE apps SET enable_api = false');
     await until(async () => (await service.store.listKeys()).some((key) => key.revoked_at !== null));
     child.kill('SIGTERM');
-    assert.deepEqual(await exited, [3, null]);
+    assert.deepEqual(await exited, [0, null]);
     assert.ok(!stdout.includes(password) && !stderr.includes(password));
   });
 

@@ -68,7 +68,7 @@ onEveryEngine('an import from Dify', (engine) => {
       etag: (await service.request('GET', path, { key: tokens.app })).headers.etag,
     });
     const state = await readState();
-    for (const options of [{}, { isForced: true }, { isMirror: true }, { keys: false }]) {
+    for (const options of [{}, { isForced: true }, { keys: false }]) {
       const again = await runImport(dify.url, store, options);
       assert.deepEqual([again.kind, again.written], [options.isForced ? 'full' : 'changes', 0]);
     }
@@ -222,7 +222,7 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.deepEqual([forced.deleted?.deleted, forced.deleted?.content], [false, 'Deleted here. Theirs.']);
   });
 
-  it('marks what is gone from the source, only as a mirror, and restores it if it comes back', async (t) => {
+  it('marks what is gone from the source, and restores it if it comes back', async (t) => {
     const { dify, service, store } = await start(t);
     await dify.insert('datasets', {
       id: difyId(90),
@@ -236,10 +236,8 @@ onEveryEngine('an import from Dify', (engine) => {
       CREATE TABLE saved AS SELECT * FROM conversations; CREATE TABLE saved_chunks AS SELECT * FROM child_chunks;
       DELETE FROM conversations; DELETE FROM document_segments; DELETE FROM child_chunks; DELETE FROM documents;
       DELETE FROM datasets WHERE id = '${difyId(90)}'`);
-    const before = await exportOf(store);
-    assert.equal((await runImport(dify.url, store)).written, 0);
-    assert.deepEqual(await exportOf(store), before);
-    await runImport(dify.url, store, { isMirror: true });
+    const result = await runImport(dify.url, store);
+    assert.equal(result.events.get('conversations gone from the source'), 1, 'the other one was deleted before');
     assert.equal((await recordOf(store, 'conversation', ids.conversation))?.deleted, true);
     assert.equal((await recordOf(store, 'child_chunk', ids.chunk))?.deleted, true);
     assert.equal((await recordOf(store, 'segment', ids.segment))?.enabled, false);
@@ -251,9 +249,9 @@ onEveryEngine('an import from Dify', (engine) => {
       list.body.data.map(({ id }: { id: string }) => id),
       [ids.dataset],
     );
-    assert.equal((await runImport(dify.url, store, { isMirror: true })).written, 0);
+    assert.equal((await runImport(dify.url, store)).written, 0);
     await dify.run('INSERT INTO conversations SELECT * FROM saved');
-    await runImport(dify.url, store, { isMirror: true });
+    await runImport(dify.url, store);
     assert.equal((await recordOf(store, 'conversation', ids.conversation))?.deleted, false);
     assert.equal((await recordOf(store, 'conversation', ids.deleted))?.deleted, true);
   });

@@ -78,7 +78,7 @@ onEveryEngine('keys from Dify', (engine) => {
     await sync();
     await service.store.revokeKey(appKey, null, 1793700000);
     await service.store.updateKey(knowledgeKey, { read_only: true }, null, 1793700000);
-    for (const options of [{}, { isForced: true }, { isMirror: true, isForced: true, console: true }]) {
+    for (const options of [{}, { isForced: true }, { isForced: true, console: true }]) {
       await dify.run('UPDATE api_tokens SET id = id; UPDATE apps SET enable_api = false');
       await sync(options);
       await dify.run('UPDATE apps SET enable_api = true');
@@ -119,7 +119,7 @@ onEveryEngine('keys from Dify', (engine) => {
     await dify.insert('datasets', { id: other, tenant_id: ids.workspace, name: 'Closed', enable_api: false });
     await sync();
     await dify.run(`DELETE FROM datasets WHERE id = '${other}'`);
-    for (const options of [{}, { isMirror: true }, {}]) {
+    for (const options of [{}, { isForced: true }, {}]) {
       await sync(options);
       assert.deepEqual(await datasets(service), [ids.dataset]);
     }
@@ -149,7 +149,7 @@ onEveryEngine('keys from Dify', (engine) => {
     const info = () => service.request('GET', '/v1/info', { key: tokens.app });
     assert.equal((await info()).body.name, 'Other');
     await dify.run(`DELETE FROM api_tokens WHERE id = '${newer}'`);
-    for (const options of [{}, { keys: false }, { isForced: true }, { isMirror: true }, {}]) {
+    for (const options of [{}, { keys: false }, { isForced: true }, {}]) {
       const skips = skipsOf(await sync(options));
       assert.equal((await info()).status, 401);
       assert.equal((await keyOf(service, appKey))?.id, undefined);

@@ -20,6 +20,7 @@ export type Outcome = RunResult & {
   skips: Skip[];
   events: Map<string, number>;
   differing: string[];
+  warnings: string[];
 };
 
 /** Imports as the command does, in this process. */
@@ -28,17 +29,18 @@ export async function runImport(
   store: Store | undefined,
   options: Partial<ImportOptions & RunOptions & { onPoll: (stop: () => void) => Promise<void> | void }> = {},
 ): Promise<Outcome> {
-  const { isDry = false, isForced = false, isMirror = false, models, follow, onPoll, ...selection } = options;
+  const { isDry = false, isForced = false, models, follow, onPoll, ...selection } = options;
   const skips: Skip[] = [];
   const events = new Map<string, number>();
   const differing: string[] = [];
+  const warnings: string[] = [];
   const stop = new AbortController();
   let kind: Outcome['kind'] = 'full';
   const result = await importFromDify(
     url,
     store,
     { ...everything, ...selection },
-    { isDry, isForced, isMirror, models, follow },
+    { isDry, isForced, models, follow },
     {
       skip(skipped) {
         skips.push(skipped);
@@ -54,12 +56,13 @@ export async function runImport(
       progress: () => undefined,
       difference: ({ id }) => void differing.push(id),
       lag: () => void onPoll?.(() => stop.abort()),
+      warning: (text) => void warnings.push(text),
       unavailable: () => undefined,
     },
     stop.signal,
   );
   const written = result.counts.values().reduce((sum, count) => sum + count.written, 0);
-  return { ...result, kind, written, skips, events, differing };
+  return { ...result, kind, written, skips, events, differing, warnings };
 }
 
 /** All records of a store, as an export writes them. */

@@ -4,7 +4,8 @@ export const followSeconds = '5';
 export const difyHelp = `Usage: backscroll import --from-dify [URL] [OPTIONS]
 
 Imports from the PostgreSQL database of a Dify: DIFY_DATABASE_URL, or URL. It only reads there. A later run imports what
-has changed; a run that was interrupted continues. What was changed here is kept. Exits with 3 if something was skipped:
+has changed; a run that was interrupted continues. What was changed here is kept,
+and what was deleted there is marked as deleted here. Exits with 3 if something was skipped:
 ${skippedFile} lists it, with the reasons.
 
 Options:
@@ -19,6 +20,5 @@ Options:
   --all-documents      also documents whose indexing is not completed
   --files-base URL     replaces scheme and host in links to files
   --dify-url URL       also model providers, from the API of the Dify with the knowledge keys in DIFY_API_KEY
-  --mirror             also mark what was deleted there as deleted here, and remove withdrawn ratings
   --force              also overwrite names, deletions, feedback and texts that were changed here; never revocations
   --follow [SECONDS]   keep running, and look for changes every ${followSeconds} seconds, until SIGINT or SIGTERM`;

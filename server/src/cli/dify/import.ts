@@ -7,6 +7,7 @@ import type { Store } from '../../domain/store.ts';
 import { databaseOf } from '../../store/open.ts';
 import { parse, print, printTable, showLine, timeOf, Usage, visible, withStore } from '../command.ts';
 import { followSeconds } from './help.ts';
+import { ProgressDisplay, withTime } from './progress.ts';
 import { SkipReport } from './skips.ts';
 
 /** Of conversations that differ, the first are printed. */
@@ -31,7 +32,7 @@ export async function importDify(argv: string[], config: Config): Promise<number
   const isDry = flag('dry-run');
   const follow = values.follow === undefined ? undefined : followOf(values.follow as string);
   if (isDry && follow !== undefined) throw new Usage('--dry-run does not allow --follow');
-  const run = { isDry, isForced: flag('force'), isMirror: flag('mirror'), models: modelsOf(values, config), follow };
+  const run = { isDry, isForced: flag('force'), models: modelsOf(values, config), follow };
   const skips = new SkipReport(flag('strict'), isDry);
   const stop = new AbortController();
   const abort = () => stop.abort();
@@ -49,7 +50,8 @@ export async function importDify(argv: string[], config: Config): Promise<number
     skips.close();
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.removeListener(name, abort);
   }
-  return skips.total > 0 ? 3 : 0;
+  // A follower that is stopped has done its work.
+  return skips.total > 0 && !(follow !== undefined && stop.signal.aborted) ? 3 : 0;
 }
 
 const optionTypes = {
@@ -65,7 +67,6 @@ const optionTypes = {
   'all-documents': { type: 'boolean' },
   'files-base': { type: 'string' },
   'dify-url': { type: 'string' },
-  mirror: { type: 'boolean' },
   force: { type: 'boolean' },
   follow: { type: 'string' },
 } as const;
@@ -134,39 +135,27 @@ async function withTarget<T>(
 }
 
 function eventsOf(isDry: boolean): RunEvents {
-  const isTerminal = process.stderr.isTTY;
+  const display = new ProgressDisplay();
   let differences = 0;
-  let [lines, followed] = [0, 0];
-  const clear = () => isTerminal && showLine('');
+  const printProblem = (text: string) => {
+    display.clear();
+    process.stderr.write(`${withTime(visible(text))}\n`);
+  };
   return {
     begin: (schema, kind) => {
       const passes = { full: 'all records', resumed: 'the rest of an interrupted run', changes: 'changes' };
       print(`Dify with schema ${visible(schema)}: ${isDry ? 'reading' : 'importing'} ${passes[kind]}`);
     },
-    progress: (counts) => {
-      if (!isTerminal || followed > 0) return;
-      const total = counts.values().reduce((sum, { read }) => sum + read, 0);
-      showLine(`${total.toLocaleString('en')} records read`);
-    },
+    progress: (progress) => display.showProgress(progress),
     difference: ({ kind, id, source, here }) => {
       differences += 1;
       if (differences > differencesMax) return;
-      clear();
+      display.clear();
       print(`${kind} ${id} differs: there ${countsOf(source)}; here ${countsOf(here)}`);
     },
-    lag: ({ messages, others }, written) => {
-      followed += written;
-      const lag = `lag ${messages.toFixed(1)} s, documents and feedback ${others.toFixed(1)} s`;
-      const text = `${followed} records since the start of following, ${lag}`;
-      if (isTerminal) return showLine(text);
-      if (written === 0 && lines > 0) return;
-      lines += 1;
-      print(text);
-    },
-    unavailable: (error) => {
-      clear();
-      process.stderr.write(`${error === undefined ? 'the Dify database responds again' : visible(error.message)}\n`);
-    },
+    lag: (lag, written) => display.showLag(lag, written),
+    warning: printProblem,
+    unavailable: (error) => printProblem(error?.message ?? 'the Dify database responds again'),
   };
 }
 

@@ -1,5 +1,6 @@
 import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { ChangeCounts } from '../../domain/change-reads.ts';
+import type { FollowLag } from '../../domain/import-sources.ts';
 import type { IndexLag } from '../../domain/search-indexer.ts';
 import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
@@ -21,6 +22,13 @@ export type ThrottlingLimit = (typeof throttlingLimits)[number];
 /** The start of each label in the table of series. */
 const prefixes = { requests: 'requests ', failedKeys: 'failed_keys ', throttled: 'throttled ' };
 
+/** What is read for each request for metrics. The text has no values about what is undefined. */
+type ReadMetrics = {
+  changes: ChangeCounts | undefined;
+  search: IndexLag | undefined;
+  dify: FollowLag | undefined;
+};
+
 type Labels = Record<string, string | number>;
 type Sample = { labels: Labels; value: number; metricName?: string };
 
@@ -35,8 +43,7 @@ export class Metrics {
   readonly #series: SeriesTable;
   readonly #peers: Peers;
   /** As of the last request for metrics. */
-  #changeCounts: ChangeCounts | undefined;
-  #searchLag: IndexLag | undefined;
+  #read: ReadMetrics = { changes: undefined, search: undefined, dify: undefined };
   /** By status, method and route. */
   readonly #requestCounters = new Map<string, { counter: Counter; isTraffic: boolean }>();
 
@@ -89,7 +96,7 @@ export class Metrics {
     const secondsSince = (time: number | null) => (time === null ? 0 : Math.max(0, Math.floor(clock() / 1000) - time));
     const gauge = (name: string, help: string, value: (counts: ChangeCounts) => number) =>
       this.#register(name, help, 'gauge', () =>
-        this.#changeCounts === undefined ? [] : [{ labels: {}, value: value(this.#changeCounts) }],
+        this.#read.changes === undefined ? [] : [{ labels: {}, value: value(this.#read.changes) }],
       );
     gauge('backscroll_changes_head', 'Newest position of the change feed.', ({ position }) => position);
     gauge('backscroll_changes_unnumbered', 'Notes about changes without a position.', ({ notes }) => notes);
@@ -98,13 +105,22 @@ export class Metrics {
     );
     const lagGauge = (name: string, help: string, value: (lag: IndexLag) => number) =>
       this.#register(name, help, 'gauge', () =>
-        this.#searchLag === undefined ? [] : [{ labels: {}, value: value(this.#searchLag) }],
+        this.#read.search === undefined ? [] : [{ labels: {}, value: value(this.#read.search) }],
       );
     lagGauge('backscroll_search_lag_changes', 'Changes that the search does not find yet.', ({ changes }) => changes);
     lagGauge('backscroll_search_lag_seconds', 'Age of the oldest of them.', ({ oldest }) => secondsSince(oldest));
     lagGauge('backscroll_search_building', '1 while the index of the search is built from all records.', (lag) =>
       lag.isBuilding ? 1 : 0,
     );
+    const followHelp = 'What was committed longer ago in the Dify installation that is followed is stored.';
+    this.#register('backscroll_dify_lag_seconds', followHelp, 'gauge', () => {
+      const { dify } = this.#read;
+      if (dify === undefined) return [];
+      return [
+        { labels: { of: 'messages' }, value: dify.messages_lag_seconds },
+        { labels: { of: 'others' }, value: dify.others_lag_seconds },
+      ];
+    });
   }
 
   /** Those named `nodejs_` are of one thread, the others of the process. */
@@ -162,10 +178,8 @@ export class Metrics {
     this.#series.counter(prefixes.throttled + limit).add();
   }
 
-  /** Without `changeCounts` or `searchLag`, the text has no values about the change feed or the search. */
-  async text(changeCounts: ChangeCounts | undefined, searchLag: IndexLag | undefined): Promise<string> {
-    this.#changeCounts = changeCounts;
-    this.#searchLag = searchLag;
+  async text(read: ReadMetrics): Promise<string> {
+    this.#read = read;
     const others = (await this.#peers.collect()) as object[];
     const ofAllThreads = AggregatorRegistry.aggregate([await this.#threadMetrics.getMetricsAsJSON(), ...others]);
     return `${await this.#registry.metrics()}\n${await ofAllThreads.metrics()}`;

@@ -1,12 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
-import { choice, shape } from '../../contract/primitives.ts';
+import { choice, integer, shape } from '../../contract/primitives.ts';
+import { Type } from '../../contract/type.ts';
 import { unavailable } from '../../domain/errors.ts';
+import { followLag } from '../../domain/import-sources.ts';
 import { indexLag } from '../../domain/search-indexer.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 
 const Health = shape({ status: choice(['ok'], 'Always ok.') }, { title: 'Health', description: 'Healthy.' });
+const Ready = shape(
+  {
+    ...Health.properties,
+    dify: Type.Optional(
+      shape(
+        {
+          messages_lag_seconds: integer('Messages that were committed in the source longer ago are stored.'),
+          others_lag_seconds: integer('Everything else that was committed in the source longer ago is stored.'),
+        },
+        { description: 'If a Dify installation is followed: how far the follower is behind. For information only.' },
+      ),
+    ),
+  },
+  { title: 'Ready', description: 'Ready.' },
+);
 const about = { tags: ['Operations'] };
 
 export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_token, inFlight, search }) => {
@@ -30,14 +47,15 @@ export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_toke
         ...about,
         operationId: 'ready',
         summary: 'Is the service ready for requests?',
-        response: responses({ 200: Health }),
+        response: responses({ 200: Ready }),
       },
     },
     async () => {
       await store.ping().catch((error) => {
         throw Object.assign(unavailable('the database is not available'), { cause: error });
       });
-      return { status: 'ok' as const };
+      const lag = await inTime(followLag(store, Date.now()));
+      return { status: 'ok' as const, ...(lag === undefined ? {} : { dify: lag }) };
     },
   );
 
@@ -58,10 +76,13 @@ export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_toke
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
       const lag = search === undefined ? inTime(indexLag(store)) : undefined;
-      const [counts, searchLag] = await Promise.all([inTime(store.changes.count()), lag]).finally(() =>
-        inFlight.add(1),
-      );
-      return reply.header('content-type', metrics.contentType).send(await metrics.text(counts, searchLag));
+      const [changes, searchLag, dify] = await Promise.all([
+        inTime(store.changes.count()),
+        lag,
+        inTime(followLag(store, Date.now())),
+      ]).finally(() => inFlight.add(1));
+      const text = await metrics.text({ changes, search: searchLag, dify });
+      return reply.header('content-type', metrics.contentType).send(text);
     },
   );
 };

@@ -1,5 +1,12 @@
 import type { RecordKind } from '../../contract/record.ts';
-import type { ImportSources, KnowledgeCount, MessageCount, StoredRecord } from '../../domain/import-sources.ts';
+import {
+  type FollowTimes,
+  followStart,
+  type ImportSources,
+  type KnowledgeCount,
+  type MessageCount,
+  type StoredRecord,
+} from '../../domain/import-sources.ts';
 import type { Dialect, Engine, ImportSourceChange, Row, Value } from '../engine.ts';
 import { exportSteps } from './export.ts';
 import { type RowKind, tables } from './tables.ts';
@@ -26,6 +33,11 @@ export class SqlImportSources implements ImportSources {
     return this.#change({ source, values });
   }
 
+  async readFollowTimes(): Promise<FollowTimes[]> {
+    const rows = await this.#engine.read('SELECT value FROM import_sources WHERE name LIKE ?', `${followStart}%`);
+    return rows.map(({ value }) => JSON.parse(value as string));
+  }
+
   /** Reads first: usually all are listed, and then nothing is written. */
   async addIds(source: string, kind: string, ids: readonly string[]): Promise<void> {
     const listed = await this.findIds(source, kind, ids);
@@ -41,6 +53,11 @@ export class SqlImportSources implements ImportSources {
     const statement = `
       SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?`;
     return (await this.#engine.read(statement, source, kind, after, limit)).map(({ id }) => id as string);
+  }
+
+  async countIds(source: string, kind: string): Promise<number> {
+    const statement = 'SELECT COUNT(*) AS n FROM import_source_records WHERE source = ? AND kind = ?';
+    return Number((await this.#engine.read(statement, source, kind))[0]?.n);
   }
 
   async findIds(source: string, kind: string, ids: readonly string[]): Promise<Set<string>> {

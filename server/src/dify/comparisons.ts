@@ -1,0 +1,109 @@
+import { limits } from '../contract/limits.ts';
+import {
+  type ComparedTable,
+  compareSlice,
+  endComparison,
+  readTables,
+  type TableStatus,
+  type Treatment,
+  tablesOf,
+  treatmentOf,
+} from './deletions.ts';
+import type { IdSets } from './id-set.ts';
+import type { SourcePoint } from './point.ts';
+import type { RunContext } from './run-context.ts';
+
+/** A comparison that is not complete. */
+type Comparison = { after: string; treatment: Treatment; file: string };
+
+type TableState = {
+  compared: ComparedTable;
+  current: Comparison | undefined;
+  /** The source's counter when the last comparison began. */
+  counter: string | undefined;
+  /** When the last comparison began, in milliseconds, and the point at that time. */
+  begun: number;
+  point: SourcePoint;
+  /** The last comparison finds rows that have changed since then. */
+  since: SourcePoint;
+  /** What was committed before, in milliseconds, has been found. */
+  covered: number;
+};
+
+/**
+ * Compares the tables of a source again and again, some slices with each poll, while it is followed. A table is compared if
+ * the source's counters say that rows were deleted from it, or if there are no counters.
+ */
+export class Comparisons {
+  readonly #context: RunContext;
+  readonly #tables: TableState[];
+  #polled: number;
+
+  /** All changes before `point` are known. */
+  constructor(context: RunContext, point: SourcePoint, now: number) {
+    this.#context = context;
+    this.#polled = now;
+    const state = { current: undefined, counter: undefined, begun: 0, point, since: point, covered: now };
+    this.#tables = tablesOf(context).map((compared) => ({ compared, ...state }));
+  }
+
+  /** What was committed before this time, in milliseconds, has been found. */
+  get covered(): number {
+    return Math.min(...this.#tables.map(({ covered }) => covered));
+  }
+
+  /** Applies deletions, and adds changed rows to `changed`. */
+  async poll(point: SourcePoint, changed: IdSets, now: number): Promise<void> {
+    const context = this.#context;
+    const tables = this.#tables.map(({ compared }) => compared);
+    const status = await readTables(context, point, tables);
+    for (const table of this.#tables) await this.#begin(table, status.get(table.compared.table), point, now);
+    const running = this.#tables.filter(({ current }) => current !== undefined);
+    const rows = running.reduce((sum, { compared }) => sum + Math.max(0, status.get(compared.table)?.rows ?? 0), 0);
+    const all = running.length + rows / limits.comparedIdsMax;
+    const share = (now - this.#polled) / (limits.comparisonSeconds * 1000);
+    this.#polled = now;
+    for (let left = Math.max(1, Math.ceil(all * share)); left > 0; left -= 1) {
+      await context.checkpoint();
+      const table = running.find(({ current }) => current !== undefined);
+      if (table?.current === undefined) return;
+      await this.#compareNext(table, table.current, point, changed);
+    }
+  }
+
+  async #begin(table: TableState, status: TableStatus | undefined, point: SourcePoint, now: number): Promise<void> {
+    if (table.current !== undefined || status === undefined) return;
+    const counter = table.compared.changesAlone ? status.written : status.deleted;
+    if (counter !== null && counter === table.counter) {
+      table.covered = now;
+      return;
+    }
+    const slices = Math.ceil(status.rows / limits.comparedIdsMax);
+    const pauseSeconds = Math.min(limits.comparisonSeconds, Math.max(1, slices));
+    if (now - table.begun < pauseSeconds * 1000) return;
+    const treatment = await treatmentOf(this.#context, table.compared, status.file);
+    if (treatment === undefined) return;
+    table.current = { after: '', treatment, file: status.file };
+    Object.assign(table, { begun: now, since: table.point, point, counter: counter ?? undefined });
+  }
+
+  /** After a poll that failed: what it had found may not have been imported. */
+  reset(): void {
+    for (const table of this.#tables)
+      Object.assign(table, { current: undefined, counter: undefined, begun: 0, point: table.since });
+  }
+
+  async #compareNext(table: TableState, current: Comparison, now: SourcePoint, changed: IdSets): Promise<void> {
+    const { compared, since, begun } = table;
+    const { after, treatment, file } = current;
+    const changes = compared.changesAlone ? { since, now, changed } : undefined;
+    const last = await compareSlice(this.#context, compared, after, treatment, changes);
+    if (last !== undefined) {
+      current.after = last;
+      return;
+    }
+    await endComparison(this.#context, compared, file);
+    table.current = undefined;
+    table.covered = begun;
+  }
+}

@@ -1,0 +1,118 @@
+import { limits } from '../contract/limits.ts';
+import { Comparisons } from './comparisons.ts';
+import { importHead } from './head.ts';
+import { IdSets } from './id-set.ts';
+import { changedPass } from './pass.ts';
+import { isComparable, type SourcePoint } from './point.ts';
+import type { RunContext } from './run-context.ts';
+import { pollMessages, pollOthers, readHeadFingerprint } from './scan.ts';
+
+/** Seconds: what was committed in the source longer ago is stored, messages and everything else. */
+export type Lag = { messages: number; others: number };
+type ReportLag = (lag: Lag, written: number) => void;
+
+const minuteMillis = 60_000;
+
+/** Looks for changes of a source that were found neither by the last complete pass nor by an earlier poll. */
+export class Follower {
+  readonly #context: RunContext;
+  readonly #intervalMillis: number;
+  readonly #report: ReportLag;
+  readonly #changed = new IdSets();
+  readonly #comparisons: Comparisons;
+  #messages: SourcePoint;
+  #others: SourcePoint;
+  #fingerprint = '';
+  /** When the last polls began, in milliseconds. */
+  #polledAt: number;
+  #othersAt: number;
+  #othersDue = 0;
+  #wroteAt = 0;
+  #isPolling = false;
+
+  /** All messages that were committed before `messages` are stored, and everything that was before `complete`. */
+  constructor(
+    context: RunContext,
+    points: { messages: SourcePoint; complete: SourcePoint },
+    seconds: number,
+    report: ReportLag,
+  ) {
+    // Polls within a pass do not change what is shown about the pass.
+    this.#context = { ...context, progress: { phase: '', done: 0, total: undefined } };
+    this.#messages = points.messages;
+    this.#others = points.complete;
+    this.#intervalMillis = seconds * 1000;
+    this.#report = report;
+    const now = Date.now();
+    this.#comparisons = new Comparisons(this.#context, points.complete, now);
+    [this.#polledAt, this.#othersAt] = [now, points.complete.time * 1000];
+  }
+
+  /** A complete pass that began at this point has found everything. */
+  completed(point: SourcePoint): void {
+    this.#others = point;
+    this.#othersAt = point.time * 1000;
+  }
+
+  /** Polls for new messages, if it is time and no other poll is running. */
+  async pollIfDue(): Promise<void> {
+    if (this.#isPolling || Date.now() < this.#polledAt + this.#intervalMillis) return;
+    await this.poll(false);
+  }
+
+  /**
+   * With `withOthers`, also what is looked for at most once a minute, and deletions. Returns false if another server responds,
+   * whose transactions cannot be compared: then a complete pass must be made.
+   */
+  async poll(withOthers: boolean): Promise<boolean> {
+    this.#isPolling = true;
+    try {
+      return await this.#poll(withOthers, Date.now());
+    } catch (error) {
+      this.#comparisons.reset();
+      throw error;
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+
+  close(): void {
+    this.#changed.close();
+  }
+
+  async #poll(withOthers: boolean, now: number): Promise<boolean> {
+    const context = this.#context;
+    const { source, writer } = context;
+    const before = writer.written;
+    const point = await context.readPoint();
+    if (withOthers && !isComparable(this.#others, point)) return false;
+    const fingerprint = await readHeadFingerprint(source);
+    if (fingerprint !== this.#fingerprint) await importHead(context, this.#changed);
+    this.#fingerprint = fingerprint;
+    const isMinutely = withOthers && now >= this.#othersDue;
+    if (isMinutely) await pollOthers(source, this.#others, point, this.#changed);
+    if (withOthers) await this.#comparisons.poll(point, this.#changed, now);
+    await pollMessages(source, this.#messages, point, this.#changed);
+    await changedPass(context, this.#changed, withOthers);
+    this.#messages = point;
+    if (isMinutely) {
+      this.#others = point;
+      this.#othersAt = now;
+      this.#othersDue = now + minuteMillis;
+    }
+    await this.#end(now, writer.written - before);
+    return true;
+  }
+
+  async #end(begun: number, written: number): Promise<void> {
+    const others = Math.min(this.#othersAt, this.#comparisons.covered);
+    const now = Date.now();
+    // Until the next poll ends, what came after the start of the last one may be missing.
+    const lag = { messages: (now - this.#polledAt) / 1000, others: (now - others) / 1000 };
+    this.#polledAt = begun;
+    this.#report(lag, written);
+    if (written === 0 && now < this.#wroteAt + limits.followWriteMillis) return;
+    this.#wroteAt = now;
+    await this.#context.state.writeFollowed({ messages: this.#messages, messages_at: begun, others_at: others });
+  }
+}

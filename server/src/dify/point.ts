@@ -1,0 +1,76 @@
+import { type DifyConnection, SourceUnavailable } from './connection.ts';
+import type { DifySource } from './source.ts';
+
+/** A point of the source: every transaction before `xid` has ended. `time` is the source's clock, in seconds. */
+export type SourcePoint = { server: string; xid: string; time: number };
+
+/** With this age of a transaction, ids may have been used again. */
+const xidDistanceMax = 2n ** 31n - 10_000_000n;
+
+/** Whether the changes since `point` can be found by the numbers of their transactions. */
+export function isComparable(point: SourcePoint, now: SourcePoint): boolean {
+  const distance = BigInt(now.xid) - BigInt(point.xid);
+  return point.server === now.server && distance >= 0n && distance < xidDistanceMax;
+}
+
+/** Reads points of a source. Its server is identified once per connection: another one may respond after an outage. */
+export class PointReader {
+  readonly #source: DifyConnection;
+  readonly #warn: (text: string) => void;
+  #server = '';
+  #connection = 0;
+
+  constructor(source: DifyConnection, warn: (text: string) => void) {
+    this.#source = source;
+    this.#warn = warn;
+  }
+
+  async read(): Promise<SourcePoint> {
+    for (;;) {
+      if (this.#connection !== this.#source.connections) await this.#identify();
+      const [row] = await this.#source.query<{ xid: string; time: string }>(
+        `SELECT txid_snapshot_xmin(txid_current_snapshot())::text AS xid, extract(epoch FROM now())::text AS time`,
+        [],
+      );
+      if (this.#connection === this.#source.connections)
+        return { server: this.#server, xid: row?.xid ?? '0', time: Number(row?.time) };
+    }
+  }
+
+  async #identify(): Promise<void> {
+    const { server, isExact } = await readServer(this.#source);
+    if (!isExact) this.#warn(inexact);
+    this.#server = server;
+    this.#connection = this.#source.connections;
+  }
+}
+
+const inexact =
+  'the role of the source may not call pg_control_system() and pg_control_checkpoint(): a failover cannot be recognized, ' +
+  'so run an import with --force after one';
+
+const database = '(SELECT oid FROM pg_database WHERE datname = current_database())';
+const withTimeline = `concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), ${database}) || '/' ||
+  (SELECT timeline_id FROM pg_control_checkpoint())`;
+/** Object ids are given in the order of creation: those of a restored copy differ. */
+const withoutPrivilege = `concat_ws(' ', ${database}, to_regclass('tenants')::oid, to_regclass('messages')::oid) || '/'`;
+
+/**
+ * Identifies the server and its history: after a restore or a failover, transactions are numbered differently. What comes
+ * before the `/` identifies the server alone.
+ */
+async function readServer(source: DifySource): Promise<{ server: string; isExact: boolean }> {
+  const read = async (identity: string): Promise<string> => {
+    const [row] = await source.query<{ server: string }>(`SELECT ${identity} AS server`, []);
+    return row?.server ?? '';
+  };
+  try {
+    return { server: await read(withTimeline), isExact: true };
+  } catch (error) {
+    if (error instanceof SourceUnavailable) throw error;
+    return { server: await read(withoutPrivilege), isExact: false };
+  }
+}
+
+/** Of a point: what identifies the server, also after a failover to a copy of it. */
+export const clusterOf = ({ server }: SourcePoint): string => server.replace(/\/.*/, '');
