@@ -812,7 +812,7 @@ export type KnowledgeBase = {
   document_count: number;
   /** Number of words in its documents. */
   word_count: number;
-  /** The workspace. */
+  /** Who created it; the workspace if that is not known. */
   created_by: string | null;
   /** Author. */
   author_name: string | null;
@@ -935,7 +935,7 @@ export type KnowledgeDocument = {
   name: string;
   /** How it was created. */
   created_from: string | null;
-  /** The workspace. */
+  /** Who created it; the workspace if that is not known. */
   created_by: string;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
@@ -1023,7 +1023,7 @@ export type KnowledgeSegment = {
   disabled_by: string | null;
   /** State of its indexing. */
   status: string;
-  /** The workspace. */
+  /** Who created it; the workspace if that is not known. */
   created_by: string;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
@@ -1468,7 +1468,7 @@ export type SingleDocument = {
   name?: string | undefined;
   /** How it was created. */
   created_from?: string | null | undefined;
-  /** The workspace. */
+  /** Who created it; the workspace if that is not known. */
   created_by?: string | undefined;
   /** Creation time. Unix epoch seconds. */
   created_at?: number | undefined;

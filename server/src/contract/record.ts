@@ -73,6 +73,9 @@ const withDefault = <S extends TSchema>(schema: S, value: unknown): S => ({ ...s
 const createdNow = withDefault(epochSeconds('Creation time.'), now);
 const updatedNow = withDefault(epochSeconds('Time of the last change.'), now);
 
+const created_by = nullable(text('Who created it. Default in responses: the workspace.'));
+const disabled_at = nullable(epochSeconds('When it was disabled.'));
+
 const { tenant_id: _workspace, ...providerFields } = ModelProvider.properties;
 
 export const records = {
@@ -118,6 +121,11 @@ export const records = {
     inputs: nullable(openObject('Input variables; null if they are those of the first message.')),
     introduction: nullable(text('Introduction.')),
     renamed_at: nullable(epochSeconds('Time of the last change of the name; null if there was none.')),
+    updated_at: nullable(
+      epochSeconds(
+        'Time of the last change in the system it comes from. Lists show the latest of this, messages and rename.',
+      ),
+    ),
   }),
   message: lenient(
     shape({
@@ -169,6 +177,8 @@ export const records = {
     data_source_info: nullable(openObject('Its data source.')),
     tokens: nullable(integer('Number of tokens.')),
     doc_metadata: withDefault(list(openObject('A metadata field with its value.'), 'Metadata.'), []),
+    created_by,
+    disabled_at,
   }),
   segment: record('segment', {
     id: uuid('Segment ID.'),
@@ -185,6 +195,8 @@ export const records = {
     index_node_hash: nullable(text('Hash of its vector.')),
     created_at: createdNow,
     updated_at: updatedNow,
+    created_by,
+    disabled_at,
   }),
   child_chunk: record('child_chunk', {
     ...ChildChunk.properties,

@@ -57,12 +57,13 @@ const withoutNull = <R extends Fields>({ data_source_info, ...row }: R): Fields 
   data_source_info === null ? row : { ...row, data_source_info };
 
 export const renderDocument = (row: DocumentRow, workspace_id: string): Fields =>
-  render(KnowledgeDocument, { ...withoutNull(row), created_by: workspace_id });
+  render(KnowledgeDocument, { ...withoutNull(row), created_by: row.created_by ?? workspace_id });
 
 export function renderSingleDocument(row: DocumentRow, workspace_id: string, metadata: MetadataMode): Fields {
   const { segment_count, word_count } = row;
   const average_segment_length = segment_count === 0 ? 0 : Math.floor(word_count / segment_count);
-  const document = render(SingleDocument, { ...withoutNull(row), created_by: workspace_id, average_segment_length });
+  const created_by = row.created_by ?? workspace_id;
+  const document = render(SingleDocument, { ...withoutNull(row), created_by, average_segment_length });
   const { id, doc_type, doc_metadata, ...others } = document;
   if (metadata === 'only') return { id, doc_type, doc_metadata };
   return metadata === 'without' ? { id, ...others } : document;
@@ -70,7 +71,7 @@ export function renderSingleDocument(row: DocumentRow, workspace_id: string, met
 
 /** The JSON text of a segment before and after the texts of its child chunks, which may be many. */
 export function renderSegment(row: SegmentRow, workspace_id: string): { before: string; after: string } {
-  const segment = render(KnowledgeSegment, { ...row, created_by: workspace_id, child_chunks: [] });
+  const segment = render(KnowledgeSegment, { ...row, created_by: row.created_by ?? workspace_id, child_chunks: [] });
   const { attachments, summary, ...start } = segment;
   return {
     // Without the end of the empty list, and of the object.

@@ -47,7 +47,7 @@ export const kindRules = {
  * again with every message. Other fields get their defaults.
  */
 export const keptFields: { readonly [K in RecordKind]?: readonly string[] } = {
-  conversation: ['user', 'created_at', 'deleted', 'name', 'inputs', 'introduction', 'renamed_at'],
+  conversation: ['user', 'created_at', 'deleted', 'name', 'inputs', 'introduction', 'renamed_at', 'updated_at'],
   message: ['inputs', 'feedback', 'created_at', 'feedback_content', 'rated_at'],
 };
 

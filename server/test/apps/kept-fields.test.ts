@@ -45,6 +45,7 @@ onEveryEngine('records written again', (engine) => {
     inputs: { b: 1, a: [null, { x: 1.5 }] },
     introduction: 'Hello',
     renamed_at: 2000,
+    updated_at: 3000,
   });
   const wholeMessage = (conversation_id: string) =>
     message(conversation_id, 1500, {
@@ -97,7 +98,15 @@ onEveryEngine('records written again', (engine) => {
       const conversation = wholeConversation();
       const rated = wholeMessage(conversation.id);
       await service.load([conversation, rated]);
-      const nulls = { user: null, name: null, inputs: null, introduction: null, renamed_at: null, deleted: false };
+      const nulls = {
+        user: null,
+        name: null,
+        inputs: null,
+        introduction: null,
+        renamed_at: null,
+        updated_at: null,
+        deleted: false,
+      };
       await write([
         { record: 'conversation', id: conversation.id, app_id, ...nulls },
         { ...rated, feedback: null, feedback_content: null, inputs: {} },
@@ -120,7 +129,7 @@ onEveryEngine('records written again', (engine) => {
 
   it('keeps different fields of many conversations in one input', async () => {
     const all = Array.from({ length: 40 }, wholeConversation);
-    const fields = ['user', 'created_at', 'deleted', 'name', 'inputs', 'introduction', 'renamed_at'];
+    const fields = ['user', 'created_at', 'deleted', 'name', 'inputs', 'introduction', 'renamed_at', 'updated_at'];
     const changed = {
       user: 'bob',
       created_at: 7,
@@ -129,6 +138,7 @@ onEveryEngine('records written again', (engine) => {
       inputs: {},
       introduction: 'y',
       renamed_at: 9,
+      updated_at: 11,
     };
     await service.load(all);
     const given = all.map((_, index) => fields.filter((_field, bit) => ((index * 37) >> bit) & 1));
@@ -146,7 +156,15 @@ onEveryEngine('records written again', (engine) => {
   it('gives new records their defaults', async () => {
     const id = randomUUID();
     await service.load([{ record: 'conversation', id, app_id, created_at: 5 }, message(id, 6)]);
-    const defaults = { user: null, deleted: false, name: null, inputs: null, introduction: null, renamed_at: null };
+    const defaults = {
+      user: null,
+      deleted: false,
+      name: null,
+      inputs: null,
+      introduction: null,
+      renamed_at: null,
+      updated_at: null,
+    };
     assert.deepEqual(await storedRecord('conversation', id), {
       record: 'conversation',
       id,

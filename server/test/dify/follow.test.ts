@@ -26,7 +26,7 @@ async function start(t: TestContext, engine: Engine): Promise<Setup> {
 
 /** Follows a source until the test stops it. `polls` counts. */
 function follow({ service, ends }: Setup, url: string) {
-  let stop = () => undefined as void;
+  let stop: (() => void) | undefined;
   let isStopped = false;
   const following = {
     polls: 0,
@@ -36,7 +36,7 @@ function follow({ service, ends }: Setup, url: string) {
     },
     stop: async (): Promise<Outcome | undefined> => {
       isStopped = true;
-      stop();
+      stop?.();
       return done;
     },
   };

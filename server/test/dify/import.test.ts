@@ -147,6 +147,46 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.match(JSON.stringify(extra_contents), /Your name\?/);
   });
 
+  it('keeps who created knowledge, when it was disabled, and the order of conversations by their last change', async (t) => {
+    const { dify, service, store } = await start(t);
+    const [account, other] = [difyId(88), difyId(50)];
+    await dify.run(`
+      UPDATE datasets SET created_by = '${account}'; UPDATE documents SET created_by = '${account}';
+      UPDATE document_segments SET created_by = '${account}', enabled = false, disabled_at = '2026-11-02T00:00:00'`);
+    await dify.insert('conversations', {
+      ...{ id: other, app_id: ids.app, from_end_user_id: ids.user, created_at: at(1793600000) },
+      updated_at: at(1793600500),
+    });
+    await runImport(dify.url, store);
+    const key = tokens.dataset;
+    const datasets = await service.request('GET', '/v1/datasets', { key });
+    const documents = await service.request('GET', `/v1/datasets/${ids.dataset}/documents`, { key });
+    const path = `/v1/datasets/${ids.dataset}/documents/${ids.document}`;
+    const segments = await service.request('GET', `${path}/segments`, { key });
+    for (const { body } of [datasets, documents, segments]) assert.equal(body.data[0].created_by, account);
+    assert.equal((await service.request('GET', path, { key })).body.created_by, account);
+    assert.equal(segments.body.data[0].disabled_at, Date.UTC(2026, 10, 2) / 1000);
+    const list = async () => {
+      const { body } = await service.request('GET', '/v1/conversations?user=visitor-1', { key: tokens.app });
+      return body.data.map((one: { id: string; updated_at: number }) => [one.id, one.updated_at]);
+    };
+    const [older, newer] = [
+      [ids.conversation, 1793600002],
+      [other, 1793600500],
+    ];
+    assert.deepEqual(await list(), [newer, older]);
+    // A rename there changes nothing but the name and this time.
+    await dify.run(`UPDATE conversations SET name = 'x', updated_at = to_timestamp(1793600900) AT TIME ZONE 'UTC'
+      WHERE id = '${ids.conversation}'`);
+    await runImport(dify.url, store);
+    assert.deepEqual(await list(), [[ids.conversation, 1793600900], newer]);
+    await dify.insert('messages', oneMessage(60, { created_at: at(1793600800) }));
+    await runImport(dify.url, store);
+    assert.deepEqual(await list(), [[ids.conversation, 1793600900], newer]);
+    const exported = await exportOf(store);
+    assert.equal(exported.find(({ id }) => id === other)?.updated_at, 1793600500);
+  });
+
   it('waits for messages that Dify has not finished', async (t) => {
     const { dify, store } = await start(t);
     await dify.insert('messages', oneMessage(60, { answer: '', created_at: minutesAgo(1) }));

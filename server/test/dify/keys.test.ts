@@ -34,6 +34,10 @@ onEveryEngine('keys from Dify', (engine) => {
   const disablers: Record<string, [disable: string, enable: string]> = {
     'the API of its app is switched off': ['UPDATE apps SET enable_api = false', 'UPDATE apps SET enable_api = true'],
     'its app is not normal': [`UPDATE apps SET status = 'archived'`, `UPDATE apps SET status = 'normal'`],
+    'its workspace has no owner': [
+      `UPDATE tenant_account_joins SET role = 'admin'`,
+      `UPDATE tenant_account_joins SET role = 'owner'`,
+    ],
     'its workspace is archived': [`UPDATE tenants SET status = 'archive'`, `UPDATE tenants SET status = 'normal'`],
   };
   for (const [why, [disable, enable]] of Object.entries(disablers)) {

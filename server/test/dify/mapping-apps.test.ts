@@ -27,6 +27,7 @@ before(async () => {
     { id: mixed, name: 'Mixed' },
     { id: archived, name: 'Archived', status: 'archive' },
   );
+  await dify.run('INSERT INTO tenant_account_joins (tenant_id) SELECT id FROM tenants');
   const app = { tenant_id: open, mode: 'chat' };
   await dify.insert(
     'apps',
@@ -99,7 +100,11 @@ describe('workspaces and apps of a Dify', () => {
       ],
       pre_prompt: 'SECRET-prompt-2',
       agent_mode: { tools: [{ tool_parameters: { key: 'SECRET-6' } }], prompt: 'SECRET-prompt-3' },
-      sensitive_word_avoidance: { enabled: true, type: 'keywords', config: { keywords: 'SECRET-word' } },
+      sensitive_word_avoidance: {
+        enabled: true,
+        type: 'keywords',
+        config: { keywords: 'SECRET-word', inputs_config: { enabled: true, preset_response: 'No.', more: 'SECRET-8' } },
+      },
       retriever_resource: { enabled: false },
       chat_prompt_config: { prompt: [{ text: 'SECRET-prompt-4' }] },
       completion_prompt_config: { prompt: { text: 'SECRET-prompt-5' } },
@@ -152,7 +157,10 @@ describe('workspaces and apps of a Dify', () => {
           { select: { label: 'Size', variable: 'size', options: ['S', 'L'] } },
           { external_data_tool: { variable: 'x', type: 'api' } },
         ],
-        sensitive_word_avoidance: { enabled: true, type: 'keywords', configs: [] },
+        sensitive_word_avoidance: {
+          ...{ enabled: true, type: 'keywords' },
+          config: { inputs_config: { enabled: true, preset_response: 'No.' } },
+        },
         file_upload: {
           image: { enabled: true, number_limits: 3, detail: 'high', transfer_methods: ['local_file'] },
           enabled: true,
@@ -231,7 +239,7 @@ describe('workspaces and apps of a Dify', () => {
       suggested_questions: [],
       speech_to_text: { enabled: false },
       retriever_resource: { enabled: false },
-      sensitive_word_avoidance: { enabled: true, type: 'api', configs: [] },
+      sensitive_word_avoidance: { enabled: true, type: 'api', config: {} },
       user_input_form: [
         { 'text-input': { type: 'text-input', label: 'City', variable: 'city', required: true, max_length: 48 } },
         { file: { type: 'file', label: 'Plan', variable: 'plan', allowed_file_types: ['document'] } },

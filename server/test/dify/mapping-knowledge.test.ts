@@ -171,6 +171,8 @@ describe('documents of a Dify', () => {
         nested: [{ api_key: 'SECRET-2', a: 1 }],
       },
       tokens: 12,
+      created_by: difyId(89),
+      disabled_at: created_at,
       enabled: false,
       archived: true,
       doc_form: 'qa_model',
@@ -198,6 +200,8 @@ describe('documents of a Dify', () => {
         position: 7,
         created_at: 1793600000,
         updated_at: 1793600100,
+        created_by: difyId(89),
+        disabled_at: 1793600000,
         enabled: false,
         archived: true,
         indexing_status: 'completed',
@@ -262,6 +266,8 @@ describe('segments and child chunks of a Dify', () => {
       hit_count: 4,
       index_node_id: 'n1',
       index_node_hash: 'h1',
+      created_by: difyId(89),
+      disabled_at: created_at,
     });
     assert.deepEqual(onlyRecord(await read(source, readSegments, {}, [id])), {
       record: 'segment',
@@ -279,6 +285,8 @@ describe('segments and child chunks of a Dify', () => {
       index_node_hash: 'h1',
       created_at: 1793600000,
       updated_at: 1793600100,
+      created_by: difyId(89),
+      disabled_at: 1793600000,
     });
     const chunk = await insert('child_chunks', {
       segment_id: id,

@@ -67,6 +67,7 @@ describe('conversations of a Dify', () => {
         name: 'New conversation',
         inputs: {},
         introduction: null,
+        updated_at: 1793600000,
       },
       {
         record: 'conversation',
@@ -78,6 +79,7 @@ describe('conversations of a Dify', () => {
         name: 'Late delivery',
         inputs: { z: 'ä', a: { n: '9007199254740993', x: '\uFFFD' } },
         introduction: 'Hello!',
+        updated_at: 1793600500,
       },
     ]);
     assert.equal(JSON.stringify(reading.records[1]?.inputs).indexOf('"z"'), 1, 'the order of names is kept');

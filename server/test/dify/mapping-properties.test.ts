@@ -159,6 +159,7 @@ describe('records of any rows of a Dify', () => {
           ...{ created_at: 1, updated_at: Number.POSITIVE_INFINITY, provider: 'x', permission: null },
           ...{ retrieval_model: at(0), summary_index_setting: at(1), icon_info: at(2), built_in_field_enabled: null },
           ...{ runtime_mode: null, pipeline_id: null, chunk_structure: null, enable_api: true, is_multimodal: null },
+          ...{ created_by: null, updated_by: null },
         };
         const details = { tags: [], metadata: [], external: undefined };
         requireValid((skips) => mapDataset(dataset, details, defaults, reportTo(skips)));
@@ -166,12 +167,13 @@ describe('records of any rows of a Dify', () => {
           ...{ id, dataset_id: other, name: 'd', position: 1, created_at: 1, updated_at: 1, enabled: true },
           ...{ archived: false, indexing_status: 'completed', is_paused: null, doc_form: null, doc_language: null },
           ...{ data_source_type: null, data_source_info: at(3), tokens: null, doc_metadata: at(4) },
+          ...{ created_by: null, disabled_at: Number.POSITIVE_INFINITY },
         };
         requireValid((skips) => mapDocument(document, [{ id, name: 'title', type: 'x' }], defaults, reportTo(skips)));
         const segment = {
           ...{ id, document_id: other, position: 1, content: '', answer: null, keywords: at(5), enabled: true },
           ...{ status: 'completed', tokens: null, hit_count: null, index_node_id: null, index_node_hash: null },
-          ...{ created_at: 1, updated_at: 1 },
+          ...{ created_at: 1, updated_at: 1, created_by: null, disabled_at: null },
         };
         requireValid((skips) => mapSegment(segment, defaults, reportTo(skips)));
       }),

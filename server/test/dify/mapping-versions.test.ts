@@ -13,13 +13,13 @@ import { onlyRecord, read } from './readers.ts';
 const later = `
   DROP TABLE app_annotation_settings, sites, app_model_configs, workflows, execution_extra_contents, human_input_forms,
     human_input_form_recipients, human_input_form_upload_tokens, tool_files, tags, tag_bindings, external_knowledge_apis,
-    external_knowledge_bindings, dataset_metadatas, dataset_metadata_bindings, message_agent_thoughts, message_feedbacks;
+    external_knowledge_bindings, dataset_metadatas, dataset_metadata_bindings, message_agent_thoughts, message_feedbacks, tenant_account_joins;
   ALTER TABLE datasets DROP COLUMN enable_api, DROP COLUMN chunk_structure, DROP COLUMN icon_info,
     DROP COLUMN summary_index_setting, DROP COLUMN retrieval_model, DROP COLUMN is_multimodal, DROP COLUMN pipeline_id,
     DROP COLUMN runtime_mode, DROP COLUMN built_in_field_enabled, DROP COLUMN embedding_model,
-    DROP COLUMN embedding_model_provider;
-  ALTER TABLE documents DROP COLUMN doc_language, DROP COLUMN doc_metadata;
-  ALTER TABLE document_segments DROP COLUMN updated_at;`;
+    DROP COLUMN embedding_model_provider, DROP COLUMN created_by, DROP COLUMN updated_by;
+  ALTER TABLE documents DROP COLUMN created_by, DROP COLUMN disabled_at, DROP COLUMN doc_language, DROP COLUMN doc_metadata;
+  ALTER TABLE document_segments DROP COLUMN updated_at, DROP COLUMN created_by, DROP COLUMN disabled_at;`;
 
 describe('a Dify without later tables and columns', () => {
   let dify: DifyDatabase;

@@ -214,6 +214,7 @@ const installation = fc.record({
       inputs: orNull(openObject),
       introduction: orNull(text),
       renamed_at: orNull(time),
+      updated_at: orNull(time),
     }),
     { minLength: 3, maxLength: 3 },
   ),
@@ -328,7 +329,7 @@ function build(drawn: Installation) {
     value.total_tokens = (value.message_tokens as number) + (value.answer_tokens as number);
     expectedMessages.set(message_id, { value, sequence: stored?.sequence ?? expectedMessages.size, conversation });
   }
-  const expected = conversations.map(({ id, deleted, created_at, renamed_at, ...conversation }, at) => {
+  const expected = conversations.map(({ id, deleted, created_at, renamed_at, updated_at, ...conversation }, at) => {
     const messages = asRead(
       [...expectedMessages.values()]
         .filter(({ conversation }) => conversation === at)
@@ -343,7 +344,7 @@ function build(drawn: Installation) {
       status: 'normal',
       introduction,
       created_at,
-      updated_at: Math.max(created_at, renamed_at ?? created_at, (messages[0]?.created_at ?? created_at) as number),
+      updated_at: Math.max(created_at, renamed_at ?? 0, updated_at ?? 0, (messages[0]?.created_at ?? 0) as number),
     };
     return { id, deleted, messages, listed: JSON.stringify(listed) };
   });

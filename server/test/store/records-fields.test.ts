@@ -195,6 +195,7 @@ const topLevel: Record<string, Shape> = {
     inputs: orNull(object),
     introduction: orNull(string),
     renamed_at: orNull(integer),
+    updated_at: orNull(integer),
   },
   // total_tokens is tested separately: it is always the sum, whatever the record says.
   message: {
@@ -251,6 +252,8 @@ const topLevel: Record<string, Shape> = {
     data_source_info: orNull(object),
     tokens: orNull(integer),
     doc_metadata: or(array, []),
+    created_by: orNull(string),
+    disabled_at: orNull(integer),
   },
   segment: {
     id: string,
@@ -267,6 +270,8 @@ const topLevel: Record<string, Shape> = {
     index_node_hash: orNull(string),
     created_at: or(integer, now),
     updated_at: or(integer, now),
+    created_by: orNull(string),
+    disabled_at: orNull(integer),
   },
   child_chunk: {
     id: string,
@@ -340,6 +345,7 @@ function completeRecords() {
       inputs: { city: 'Oslo' },
       introduction: 'Hello',
       renamed_at: 1_600_000_003,
+      updated_at: 1_600_000_004,
     },
     message: {
       record: 'message',
@@ -476,6 +482,8 @@ function completeRecords() {
       data_source_info: { upload_file_id: 'f' },
       tokens: 3,
       doc_metadata: [{ id: 'm', name: 'author', type: 'string', value: 'A' }],
+      created_by: 'Someone',
+      disabled_at: 1_600_000_002,
     },
     segment: {
       record: 'segment',
@@ -493,6 +501,8 @@ function completeRecords() {
       index_node_hash: 'hash',
       created_at: 1_600_000_000,
       updated_at: 1_600_000_001,
+      created_by: 'Someone',
+      disabled_at: 1_600_000_002,
     },
     child_chunk: {
       record: 'child_chunk',

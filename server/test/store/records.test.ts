@@ -156,6 +156,8 @@ onEveryEngine('records', (engine) => {
           data_source_info: { z: 1, a: 2 },
           tokens: 8,
           doc_metadata: [{ name: 'n', value: 1 }],
+          created_by: 'c',
+          disabled_at: 3,
         },
         {
           record: 'segment',
@@ -173,6 +175,8 @@ onEveryEngine('records', (engine) => {
           index_node_hash: 'h',
           created_at: 1,
           updated_at: 2,
+          created_by: 'c',
+          disabled_at: 3,
         },
         {
           record: 'child_chunk',
@@ -200,6 +204,7 @@ onEveryEngine('records', (engine) => {
           inputs: {},
           introduction: 'new',
           renamed_at: 6,
+          updated_at: 7,
         },
         {
           record: 'api_key',

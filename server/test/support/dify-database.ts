@@ -10,6 +10,9 @@ export const difyTables = `
 CREATE TABLE tenants (
   id uuid PRIMARY KEY, name varchar(255) NOT NULL, encrypt_public_key text, status varchar(255) NOT NULL DEFAULT 'normal',
   created_at timestamp NOT NULL DEFAULT now(), updated_at timestamp NOT NULL DEFAULT now());
+CREATE TABLE tenant_account_joins (
+  id uuid PRIMARY KEY DEFAULT gen_random_uuid(), tenant_id uuid NOT NULL, account_id uuid NOT NULL DEFAULT gen_random_uuid(),
+  role varchar(16) NOT NULL DEFAULT 'owner');
 CREATE TABLE apps (
   id uuid PRIMARY KEY, tenant_id uuid NOT NULL, name varchar(255) NOT NULL, description text NOT NULL DEFAULT '',
   mode varchar(255) NOT NULL, app_model_config_id uuid, workflow_id uuid, status varchar(255) NOT NULL DEFAULT 'normal',
@@ -100,7 +103,7 @@ CREATE TABLE datasets (
   embedding_model_provider varchar(255), retrieval_model jsonb, summary_index_setting jsonb,
   built_in_field_enabled boolean NOT NULL DEFAULT false, icon_info jsonb, runtime_mode varchar(255) DEFAULT 'general',
   pipeline_id uuid, chunk_structure varchar(255), enable_api boolean NOT NULL DEFAULT true,
-  is_multimodal boolean NOT NULL DEFAULT false, created_at timestamp NOT NULL DEFAULT now(),
+  is_multimodal boolean NOT NULL DEFAULT false, created_by uuid, updated_by uuid, created_at timestamp NOT NULL DEFAULT now(),
   updated_at timestamp NOT NULL DEFAULT now());
 CREATE TABLE tags (
   id uuid PRIMARY KEY, tenant_id uuid, type varchar(16) NOT NULL, name varchar(255) NOT NULL,
@@ -126,7 +129,7 @@ CREATE TABLE documents (
   created_from varchar(255) NOT NULL DEFAULT 'web', word_count integer, tokens integer, is_paused boolean DEFAULT false,
   error text, indexing_status varchar(255) NOT NULL DEFAULT 'completed', enabled boolean NOT NULL DEFAULT true,
   archived boolean NOT NULL DEFAULT false, doc_type varchar(40), doc_metadata jsonb,
-  doc_form varchar(255) NOT NULL DEFAULT 'text_model', doc_language varchar(255),
+  doc_form varchar(255) NOT NULL DEFAULT 'text_model', doc_language varchar(255), created_by uuid, disabled_at timestamp,
   created_at timestamp NOT NULL DEFAULT now(), updated_at timestamp NOT NULL DEFAULT now());
 CREATE INDEX document_dataset_id_idx ON documents (dataset_id);
 CREATE TABLE document_segments (
@@ -134,6 +137,7 @@ CREATE TABLE document_segments (
   content text NOT NULL, answer text, word_count integer NOT NULL DEFAULT 0, tokens integer NOT NULL DEFAULT 0, keywords json,
   index_node_id varchar(255), index_node_hash varchar(255), hit_count integer NOT NULL DEFAULT 0,
   enabled boolean NOT NULL DEFAULT true, status varchar(255) NOT NULL DEFAULT 'completed',
+  created_by uuid, disabled_at timestamp,
   created_at timestamp NOT NULL DEFAULT now(), updated_at timestamp NOT NULL DEFAULT now());
 CREATE INDEX document_segment_document_id_idx ON document_segments (document_id);
 CREATE TABLE child_chunks (
@@ -218,6 +222,7 @@ const created_at = at(1793600000);
 /** A small installation. */
 export const difyRows = [
   insertInto('tenants', { id: ids.workspace, name: 'Example', created_at }),
+  insertInto('tenant_account_joins', { tenant_id: ids.workspace }),
   insertInto('apps', { id: ids.app, tenant_id: ids.workspace, name: 'Help desk', mode: 'advanced-chat', created_at }),
   insertInto(
     'api_tokens',

@@ -152,8 +152,12 @@ const selectors: Readonly<Record<string, Select>> = {
   more_like_this: flag,
   retriever_resource: flag,
   user_input_form: (value) => (Array.isArray(value) ? value.filter(isObject).map(mapFormField) : undefined),
-  sensitive_word_avoidance: (value) =>
-    isObject(value) ? { enabled: value.enabled === true, type: asText(value.type) ?? '', configs: [] } : undefined,
+  sensitive_word_avoidance: (value) => {
+    if (!isObject(value)) return undefined;
+    const { config } = value;
+    const settings = isObject(config) ? { config: mapModeration(config) } : { configs: [] };
+    return { enabled: value.enabled === true, type: asText(value.type) ?? '', ...settings };
+  },
   file_upload: (value) => {
     if (!isObject(value)) return undefined;
     const kinds = uploadKinds.filter((kind) => isObject(value[kind]));
@@ -161,6 +165,15 @@ const selectors: Readonly<Record<string, Select>> = {
     return { ...Object.fromEntries(limits), ...pick(value, uploadFields) };
   },
 };
+
+/** Whether questions and answers are moderated, with the fixed answers. */
+const mapModeration = (config: OpenObject): OpenObject =>
+  Object.fromEntries(
+    ['inputs_config', 'outputs_config'].flatMap((name) => {
+      const side = config[name];
+      return isObject(side) ? [[name, pick(side, ['enabled', 'preset_response'])]] : [];
+    }),
+  );
 
 const formFieldNames = [
   'type',

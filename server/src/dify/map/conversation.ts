@@ -13,6 +13,7 @@ export type ConversationRow = {
   end_user_id: string | null;
   session_id: string | null;
   created_at: number;
+  updated_at: number | null;
 };
 
 export function mapConversation(row: ConversationRow, options: ImportOptions, report: Report): RecordInput | undefined {
@@ -28,7 +29,8 @@ export function mapConversation(row: ConversationRow, options: ImportOptions, re
     name: isAbsent(row.name) ? null : mapper.text(row.name),
     inputs: withoutInternals(mapper.object(row.inputs, 'inputs') ?? {}),
     introduction: mapper.textOrNull(row.introduction),
+    updated_at: row.updated_at,
   };
   // A conversation that is not imported would take its messages with it.
-  return mapper.finish(record, { optional: { inputs: {}, introduction: null, created_at: 0 } });
+  return mapper.finish(record, { optional: { inputs: {}, introduction: null, created_at: 0, updated_at: null } });
 }

@@ -27,6 +27,8 @@ export type DatasetRow = {
   chunk_structure: string | null;
   enable_api: boolean | null;
   is_multimodal: boolean | null;
+  created_by: string | null;
+  updated_by: string | null;
 };
 
 /** What other tables say about a dataset. The address and the key of an external API are never read. */
@@ -46,7 +48,7 @@ export function mapDataset(
     tags,
     settings: selectSettings(mapper, {
       ...pick(row, ['provider', 'permission', 'built_in_field_enabled', 'runtime_mode', 'pipeline_id']),
-      ...pick(row, ['chunk_structure', 'enable_api', 'is_multimodal']),
+      ...pick(row, ['chunk_structure', 'enable_api', 'is_multimodal', 'created_by', 'updated_by']),
       retrieval_model_dict: mapper.object(row.retrieval_model, 'settings.retrieval_model_dict'),
       // Without its prompt.
       summary_index_setting: withoutPrompt(mapper.object(row.summary_index_setting, 'settings.summary_index_setting')),
@@ -114,6 +116,8 @@ export type DocumentRow = {
   data_source_info: string | null;
   tokens: number | null;
   doc_metadata: string | null;
+  created_by: string | null;
+  disabled_at: number | null;
 };
 
 /** A metadata field of a dataset that a document has. */
@@ -132,13 +136,13 @@ export function mapDocument(
     record: 'document',
     ...pick(row, ['id', 'dataset_id', 'name', 'position', 'created_at', 'updated_at', 'enabled', 'archived']),
     indexing_status: isRunning && row.is_paused === true ? 'paused' : row.indexing_status,
-    ...pick(row, ['doc_form', 'doc_language', 'data_source_type', 'tokens']),
+    ...pick(row, ['doc_form', 'doc_language', 'data_source_type', 'tokens', 'created_by', 'disabled_at']),
     data_source_info: info === undefined ? null : withoutCredentials(info),
     doc_metadata: mapMetadata(mapper, row.doc_metadata, metadataFields),
   };
   return mapper.finish(record, {
     lists: ['doc_metadata'],
-    optional: { data_source_info: null, doc_metadata: [], created_at: 0, updated_at: 0 },
+    optional: { data_source_info: null, doc_metadata: [], created_at: 0, updated_at: 0, disabled_at: null },
   });
 }
 
@@ -192,6 +196,8 @@ export type SegmentRow = {
   index_node_hash: string | null;
   created_at: number;
   updated_at: number;
+  created_by: string | null;
+  disabled_at: number | null;
 };
 
 export function mapSegment(row: SegmentRow, options: ImportOptions, report: Report): RecordInput | undefined {
@@ -206,9 +212,9 @@ export function mapSegment(row: SegmentRow, options: ImportOptions, report: Repo
     ...pick(row, ['enabled', 'status']),
     tokens: row.tokens ?? 0,
     hit_count: row.hit_count ?? 0,
-    ...pick(row, ['index_node_id', 'index_node_hash', 'created_at', 'updated_at']),
+    ...pick(row, ['index_node_id', 'index_node_hash', 'created_at', 'updated_at', 'created_by', 'disabled_at']),
   };
-  return mapper.finish(record, { optional: { keywords: null, created_at: 0, updated_at: 0 } });
+  return mapper.finish(record, { optional: { keywords: null, created_at: 0, updated_at: 0, disabled_at: null } });
 }
 
 export type ChildChunkRow = {

@@ -12,7 +12,8 @@ export async function readConversations(
   const parameters = new Parameters();
   const rows = await source.query<ConversationRow>(
     `SELECT c.id, c.app_id, c.name, c.inputs::text AS inputs, c.introduction, c.is_deleted IS TRUE AS is_deleted,
-       c.from_end_user_id AS end_user_id, u.session_id, ${epoch('c.created_at')} AS created_at
+       c.from_end_user_id AS end_user_id, u.session_id, ${epoch('c.created_at')} AS created_at,
+       ${source.has('conversations', 'updated_at') ? epoch('c.updated_at') : 'NULL'} AS updated_at
      FROM ${tables.conversations} LEFT JOIN end_users u ON u.id = c.from_end_user_id
      WHERE c.id = ANY(${parameters.bind(ids)}::uuid[]) AND ${conditionOf('conversations', options, parameters)}
      ORDER BY c.id`,

@@ -27,11 +27,15 @@ export async function readKeys(
   revokedAt: number,
   datasets: readonly RecordInput[],
 ): Promise<RecordInput[]> {
+  // Dify looks for the owner of the workspace, in whose name a key acts.
+  const hasOwner = source.has('tenant_account_joins')
+    ? `EXISTS (SELECT FROM tenant_account_joins j WHERE j.tenant_id = t.id AND j.role = 'owner')`
+    : 'true';
   const rows = await source.query<KeyRow>(
     `SELECT k.id, k.type, encode(sha256(convert_to(k.token, 'UTF8')), 'hex') AS digest,
        floor(extract(epoch FROM k.created_at))::float8 AS created_at, k.age::int4 AS age, k.token = '' AS is_empty,
        a.id AS app_id, t.id AS workspace_id, t.status IS NOT DISTINCT FROM 'archive' AS is_archived,
-       coalesce(t.status = 'normal' AND (k.type = 'dataset' OR a.status = 'normal' AND a.enable_api), false) AS is_active
+       coalesce(t.status = 'normal' AND ${hasOwner} AND (k.type = 'dataset' OR a.status = 'normal' AND a.enable_api), false) AS is_active
      FROM (SELECT *, row_number() OVER (PARTITION BY token ORDER BY created_at DESC, id DESC) AS age FROM api_tokens) k
      LEFT JOIN apps a ON k.type = 'app' AND a.id = k.app_id
      LEFT JOIN tenants t ON t.id = CASE k.type WHEN 'app' THEN a.tenant_id ELSE k.tenant_id END

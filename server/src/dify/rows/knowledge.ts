@@ -25,6 +25,7 @@ export async function readDatasets(source: DifySource, options: ImportOptions, r
        ${source.has('datasets', 'enable_api') ? 's.enable_api IS TRUE' : 'true'} AS enable_api,
        ${columns(source, 'datasets', 's', ['embedding_model', 'embedding_model_provider', 'chunk_structure'])},
        ${columns(source, 'datasets', 's', ['built_in_field_enabled', 'runtime_mode', 'pipeline_id', 'is_multimodal'])},
+       ${columns(source, 'datasets', 's', ['created_by', 'updated_by'])},
        ${['retrieval_model', 'summary_index_setting', 'icon_info']
          .map((name) => (source.has('datasets', name) ? `s.${name}::text AS ${name}` : `NULL AS ${name}`))
          .join(', ')}
@@ -78,7 +79,8 @@ export async function readDocuments(
     `SELECT d.id, d.dataset_id, d.name, d.position, ${epoch('d.created_at')} AS created_at,
        ${epoch('d.updated_at')} AS updated_at, d.enabled, d.archived, d.indexing_status, d.is_paused, d.doc_form,
        d.data_source_type, d.data_source_info::text AS data_source_info, d.tokens,
-       ${columns(source, 'documents', 'd', ['doc_language'])},
+       ${columns(source, 'documents', 'd', ['doc_language', 'created_by'])},
+       ${source.has('documents', 'disabled_at') ? epoch('d.disabled_at') : 'NULL'} AS disabled_at,
        ${source.has('documents', 'doc_metadata') ? 'd.doc_metadata::text' : 'NULL'} AS doc_metadata
      FROM ${tables.documents}
      WHERE d.id = ANY(${parameters.bind(ids)}::uuid[]) AND ${conditionOf('documents', options, parameters)}
@@ -112,7 +114,9 @@ export async function* readSegments(
     const rows = await source.query<SegmentRow>(
       `SELECT g.id, g.document_id, g.position, g.content, g.answer, g.keywords::text AS keywords, g.enabled, g.status,
          g.tokens, g.hit_count, g.index_node_id, g.index_node_hash, ${epoch('g.created_at')} AS created_at,
-         ${source.has('document_segments', 'updated_at') ? epoch('g.updated_at') : epoch('g.created_at')} AS updated_at
+         ${source.has('document_segments', 'updated_at') ? epoch('g.updated_at') : epoch('g.created_at')} AS updated_at,
+         ${columns(source, 'document_segments', 'g', ['created_by'])},
+         ${source.has('document_segments', 'disabled_at') ? epoch('g.disabled_at') : 'NULL'} AS disabled_at
        FROM document_segments g WHERE g.id = ANY($1::uuid[]) ORDER BY g.id`,
       [batch],
     );

@@ -213,6 +213,7 @@ function withEmptyApp(id: string, omitted: readonly string[]): SpooledOf<'conver
     inputs: null,
     introduction: null,
     renamed_at: null,
+    updated_at: null,
   };
   return { record: 'conversation', line: { number: 0 }, id, app_id: '', ...fields, omitted };
 }

@@ -165,7 +165,7 @@ const { derived_name, derived_inputs } = derivedColumns.postgres;
 export const updateActivity = `
   UPDATE conversations SET last_message_at = ${newestTime},
     (first_message_at, derived_name, derived_inputs) = ${ofFirst(`m.created_at, ${derived_name}, ${derived_inputs}`)},
-    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at')}
+    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at', 'record_updated_at')}
   WHERE conversation_id = ANY($1)`;
 
 export const insertMessages = `

@@ -17,7 +17,7 @@ function stepOf(kind: RecordKind): ExportStep {
   const columns = columnsOf(kind as RowKind).flatMap(({ name, field, read }) =>
     field === undefined ? [] : [{ name, field, read }],
   );
-  const selected = columns.map(({ name, field }) => (name === table.idColumn ? `${name} AS ${field}` : name));
+  const selected = columns.map(({ name, field }) => (name === field ? name : `${name} AS ${field}`));
   return {
     ...readingOf(kind, selected, table.name, table.key),
     line: (row) => {

@@ -10,6 +10,8 @@ type RowTable = {
   key: readonly string[];
   /** The column of the record's `id`, if it has another name. */
   idColumn?: string;
+  /** The columns of other fields that have another name. */
+  columns?: Readonly<Record<string, string>>;
   /** Columns that are not fields of the record. */
   added?: readonly Column[];
   /** Columns that do not change when a record is written again. */
@@ -49,8 +51,8 @@ const version = internal('version', 'text', newVersion);
 const displayStatus = internal('display_status', 'text', (record) => displayStatusOf(record as never));
 const inDataset = ['dataset_id', 'id'];
 /** As `updatedAt` in store/schema/conversation-step.ts, for a conversation without messages. */
-const newUpdatedAt = internal('updated_at', 'bigint', ({ created_at, renamed_at }) =>
-  Math.max(created_at as number, (renamed_at ?? created_at) as number),
+const newUpdatedAt = internal('updated_at', 'bigint', ({ created_at, renamed_at, updated_at }) =>
+  Math.max(created_at as number, (renamed_at ?? 0) as number, (updated_at ?? 0) as number),
 );
 
 /** The table of each kind of record, in the order of an export: parents before children. */
@@ -90,6 +92,8 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
       'data_source_info',
       'tokens',
       'doc_metadata',
+      'created_by',
+      'disabled_at',
     ],
   },
   segment: {
@@ -106,6 +110,8 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
       'index_node_hash',
       'created_at',
       'updated_at',
+      'created_by',
+      'disabled_at',
     ],
   },
   child_chunk: { name: 'child_chunks', key: inDataset, added: [version], shown: ['index_node_id'] },
@@ -114,13 +120,14 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
     name: 'conversations',
     key: ['conversation_id'],
     idColumn: 'conversation_id',
+    columns: { updated_at: 'record_updated_at' },
     added: [version, internal('next_sequence', 'bigint', () => 1), newUpdatedAt],
     unchanged: ['next_sequence'],
     computed: {
       updated_at: (value) => {
         const stored = (column: string) => `conversations.${column}`;
         const newest = `CASE WHEN ${stored('next_sequence')} > 1 THEN ${stored('last_message_at')} END`;
-        return updatedAt(value('created_at'), newest, value('renamed_at'));
+        return updatedAt(value('created_at'), newest, value('renamed_at'), value('record_updated_at'));
       },
     },
   },
@@ -133,11 +140,11 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
 
 /** The columns of a kind: one for each field of its schema, key columns that are not fields, and the added ones. */
 export function columnsOf(kind: RowKind): readonly Column[] {
-  const { key, idColumn = 'id', added = [], shown = [] } = tables[kind];
+  const { key, idColumn = 'id', columns = {}, added = [], shown = [] } = tables[kind];
   const fields = Object.entries(records[kind].properties)
     // The table is the kind. A secret is never stored.
     .filter(([field]) => field !== 'record' && field !== 'secret' && !shown.includes(field))
-    .map(([field, schema]) => fieldColumn(field, field === 'id' ? idColumn : field, schema));
+    .map(([field, schema]) => fieldColumn(field, field === 'id' ? idColumn : (columns[field] ?? field), schema));
   const names = fields.map(({ name }) => name);
   const others = key
     .filter((name) => !names.includes(name))

@@ -22,9 +22,9 @@ export const derivedColumns = {
 
 const later = (one: string, other: string): string => `CASE WHEN ${one} >= ${other} THEN ${one} ELSE ${other} END`;
 
-/** The latest of creation, newest message and rename. The last two may be null. */
-export const updatedAt = (created_at: string, newest: string, renamed_at: string): string =>
-  later(later(created_at, `COALESCE(${renamed_at}, ${created_at})`), `COALESCE(${newest}, ${created_at})`);
+/** The latest of creation and other times, such as those of the newest message and of a rename, which may be null. */
+export const updatedAt = (created_at: string, ...others: readonly string[]): string =>
+  others.reduce((latest, other) => later(latest, `COALESCE(${other}, ${created_at})`), created_at);
 
 const firstTime = `(SELECT MIN(f.created_at) FROM messages f WHERE f.conversation_id = conversations.conversation_id)`;
 /** Two steps, without LIMIT: Citus does not support it in such a subquery. */

@@ -174,6 +174,11 @@ const steps = (engine: keyof typeof usageSteps): readonly Migration[] => [
   { version: 10, name: 'filters of the audit log', statements: auditStep },
   { version: 11, name: 'search', statements: searchSteps[engine] },
   { version: 12, name: 'search index built again', statements: rebuildSteps[engine] },
+  {
+    version: 13,
+    name: 'times of conversations that were imported',
+    statements: ['ALTER TABLE conversations ADD COLUMN record_updated_at BIGINT'],
+  },
 ];
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */

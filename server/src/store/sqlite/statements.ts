@@ -168,5 +168,5 @@ const { derived_name, derived_inputs } = derivedColumns.sqlite;
 export const recountConversation = `
   UPDATE conversations SET next_sequence = ?, version = ?, last_message_at = ${newestTime},
     (first_message_at, derived_name, derived_inputs) = ${ofFirst(`m.created_at, ${derived_name}, ${derived_inputs}`)},
-    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at')}
+    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at', 'record_updated_at')}
   WHERE conversation_id = ?`;

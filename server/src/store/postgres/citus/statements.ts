@@ -89,5 +89,5 @@ export const findFirst = `
 /** Parameters: conversation_id, newest time; time, derived_name and derived_inputs of the first message. */
 export const setActivity = `
   UPDATE conversations SET last_message_at = $2::bigint, first_message_at = $3::bigint, derived_name = $4,
-    derived_inputs = $5, updated_at = ${updatedAt('created_at', '$2::bigint', 'renamed_at')}
+    derived_inputs = $5, updated_at = ${updatedAt('created_at', '$2::bigint', 'renamed_at', 'record_updated_at')}
   WHERE conversation_id = $1`;
