@@ -24,7 +24,7 @@ type Operation = {
 };
 type Openapi = {
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Record<string, Schema>; responses: Record<string, Content> };
 };
 
 const lineMax = 120;
@@ -71,6 +71,7 @@ function reach({ components }: Openapi, operations: readonly Operation[]): Set<s
     if (typeof node !== 'object' || node === null) return;
     for (const [key, value] of Object.entries(node)) {
       if (key !== '$ref') visit(value);
+      else if (value.startsWith('#/components/responses/')) visit(components.responses[refName(value)]);
       else if (value.startsWith('#/components/schemas/') && !reached.has(refName(value))) {
         reached.add(refName(value));
         visit(components.schemas[refName(value)]);

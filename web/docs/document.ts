@@ -38,14 +38,16 @@ type Described = {
   security?: Record<string, unknown>[];
   parameters?: Parameter[];
   requestBody?: { content: Content };
-  responses: Record<string, ResponseDescription>;
+  responses: Record<string, ResponseDescription | { $ref: string }>;
 };
 export type Document = {
   info: { version: string; description: string; 'x-backscroll-version': string };
+  'x-errors': { status: number; code: string; when: string }[];
   'x-records': RecordKind[];
   paths: Record<string, Record<string, Described>>;
   components: {
     schemas: Record<string, Schema>;
+    responses: Record<string, ResponseDescription>;
     headers: Record<string, { description: string }>;
     securitySchemes: Record<string, { description: string }>;
   };
@@ -55,7 +57,8 @@ export type Document = {
 export type RecordKind = { kind: string; schema: Schema; example: unknown };
 
 /** One operation, with its most used properties. */
-export type Operation = Described & {
+export type Operation = Omit<Described, 'responses'> & {
+  responses: Record<string, ResponseDescription>;
   method: string;
   path: string;
   parameters: Parameter[];
@@ -83,6 +86,14 @@ export function operationsOf(document: Document): Operation[] {
           path,
           method: method.toUpperCase(),
           parameters: operation.parameters ?? [],
+          responses: Object.fromEntries(
+            Object.entries(operation.responses).map(([status, response]) => [
+              status,
+              '$ref' in response
+                ? (document.components.responses[nameIn(response.$ref)] as ResponseDescription)
+                : response,
+            ]),
+          ),
           kinds: schemes.filter((name) => name.endsWith('Key')).map((name) => name.replace(/Key$/, '')),
           allowsSession: schemes.includes('consoleSession'),
           body: content && { type: content[0], schema: content[1].schema, example: content[1].example },

@@ -16,7 +16,7 @@ type GuideEntry = {
 export const guides: readonly GuideEntry[] = [
   { id: 'about-keys', title: 'Keys', view: Keys },
   { id: 'about-paging', title: 'Paging', view: Paging },
-  { id: 'about-errors', title: 'Errors', view: Errors, text: () => causes.flat().join(' ') },
+  { id: 'about-errors', title: 'Errors', view: Errors, text: errorWords },
   { id: 'about-records', title: 'Record fields', view: Records, text: recordWords },
 ];
 
@@ -77,28 +77,6 @@ function Paging() {
   ];
 }
 
-/** Every error code; a test compares this list with the document. */
-const causes: readonly [number, string, string][] = [
-  [400, 'invalid_param', 'A parameter or a field is missing, malformed or out of range; the message names it.'],
-  [400, 'invalid_metadata', 'The parameter `metadata` of a document is none of its values.'],
-  [400, 'bad_request', 'The body is not JSON, or the request is not HTTP.'],
-  [400, 'not_chat_app', "The key's app has no conversations."],
-  [401, 'unauthorized', 'The key does not allow this request.'],
-  [403, 'forbidden', 'The key is read-only.'],
-  [404, 'not_found', 'It does not exist, or the key has no access to it.'],
-  [405, 'method_not_allowed', 'The path has other methods; `Allow` lists them.'],
-  [408, 'request_timeout', 'The request took too long to arrive.'],
-  [410, 'cursor_gone', 'The cursor of the change feed is no longer valid: start again without it.'],
-  [412, 'precondition_failed', 'The text is no longer the one that `If-Match` names.'],
-  [413, 'payload_too_large', 'The body is too large.'],
-  [415, 'unsupported_media_type', 'The content type is not supported here.'],
-  [429, 'too_many_requests', 'Retry after the number of seconds in `Retry-After`.'],
-  [431, 'headers_too_large', 'The headers are too large.'],
-  [500, 'internal_server_error', 'An error in the service; find it in the log by `X-Request-Id`.'],
-  [501, 'not_implemented', 'The body has a transfer coding other than chunked.'],
-  [503, 'service_unavailable', 'Overloaded, stopping or without its database; retry after `Retry-After` seconds.'],
-];
-
 /** Errors that a client must handle: status, code, an example message, what to do, and headers. */
 const handled: readonly [number, string, string, string, string?][] = [
   [
@@ -126,7 +104,11 @@ const handled: readonly [number, string, string, string, string?][] = [
 const errorText = (status: number, code: string, message: string, headers: string): string =>
   `HTTP ${status}\n${headers && `${headers}\n`}\n${JSON.stringify({ status, code, message }, null, 2)}`;
 
-function Errors() {
+function errorWords(document: Document): string {
+  return document['x-errors'].map(({ status, code, when }) => `${status} ${code} ${when}`).join(' ');
+}
+
+function Errors({ document }: Props) {
   return [
     paragraph(
       'Every error has the same three fields. Programs use `code`; `message` is for people. Every response has ' +
@@ -151,7 +133,7 @@ function Errors() {
         h(
           'tbody',
           null,
-          causes.map(([status, code, when]) =>
+          document['x-errors'].map(({ status, code, when }) =>
             h(
               'tr',
               { key: code },

@@ -7,10 +7,14 @@ export const openapiFile = new URL('../../../openapi.json', import.meta.url);
 
 type Schema = { [name: string]: unknown };
 type DescribedResponse = { headers?: object; content?: Record<string, { schema: Schema }> };
-type Operation = { responses: Record<string, DescribedResponse> };
+type Operation = { responses: Record<string, DescribedResponse | { $ref: string }> };
 type Document = {
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema>; headers: Record<string, { schema: Schema }> };
+  components: {
+    schemas: Record<string, Schema>;
+    responses: Record<string, DescribedResponse>;
+    headers: Record<string, { schema: Schema }>;
+  };
 };
 
 const document = JSON.parse(readFileSync(openapiFile, 'utf8')) as Document;
@@ -65,7 +69,9 @@ export function checkResponse(method: string, url: string, response: TestRespons
     method === 'HEAD' ? 'get' : method.toLowerCase()
   ];
   if (operation === undefined) return;
-  const describedResponse = operation.responses[status];
+  const found = operation.responses[status];
+  const describedResponse =
+    found && '$ref' in found ? document.components.responses[found.$ref.split('/').pop() ?? ''] : found;
   // Invalid percent-encoding is rejected before routing, so it can happen on any path.
   if (describedResponse === undefined) {
     const isBadRequest = method === 'HEAD' ? status === 400 : body?.code === 'bad_request';

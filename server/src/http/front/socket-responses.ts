@@ -54,7 +54,7 @@ function parserError(code: string | undefined): ServiceError {
 
 /** Writes an error response directly to a socket and closes it. */
 export function writeError(socket: Socket, error: ServiceError, more: Record<string, string> = {}): void {
-  const status = statusOf[error.code];
+  const status = statusOf(error.code);
   const body = errorBody(error);
   const headers = {
     ...errorHeaders(error),

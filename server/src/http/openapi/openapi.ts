@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { STATUS_CODES } from 'node:http';
 import Fastify, { type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../../contract/error.ts';
@@ -8,6 +9,7 @@ import { Type } from '../../contract/type.ts';
 import { sessionCookie } from '../auth/session-cookie.ts';
 import { cachedResult, packFile } from '../pages/page-files.ts';
 import { sendFile } from '../pages/pages.ts';
+import { errorTable } from '../request/errors.ts';
 import type { Routes } from '../route-types.ts';
 import { addExamples, readExamples, readRecordExamples } from './examples.ts';
 import { commonHeaders, referToHeaders } from './headers.ts';
@@ -120,10 +122,12 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
   referToHeaders(document as never);
   const named = nameSchemas(document as never);
   addExamples(named as never, await readExamples());
+  nameErrors(named as never);
   const examples = await readRecordExamples();
   const described = {
     ...(named as object),
     info: { ...about.info, 'x-backscroll-version': await productVersion() },
+    'x-errors': Object.entries(errorTable).map(([code, [status, when]]) => ({ status, code, when })),
     'x-records': recordKinds.map((kind) => ({ kind, schema: records[kind], example: examples[kind] })),
   };
   return `${JSON.stringify(described, null, 2)}\n`;
@@ -131,6 +135,28 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
 
 async function productVersion(): Promise<string> {
   return JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')).version;
+}
+
+type NamedResponses = Record<string, { description: string } | { $ref: string }>;
+
+/** Moves the error responses, which many operations share, to `components/responses`. */
+function nameErrors(document: {
+  paths: Record<string, Record<string, { responses: NamedResponses }>>;
+  components: { responses?: NamedResponses };
+}): void {
+  const shared: NamedResponses = {};
+  for (const { responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+    for (const [status, response] of Object.entries(responses)) {
+      if (Number(status) < 400) continue;
+      const hasLimits = 'headers' in response && 'RateLimit' in (response.headers as object);
+      const name = `${(STATUS_CODES[status] ?? '').replaceAll(' ', '')}${hasLimits ? 'WithLimits' : ''}`;
+      shared[name] ??= response;
+      if (JSON.stringify(shared[name]) === JSON.stringify(response)) {
+        responses[status] = { $ref: `#/components/responses/${name}` };
+      }
+    }
+  }
+  document.components.responses = Object.fromEntries(Object.entries(shared).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

@@ -5,30 +5,32 @@ import { overloaded, ServiceError } from '../../domain/errors.ts';
 import { noteCause } from '../observe/causes.ts';
 import type { Outages } from '../observe/outages.ts';
 
-/** The HTTP status of each error code. It is defined only here. */
-export const statusOf: Readonly<Record<ErrorCode, number>> = {
-  invalid_param: 400,
-  invalid_metadata: 400,
-  bad_request: 400,
-  not_chat_app: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  cursor_gone: 410,
-  precondition_failed: 412,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  too_many_requests: 429,
-  headers_too_large: 431,
-  internal_server_error: 500,
-  not_implemented: 501,
-  service_unavailable: 503,
+/** The HTTP status of each error code, and when it occurs. Both are defined only here. */
+export const errorTable: Readonly<Record<ErrorCode, readonly [status: number, when: string]>> = {
+  invalid_param: [400, 'A parameter or a field is missing, malformed or out of range; the message names it.'],
+  invalid_metadata: [400, 'The parameter `metadata` of a document is none of its values.'],
+  bad_request: [400, 'The body is not JSON, or the request is not HTTP.'],
+  not_chat_app: [400, "The key's app has no conversations."],
+  unauthorized: [401, 'The key does not allow this request.'],
+  forbidden: [403, 'The key is read-only.'],
+  not_found: [404, 'It does not exist, or the key has no access to it.'],
+  method_not_allowed: [405, 'The path has other methods; `Allow` lists them.'],
+  request_timeout: [408, 'The request took too long to arrive.'],
+  cursor_gone: [410, 'The cursor of the change feed is no longer valid: start again without it.'],
+  precondition_failed: [412, 'The text is no longer the one that `If-Match` names.'],
+  payload_too_large: [413, 'The body is too large.'],
+  unsupported_media_type: [415, 'The content type is not supported here.'],
+  too_many_requests: [429, 'Retry after the number of seconds in `Retry-After`.'],
+  headers_too_large: [431, 'The headers are too large.'],
+  internal_server_error: [500, 'An error in the service; find it in the log by `X-Request-Id`.'],
+  not_implemented: [501, 'The body has a transfer coding other than chunked.'],
+  service_unavailable: [503, 'Overloaded, stopping or without its database; retry after `Retry-After` seconds.'],
 };
 
+export const statusOf = (code: ErrorCode): number => errorTable[code][0];
+
 export function errorBody({ code, message }: ServiceError): string {
-  return JSON.stringify({ status: statusOf[code], code, message });
+  return JSON.stringify({ status: statusOf(code), code, message });
 }
 
 export function errorHeaders({ code, retryAfterSeconds }: ServiceError): Record<string, string> {
@@ -55,7 +57,7 @@ export class ErrorSender {
     this.#logError(shownError, error, request.id);
     noteCause(reply.raw, shownError);
     reply
-      .code(statusOf[shownError.code])
+      .code(statusOf(shownError.code))
       .headers({ ...errorHeaders(shownError), 'x-request-id': request.id })
       .send(errorBody(shownError));
   };
@@ -67,7 +69,7 @@ export class ErrorSender {
     noteCause(response, shownError);
     const body = errorBody(shownError);
     const headers = { ...errorHeaders(shownError), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
-    response.writeHead(statusOf[shownError.code], headers).end(body);
+    response.writeHead(statusOf(shownError.code), headers).end(body);
   }
 
   /** Server errors are logged with more details than the client gets. An outage is not logged for every request. */
@@ -88,7 +90,7 @@ overload.headers.push('content-length', String(Buffer.byteLength(overload.body))
 
 /** Sends the 503 of an overload. It is rendered in advance, since many are sent in a burst. */
 export function writeOverloaded(response: ServerResponse, id: string): void {
-  response.writeHead(statusOf[overloaded.code], [...overload.headers, 'x-request-id', id]).end(overload.body);
+  response.writeHead(statusOf(overloaded.code), [...overload.headers, 'x-request-id', id]).end(overload.body);
 }
 
 /** The error that is returned to the client. */
