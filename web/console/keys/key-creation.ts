@@ -190,7 +190,7 @@ function Expiry({ lifetime, setLifetime }: { lifetime: string; setLifetime: (lif
 /** A conversation of the app, for the example command. */
 async function findConversation(app: App | undefined): Promise<string | undefined> {
   if (app === undefined || !chatModes.includes(app.mode)) return undefined;
-  const path = pathOf(['admin', 'apps', app.id, 'conversations'], { limit: 1 });
+  const path = pathOf(['admin', 'conversations'], { app_id: app.id, limit: 1 });
   return request<Page<Conversation>>(path).then(
     ({ body }) => body.data[0]?.id,
     () => undefined,
