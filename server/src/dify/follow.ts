@@ -54,20 +54,20 @@ export class Follower {
     this.#othersAt = point.time * 1000;
   }
 
-  /** Polls for new messages, if it is time and no other poll is running. */
+  /** Polls while a pass runs, if it is time and no other poll is running. */
   async pollIfDue(): Promise<void> {
     if (this.#isPolling || Date.now() < this.#polledAt + this.#intervalMillis) return;
-    await this.poll(false);
+    await this.poll('within a pass');
   }
 
   /**
-   * With `withOthers`, also what is looked for at most once a minute, and deletions. Returns false if another server responds,
-   * whose transactions cannot be compared: then a complete pass must be made.
+   * Returns false if another server responds, whose transactions cannot be compared: then a complete pass must be made.
+   * `messages`: only what readers wait for. Otherwise also what is looked for at most once a minute, and deletions.
    */
-  async poll(withOthers: boolean): Promise<boolean> {
+  async poll(what: 'messages' | 'within a pass' | 'all'): Promise<boolean> {
     this.#isPolling = true;
     try {
-      return await this.#poll(withOthers, Date.now());
+      return await this.#poll(what, Date.now());
     } catch (error) {
       this.#comparisons.reset();
       throw error;
@@ -80,12 +80,14 @@ export class Follower {
     this.#changed.close();
   }
 
-  async #poll(withOthers: boolean, now: number): Promise<boolean> {
+  async #poll(what: 'messages' | 'within a pass' | 'all', now: number): Promise<boolean> {
     const context = this.#context;
     const { source, writer } = context;
     const before = writer.written;
     const point = await context.readPoint();
-    if (withOthers && !isComparable(this.#others, point)) return false;
+    const canCompare = isComparable(this.#others, point);
+    if (what === 'all' && !canCompare) return false;
+    const withOthers = what !== 'messages' && canCompare;
     const fingerprint = await readHeadFingerprint(source);
     if (fingerprint !== this.#fingerprint) await importHead(context, this.#changed);
     this.#fingerprint = fingerprint;
@@ -93,7 +95,7 @@ export class Follower {
     if (isMinutely) await pollOthers(source, this.#others, point, this.#changed);
     if (withOthers) await this.#comparisons.poll(point, this.#changed, now);
     await pollMessages(source, this.#messages, point, this.#changed);
-    await changedPass(context, this.#changed, withOthers);
+    await changedPass(context, this.#changed, what === 'all');
     this.#messages = point;
     if (isMinutely) {
       this.#others = point;

@@ -172,7 +172,7 @@ class Run {
     }
   }
 
-  /** Reads new messages, if the source is followed and it is time. */
+  /** Polls, if the source is followed and it is time. */
   async pollIfDue(): Promise<void> {
     await this.#follower?.pollIfDue();
   }
@@ -197,7 +197,7 @@ class Run {
     } else if (follow !== undefined) {
       // A pass takes minutes: what readers wait for comes first, and again and again while it runs.
       this.#follower ??= this.#createFollower({ messages: followed?.messages ?? complete, complete }, follow);
-      await this.#follower.poll(false);
+      await this.#follower.poll('messages');
     }
     for (let pass = 1; pass <= passesMax; pass += 1) {
       const before = writer.written;
@@ -245,7 +245,7 @@ class Run {
     follower.completed(complete);
     for (let hourly = Date.now() + hourlyMillis; !signal.aborted; ) {
       await this.#retry(async () => {
-        if (Date.now() < hourly && (await follower.poll(true))) return;
+        if (Date.now() < hourly && (await follower.poll('all'))) return;
         complete = await this.#changesSince(complete);
         follower.completed(complete);
         hourly = Date.now() + hourlyMillis;

@@ -155,9 +155,11 @@ describe('a source that is followed', () => {
     assert.equal((await runImport(url.href, setup.service.store)).written, 1);
   });
 
-  it('gives its new messages first after a restart, and while a pass runs', async (t) => {
+  it('gives its new messages first after a restart, and its changes while a pass runs', async (t) => {
     const setup = await start(t, 'sqlite');
     const { dify } = setup;
+    const other = difyId(50);
+    await dify.insert('conversations', { id: other, app_id: ids.app, created_at: at(1793600000) });
     await runImport(dify.url, setup.service.store);
     await insertMessage(dify, 60);
     const proxy = await startProxy(setup, dify.url);
@@ -167,11 +169,15 @@ describe('a source that is followed', () => {
     await until(() => recordOf(setup, 'message', difyId(60)));
     await until(() => proxy.scans === 1);
     await insertMessage(dify, 61);
-    // The time between two polls.
-    await sleep(60);
+    await dify.run(`DELETE FROM conversations WHERE id = '${other}'; SELECT pg_stat_force_next_flush()`);
+    // The time between two comparisons.
+    await sleep(1_100);
     proxy.scansMax = 2;
     await until(() => recordOf(setup, 'message', difyId(61)));
-    assert.equal(proxy.scans, 2);
+    assert.ok(proxy.scans <= 2, 'the pass has not ended');
+    proxy.scansMax = 3;
+    await until(async () => (await recordOf(setup, 'conversation', other))?.deleted === true);
+    assert.ok(proxy.scans <= 3, 'the pass has not ended');
     proxy.scansMax = Number.POSITIVE_INFINITY;
   });
 });
