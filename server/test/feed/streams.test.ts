@@ -162,6 +162,23 @@ onEveryEngine('readers that wait for changes', (engine) => {
     }
   });
 
+  it('are no error in the log when they disconnect', async () => {
+    const before = service.logs.length;
+    const headers = { authorization: `Bearer ${admin}` };
+    const path = `/admin/changes?${new URLSearchParams({ after: await now(), wait: '60' })}`;
+    const request = http.get(`${service.base}${path}`, { headers, agent: false }).on('error', () => undefined);
+    await untilWaiting(1);
+    request.destroy();
+    await edit();
+    await untilWaiting(0);
+    const lines = () => service.logs.slice(before).map((line) => JSON.parse(line));
+    await until(() => lines().some(({ aborted }) => aborted));
+    assert.deepEqual(
+      lines().filter(({ level }) => level >= 50),
+      [],
+    );
+  });
+
   it('are told that their cursor is invalid when a new epoch begins', async () => {
     const query = { after: await now(), wait: '60' };
     const poll = OpenResponse.open(service, query, admin);

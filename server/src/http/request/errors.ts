@@ -54,7 +54,7 @@ export class ErrorSender {
   /** Fastify's error handler, for errors that a route or Fastify itself throws. */
   readonly send = (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void => {
     const shownError = publicError(error);
-    this.#logError(shownError, error, request.id);
+    this.#logError(shownError, error, request.id, reply.raw);
     noteCause(reply.raw, shownError);
     reply
       .code(statusOf(shownError.code))
@@ -65,7 +65,7 @@ export class ErrorSender {
   /** Writes the same response as `send`, without the framework. */
   write(response: ServerResponse, error: Error, id: string): void {
     const shownError = publicError(error);
-    this.#logError(shownError, error, id);
+    this.#logError(shownError, error, id, response);
     noteCause(response, shownError);
     const body = errorBody(shownError);
     const headers = { ...errorHeaders(shownError), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
@@ -73,10 +73,12 @@ export class ErrorSender {
   }
 
   /** Server errors are logged with more details than the client gets. An outage is not logged for every request. */
-  #logError(shownError: ServiceError, error: Error, req_id: string): void {
+  #logError(shownError: ServiceError, error: Error, req_id: string, response: ServerResponse): void {
     // A log line for each request would make an overload worse; the gate logs how many there were.
     if (shownError === overloaded) return;
     if (shownError.code === 'service_unavailable') {
+      // What a client that has left has started was ended for that reason.
+      if (response.closed) return;
       const unlogged = this.#outages.count(`${error.message} ${error.cause}`, Date.now());
       if (unlogged !== undefined) this.#log.error({ req_id, unlogged, ...loggable(error) }, shownError.message);
     } else if (shownError.code === 'internal_server_error') {
