@@ -170,7 +170,7 @@ export const limits = {
   tickMillisMax: 20,
   /** A request queued for longer is rejected, if at least `overloadRequestsMin` requests were queued or in flight before it. */
   queueMillisMax: 250,
-  overloadRequestsMin: 32,
+  overloadRequestsMin: 16,
   /** Total size of responses that clients have not read yet. */
   unreadBytesMax: 268_435_456,
   connectionsMax: 10_000,
