@@ -9,7 +9,7 @@ import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '..
 import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
 
 const mebibyte = 2 ** 20;
-export const healthMillisMax = 1_000;
+const healthMillisMax = 1_000;
 const memoryMebibytesMax = 512;
 /** Twice the time after which a reader counts as slow, and some more. */
 const disconnectMillisMax = 75_000;
@@ -129,16 +129,32 @@ async function disconnection(output: () => string): Promise<number | undefined> 
   return undefined;
 }
 
-type Results = {
-  reads: readonly Read[];
-  healthMillis: number;
-  peakMebibytes: number;
-  statuses: ReadonlySet<number>;
-  stalledSeconds: number | undefined;
-};
+type Watched = { healthMillis: number; peakMebibytes: number; statuses: ReadonlySet<number> };
+
+/** Health checks and memory of a service that was watched. */
+export function judgeService(
+  engine: Engine,
+  { healthMillis, peakMebibytes, statuses }: Watched,
+  mebibytesMax: number,
+): Finding[] {
+  return [
+    {
+      promise: `${engine}: health checks succeed meanwhile, within ${count(healthMillisMax)} ms`,
+      measured: `longest ${healthMillis.toFixed(0)} ms, statuses ${[...statuses].join(', ')}`,
+      holds: healthMillis <= healthMillisMax && statuses.size === 1 && statuses.has(200),
+    },
+    {
+      promise: `${engine}: private memory stays below ${mebibytesMax} MiB`,
+      measured: `at most ${peakMebibytes.toFixed(0)} MiB`,
+      holds: peakMebibytes < mebibytesMax,
+    },
+  ];
+}
+
+type Results = Watched & { reads: readonly Read[]; stalledSeconds: number | undefined };
 
 function judge(engine: Engine, results: Results): Finding[] {
-  const { reads, healthMillis, peakMebibytes, statuses, stalledSeconds } = results;
+  const { reads, stalledSeconds } = results;
   const whole = reads.filter(({ status, bytes, expected }) => status === 200 && bytes === expected);
   const rejected = reads.filter(({ status, retryAfter }) => status === 503 && retryAfter !== undefined);
   const others = reads.filter((read) => !whole.includes(read) && !rejected.includes(read));
@@ -151,16 +167,7 @@ function judge(engine: Engine, results: Results): Finding[] {
         some(others.map(({ status, bytes, error }) => `${status} after ${count(bytes)} bytes ${error}`)),
       holds: whole.length > 0 && others.length === 0,
     },
-    {
-      promise: `${engine}: health checks succeed meanwhile, within ${count(healthMillisMax)} ms`,
-      measured: `longest ${healthMillis.toFixed(0)} ms, statuses ${[...statuses].join(', ')}`,
-      holds: healthMillis <= healthMillisMax && statuses.size === 1 && statuses.has(200),
-    },
-    {
-      promise: `${engine}: private memory stays below ${memoryMebibytesMax} MiB`,
-      measured: `at most ${peakMebibytes.toFixed(0)} MiB`,
-      holds: peakMebibytes < memoryMebibytesMax,
-    },
+    ...judgeService(engine, results, memoryMebibytesMax),
     {
       promise: `${engine}: a client that stops reading is disconnected`,
       measured: stalledSeconds === undefined ? 'still connected' : `after ${stalledSeconds.toFixed(0)} s`,

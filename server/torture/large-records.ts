@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { newFolder, newScope, run, serveWithWorkers } from '../test/support/cli-helpers.ts';
 import { type Engine, makeTwoTenants, newDatabaseUrl } from '../test/support/harness.ts';
 import { until } from '../test/support/until.ts';
-import { healthMillisMax, watchService, writeRecords } from './large-pages.ts';
+import { judgeService, watchService, writeRecords } from './large-pages.ts';
 import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
 
 const memoryMebibytesMax = 900;
@@ -55,7 +55,7 @@ export async function readLargeRecords(options: LargeRecordsOptions, log: Log): 
     });
     const reads = await Promise.all(paths.map((path) => read(`${base}${path}`, headers)));
     await Promise.all(leave);
-    const { healthMillis, peakMebibytes, statuses } = await watch.end();
+    const watched = await watch.end();
     log(
       `${engine}: ${count(reads.filter(({ status }) => status === 200).length)} of ${reads.length} responses are 200`,
     );
@@ -69,16 +69,7 @@ export async function readLargeRecords(options: LargeRecordsOptions, log: Log): 
           `${others.length} others${some(others.map(({ status }) => `${status}`))}`,
         holds: reads.some(({ status }) => status === 200) && others.length === 0 && slowest <= responseMillisMax,
       },
-      {
-        promise: `${engine}: health checks succeed meanwhile, within ${count(healthMillisMax)} ms`,
-        measured: `longest ${healthMillis.toFixed(0)} ms, statuses ${[...statuses].join(', ')}`,
-        holds: healthMillis <= healthMillisMax && statuses.size === 1 && statuses.has(200),
-      },
-      {
-        promise: `${engine}: private memory stays below ${memoryMebibytesMax} MiB`,
-        measured: `at most ${peakMebibytes.toFixed(0)} MiB`,
-        holds: peakMebibytes < memoryMebibytesMax,
-      },
+      ...judgeService(engine, watched, memoryMebibytesMax),
     ];
   } finally {
     await scope.end();
