@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { CDPSession, Page } from 'playwright-core';
 import { openBrowser, openTab, signIn } from '../server/test/support/browser.ts';
 import { jumpToStart } from '../server/test/support/transcript-scripts.ts';
-import { adminSecret, app_id, baseRecords, conversationId, importLines, messageId } from './data.ts';
-import { describeMachine } from './machine.ts';
-import { endAll, startOurs } from './servers.ts';
+import { adminSecret, app_id, baseRecords, conversationId, importLines, messageId } from './support/data.ts';
+import { describeMachine } from './support/machine.ts';
+import { endAll, startOurs } from './support/servers.ts';
 
 /**
  * Measures how smoothly the console scrolls through a long conversation in a real browser, from the newest message to

@@ -6,8 +6,8 @@ import { readConfig } from '../server/src/config.ts';
 import { importFromDify } from '../server/src/dify/run.ts';
 import { databaseOf } from '../server/src/store/open.ts';
 import { difyRows, difyTables, ids } from '../server/test/support/dify-database.ts';
-import { removeDatabase, run } from './imports.ts';
-import { endAll, script, startServer } from './servers.ts';
+import { removeDatabase, run } from './goals/imports.ts';
+import { endAll, script, startServer } from './support/servers.ts';
 
 /**
  * Imports from a generated Dify, compared with an import of the same records from a file, in one run: rates and peak memory.
@@ -116,7 +116,7 @@ async function measurePolls(url: string, database: string, client: pg.Client): P
 await chmod(folder, 0o755);
 try {
   const [port, password] = [20_000 + Math.floor(Math.random() * 10_000), 'bench'];
-  await startServer(folder, [script('postgres-server.ts'), join(folder, 'postgres'), `${port}`, password]);
+  await startServer(folder, [script('support/postgres-server.ts'), join(folder, 'postgres'), `${port}`, password]);
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
   const client = new pg.Client(url);
   client.on('error', () => undefined);

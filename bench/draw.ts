@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import type { Machine } from './machine.ts';
-import { lastRun } from './options.ts';
-import type { Result, Series } from './result.ts';
-import { tableOf } from './table.ts';
+import type { Machine } from './support/machine.ts';
+import { lastRun } from './support/options.ts';
+import type { Result, Series } from './support/result.ts';
+import { tableOf } from './support/table.ts';
 
 type Run = { results: Result[]; machine: Machine; pairs: number };
 

@@ -1,5 +1,5 @@
-import { parsePostgresUrl } from './contract/database-url.ts';
 import { pageOrders } from './contract/message.ts';
+import { parsePostgresUrl } from './database-url.ts';
 
 /** One setting. In `help`, values and routes are in backticks, as Markdown has them. */
 type Setting<T> = {

@@ -1,5 +1,5 @@
 import { type ComponentType, h, useEffect, useState } from '../shared/dom.ts';
-import { ErrorNote } from './parts/error-note.ts';
+import { ErrorNote } from './components/error-note.ts';
 
 /** Loaded components, by the function that loads them, so that they are shown at once the next time. */
 const loaded = new Map<unknown, unknown>();

@@ -1,11 +1,11 @@
 import { h, render, useEffect, useRef, useState } from '../shared/dom.ts';
 import { applyTheme, readSetting, storeSetting } from '../shared/settings.ts';
+import { ErrorNote } from './components/error-note.ts';
 import { Lazy } from './lazy.ts';
-import { type ApiError, request, whenSignedOut } from './parts/api.ts';
-import { ErrorNote } from './parts/error-note.ts';
-import type { ConsoleSession } from './parts/types.ts';
 import type { ShellProps } from './shell.ts';
 import { SignIn } from './sign-in.ts';
+import { type ApiError, request, whenSignedOut } from './state/api.ts';
+import type { ConsoleSession } from './state/types.ts';
 
 const loadShell = async () => (await import('./shell.ts')).Shell;
 

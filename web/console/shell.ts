@@ -1,13 +1,13 @@
 import { h, useEffect, useLayoutEffect, useRef } from '../shared/dom.ts';
 import { ThemeChoice } from '../shared/theme.ts';
+import { Menu } from './components/menu.ts';
 import { Lazy } from './lazy.ts';
-import { request } from './parts/api.ts';
-import { mayLeave } from './parts/drafts.ts';
-import { Menu } from './parts/menu.ts';
-import { hrefOf, readRoute, useRoute, type ViewProps } from './parts/route.ts';
-import { ShortcutHelp, showShortcuts } from './parts/shortcuts.ts';
-import { zone } from './parts/times.ts';
-import type { ConsoleSession } from './parts/types.ts';
+import { request } from './state/api.ts';
+import { mayLeave } from './state/drafts.ts';
+import { hrefOf, readRoute, useRoute, type ViewProps } from './state/route.ts';
+import { ShortcutHelp, showShortcuts } from './state/shortcuts.ts';
+import { zone } from './state/times.ts';
+import type { ConsoleSession } from './state/types.ts';
 import { ViewBoundary } from './view-boundary.ts';
 import { isView, menu, startView, type ViewName, views } from './views.ts';
 

@@ -1,8 +1,8 @@
 import { h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
-import { ApiError, request } from './parts/api.ts';
-import { ErrorNote } from './parts/error-note.ts';
-import type { ConsoleSession } from './parts/types.ts';
-import { useTitle } from './parts/use-title.ts';
+import { ErrorNote } from './components/error-note.ts';
+import { useTitle } from './hooks/use-title.ts';
+import { ApiError, request } from './state/api.ts';
+import type { ConsoleSession } from './state/types.ts';
 
 type Props = { enter: (session: ConsoleSession) => void; note: string | undefined; token: string | undefined };
 

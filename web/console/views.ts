@@ -1,5 +1,5 @@
 import type { ComponentType } from '../shared/dom.ts';
-import type { ViewProps } from './parts/route.ts';
+import type { ViewProps } from './state/route.ts';
 
 /** A hidden view is not in the menu. */
 type View = { title: string; load: () => Promise<ComponentType<ViewProps>>; isHidden?: boolean };
@@ -15,7 +15,7 @@ export const views = {
   models: { title: 'Models', load: async () => (await import('./models/models.ts')).ModelsView },
   keys: { title: 'Keys', load: async () => (await import('./keys/keys.ts')).KeysView },
   activity: { title: 'Activity', load: async () => (await import('./activity/activity.ts')).ActivityView },
-  start: { title: 'First steps', load: async () => (await import('./start/start.ts')).StartView, isHidden: true },
+  start: { title: 'First steps', load: async () => (await import('./first-steps/start.ts')).StartView, isHidden: true },
 } satisfies Record<string, View>;
 
 export type ViewName = keyof typeof views;

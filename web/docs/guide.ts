@@ -1,8 +1,8 @@
 import { type ComponentChildren, h } from '../shared/dom.ts';
-import { CodeBlock } from './code-block.ts';
 import type { Document } from './document.ts';
 import { prose } from './prose.ts';
 import { Records, recordWords } from './records-guide.ts';
+import { CodeBlock } from './snippets/code-block.ts';
 
 type Props = { document: Document };
 type GuideEntry = {

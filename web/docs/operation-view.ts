@@ -1,11 +1,11 @@
 import { h, useState } from '../shared/dom.ts';
-import { CodeBlock } from './code-block.ts';
 import { type Document, exampleOf, nameIn, type Operation, type ResponseDescription } from './document.ts';
 import { pathText, prose } from './prose.ts';
 import { Collapsible, Entry, Notes, SchemaView } from './schema-view.ts';
 import type { Shared } from './shared-state.ts';
-import { SnippetView } from './snippet-view.ts';
-import { exampleRequest } from './snippets.ts';
+import { CodeBlock } from './snippets/code-block.ts';
+import { SnippetView } from './snippets/snippet-view.ts';
+import { exampleRequest } from './snippets/snippets.ts';
 import { TryIt } from './try-it.ts';
 
 type Props = { document: Document; operation: Operation; shared: Shared };

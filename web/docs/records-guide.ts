@@ -1,8 +1,8 @@
 import { h } from '../shared/dom.ts';
-import { CodeBlock } from './code-block.ts';
 import type { Document, RecordKind } from './document.ts';
 import { prose } from './prose.ts';
 import { Collapsible, SchemaView } from './schema-view.ts';
+import { CodeBlock } from './snippets/code-block.ts';
 
 /** The names of all kinds and fields, for the filter. */
 export const recordWords = (document: Document): string =>

@@ -1,6 +1,6 @@
 import { prettyJson } from '../shared/pretty-json.ts';
 import type { Operation } from './document.ts';
-import { type Filled, headersOf, isBySession, targetOf } from './snippets.ts';
+import { type Filled, headersOf, isBySession, targetOf } from './snippets/snippets.ts';
 
 /** A response, as it is shown. */
 export type ShownResponse = {

@@ -1,10 +1,10 @@
 import { h, useState } from '../shared/dom.ts';
 import { Select } from '../shared/select.ts';
-import { CodeBlock } from './code-block.ts';
 import type { Operation, Parameter } from './document.ts';
 import { type ShownResponse, send } from './send.ts';
 import type { Shared } from './shared-state.ts';
-import { exampleRequest, type Filled } from './snippets.ts';
+import { CodeBlock } from './snippets/code-block.ts';
+import { exampleRequest, type Filled } from './snippets/snippets.ts';
 
 type Props = { operation: Operation; filled: Filled; fill: (filled: Filled) => void; shared: Shared };
 type State = { at: 'rest' } | { at: 'sending' } | { at: 'failed' } | { at: 'done'; shown: ShownResponse };

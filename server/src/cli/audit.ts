@@ -1,9 +1,9 @@
 import type { ActivityListed } from '../contract/audit.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
-import type { AuditEntry, AuditQuery } from '../domain/audit.ts';
-import { nameEntries } from '../domain/list-activity.ts';
-import type { Store } from '../domain/store.ts';
+import { nameEntries } from '../domain/activity/list-activity.ts';
+import type { AuditEntry, AuditQuery } from '../domain/store/audit.ts';
+import type { Store } from '../domain/store/store.ts';
 import {
   type Command,
   epochSeconds,

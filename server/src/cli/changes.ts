@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { changeKinds } from '../contract/change.ts';
 import { limits } from '../contract/limits.ts';
-import { ChangeWatch } from '../domain/change-watch.ts';
-import { parseKinds, readChanges, startEpoch, startOf } from '../domain/changes.ts';
-import { indexLag, requireSearch, SearchIndexer } from '../domain/search-indexer.ts';
-import type { IndexDifference } from '../domain/search-reads.ts';
-import type { Store } from '../domain/store.ts';
+import { ChangeWatch } from '../domain/changes/change-watch.ts';
+import { parseKinds, readChanges, startEpoch, startOf } from '../domain/changes/changes.ts';
+import { indexLag, requireSearch, SearchIndexer } from '../domain/search/search-indexer.ts';
+import type { IndexDifference } from '../domain/store/search-reads.ts';
+import type { Store } from '../domain/store/store.ts';
 import { type Command, parse, print, showLine, Usage, withStore } from './command.ts';
 
 export const changesCommand: Command = {

@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
-import { switchFeed } from '../domain/changes.ts';
-import type { Store } from '../domain/store.ts';
+import { switchFeed } from '../domain/changes/changes.ts';
+import type { Store } from '../domain/store/store.ts';
 import { type Database, databaseOf } from '../store/open.ts';
 
 /** The arguments of the command line are wrong. */

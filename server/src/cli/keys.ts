@@ -10,7 +10,7 @@ import {
 } from '../contract/key-kinds.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
-import { createKey, updateKey } from '../domain/create-key.ts';
+import { createKey, updateKey } from '../domain/keys/create-key.ts';
 import {
   type Command,
   epochSeconds,

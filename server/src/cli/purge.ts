@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { canonicalId } from '../contract/primitives.ts';
-import type { PurgeSelection } from '../domain/store.ts';
+import type { PurgeSelection } from '../domain/store/store.ts';
 import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
 
 export const purgeCommand: Command = {

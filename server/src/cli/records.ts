@@ -1,15 +1,15 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { commandLine } from '../domain/check-references.ts';
-import { importRecords } from '../domain/import-records.ts';
-import type { RecordSource } from '../domain/read-lines.ts';
-import type { ImportProgress } from '../domain/store.ts';
+import { commandLine } from '../domain/import/check-references.ts';
+import { importRecords } from '../domain/import/import-records.ts';
+import type { RecordSource } from '../domain/records/read-lines.ts';
+import type { ImportProgress } from '../domain/store/store.ts';
+import { validateInThreads } from '../service/validation-pool.ts';
 import { databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
 import { type Command, epochSeconds, fileError, parse, print, showLine, Usage, withStore } from './command.ts';
 import { difyHelp } from './dify/help.ts';
-import { validateInThreads } from './validation-pool.ts';
 
 const readBytes = 524_288;
 const progressMillis = 200;

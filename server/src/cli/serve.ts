@@ -1,19 +1,19 @@
 import type { Config } from '../config.ts';
 import { limits } from '../contract/limits.ts';
-import { authenticate } from '../domain/authenticate.ts';
-import { switchFeed } from '../domain/changes.ts';
-import { createSignInToken } from '../domain/open-session.ts';
+import { switchFeed } from '../domain/changes/changes.ts';
+import { authenticate } from '../domain/keys/authenticate.ts';
+import { createSignInToken } from '../domain/keys/open-session.ts';
 import { digestOf } from '../domain/secret.ts';
-import type { Store } from '../domain/store.ts';
-import { createSharedState } from '../http/workers/shared-state.ts';
+import type { Store } from '../domain/store/store.ts';
+import { createSharedState } from '../http/shared-state.ts';
+import { BufferedLog, StandardOutput } from '../service/buffered-log.ts';
+import { indexRegularly, numberRegularly, trimRegularly } from '../service/maintenance.ts';
+import { loggerOf, ServiceWorker } from '../service/worker.ts';
+import { tryListening, workerCount } from '../service/worker-count.ts';
+import { WorkerPool } from '../service/worker-pool.ts';
 import { databaseOf } from '../store/open.ts';
-import { BufferedLog, StandardOutput } from './buffered-log.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
-import { indexRegularly, numberRegularly, trimRegularly } from './maintenance.ts';
 import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
-import { loggerOf, ServiceWorker } from './worker.ts';
-import { tryListening, workerCount } from './worker-count.ts';
-import { WorkerPool } from './worker-pool.ts';
 
 export const serveCommand: Command = {
   help: `Usage: backscroll serve [--starter]

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type KeyKind, keyKinds, storedReachFields } from '../contract/key-kinds.ts';
-import { commandLine } from '../domain/check-references.ts';
-import { importRecords } from '../domain/import-records.ts';
+import { commandLine } from '../domain/import/check-references.ts';
+import { importRecords } from '../domain/import/import-records.ts';
 import { makeSecret } from '../domain/secret.ts';
-import type { Store } from '../domain/store.ts';
+import type { Store } from '../domain/store/store.ts';
 import { epochSeconds } from './command.ts';
 
 /** Ids in the starter records, for the commands that are printed. */

@@ -1,4 +1,4 @@
-import type { KnowledgeCount, MessageCount } from '../domain/import-sources.ts';
+import type { KnowledgeCount, MessageCount } from '../domain/store/import-sources.ts';
 import { addChildren, listUnread } from './children.ts';
 import type { IdSets } from './id-set.ts';
 import { changedPass, importConversations, waitingList } from './pass.ts';

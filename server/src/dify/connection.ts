@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { parsePostgresUrl } from '../contract/database-url.ts';
+import { parsePostgresUrl } from '../database-url.ts';
 import type { DifySource } from './source.ts';
 
 const statementMillis = 60_000;

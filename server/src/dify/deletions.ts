@@ -1,5 +1,5 @@
 import { limits } from '../contract/limits.ts';
-import type { StoredRecord } from '../domain/import-sources.ts';
+import type { StoredRecord } from '../domain/store/import-sources.ts';
 import type { IdSets } from './id-set.ts';
 import { importMessages, ratedList } from './pass.ts';
 import { clusterOf, type SourcePoint } from './point.ts';

@@ -1,4 +1,4 @@
-import type { StoredRecord } from '../domain/import-sources.ts';
+import type { StoredRecord } from '../domain/store/import-sources.ts';
 import { addChildren, findWhole, readScope } from './children.ts';
 import type { IdSets } from './id-set.ts';
 import { readKeys } from './rows/keys.ts';

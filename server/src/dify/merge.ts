@@ -1,7 +1,7 @@
-import type { StoredRecord } from '../domain/import-sources.ts';
-import { prepareRecord } from '../domain/prepare-record.ts';
-import type { PreparedRecord } from '../domain/prepared-record.ts';
-import { keptFields } from '../domain/record-kinds.ts';
+import { prepareRecord } from '../domain/records/prepare-record.ts';
+import type { PreparedRecord } from '../domain/records/prepared-record.ts';
+import { keptFields } from '../domain/records/record-kinds.ts';
+import type { StoredRecord } from '../domain/store/import-sources.ts';
 import type { RecordInput } from './source.ts';
 
 /** What was changed here and is kept, unless the source is forced. */

@@ -1,4 +1,4 @@
-import type { Store } from '../domain/store.ts';
+import type { Store } from '../domain/store/store.ts';
 import type { SourcePoint } from './point.ts';
 import type { DifySource, ImportOptions, Report } from './source.ts';
 import type { SourceState } from './state.ts';

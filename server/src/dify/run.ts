@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../contract/record.ts';
-import type { Store } from '../domain/store.ts';
+import type { Store } from '../domain/store/store.ts';
 import { compareConversations, compareDatasets, type Difference } from './compare.ts';
 import { DifyConnection, SourceUnavailable } from './connection.ts';
 import { applyDeletions } from './deletions.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type FollowTimes, followStart, type ImportSources } from '../domain/import-sources.ts';
+import { type FollowTimes, followStart, type ImportSources } from '../domain/store/import-sources.ts';
 import type { SourcePoint } from './point.ts';
 import type { DifySource, ImportOptions } from './source.ts';
 

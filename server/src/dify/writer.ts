@@ -1,11 +1,11 @@
 import type { RecordKind } from '../contract/record.ts';
-import { commandLine } from '../domain/check-references.ts';
 import { BadRecord } from '../domain/errors.ts';
-import { importRecords } from '../domain/import-records.ts';
-import type { StoredRecord } from '../domain/import-sources.ts';
-import type { PreparedLines } from '../domain/prepare-lines.ts';
-import { fieldOf, kindRules, type ReferableKind } from '../domain/record-kinds.ts';
-import type { Store } from '../domain/store.ts';
+import { commandLine } from '../domain/import/check-references.ts';
+import { importRecords } from '../domain/import/import-records.ts';
+import type { PreparedLines } from '../domain/records/prepare-lines.ts';
+import { fieldOf, kindRules, type ReferableKind } from '../domain/records/record-kinds.ts';
+import type { StoredRecord } from '../domain/store/import-sources.ts';
+import type { Store } from '../domain/store/store.ts';
 import { IdSets } from './id-set.ts';
 import { type Candidate, changedFields, keepLocal, prepare, withoutEqual } from './merge.ts';
 import type { RecordInput, Report } from './source.ts';

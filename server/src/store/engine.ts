@@ -1,11 +1,11 @@
 import type { KeyChange } from '../contract/admin.ts';
 import type { RecordKind } from '../contract/record.ts';
-import type { ConversationChange, ConversationRow, MessageRating } from '../domain/app-store.ts';
-import type { Author } from '../domain/audit.ts';
-import type { ChangesHead } from '../domain/change-reads.ts';
-import type { IndexChange, IndexQuery, IndexState } from '../domain/search-reads.ts';
-import type { SearchStore } from '../domain/search-store.ts';
-import type { Session } from '../domain/session.ts';
+import type { ConversationChange, ConversationRow, MessageRating } from '../domain/store/app-store.ts';
+import type { Author } from '../domain/store/audit.ts';
+import type { ChangesHead } from '../domain/store/change-reads.ts';
+import type { IndexChange, IndexQuery, IndexState } from '../domain/store/search-reads.ts';
+import type { SearchStore } from '../domain/store/search-store.ts';
+import type { Session } from '../domain/store/session.ts';
 import type {
   CachedVersion,
   ChildChunkDeletion,
@@ -18,7 +18,7 @@ import type {
   PageShape,
   PageStream,
   PurgeSelection,
-} from '../domain/store.ts';
+} from '../domain/store/store.ts';
 
 /** Checked records that wait to be written: in memory while they are small, else in a temporary file. */
 export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
-import type { FoundList, ListStream } from '../domain/app-store.ts';
+import type { FoundList, ListStream } from '../domain/store/app-store.ts';
 import type { Engine, Row, Snapshot, Value } from './engine.ts';
 
 /**

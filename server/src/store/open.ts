@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parsePostgresUrl } from '../contract/database-url.ts';
 import { limits } from '../contract/limits.ts';
-import type { Store } from '../domain/store.ts';
+import { parsePostgresUrl } from '../database-url.ts';
+import type { Store } from '../domain/store/store.ts';
 import { explainDiskError, sqliteCode } from './disk-errors.ts';
 import type { PostgresPool } from './postgres/pool.ts';
 import type { Migration, SchemaStatus } from './schema/schema.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
-import type { PageShape } from '../domain/store.ts';
+import type { PageShape } from '../domain/store/store.ts';
 import type { Row } from './engine.ts';
 
 /** A message of a large page before its text is read. */

@@ -1,8 +1,8 @@
 import type { KeyChange, ListedKey } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
 import type { ModelType } from '../contract/model.ts';
-import { type AuditEntry, type AuditPage, type AuditQuery, type Author, firstEntryId } from '../domain/audit.ts';
-import type { KnowledgeSnapshot } from '../domain/knowledge-reads.ts';
+import { type AuditEntry, type AuditPage, type AuditQuery, type Author, firstEntryId } from '../domain/store/audit.ts';
+import type { KnowledgeSnapshot } from '../domain/store/knowledge-reads.ts';
 import type {
   CachedVersion,
   ChildChunkDeletion,
@@ -24,9 +24,8 @@ import type {
   ReferenceTarget,
   Store,
   StoredKey,
-} from '../domain/store.ts';
+} from '../domain/store/store.ts';
 import * as audit from './accounting/audit.ts';
-import { SqlAppStore } from './apps/app-store.ts';
 import { SqlChangeReads } from './changes/reads.ts';
 import { SqlActivityReads } from './console/activity-reads.ts';
 import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
@@ -35,6 +34,7 @@ import type { Engine, OpenScan } from './engine.ts';
 import { KeyCache } from './key-cache.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
 import { LargePages } from './large-pages.ts';
+import { SqlAppStore } from './messages/app-store.ts';
 import { exportSteps } from './records/export.ts';
 import { SqlImportSources } from './records/import-sources.ts';
 import { lookupStatement } from './records/lookups.ts';

@@ -1,7 +1,7 @@
 import type { ChildChunk } from '../contract/child-chunk.ts';
-import { countWords } from '../domain/count-words.ts';
-import type { Prepared } from '../domain/prepared-record.ts';
-import type { ChunkLocation, FoundChunkPath, NewChildChunk, PurgeSelection } from '../domain/store.ts';
+import { countWords } from '../domain/records/count-words.ts';
+import type { Prepared } from '../domain/records/prepared-record.ts';
+import type { ChunkLocation, FoundChunkPath, NewChildChunk, PurgeSelection } from '../domain/store/store.ts';
 import { selectKeys, sorted } from './console/admin-statements.ts';
 import type { Row, Value } from './engine.ts';
 

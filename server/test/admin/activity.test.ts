@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { databaseOf } from '../../src/store/open.ts';
-import { newDatabase, revertTo } from '../../torture/support/schema-databases.ts';
+import { newDatabase, revertTo } from '../experiments/support/schema-databases.ts';
 import { makeTenant, makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a list

@@ -5,8 +5,8 @@ import net from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { trimRegularly } from '../../src/cli/maintenance.ts';
 import { digestOf, makeSecret } from '../../src/domain/secret.ts';
+import { trimRegularly } from '../../src/service/maintenance.ts';
 import {
   type Engine,
   makeTwoTenants,

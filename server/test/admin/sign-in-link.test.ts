@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import type { Browser } from 'playwright-core';
 import { welcome } from '../../src/cli/starter.ts';
-import { createSignInToken } from '../../src/domain/open-session.ts';
+import { createSignInToken } from '../../src/domain/keys/open-session.ts';
 import { digestOf } from '../../src/domain/secret.ts';
 import { accountButton, openBrowser, openTab } from '../support/browser.ts';
 import { type Engine, makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';

@@ -3,8 +3,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import { type ConversationOrder, conversationOrders } from '../../src/contract/conversation.ts';
-import * as apps from '../../src/store/apps/statements.ts';
 import type { Value } from '../../src/store/engine.ts';
+import * as apps from '../../src/store/messages/statements.ts';
 import { shortOrLong } from '../support/harness.ts';
 import {
   describePlan,

@@ -8,7 +8,7 @@ import { databaseOf } from '../../src/store/open.ts';
 import { distributionSteps } from '../../src/store/postgres/citus/distribute.ts';
 import { leaseTable } from '../../src/store/postgres/statements.ts';
 import { distribution, latestVersion, postgresMigrations } from '../../src/store/schema/schema.ts';
-import { newDatabase, revertTo } from '../../torture/support/schema-databases.ts';
+import { newDatabase, revertTo } from '../experiments/support/schema-databases.ts';
 import { command, newFolder, oneLine, run } from '../support/cli-helpers.ts';
 import { chunkPath, makeTwoTenants, message, newDatabaseUrl, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';

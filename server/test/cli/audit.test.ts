@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
 import pg from 'pg';
-import { firstEntryId } from '../../src/domain/audit.ts';
-import { LastUsed } from '../../src/domain/last-used.ts';
-import type { Store } from '../../src/domain/store.ts';
+import { LastUsed } from '../../src/domain/keys/last-used.ts';
+import { firstEntryId } from '../../src/domain/store/audit.ts';
+import type { Store } from '../../src/domain/store/store.ts';
 import {
   newFolder,
   newScope,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { sqliteMigrations } from '../../src/store/schema/schema.ts';
-import { backUpUnderLoad } from '../../torture/backup.ts';
+import { backUpUnderLoad } from '../experiments/backup.ts';
 import {
   type CommandResult,
   command,

@@ -10,9 +10,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { readConfig } from '../../src/config.ts';
-import { commandLine } from '../../src/domain/check-references.ts';
-import { importRecords } from '../../src/domain/import-records.ts';
-import type { Store } from '../../src/domain/store.ts';
+import { commandLine } from '../../src/domain/import/check-references.ts';
+import { importRecords } from '../../src/domain/import/import-records.ts';
+import type { Store } from '../../src/domain/store/store.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import {
   type CommandResult,

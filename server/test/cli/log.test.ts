@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { withClients } from '../../../bench/load.ts';
+import { withClients } from '../../../bench/support/load.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { command, freePort, newFolder, run, sendRequest, serve } from '../support/cli-helpers.ts';

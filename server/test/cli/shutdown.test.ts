@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { stopUnderLoad } from '../../torture/shutdown.ts';
+import { stopUnderLoad } from '../experiments/shutdown.ts';
 import { onEveryEngine, shortOrLong } from '../support/harness.ts';
 
 onEveryEngine('shutdown under load', (engine) => {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../src/contract/limits.ts';
-import { type Installation, install } from '../../torture/support/installation.ts';
+import { type Installation, install } from '../experiments/support/installation.ts';
 import { freePort, newFolder, newScope, run, type ServerProcess, serveWithWorkers } from '../support/cli-helpers.ts';
 import { message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';

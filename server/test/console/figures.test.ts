@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { causeOf } from '../../../web/console/conversations/message-error.ts';
+import { brief, millis, money, percent } from '../../../web/console/components/figures.ts';
 import { queryOf } from '../../../web/console/conversations/search-query.ts';
 import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-words.ts';
+import { causeOf } from '../../../web/console/messages/message-error.ts';
 import { measuresOf, valuesOf } from '../../../web/console/overview/measures.ts';
 import { figuresOf } from '../../../web/console/overview/numbers.ts';
 import { daySecondsOf, daysOf, dayText, periodOf } from '../../../web/console/overview/period.ts';
@@ -16,8 +17,7 @@ import {
 } from '../../../web/console/overview/scale.ts';
 import { stack, sum, totals } from '../../../web/console/overview/series.ts';
 import { trafficPlots, trafficSummary } from '../../../web/console/overview/traffic.ts';
-import { brief, millis, money, percent } from '../../../web/console/parts/figures.ts';
-import type { Key, Overview } from '../../../web/console/parts/types.ts';
+import type { Key, Overview } from '../../../web/console/state/types.ts';
 
 describe('scales', () => {
   it('steps are 1, 2 or 5 times a power of ten', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { Markdown } from '../../../web/console/conversations/markdown.ts';
+import { Markdown } from '../../../web/console/messages/markdown.ts';
 import { openBrowser, openTab, signIn } from '../support/browser.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
 import { richMessages } from '../support/rich-messages.ts';

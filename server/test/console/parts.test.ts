@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { hrefOf, hrefWith, readFilters, readRoute, withFilters } from '../../../web/console/parts/address.ts';
-import { relativeText, timeText } from '../../../web/console/parts/times.ts';
+import { hrefOf, hrefWith, readFilters, readRoute, withFilters } from '../../../web/console/state/address.ts';
+import { relativeText, timeText } from '../../../web/console/state/times.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { accountButton, openBrowser, openTab, scrollsHorizontally, signIn } from '../support/browser.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/domain/store/store.ts';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
 import { onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { it, type TestContext } from 'node:test';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/domain/store/store.ts';
 import { command, newFolder, run } from '../support/cli-helpers.ts';
 import { createDify, type DifyDatabase, difyRows } from '../support/dify-database.ts';
 import { type Engine, newDatabaseUrl, onEveryEngine, shortOrLong, startService } from '../support/harness.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/domain/store/store.ts';
 import {
   at,
   createDify,

@@ -5,7 +5,7 @@ import { mapApp } from '../../src/dify/map/app.ts';
 import { mapDataset, mapDocument, mapSegment } from '../../src/dify/map/knowledge.ts';
 import { mapMessage } from '../../src/dify/map/message.ts';
 import type { RecordInput, Skip } from '../../src/dify/source.ts';
-import { prepareRecord } from '../../src/domain/prepare-record.ts';
+import { prepareRecord } from '../../src/domain/records/prepare-record.ts';
 import { difyId } from '../support/dify-database.ts';
 import { shortOrLong } from '../support/harness.ts';
 import { defaults } from './readers.ts';

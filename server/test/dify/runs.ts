@@ -1,6 +1,6 @@
 import { importFromDify, type RunOptions, type RunResult } from '../../src/dify/run.ts';
 import type { ImportOptions, Skip } from '../../src/dify/source.ts';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/domain/store/store.ts';
 
 export const everything: ImportOptions = {
   console: false,

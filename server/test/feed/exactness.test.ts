@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { killFeed } from '../../torture/feed.ts';
-import { Follower } from '../../torture/support/follower.ts';
+import { killFeed } from '../experiments/feed.ts';
+import { Follower } from '../experiments/support/follower.ts';
 import { makeTwoTenants, message, onEveryEngine, startService } from '../support/harness.ts';
 
 onEveryEngine('followers of the change feed', (engine) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { attackKeys } from '../../torture/keys.ts';
+import { attackKeys } from '../experiments/keys.ts';
 import { onEveryEngine, shortOrLong } from '../support/harness.ts';
 
 onEveryEngine('keys under attack', (engine) => {

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { WindowCounter } from '../../src/http/auth/window-counter.ts';
 import { Outages } from '../../src/http/observe/outages.ts';
+import { WindowCounter } from '../../src/http/workers/window-counter.ts';
 import {
   makeTwoTenants,
   message,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type MessagePage, PageCache } from '../../src/domain/page-cache.ts';
+import { type MessagePage, PageCache } from '../../src/domain/messages/page-cache.ts';
 
 const page = (bytes: number, version = 'v'): MessagePage => ({
   version,

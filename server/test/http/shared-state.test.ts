@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { it } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { WindowCounter } from '../../src/http/auth/window-counter.ts';
 import { SlowReaders } from '../../src/http/front/slow-readers.ts';
 import { SeriesTable } from '../../src/http/observe/series-table.ts';
+import { createSharedState } from '../../src/http/shared-state.ts';
 import { contextOf } from '../../src/http/workers/context.ts';
-import { createSharedState } from '../../src/http/workers/shared-state.ts';
 import { SharedSum } from '../../src/http/workers/shared-sum.ts';
+import { WindowCounter } from '../../src/http/workers/window-counter.ts';
 import { until } from '../support/until.ts';
 
 /** Runs the code in several threads at the same time, with `memory` and `worker`, and returns what it posts. */
@@ -36,7 +36,7 @@ it('a window counter gives each hit of several threads its own number', async ()
   const counts = await inThreads<number[]>(
     2,
     WindowCounter.create(),
-    'auth/window-counter.ts',
+    'workers/window-counter.ts',
     `const counter = new module.WindowCounter(memory, 1000);
      return Array.from({ length: 20_000 }, (_, index) => counter.hit('key' + (index % 2), 5).count);`,
   );

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { it, mock } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import type { LargePage } from '../../src/domain/list-messages.ts';
+import type { LargePage } from '../../src/domain/messages/list-messages.ts';
 import { SlowReaders } from '../../src/http/front/slow-readers.ts';
 import { readLargePage } from '../../src/http/operations/large-page.ts';
+import { createSharedState } from '../../src/http/shared-state.ts';
 import { contextOf } from '../../src/http/workers/context.ts';
-import { createSharedState } from '../../src/http/workers/shared-state.ts';
 
 const chunk = new Uint8Array(limits.largePageWriteBytes);
 const windowBytes = (limits.slowReaderBytesPerSecond * limits.slowReaderMillis) / 1000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
-import { countWords } from '../../src/domain/count-words.ts';
+import { countWords } from '../../src/domain/records/count-words.ts';
 import { makeTenant, onEveryEngine, shortOrLong, startService } from '../support/harness.ts';
 
 type Segment = { id: string; document_id: string; position: number; content: string };

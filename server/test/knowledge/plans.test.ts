@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
-import type { KnowledgeLocation, NumberedQuery } from '../../src/domain/knowledge-reads.ts';
+import type { KnowledgeLocation, NumberedQuery } from '../../src/domain/store/knowledge-reads.ts';
 import type { Dialect, ScanSnapshot } from '../../src/store/engine.ts';
 import { SqlKnowledgeReads } from '../../src/store/knowledge/reads.ts';
 import { dialect as postgres } from '../../src/store/postgres/statements.ts';

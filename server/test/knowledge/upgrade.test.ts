@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
-import { countWords } from '../../src/domain/count-words.ts';
-import { createAtVersion, execute, newDatabase } from '../../torture/support/schema-databases.ts';
+import { countWords } from '../../src/domain/records/count-words.ts';
+import { createAtVersion, execute, newDatabase } from '../experiments/support/schema-databases.ts';
 import { makeTenant, onEveryEngine, startService } from '../support/harness.ts';
 
 onEveryEngine('knowledge bases of an older schema', (engine) => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { type PostgresAddress, parsePostgresUrl } from '../../src/contract/database-url.ts';
+import { type PostgresAddress, parsePostgresUrl } from '../../src/database-url.ts';
 import { PostgresPool } from '../../src/store/postgres/pool.ts';
 import { freePort } from '../support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type PostgresAddress, parsePostgresUrl } from '../../src/contract/database-url.ts';
+import { type PostgresAddress, parsePostgresUrl } from '../../src/database-url.ts';
 import { PostgresPool } from '../../src/store/postgres/pool.ts';
 import { findMessages } from '../../src/store/postgres/statements.ts';
 import { newDatabaseUrl } from '../support/harness.ts';

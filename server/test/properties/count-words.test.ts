@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { countWords } from '../../src/domain/count-words.ts';
+import { countWords } from '../../src/domain/records/count-words.ts';
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 const countSegments = (text: string): number =>

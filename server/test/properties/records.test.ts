@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { commandLine } from '../../src/domain/check-references.ts';
-import { importRecords } from '../../src/domain/import-records.ts';
+import { commandLine } from '../../src/domain/import/check-references.ts';
+import { importRecords } from '../../src/domain/import/import-records.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type Engine,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
-import type { IndexDifference } from '../../src/domain/search-reads.ts';
-import { execute } from '../../torture/support/schema-databases.ts';
+import type { IndexDifference } from '../../src/domain/store/search-reads.ts';
+import { execute } from '../experiments/support/schema-databases.ts';
 import { filesContaining, newFolder, run, type Scope, sendRequest, serve } from '../support/cli-helpers.ts';
 import {
   type Engine,

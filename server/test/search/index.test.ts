@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import { execute } from '../../torture/support/schema-databases.ts';
+import { execute } from '../experiments/support/schema-databases.ts';
 import { filesContaining } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { pendingForm } from '../support/rich-messages.ts';

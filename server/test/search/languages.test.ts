@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { fold, tokensOf } from '../../src/domain/tokens.ts';
+import { fold, tokensOf } from '../../src/domain/words/tokens.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 /** A text, queries that find it with the parts that are marked, and queries that do not find it. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
-import type { IndexQuery } from '../../src/domain/search-reads.ts';
+import type { IndexQuery } from '../../src/domain/store/search-reads.ts';
 import { dialect as postgres } from '../../src/store/postgres/statements.ts';
 import { findEntries, findTimeAfter } from '../../src/store/search/statements.ts';
 import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { killPostgres } from '../../torture/crash-postgres.ts';
+import { killPostgres } from '../experiments/crash-postgres.ts';
 import { shortOrLong } from '../support/harness.ts';
 
 it('loses no acknowledged write and leaves no partial one when PostgreSQL is killed in three ways under load', async (t) => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { diskWithFileLimit, fillDisk, findingsOf, serveReadOnly, smallDisk } from '../../torture/disk.ts';
-import { Client } from '../../torture/support/disk-client.ts';
-import type { Finding } from '../../torture/support/experiment.ts';
+import { diskWithFileLimit, fillDisk, findingsOf, serveReadOnly, smallDisk } from '../experiments/disk.ts';
+import { Client } from '../experiments/support/disk-client.ts';
+import type { Finding } from '../experiments/support/experiment.ts';
 import {
   command,
   freePort,

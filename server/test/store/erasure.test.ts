@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import pg from 'pg';
-import { purgeUnderLoad } from '../../torture/erasure.ts';
+import { purgeUnderLoad } from '../experiments/erasure.ts';
 import { newFolder, run } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, newDatabaseUrl, shortOrLong } from '../support/harness.ts';
 

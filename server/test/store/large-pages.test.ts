@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it, mock } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import type { PageStream } from '../../src/domain/store.ts';
+import type { PageStream } from '../../src/domain/store/store.ts';
 import { LargePages } from '../../src/store/large-pages.ts';
 
 const page: PageStream = {

@@ -8,9 +8,9 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
-import { commandLine } from '../../src/domain/check-references.ts';
 import { overloaded } from '../../src/domain/errors.ts';
-import { importRecords } from '../../src/domain/import-records.ts';
+import { commandLine } from '../../src/domain/import/check-references.ts';
+import { importRecords } from '../../src/domain/import/import-records.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import {
   freePort,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { killMigrations, olderVersions } from '../../torture/upgrade.ts';
+import { killMigrations, olderVersions } from '../experiments/upgrade.ts';
 import { onEveryEngine, shortOrLong } from '../support/harness.ts';
 
 onEveryEngine('migrations', (engine) => {

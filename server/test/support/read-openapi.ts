@@ -1,10 +1,10 @@
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.ts';
-import { LastUsed } from '../../src/domain/last-used.ts';
-import { validateInThread } from '../../src/domain/prepare-lines.ts';
-import type { Store } from '../../src/domain/store.ts';
+import { LastUsed } from '../../src/domain/keys/last-used.ts';
+import { validateInThread } from '../../src/domain/records/prepare-lines.ts';
+import type { Store } from '../../src/domain/store/store.ts';
 import { buildApp } from '../../src/http/app.ts';
-import { createSharedState } from '../../src/http/workers/shared-state.ts';
+import { createSharedState } from '../../src/http/shared-state.ts';
 
 /** The OpenAPI document as the service returns it. No store is needed, because no other route is called. */
 export async function readOpenapi(): Promise<string> {

@@ -1,6 +1,6 @@
-import { hrefOf, hrefWith } from '../parts/route.ts';
-import type { Activity } from '../parts/types.ts';
-import { counted } from '../parts/ui.ts';
+import { counted } from '../components/ui.ts';
+import { hrefOf, hrefWith } from '../state/route.ts';
+import type { Activity } from '../state/types.ts';
 
 /** Actions and kinds of record as the user reads them, and where their records are shown. */
 

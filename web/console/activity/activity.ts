@@ -1,15 +1,15 @@
 import { type ComponentChildren, h, useEffect, useMemo } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
-import { pathOf } from '../parts/api.ts';
-import { FilterChips } from '../parts/chips.ts';
-import { Page } from '../parts/page.ts';
-import { type FilterAccess, type Filters, hrefWith, useFilters } from '../parts/route.ts';
-import { FilterSearch } from '../parts/search-field.ts';
-import { type Column, DataTable } from '../parts/table.ts';
-import type { Activity, Key } from '../parts/types.ts';
-import { counted, ListEnd, count as numberText, Time } from '../parts/ui.ts';
-import { useAll } from '../parts/use-all.ts';
-import { type List, useList } from '../parts/use-list.ts';
+import { FilterChips } from '../components/chips.ts';
+import { Page } from '../components/page.ts';
+import { FilterSearch } from '../components/search-field.ts';
+import { type Column, DataTable } from '../components/table.ts';
+import { counted, ListEnd, count as numberText, Time } from '../components/ui.ts';
+import { useAll } from '../hooks/use-all.ts';
+import { type List, useList } from '../hooks/use-list.ts';
+import { pathOf } from '../state/api.ts';
+import { type FilterAccess, type Filters, hrefWith, useFilters } from '../state/route.ts';
+import type { Activity, Key } from '../state/types.ts';
 import { actions, countedKind, hrefOfRecord, kinds } from './activity-words.ts';
 
 const rowsAtOnce = 50;

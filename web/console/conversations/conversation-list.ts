@@ -1,11 +1,11 @@
 import { h, useLayoutEffect } from '../../shared/dom.ts';
-import { money } from '../parts/figures.ts';
-import { matchesIn, wordsOf } from '../parts/highlight.ts';
-import { Marked } from '../parts/marked-text.ts';
-import { type Filters, hrefWith } from '../parts/route.ts';
-import { briefForm } from '../parts/times.ts';
-import type { ConversationSummary, SearchHit } from '../parts/types.ts';
-import { counted, FirstSteps, ListEnd, Time } from '../parts/ui.ts';
+import { money } from '../components/figures.ts';
+import { Marked } from '../components/marked-text.ts';
+import { counted, FirstSteps, ListEnd, Time } from '../components/ui.ts';
+import { matchesIn, wordsOf } from '../state/highlight.ts';
+import { type Filters, hrefWith } from '../state/route.ts';
+import { briefForm } from '../state/times.ts';
+import type { ConversationSummary, SearchHit } from '../state/types.ts';
 import { type Conversations, type Entry, placeOf } from './use-conversations.ts';
 import { useStableFocus } from './use-stable-focus.ts';
 

@@ -1,8 +1,8 @@
 import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
-import { hrefWith, readFilters, readRoute, useFilters, type ViewProps } from '../parts/route.ts';
-import { ViewSearch } from '../parts/search-field.ts';
-import { useMedia } from '../parts/use-media.ts';
-import { useTitle } from '../parts/use-title.ts';
+import { ViewSearch } from '../components/search-field.ts';
+import { useMedia } from '../hooks/use-media.ts';
+import { useTitle } from '../hooks/use-title.ts';
+import { hrefWith, readFilters, readRoute, useFilters, type ViewProps } from '../state/route.ts';
 import { ConversationList } from './conversation-list.ts';
 import { OpenConversation } from './open-conversation.ts';
 import { SearchFilters } from './search-filters.ts';

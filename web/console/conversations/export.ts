@@ -1,9 +1,9 @@
 import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
-import { type ApiError, pathOf, request } from '../parts/api.ts';
-import { limits } from '../parts/server-rules.ts';
-import { timeText, zone } from '../parts/times.ts';
-import type { ConversationSummary, Message, MessagePage } from '../parts/types.ts';
-import { count, ErrorNote } from '../parts/ui.ts';
+import { count, ErrorNote } from '../components/ui.ts';
+import { type ApiError, pathOf, request } from '../state/api.ts';
+import { limits } from '../state/server-rules.ts';
+import { timeText, zone } from '../state/times.ts';
+import type { ConversationSummary, Message, MessagePage } from '../state/types.ts';
 
 const line = (record: object): string => `${JSON.stringify(record)}\n`;
 

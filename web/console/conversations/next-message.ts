@@ -1,7 +1,7 @@
-import { pathOf, request } from '../parts/api.ts';
-import { limits } from '../parts/server-rules.ts';
-import type { Message, SearchHit } from '../parts/types.ts';
-import type { Page } from '../parts/use-list.ts';
+import type { Page } from '../hooks/use-list.ts';
+import { pathOf, request } from '../state/api.ts';
+import { limits } from '../state/server-rules.ts';
+import type { Message, SearchHit } from '../state/types.ts';
 import type { Scroll } from './transcript-scroll.ts';
 
 /**

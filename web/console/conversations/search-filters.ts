@@ -1,12 +1,12 @@
 import { h, useEffect, useRef } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
-import { pathOf } from '../parts/api.ts';
-import { useChanges } from '../parts/changes.ts';
-import { Chip, Chips } from '../parts/chips.ts';
-import { type FilterChange, type Filters, hrefOf, hrefWith } from '../parts/route.ts';
-import type { App, SearchCounts } from '../parts/types.ts';
-import { useAll } from '../parts/use-all.ts';
-import { useResponse } from '../parts/use-reading.ts';
+import { Chip, Chips } from '../components/chips.ts';
+import { useAll } from '../hooks/use-all.ts';
+import { useResponse } from '../hooks/use-reading.ts';
+import { pathOf } from '../state/api.ts';
+import { useChanges } from '../state/changes.ts';
+import { type FilterChange, type Filters, hrefOf, hrefWith } from '../state/route.ts';
+import type { App, SearchCounts } from '../state/types.ts';
 import { dayOf, queryOf } from './search-query.ts';
 
 /** The filters that have a chip, with the count that the service gives for each. */

@@ -1,4 +1,4 @@
-import type { Filters } from '../parts/route.ts';
+import type { Filters } from '../state/route.ts';
 
 /** The filters in the address that narrow the list, by the names of the search's parameters. `days` are whole days in UTC, up to today. */
 const filterNames = 'q app_id user rating status has days from to min_cost min_latency segment_id'.split(' ');

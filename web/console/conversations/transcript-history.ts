@@ -1,6 +1,6 @@
-import { pathOf, request } from '../parts/api.ts';
-import { limits } from '../parts/server-rules.ts';
-import type { FeedbackTexts, LocatedPage, Message, MessagePage } from '../parts/types.ts';
+import { pathOf, request } from '../state/api.ts';
+import { limits } from '../state/server-rules.ts';
+import type { FeedbackTexts, LocatedPage, Message, MessagePage } from '../state/types.ts';
 
 /** A message with the text of its feedback, which is not part of it. */
 export type ShownMessage = Message & { feedback_content?: string | undefined };

@@ -1,10 +1,10 @@
 import { h, useLayoutEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
-import type { ApiError } from '../parts/api.ts';
-import { highlight } from '../parts/highlight.ts';
-import { timeText } from '../parts/times.ts';
-import { counted, ErrorNote } from '../parts/ui.ts';
-import { type MessageProps, MessageView } from './message.ts';
-import { siblingsOf } from './message-actions.ts';
+import { counted, ErrorNote } from '../components/ui.ts';
+import { type MessageProps, MessageView } from '../messages/message.ts';
+import { siblingsOf } from '../messages/message-actions.ts';
+import type { ApiError } from '../state/api.ts';
+import { highlight } from '../state/highlight.ts';
+import { timeText } from '../state/times.ts';
 import { History } from './transcript-history.ts';
 import { Scroll } from './transcript-scroll.ts';
 import { useLiveMessages } from './use-live-messages.ts';

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
-import { pathOf, request } from '../parts/api.ts';
-import { useChanges } from '../parts/changes.ts';
-import type { Filters } from '../parts/route.ts';
-import { limits } from '../parts/server-rules.ts';
-import type { ConversationSummary, SearchHit } from '../parts/types.ts';
-import { type List, type Page, useList } from '../parts/use-list.ts';
+import { type List, type Page, useList } from '../hooks/use-list.ts';
+import { pathOf, request } from '../state/api.ts';
+import { useChanges } from '../state/changes.ts';
+import type { Filters } from '../state/route.ts';
+import { limits } from '../state/server-rules.ts';
+import type { ConversationSummary, SearchHit } from '../state/types.ts';
 import { isFiltered, queryOf } from './search-query.ts';
 
 /** A conversation in the list, with its messages that the search has found, newest first. */

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from '../../shared/dom.ts';
-import type { ApiError } from '../parts/api.ts';
-import { useChanges } from '../parts/changes.ts';
+import type { ApiError } from '../state/api.ts';
+import { useChanges } from '../state/changes.ts';
 import type { Scroll } from './transcript-scroll.ts';
 
 /** Refreshes a transcript when its conversation changes; returns whether the service cannot be reached. */

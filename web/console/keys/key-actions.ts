@@ -1,9 +1,9 @@
 import { h } from '../../shared/dom.ts';
-import { pathOf, request } from '../parts/api.ts';
-import { readOnlyKinds } from '../parts/server-rules.ts';
-import type { Key } from '../parts/types.ts';
-import { Dialog, ErrorNote } from '../parts/ui.ts';
-import { useAttempt } from '../parts/use-attempt.ts';
+import { Dialog, ErrorNote } from '../components/ui.ts';
+import { useAttempt } from '../hooks/use-attempt.ts';
+import { pathOf, request } from '../state/api.ts';
+import { readOnlyKinds } from '../state/server-rules.ts';
+import type { Key } from '../state/types.ts';
 import { titleOf } from './key-words.ts';
 
 type RevocationProps = {

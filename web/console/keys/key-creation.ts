@@ -1,13 +1,13 @@
 import { h, useState } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
-import { pathOf, request } from '../parts/api.ts';
-import { ManyPicker, Picker, Tick } from '../parts/picker.ts';
-import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../parts/server-rules.ts';
-import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../parts/types.ts';
-import { Dialog, ErrorNote } from '../parts/ui.ts';
-import { type All, useAll } from '../parts/use-all.ts';
-import { useAttempt } from '../parts/use-attempt.ts';
-import type { Page } from '../parts/use-list.ts';
+import { ManyPicker, Picker, Tick } from '../components/picker.ts';
+import { Dialog, ErrorNote } from '../components/ui.ts';
+import { type All, useAll } from '../hooks/use-all.ts';
+import { useAttempt } from '../hooks/use-attempt.ts';
+import type { Page } from '../hooks/use-list.ts';
+import { pathOf, request } from '../state/api.ts';
+import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../state/server-rules.ts';
+import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../state/types.ts';
 import { KeySecret, type NewKey } from './key-secret.ts';
 import { expiryOf, lifetimes } from './key-words.ts';
 

@@ -1,6 +1,6 @@
 import { h, useEffect, useRef } from '../../shared/dom.ts';
-import { Copyable } from '../parts/copyable.ts';
-import type { KeyKind } from '../parts/server-rules.ts';
+import { Copyable } from '../components/copyable.ts';
+import type { KeyKind } from '../state/server-rules.ts';
 import { curlOf } from './key-words.ts';
 
 export type NewKey = { kind: KeyKind; secret: string; conversation_id: string | undefined };

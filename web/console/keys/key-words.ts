@@ -1,5 +1,5 @@
-import type { KeyKind } from '../parts/server-rules.ts';
-import type { Key } from '../parts/types.ts';
+import type { KeyKind } from '../state/server-rules.ts';
+import type { Key } from '../state/types.ts';
 
 export const keyStates = ['active', 'expires soon', 'expired', 'revoked'] as const;
 export type KeyState = (typeof keyStates)[number];

@@ -1,8 +1,8 @@
 import { h, useEffect, useId, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
-import { type Draft, discardDraft } from '../parts/drafts.ts';
-import { countWords } from '../parts/server-rules.ts';
-import type { ChildChunk } from '../parts/types.ts';
-import { count, counted, ErrorNote } from '../parts/ui.ts';
+import { count, counted, ErrorNote } from '../components/ui.ts';
+import { type Draft, discardDraft } from '../state/drafts.ts';
+import { countWords } from '../state/server-rules.ts';
+import type { ChildChunk } from '../state/types.ts';
 import { problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
 import { Conflict } from './conflict.ts';
 import { Diff } from './diff-view.ts';

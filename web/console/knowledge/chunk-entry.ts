@@ -1,7 +1,7 @@
 import { h, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
-import { draftOf } from '../parts/drafts.ts';
-import type { ChildChunk } from '../parts/types.ts';
-import { counted, Time } from '../parts/ui.ts';
+import { counted, Time } from '../components/ui.ts';
+import { draftOf } from '../state/drafts.ts';
+import type { ChildChunk } from '../state/types.ts';
 import { ChunkEditor } from './chunk-editor.ts';
 import { Revisions } from './revisions.ts';
 

@@ -1,4 +1,4 @@
-import { limits, notBlank } from '../parts/server-rules.ts';
+import { limits, notBlank } from '../state/server-rules.ts';
 
 /** UTF-16 units, which is what a browser calls a character too. */
 export const unitsMax = limits.childChunkUnitsMax;

@@ -1,6 +1,6 @@
 import { h } from '../../shared/dom.ts';
-import type { ChildChunk } from '../parts/types.ts';
-import { Time } from '../parts/ui.ts';
+import { Time } from '../components/ui.ts';
+import type { ChildChunk } from '../state/types.ts';
 import { Diff } from './diff-view.ts';
 
 /** Another edit was saved since the text was read: both texts and their difference. Nothing was overwritten. */

@@ -1,6 +1,6 @@
 import { type ComponentChildren, h, useMemo } from '../../shared/dom.ts';
-import { countWords } from '../parts/server-rules.ts';
-import { count, counted } from '../parts/ui.ts';
+import { count, counted } from '../components/ui.ts';
+import { countWords } from '../state/server-rules.ts';
 import { diffWords, type Part } from './word-diff.ts';
 
 /** The difference between two texts. Long unchanged passages are left out, so that the changes are visible. */

@@ -1,11 +1,11 @@
 import { h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
-import { pathOf } from '../parts/api.ts';
-import { highlight, wordsOf } from '../parts/highlight.ts';
-import { hrefOf, useFilters } from '../parts/route.ts';
-import { useShortcut } from '../parts/shortcuts.ts';
-import type { SegmentWithChunks } from '../parts/types.ts';
-import { counted, ListEnd, Time } from '../parts/ui.ts';
-import { useList } from '../parts/use-list.ts';
+import { counted, ListEnd, Time } from '../components/ui.ts';
+import { useList } from '../hooks/use-list.ts';
+import { pathOf } from '../state/api.ts';
+import { highlight, wordsOf } from '../state/highlight.ts';
+import { hrefOf, useFilters } from '../state/route.ts';
+import { useShortcut } from '../state/shortcuts.ts';
+import type { SegmentWithChunks } from '../state/types.ts';
 import { Level, useTrail } from './level.ts';
 import { RecentEdits } from './recent-edits.ts';
 import { SegmentEntry } from './segment-entry.ts';

@@ -1,10 +1,10 @@
 import { h, useEffect, useState } from '../../shared/dom.ts';
-import { pathOf } from '../parts/api.ts';
-import { Marked } from '../parts/marked-text.ts';
-import { hrefWith } from '../parts/route.ts';
-import type { KnowledgeHit } from '../parts/types.ts';
-import { ListEnd } from '../parts/ui.ts';
-import { useList } from '../parts/use-list.ts';
+import { Marked } from '../components/marked-text.ts';
+import { ListEnd } from '../components/ui.ts';
+import { useList } from '../hooks/use-list.ts';
+import { pathOf } from '../state/api.ts';
+import { hrefWith } from '../state/route.ts';
+import type { KnowledgeHit } from '../state/types.ts';
 
 /** Time without typing after which the search starts. */
 const pauseMillis = 200;

@@ -1,9 +1,9 @@
 import { type ComponentChildren, h, useEffect, useRef } from '../../shared/dom.ts';
-import { hrefOf, useFilters } from '../parts/route.ts';
-import { FilterSearch } from '../parts/search-field.ts';
-import type { Dataset, DocumentShown } from '../parts/types.ts';
-import { useRecord } from '../parts/use-record.ts';
-import { useTitle } from '../parts/use-title.ts';
+import { FilterSearch } from '../components/search-field.ts';
+import { useRecord } from '../hooks/use-record.ts';
+import { useTitle } from '../hooks/use-title.ts';
+import { hrefOf, useFilters } from '../state/route.ts';
+import type { Dataset, DocumentShown } from '../state/types.ts';
 import { Hits } from './hits.ts';
 
 type Crumb = { name: string; href: string };

@@ -1,7 +1,7 @@
 import { h } from '../../shared/dom.ts';
 import { ActivityTable, useActivity } from '../activity/activity.ts';
-import { type Filters, hrefWith } from '../parts/route.ts';
-import { Fold, ListEnd } from '../parts/ui.ts';
+import { Fold, ListEnd } from '../components/ui.ts';
+import { type Filters, hrefWith } from '../state/route.ts';
 
 /** The newest edits with these filters of the audit log, folded until the user opens them. */
 export const RecentEdits = ({ filters }: { filters: Filters }) =>

@@ -1,10 +1,10 @@
 import { h, useEffect } from '../../shared/dom.ts';
 import { By } from '../activity/activity.ts';
-import { readChunk } from '../parts/child-chunk.ts';
-import type { ChildChunk, ChildChunkRevision } from '../parts/types.ts';
-import { ErrorNote, Fold, ListEnd, Time } from '../parts/ui.ts';
-import { useList } from '../parts/use-list.ts';
-import { useReading } from '../parts/use-reading.ts';
+import { readChunk } from '../components/child-chunk.ts';
+import { ErrorNote, Fold, ListEnd, Time } from '../components/ui.ts';
+import { useList } from '../hooks/use-list.ts';
+import { useReading } from '../hooks/use-reading.ts';
+import type { ChildChunk, ChildChunkRevision } from '../state/types.ts';
 import { Diff } from './diff-view.ts';
 
 type RevisionsProps = {

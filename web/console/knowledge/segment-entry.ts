@@ -1,9 +1,9 @@
 import { type ComponentChildren, h, useEffect, useRef, useState } from '../../shared/dom.ts';
-import { pathOf, request } from '../parts/api.ts';
-import { hrefOf, hrefWith } from '../parts/route.ts';
-import type { ChildChunk, SearchCounts, SegmentWithChunks } from '../parts/types.ts';
-import { count, counted, ListEnd } from '../parts/ui.ts';
-import { useList } from '../parts/use-list.ts';
+import { count, counted, ListEnd } from '../components/ui.ts';
+import { useList } from '../hooks/use-list.ts';
+import { pathOf, request } from '../state/api.ts';
+import { hrefOf, hrefWith } from '../state/route.ts';
+import type { ChildChunk, SearchCounts, SegmentWithChunks } from '../state/types.ts';
 import { ChunkEntry } from './chunk-entry.ts';
 
 type Place = readonly [dataset: string, document: string, segment: string];

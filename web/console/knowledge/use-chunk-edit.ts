@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from '../../shared/dom.ts';
-import type { ApiError } from '../parts/api.ts';
-import { readChunk, type StoredChunk, saveChunk } from '../parts/child-chunk.ts';
-import { type Draft, discardDraft, draftOf, storeDraft } from '../parts/drafts.ts';
-import type { ChildChunk } from '../parts/types.ts';
-import { useAttempt } from '../parts/use-attempt.ts';
+import { readChunk, type StoredChunk, saveChunk } from '../components/child-chunk.ts';
+import { useAttempt } from '../hooks/use-attempt.ts';
+import type { ApiError } from '../state/api.ts';
+import { type Draft, discardDraft, draftOf, storeDraft } from '../state/drafts.ts';
+import type { ChildChunk } from '../state/types.ts';
 
 /** Editing, reviewing the change, or resolving a conflict with another edit. */
 type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };

@@ -1,7 +1,7 @@
 import { h } from '../../shared/dom.ts';
-import type { Column } from '../parts/table.ts';
-import type { Model, WholeModelProvider } from '../parts/types.ts';
-import { count } from '../parts/ui.ts';
+import type { Column } from '../components/table.ts';
+import { count } from '../components/ui.ts';
+import type { Model, WholeModelProvider } from '../state/types.ts';
 import { localized } from './localized.ts';
 import { ProviderIcon } from './provider-icon.ts';
 

@@ -1,16 +1,16 @@
 import { h } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
-import { pathOf, request } from '../parts/api.ts';
-import { FilterChips } from '../parts/chips.ts';
-import { Page } from '../parts/page.ts';
-import { go, useFilters, type ViewProps } from '../parts/route.ts';
-import { FilterSearch } from '../parts/search-field.ts';
-import { DataTable } from '../parts/table.ts';
-import type { WholeModelProvider, Workspace } from '../parts/types.ts';
-import { FirstSteps, ListEnd } from '../parts/ui.ts';
-import { useAll } from '../parts/use-all.ts';
-import type { Page as Rows } from '../parts/use-list.ts';
-import { useReading } from '../parts/use-reading.ts';
+import { FilterChips } from '../components/chips.ts';
+import { Page } from '../components/page.ts';
+import { FilterSearch } from '../components/search-field.ts';
+import { DataTable } from '../components/table.ts';
+import { FirstSteps, ListEnd } from '../components/ui.ts';
+import { useAll } from '../hooks/use-all.ts';
+import type { Page as Rows } from '../hooks/use-list.ts';
+import { useReading } from '../hooks/use-reading.ts';
+import { pathOf, request } from '../state/api.ts';
+import { go, useFilters, type ViewProps } from '../state/route.ts';
+import type { WholeModelProvider, Workspace } from '../state/types.ts';
 import { columns, hasWords, keyOf, type ModelRow, modelTypes, rowsOf } from './model-columns.ts';
 
 /** The models of a workspace, by provider in the order of the records. */

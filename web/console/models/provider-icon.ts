@@ -1,5 +1,5 @@
 import { h, useState } from '../../shared/dom.ts';
-import { useIsDark } from '../parts/use-media.ts';
+import { useIsDark } from '../hooks/use-media.ts';
 import { localized, secureUrl } from './localized.ts';
 
 type IconProps = { name: string; light: unknown; dark: unknown };

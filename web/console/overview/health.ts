@@ -1,13 +1,13 @@
 import { CopyButton } from '../../shared/copy-button.ts';
 import { h } from '../../shared/dom.ts';
 import { By } from '../activity/activity.ts';
-import { brief, millis, whole } from '../parts/figures.ts';
-import { locale } from '../parts/locale.ts';
-import { DataTable } from '../parts/table.ts';
-import { timeText, zone } from '../parts/times.ts';
-import type { Failure, Failures, Traffic } from '../parts/types.ts';
-import { ErrorNote, Time } from '../parts/ui.ts';
-import { useResponse } from '../parts/use-reading.ts';
+import { brief, millis, whole } from '../components/figures.ts';
+import { DataTable } from '../components/table.ts';
+import { ErrorNote, Time } from '../components/ui.ts';
+import { useResponse } from '../hooks/use-reading.ts';
+import { locale } from '../state/locale.ts';
+import { timeText, zone } from '../state/times.ts';
+import type { Failure, Failures, Traffic } from '../state/types.ts';
 import { Plot } from './plot.ts';
 import { trafficPlots, trafficSummary } from './traffic.ts';
 

@@ -1,6 +1,6 @@
-import type { FilterChange } from '../parts/address.ts';
-import { brief, money, percent, whole } from '../parts/figures.ts';
-import type { Overview, OverviewDay, OverviewTotals } from '../parts/types.ts';
+import { brief, money, percent, whole } from '../components/figures.ts';
+import type { FilterChange } from '../state/address.ts';
+import type { Overview, OverviewDay, OverviewTotals } from '../state/types.ts';
 
 type Sums = Omit<OverviewTotals, 'users'>;
 

@@ -1,9 +1,9 @@
 import { h } from '../../shared/dom.ts';
-import { pathOf } from '../parts/api.ts';
-import { type FilterChange, hrefWith } from '../parts/route.ts';
-import type { SearchHit } from '../parts/types.ts';
-import { ListEnd, Time } from '../parts/ui.ts';
-import { useList } from '../parts/use-list.ts';
+import { ListEnd, Time } from '../components/ui.ts';
+import { useList } from '../hooks/use-list.ts';
+import { pathOf } from '../state/api.ts';
+import { type FilterChange, hrefWith } from '../state/route.ts';
+import type { SearchHit } from '../state/types.ts';
 import { disliked, failed } from './measures.ts';
 import type { Period } from './period.ts';
 

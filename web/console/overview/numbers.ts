@@ -1,7 +1,7 @@
 import { h } from '../../shared/dom.ts';
-import { type FilterChange, hrefWith } from '../parts/address.ts';
-import { money, percent, whole } from '../parts/figures.ts';
-import type { Overview } from '../parts/types.ts';
+import { money, percent, whole } from '../components/figures.ts';
+import { type FilterChange, hrefWith } from '../state/address.ts';
+import type { Overview } from '../state/types.ts';
 import { changeText, currenciesOf, disliked, failed, pointsText, priceIn, share } from './measures.ts';
 
 type Figure = { name: string; value: string; change: string; more?: string; isWorse?: boolean; filters: FilterChange };

@@ -1,4 +1,4 @@
-import type { Filters } from '../parts/address.ts';
+import type { Filters } from '../state/address.ts';
 
 export const daySeconds = 86_400;
 /** The lengths that can be chosen by a click, in days. */

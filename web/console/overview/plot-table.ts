@@ -1,6 +1,6 @@
 import { h } from '../../shared/dom.ts';
-import { type Column, DataTable } from '../parts/table.ts';
-import { Fold } from '../parts/ui.ts';
+import { type Column, DataTable } from '../components/table.ts';
+import { Fold } from '../components/ui.ts';
 import { type PlotProps, textAt } from './series.ts';
 
 /** The values of a plot as a table, newest first. It is created when the user opens it. */

@@ -1,9 +1,9 @@
 import { h, useState } from '../../shared/dom.ts';
-import { money, whole } from '../parts/figures.ts';
-import { type FilterChange, hrefWith } from '../parts/route.ts';
-import { type Column, DataTable } from '../parts/table.ts';
-import type { Overview, OverviewApp, OverviewUser } from '../parts/types.ts';
-import { useMedia } from '../parts/use-media.ts';
+import { money, whole } from '../components/figures.ts';
+import { type Column, DataTable } from '../components/table.ts';
+import { useMedia } from '../hooks/use-media.ts';
+import { type FilterChange, hrefWith } from '../state/route.ts';
+import type { Overview, OverviewApp, OverviewUser } from '../state/types.ts';
 import { disliked, failed } from './measures.ts';
 
 type Row = Omit<OverviewApp, 'app_id' | 'app_name'> & { id: string; name: string; filters: FilterChange };

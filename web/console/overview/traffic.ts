@@ -1,5 +1,5 @@
-import { brief, millis, percent, whole } from '../parts/figures.ts';
-import type { Traffic, TrafficInterval } from '../parts/types.ts';
+import { brief, millis, percent, whole } from '../components/figures.ts';
+import type { Traffic, TrafficInterval } from '../state/types.ts';
 import type { Series } from './series.ts';
 
 export function trafficPlots({ interval_seconds, data }: Traffic) {

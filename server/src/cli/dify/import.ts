@@ -3,7 +3,7 @@ import { uuidPattern } from '../../contract/primitives.ts';
 import type { Difference } from '../../dify/compare.ts';
 import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.ts';
 import type { ImportOptions } from '../../dify/source.ts';
-import type { Store } from '../../domain/store.ts';
+import type { Store } from '../../domain/store/store.ts';
 import { databaseOf } from '../../store/open.ts';
 import { parse, print, printTable, showLine, timeOf, Usage, visible, withStore } from '../command.ts';
 import { followSeconds } from './help.ts';

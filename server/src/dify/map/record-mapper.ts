@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { BadRecord } from '../../domain/errors.ts';
-import { prepareRecord } from '../../domain/prepare-record.ts';
+import { prepareRecord } from '../../domain/records/prepare-record.ts';
 import type { ImportOptions, RecordInput, Report, Skip } from '../source.ts';
 import { parseJson } from './json.ts';
 import { removeSignatures } from './links.ts';

@@ -1,6 +1,6 @@
 import { ActivityListed, ActivityQuery } from '../../contract/audit.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import { nameEntries } from '../../domain/list-activity.ts';
+import { nameEntries } from '../../domain/activity/list-activity.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
 import { adminList } from './routes.ts';

@@ -8,9 +8,15 @@ import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
-import type { ChangeScope, ChangeSelection } from '../../domain/change-reads.ts';
-import { type ChangePlace, type ChangePage as Page, parseKinds, readChanges, startOf } from '../../domain/changes.ts';
+import {
+  type ChangePlace,
+  type ChangePage as Page,
+  parseKinds,
+  readChanges,
+  startOf,
+} from '../../domain/changes/changes.ts';
 import { clientDisconnected, unavailable } from '../../domain/errors.ts';
+import type { ChangeScope, ChangeSelection } from '../../domain/store/change-reads.ts';
 import { leaveGate } from '../front/gate.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { sendLargePage } from '../operations/large-page.ts';

@@ -7,13 +7,13 @@ import {
   LocateQuery,
   SummaryQuery,
   TranscriptQuery,
-} from '../../contract/activity.ts';
+} from '../../contract/console/activity.ts';
 import { limits } from '../../contract/limits.ts';
 import { MessagePage } from '../../contract/message.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
-import { listMessages, pageRequest } from '../../domain/list-messages.ts';
+import { listMessages, pageRequest } from '../../domain/messages/list-messages.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { onDisconnect, pageQuery, sendPage } from '../operations/message-page.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';

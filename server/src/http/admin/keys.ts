@@ -1,8 +1,8 @@
 import { CreatedKey, DescribedNewKey, KeyChange, ListedKey, NewKey } from '../../contract/admin.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
-import { createKey, updateKey } from '../../domain/create-key.ts';
 import { notFound } from '../../domain/errors.ts';
+import { createKey, updateKey } from '../../domain/keys/create-key.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';

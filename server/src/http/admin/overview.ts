@@ -1,5 +1,5 @@
-import { Overview, OverviewQuery } from '../../contract/activity.ts';
-import { periodOf, readOverview } from '../../domain/overview.ts';
+import { Overview, OverviewQuery } from '../../contract/console/activity.ts';
+import { periodOf, readOverview } from '../../domain/activity/overview.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { onDisconnect } from '../operations/message-page.ts';
 import type { Routes } from '../route-types.ts';

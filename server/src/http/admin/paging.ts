@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { ListRange, ListRows } from '../../domain/admin-reads.ts';
+import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import { decodeCursor, encodeCursor, type SortKey } from '../request/cursor.ts';
 
 type Query = { limit?: number; cursor?: string };

@@ -10,8 +10,8 @@ import {
 } from '../../contract/console/search.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
-import type { MessageSearch } from '../../domain/search.ts';
-import { indexLag } from '../../domain/search-indexer.ts';
+import type { MessageSearch } from '../../domain/search/search.ts';
+import { indexLag } from '../../domain/search/search-indexer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { onDisconnect } from '../operations/message-page.ts';
 import type { Routes } from '../route-types.ts';

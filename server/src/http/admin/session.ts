@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { ConsoleSession, SignIn } from '../../contract/admin.ts';
-import { exchangeSignInToken, openSession } from '../../domain/open-session.ts';
+import { exchangeSignInToken, openSession } from '../../domain/keys/open-session.ts';
 import { isSignInToken } from '../../domain/secret.ts';
 import { sessionDigest, setCookie } from '../auth/session-cookie.ts';
 import { responses } from '../openapi/openapi.ts';

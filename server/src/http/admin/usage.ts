@@ -1,5 +1,5 @@
-import { UsageListed, UsageQuery } from '../../contract/activity.ts';
-import { dayOf, parseDay } from '../../domain/usage.ts';
+import { UsageListed, UsageQuery } from '../../contract/console/activity.ts';
+import { dayOf, parseDay } from '../../domain/records/usage.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
 import { adminList } from './routes.ts';

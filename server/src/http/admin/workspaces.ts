@@ -2,10 +2,10 @@ import { AppListed, ProviderListed, WorkspaceListed } from '../../contract/admin
 import { NewApp } from '../../contract/app.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
-import { type StoredProvider, sortText } from '../../domain/admin-reads.ts';
-import { createApp } from '../../domain/create-app.ts';
 import { notFound } from '../../domain/errors.ts';
-import type { Store } from '../../domain/store.ts';
+import { createApp } from '../../domain/import/create-app.ts';
+import { type StoredProvider, sortText } from '../../domain/store/admin-reads.ts';
+import type { Store } from '../../domain/store/store.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';

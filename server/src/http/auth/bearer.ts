@@ -3,17 +3,17 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { KeyKind } from '../../contract/key-kinds.ts';
 import { limits } from '../../contract/limits.ts';
-import { authenticate } from '../../domain/authenticate.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { LastUsed } from '../../domain/last-used.ts';
+import { authenticate } from '../../domain/keys/authenticate.ts';
+import type { LastUsed } from '../../domain/keys/last-used.ts';
 import { digestOf } from '../../domain/secret.ts';
-import type { StoredSession } from '../../domain/session.ts';
-import type { Store } from '../../domain/store.ts';
+import type { StoredSession } from '../../domain/store/session.ts';
+import type { Store } from '../../domain/store/store.ts';
 import type { FailedKeyReason, Metrics } from '../observe/metrics.ts';
+import { secondsLeft, WindowCounter } from '../workers/window-counter.ts';
 import { type RateLimits, tooMany } from './rate-limits.ts';
 import { sessionDigest } from './session-cookie.ts';
-import { secondsLeft, WindowCounter } from './window-counter.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

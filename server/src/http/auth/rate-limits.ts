@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { SharedState } from '../workers/context.ts';
-import { secondsLeft, type Window, WindowCounter } from './window-counter.ts';
+import { secondsLeft, type Window, WindowCounter } from '../workers/window-counter.ts';
 
 /** How many requests or writes one key may send in a second. */
 type Limit = { name: 'requests' | 'writes'; max: number; counter: WindowCounter };

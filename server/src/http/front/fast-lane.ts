@@ -12,7 +12,7 @@ import {
   type PageQuery,
   type PageRequest,
   pageRequest,
-} from '../../domain/list-messages.ts';
+} from '../../domain/messages/list-messages.ts';
 import { RecentMap } from '../../domain/recent-map.ts';
 import { bearerDigest } from '../auth/bearer.ts';
 import { type RequestSummary, safeRequestId } from '../observe/observe.ts';

@@ -1,7 +1,7 @@
 import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import type { ChangeCounts } from '../../domain/change-reads.ts';
-import type { FollowLag } from '../../domain/import-sources.ts';
-import type { IndexLag } from '../../domain/search-indexer.ts';
+import type { IndexLag } from '../../domain/search/search-indexer.ts';
+import type { ChangeCounts } from '../../domain/store/change-reads.ts';
+import type { FollowLag } from '../../domain/store/import-sources.ts';
 import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
 import { Failures } from './failures.ts';

@@ -1,4 +1,4 @@
-import { WindowCounter } from '../auth/window-counter.ts';
+import { WindowCounter } from '../workers/window-counter.ts';
 
 /** Time between two log lines about the same outage. */
 const quietMillis = 60_000;

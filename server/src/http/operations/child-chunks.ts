@@ -7,15 +7,15 @@ import {
   SegmentPath,
 } from '../../contract/child-chunk.ts';
 import type { CallerOf } from '../../domain/caller.ts';
-import { asKnowledgeCaller } from '../../domain/find-knowledge.ts';
-import type { Versioned } from '../../domain/store.ts';
-import { TurnQueue } from '../../domain/turn-queue.ts';
+import { asKnowledgeCaller } from '../../domain/knowledge/find-knowledge.ts';
 import {
   createChildChunk,
   deleteChildChunk,
   findChildChunk,
   updateChildChunk,
-} from '../../domain/update-child-chunk.ts';
+} from '../../domain/knowledge/update-child-chunk.ts';
+import type { Versioned } from '../../domain/store/store.ts';
+import { TurnQueue } from '../../domain/tick-queue.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';

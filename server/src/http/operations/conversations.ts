@@ -13,10 +13,15 @@ import {
 } from '../../contract/conversation.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import type { ConversationPosition } from '../../domain/app-store.ts';
-import { deleteConversation, listConversations, rateMessage, renameConversation } from '../../domain/conversations.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { requireChatApp } from '../../domain/list-messages.ts';
+import {
+  deleteConversation,
+  listConversations,
+  rateMessage,
+  renameConversation,
+} from '../../domain/messages/conversations.ts';
+import { requireChatApp } from '../../domain/messages/list-messages.ts';
+import type { ConversationPosition } from '../../domain/store/app-store.ts';
 import { checkFirst, requireCaller } from '../auth/bearer.ts';
 import { responses } from '../openapi/openapi.ts';
 import { optionalBody, requireContentType } from '../request/body.ts';

@@ -17,8 +17,8 @@ import {
 } from '../../contract/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
 import { Type } from '../../contract/type.ts';
-import * as knowledge from '../../domain/list-knowledge.ts';
-import type { JsonBody } from '../../domain/numbered-page.ts';
+import * as knowledge from '../../domain/knowledge/list-knowledge.ts';
+import type { JsonBody } from '../../domain/knowledge/offset-page.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { responses } from '../openapi/openapi.ts';
 import { validatorCompiler } from '../request/query.ts';

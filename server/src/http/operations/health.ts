@@ -3,8 +3,8 @@ import { limits } from '../../contract/limits.ts';
 import { choice, integer, shape } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { unavailable } from '../../domain/errors.ts';
-import { followLag } from '../../domain/import-sources.ts';
-import { indexLag } from '../../domain/search-indexer.ts';
+import { indexLag } from '../../domain/search/search-indexer.ts';
+import { followLag } from '../../domain/store/import-sources.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 

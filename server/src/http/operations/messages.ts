@@ -1,5 +1,5 @@
 import { MessagePage, MessageQuery } from '../../contract/message.ts';
-import { listMessages, pageRequest, requireChatApp } from '../../domain/list-messages.ts';
+import { listMessages, pageRequest, requireChatApp } from '../../domain/messages/list-messages.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { header, responses } from '../openapi/openapi.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';

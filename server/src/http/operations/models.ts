@@ -1,7 +1,7 @@
 import { ModelListing, modelTypes } from '../../contract/model.ts';
 import { choice } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
-import { listModels } from '../../domain/list-models.ts';
+import { listModels } from '../../domain/messages/list-models.ts';
 import { responses } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 

@@ -3,7 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import { integer, shape } from '../../contract/primitives.ts';
 import { recordKinds } from '../../contract/record.ts';
 import { Type } from '../../contract/type.ts';
-import { importRecords } from '../../domain/import-records.ts';
+import { importRecords } from '../../domain/import/import-records.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
 import { requireContentType, streamBody } from '../request/body.ts';
 import type { Routes } from '../route-types.ts';

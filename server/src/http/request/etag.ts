@@ -1,5 +1,5 @@
-import type { ClientTags } from '../../domain/list-messages.ts';
-import type { Precondition } from '../../domain/store.ts';
+import type { ClientTags } from '../../domain/messages/list-messages.ts';
+import type { Precondition } from '../../domain/store/store.ts';
 
 const oneTag = /[ \t,]*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
 

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
-import type { ConversationChange, MessageRating } from '../../domain/app-store.ts';
-import { type AuditEntry, type AuditQuery, firstEntryId, newEntryId } from '../../domain/audit.ts';
+import type { ConversationChange, MessageRating } from '../../domain/store/app-store.ts';
+import { type AuditEntry, type AuditQuery, firstEntryId, newEntryId } from '../../domain/store/audit.ts';
 import type { Value } from '../engine.ts';
 
 /** The audit log: its entries, and its SQL, which both engines share. */

@@ -1,4 +1,4 @@
-import { dayOf, type Usage } from '../../domain/usage.ts';
+import { dayOf, type Usage } from '../../domain/records/usage.ts';
 import { sumColumns, type UsageSums } from './usage-statements.ts';
 
 /** The usage of a conversation's messages on one day, or a change of it. */

@@ -11,7 +11,7 @@ import {
   type FoundChange,
   type FoundChanges,
   newEpoch,
-} from '../../domain/change-reads.ts';
+} from '../../domain/store/change-reads.ts';
 import type { Engine, Reader, Row, Value } from '../engine.ts';
 import type { LargePages } from '../large-pages.ts';
 import * as numbering from './numbering.ts';

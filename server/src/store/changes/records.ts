@@ -1,6 +1,6 @@
 import { type ChangeKind, changeKinds } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
-import type { FoundChange } from '../../domain/change-reads.ts';
+import type { FoundChange } from '../../domain/store/change-reads.ts';
 import type { ReadEngine, Row, Value } from '../engine.ts';
 import {
   type Candidate,

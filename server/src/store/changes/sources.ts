@@ -1,6 +1,6 @@
 import type { ChangeKind } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
-import type { ChangePosition } from '../../domain/change-reads.ts';
+import type { ChangePosition } from '../../domain/store/change-reads.ts';
 import type { Dialect, ExportStep, Row } from '../engine.ts';
 import { exportSteps } from '../records/export.ts';
 import { textColumnsOf } from '../records/tables.ts';

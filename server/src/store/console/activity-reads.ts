@@ -1,4 +1,11 @@
-import type { ConversationListed, ConversationSummary, FeedbackText, UsageListed } from '../../contract/activity.ts';
+import type {
+  ConversationListed,
+  ConversationSummary,
+  FeedbackText,
+  UsageListed,
+} from '../../contract/console/activity.ts';
+import { derivedName } from '../../domain/records/conversation-name.ts';
+import { formatDay } from '../../domain/records/usage.ts';
 import type {
   ActivityReads,
   AppSum,
@@ -7,10 +14,8 @@ import type {
   DaySum,
   UsageSelection,
   UserSums,
-} from '../../domain/activity-reads.ts';
-import type { ListRange, ListRows } from '../../domain/admin-reads.ts';
-import { derivedName } from '../../domain/conversation-name.ts';
-import { formatDay } from '../../domain/usage.ts';
+} from '../../domain/store/activity-reads.ts';
+import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { OpenScan, ReadEngine, Row } from '../engine.ts';
 import * as sql from './activity-statements.ts';
 import * as overview from './overview-statements.ts';

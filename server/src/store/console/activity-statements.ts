@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { ListRange } from '../../domain/admin-reads.ts';
+import type { ListRange } from '../../domain/store/admin-reads.ts';
 import type { Value } from '../engine.ts';
 
 /** The SQL of conversations and usage of apps, in the subset that both engines understand. */

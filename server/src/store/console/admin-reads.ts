@@ -11,8 +11,8 @@ import {
   type Neighbours,
   type StoredProvider,
   sortText,
-} from '../../domain/admin-reads.ts';
-import type { RecordName } from '../../domain/audit.ts';
+} from '../../domain/store/admin-reads.ts';
+import type { RecordName } from '../../domain/store/audit.ts';
 import type { ReadEngine, Row, Value } from '../engine.ts';
 import * as sql from './admin-statements.ts';
 import { addDatasetFigures, addDocumentFigures } from './knowledge-figures.ts';

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import { type KnowledgePath, type ListRange, type ListRows, sortedCharsMax } from '../../domain/admin-reads.ts';
+import { type KnowledgePath, type ListRange, type ListRows, sortedCharsMax } from '../../domain/store/admin-reads.ts';
 import type { Dialect, ReadEngine, Value } from '../engine.ts';
 
 /** The SQL of the console's reads, in the subset that both engines understand. */

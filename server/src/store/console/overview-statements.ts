@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { DaySelection } from '../../domain/activity-reads.ts';
+import type { DaySelection } from '../../domain/store/activity-reads.ts';
 import { sumColumns, type UsageSums } from '../accounting/usage-statements.ts';
 import type { Value } from '../engine.ts';
 

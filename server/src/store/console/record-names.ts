@@ -1,5 +1,5 @@
 import type { RecordKind } from '../../contract/record.ts';
-import type { RecordName } from '../../domain/audit.ts';
+import type { RecordName } from '../../domain/store/audit.ts';
 import type { ReadEngine } from '../engine.ts';
 import { sorted } from './admin-statements.ts';
 

@@ -1,4 +1,4 @@
-import type { Session, Sessions, StoredSession } from '../../domain/session.ts';
+import type { Session, Sessions, StoredSession } from '../../domain/store/session.ts';
 import type { Engine, SessionChange } from '../engine.ts';
 import { findSession } from './session-statements.ts';
 

@@ -1,6 +1,6 @@
-import type { ConversationSummary } from '../../contract/activity.ts';
-import type { ListRange, ListRows } from '../../domain/admin-reads.ts';
-import { derivedName } from '../../domain/conversation-name.ts';
+import type { ConversationSummary } from '../../contract/console/activity.ts';
+import { derivedName } from '../../domain/records/conversation-name.ts';
+import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { ReadEngine, Value } from '../engine.ts';
 import { type List, readList } from './admin-statements.ts';
 import * as sql from './summary-statements.ts';

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { DayRange, DaySelection, UserSum, UserSums } from '../../domain/activity-reads.ts';
+import type { DayRange, DaySelection, UserSum, UserSums } from '../../domain/store/activity-reads.ts';
 import { sumColumns } from '../accounting/usage-statements.ts';
 import type { ReadEngine, Row, ScanSnapshot } from '../engine.ts';
 import * as sql from './overview-statements.ts';

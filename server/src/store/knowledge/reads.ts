@@ -15,7 +15,7 @@ import type {
   NumberedRows,
   SegmentQuery,
   SegmentRow,
-} from '../../domain/knowledge-reads.ts';
+} from '../../domain/store/knowledge-reads.ts';
 import type { Dialect, OpenScan, Reader, Row } from '../engine.ts';
 import { detailsOf } from '../records/tables.ts';
 import * as sql from './statements.ts';

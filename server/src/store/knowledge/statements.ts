@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { KnowledgeLocation, NumberedQuery } from '../../domain/knowledge-reads.ts';
+import type { KnowledgeLocation, NumberedQuery } from '../../domain/store/knowledge-reads.ts';
 import type { Dialect, Value } from '../engine.ts';
 
 /**

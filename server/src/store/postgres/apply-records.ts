@@ -1,4 +1,4 @@
-import type { AuditEntry, Author } from '../../domain/audit.ts';
+import type { AuditEntry, Author } from '../../domain/store/audit.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import { NoteTally, noteOfMessages } from '../changes/notes.ts';

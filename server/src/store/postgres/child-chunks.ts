@@ -1,6 +1,6 @@
 import { unavailable } from '../../domain/errors.ts';
-import type { ChildChunkDeletion, ChildChunkOutcome, ChunkLocation, NewChildChunk } from '../../domain/store.ts';
-import { decideCreation, decideDeletion } from '../../domain/update-child-chunk.ts';
+import { decideCreation, decideDeletion } from '../../domain/knowledge/update-child-chunk.ts';
+import type { ChildChunkDeletion, ChildChunkOutcome, ChunkLocation, NewChildChunk } from '../../domain/store/store.ts';
 import * as audit from '../accounting/audit.ts';
 import { noteOfChunk } from '../changes/notes.ts';
 import * as sql from '../statements.ts';

@@ -1,7 +1,7 @@
-import { countWords } from '../../domain/count-words.ts';
 import { unavailable } from '../../domain/errors.ts';
-import type { ChildChunkEdit, ChildChunkOutcome } from '../../domain/store.ts';
-import { decideEdit } from '../../domain/update-child-chunk.ts';
+import { decideEdit } from '../../domain/knowledge/update-child-chunk.ts';
+import { countWords } from '../../domain/records/count-words.ts';
+import type { ChildChunkEdit, ChildChunkOutcome } from '../../domain/store/store.ts';
 import * as audit from '../accounting/audit.ts';
 import { noteOfChunk, noteValues } from '../changes/notes.ts';
 import * as sql from '../statements.ts';

@@ -1,11 +1,9 @@
 import { tmpdir } from 'node:os';
 import { limits } from '../../contract/limits.ts';
-import type { ConversationRow } from '../../domain/app-store.ts';
-import type { CachedVersion, FoundPage, PagePosition, PageShape, PageStream } from '../../domain/store.ts';
+import type { ConversationRow } from '../../domain/store/app-store.ts';
+import type { CachedVersion, FoundPage, PagePosition, PageShape, PageStream } from '../../domain/store/store.ts';
 import { newVersion } from '../../domain/version.ts';
 import * as audit from '../accounting/audit.ts';
-import { contentOf, rate } from '../apps/rating.ts';
-import * as apps from '../apps/statements.ts';
 import { NoteTally, noteOfConversation, noteOfMessages } from '../changes/notes.ts';
 import { setEpoch } from '../changes/numbering.ts';
 import { changeSession } from '../console/session-statements.ts';
@@ -21,6 +19,8 @@ import type {
   WriteOptions,
   WriteResult,
 } from '../engine.ts';
+import { contentOf, rate } from '../messages/rating.ts';
+import * as apps from '../messages/statements.ts';
 import { changeStatements } from '../records/import-sources.ts';
 import { upsertOf } from '../records/upserts.ts';
 import * as sql from '../statements.ts';

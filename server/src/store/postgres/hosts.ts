@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import type { PostgresAddress } from '../../contract/database-url.ts';
+import type { PostgresAddress } from '../../database-url.ts';
 
 /** A connection, with the server that it was opened to. */
 export type HostClient = pg.PoolClient & { server: number; generation: number };

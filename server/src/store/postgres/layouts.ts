@@ -5,7 +5,7 @@ import type {
   FoundPage,
   PagePosition,
   PageShape,
-} from '../../domain/store.ts';
+} from '../../domain/store/store.ts';
 import type { Dialect, ExportStep } from '../engine.ts';
 import { isDistributed } from './citus/distribute.ts';
 import * as citusEdit from './citus/edit.ts';

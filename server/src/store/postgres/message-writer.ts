@@ -1,7 +1,7 @@
-import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
-import { keepStored, storedUsage } from '../../domain/prepared-record.ts';
-import { identityOf } from '../../domain/record-kinds.ts';
-import type { ReferenceTarget } from '../../domain/store.ts';
+import { type FindTarget, recheckReferences } from '../../domain/import/check-references.ts';
+import { keepStored, storedUsage } from '../../domain/records/prepared-record.ts';
+import { identityOf } from '../../domain/records/record-kinds.ts';
+import type { ReferenceTarget } from '../../domain/store/store.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import type { SpooledOf } from '../records/spool.ts';
 import type { Transaction } from './pool.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countWords } from '../../domain/count-words.ts';
+import { countWords } from '../../domain/records/count-words.ts';
 import type { Value } from '../engine.ts';
 import { type Migration, postgresMigrations, type SchemaStatus, statusAt } from '../schema/schema.ts';
 import { distribute, findCluster, remainingTables } from './citus/distribute.ts';

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { FoundPage, Messages, PagePosition, PageShape, PageStream } from '../../domain/store.ts';
+import type { FoundPage, Messages, PagePosition, PageShape, PageStream } from '../../domain/store/store.ts';
 import type { Row, Value } from '../engine.ts';
 import { type MessagePosition, pageOfRows, readInBatches } from '../page-stream.ts';
 import type { PostgresPool, Transaction } from './pool.ts';

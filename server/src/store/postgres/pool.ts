@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { PostgresAddress } from '../../contract/database-url.ts';
+import type { PostgresAddress } from '../../database-url.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import type { Row, Value } from '../engine.ts';
 import { type HostClient, Hosts } from './hosts.ts';

@@ -1,7 +1,7 @@
 import type { RecordKind } from '../../contract/record.ts';
-import { type FindTarget, recheckReferences } from '../../domain/check-references.ts';
-import { changedParent, identityOf, missingParent, type ReferableKind } from '../../domain/record-kinds.ts';
-import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
+import { type FindTarget, recheckReferences } from '../../domain/import/check-references.ts';
+import { changedParent, identityOf, missingParent, type ReferableKind } from '../../domain/records/record-kinds.ts';
+import type { LookupKind, ReferenceTarget } from '../../domain/store/store.ts';
 import type { Value } from '../engine.ts';
 import { type CountChange, DocumentCounts, DocumentPositions } from '../records/document-counts.ts';
 import { lookupStatement } from '../records/lookups.ts';

@@ -1,4 +1,4 @@
-import type { KeptMessage, StoredUsage } from '../../domain/prepared-record.ts';
+import type { KeptMessage, StoredUsage } from '../../domain/records/prepared-record.ts';
 import { newVersion } from '../../domain/version.ts';
 import { addDays, dayColumns } from '../accounting/usage-statements.ts';
 import type { UsageOfDay } from '../accounting/usage-tally.ts';

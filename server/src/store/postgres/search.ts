@@ -1,4 +1,5 @@
 import { limits } from '../../contract/limits.ts';
+import type { ChunkKind, IndexChange } from '../../domain/store/search-reads.ts';
 import {
   firstPosition,
   type IndexedMessage,
@@ -6,8 +7,7 @@ import {
   positionAfter,
   positionsPerSecond,
   tokensWithIds,
-} from '../../domain/search-document.ts';
-import type { ChunkKind, IndexChange } from '../../domain/search-reads.ts';
+} from '../../domain/words/search-document.ts';
 import type { Row, WriteInput, WriteResult } from '../engine.ts';
 import * as sql from '../search/statements.ts';
 import type { PostgresPool, Transaction } from './pool.ts';

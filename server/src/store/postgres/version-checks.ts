@@ -1,5 +1,5 @@
 import { unavailable } from '../../domain/errors.ts';
-import type { FoundPage, PagePosition, PageShape } from '../../domain/store.ts';
+import type { FoundPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 
 /** A cached page, to check whether it is current. */
 export type VersionCheck = { position: PagePosition; shape: PageShape; version: string };

@@ -1,4 +1,4 @@
-import type { Prepared } from '../../domain/prepared-record.ts';
+import type { Prepared } from '../../domain/records/prepared-record.ts';
 
 /** A change of the counts of one document. */
 export type CountChange = { dataset_id: string; id: string; segments: number; words: number };

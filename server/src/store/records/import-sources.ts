@@ -6,7 +6,7 @@ import {
   type KnowledgeCount,
   type MessageCount,
   type StoredRecord,
-} from '../../domain/import-sources.ts';
+} from '../../domain/store/import-sources.ts';
 import type { Dialect, Engine, ImportSourceChange, Row, Value } from '../engine.ts';
 import { exportSteps } from './export.ts';
 import { type RowKind, tables } from './tables.ts';

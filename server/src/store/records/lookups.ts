@@ -1,5 +1,5 @@
-import { kindRules } from '../../domain/record-kinds.ts';
-import type { LookupKind } from '../../domain/store.ts';
+import { kindRules } from '../../domain/records/record-kinds.ts';
+import type { LookupKind } from '../../domain/store/store.ts';
 import { tables } from './tables.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { limits } from '../../contract/limits.ts';
-import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
+import type { LookupKind, ReferenceTarget } from '../../domain/store/store.ts';
 import { spoolFailure } from './spool.ts';
 
 const spillIds = 1_000;

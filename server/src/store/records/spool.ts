@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { limits } from '../../contract/limits.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { unavailable } from '../../domain/errors.ts';
-import type { Batch } from '../../domain/prepare-lines.ts';
-import type { Prepared } from '../../domain/prepared-record.ts';
+import type { Batch } from '../../domain/records/prepare-lines.ts';
+import type { Prepared } from '../../domain/records/prepared-record.ts';
 import { explainDiskError } from '../disk-errors.ts';
 import type { SpoolHandle } from '../engine.ts';
 

@@ -1,5 +1,5 @@
 import { now, type RecordKind, records } from '../../contract/record.ts';
-import { displayStatusOf } from '../../domain/display-status.ts';
+import { displayStatusOf } from '../../domain/records/display-status.ts';
 import { newVersion } from '../../domain/version.ts';
 import type { Row, Value } from '../engine.ts';
 import { updatedAt } from '../schema/conversation-step.ts';

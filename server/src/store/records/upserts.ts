@@ -1,4 +1,4 @@
-import { kindRules } from '../../domain/record-kinds.ts';
+import { kindRules } from '../../domain/records/record-kinds.ts';
 import type { Row, Value } from '../engine.ts';
 import { type Column, columnsOf, type RowKind, tables } from './tables.ts';
 

@@ -1,4 +1,4 @@
-import { derivedName } from '../../domain/conversation-name.ts';
+import { derivedName } from '../../domain/records/conversation-name.ts';
 
 /**
  * The migration step for lists of conversations: fields of conversations, messages, apps and keys that are new in this

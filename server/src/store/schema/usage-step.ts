@@ -1,8 +1,8 @@
-import { days, priceRules } from '../../domain/usage.ts';
+import { days, priceRules } from '../../domain/records/usage.ts';
 
 /**
  * The migration step that adds the last activity of conversations and their usage by day. It also counts the existing
- * messages, by the rules of `domain/usage.ts`. Counting comes first, since altering the table `conversations` blocks its
+ * messages, by the rules of `domain/records/usage.ts`. Counting comes first, since altering the table `conversations` blocks its
  * readers.
  */
 

@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
-import type { ChangeReads } from '../../domain/change-reads.ts';
-import { indexedMessage, tokensWithIds } from '../../domain/search-document.ts';
-import type { ChunkKind, IndexCheck, IndexDifference, IndexState } from '../../domain/search-reads.ts';
+import type { ChangeReads } from '../../domain/store/change-reads.ts';
+import type { ChunkKind, IndexCheck, IndexDifference, IndexState } from '../../domain/store/search-reads.ts';
+import { indexedMessage, tokensWithIds } from '../../domain/words/search-document.ts';
 import type { Dialect, Engine, Row, SearchTable } from '../engine.ts';
 import { type Digest, digestOf, EntrySlice } from './entry-slice.ts';
 import * as sql from './statements.ts';

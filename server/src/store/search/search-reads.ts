@@ -1,6 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { ReadBudget } from '../../domain/read-budget.ts';
-import { positionsPerSecond } from '../../domain/search-document.ts';
+import type { ReadBudget } from '../../domain/store/read-budget.ts';
 import type {
   ChunkHit,
   ChunkIndexHit,
@@ -9,8 +8,9 @@ import type {
   IndexQuery,
   MessageHit,
   SearchReads,
-} from '../../domain/search-reads.ts';
-import type { QueryToken } from '../../domain/tokens.ts';
+} from '../../domain/store/search-reads.ts';
+import { positionsPerSecond } from '../../domain/words/search-document.ts';
+import type { QueryToken } from '../../domain/words/tokens.ts';
 import type { Dialect, Reader, Row, SearchTable } from '../engine.ts';
 import * as sql from './statements.ts';
 

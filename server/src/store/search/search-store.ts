@@ -1,9 +1,9 @@
 import { limits } from '../../contract/limits.ts';
-import type { ChangeReads } from '../../domain/change-reads.ts';
-import { ReadBudget } from '../../domain/read-budget.ts';
-import { type SearchInput, type SearchName, type SearchResult, searches } from '../../domain/search.ts';
-import type { IndexChange, IndexCheck, IndexDifference, IndexState } from '../../domain/search-reads.ts';
-import type { SearchStore } from '../../domain/search-store.ts';
+import { type SearchInput, type SearchName, type SearchResult, searches } from '../../domain/search/search.ts';
+import type { ChangeReads } from '../../domain/store/change-reads.ts';
+import { ReadBudget } from '../../domain/store/read-budget.ts';
+import type { IndexChange, IndexCheck, IndexDifference, IndexState } from '../../domain/store/search-reads.ts';
+import type { SearchStore } from '../../domain/store/search-store.ts';
 import type { Engine } from '../engine.ts';
 import type { LargePages } from '../large-pages.ts';
 import { checkIndex } from './check.ts';

@@ -1,4 +1,4 @@
-import type { IndexQuery } from '../../domain/search-reads.ts';
+import type { IndexQuery } from '../../domain/store/search-reads.ts';
 import type { SearchDialect, SearchTable, Value } from '../engine.ts';
 
 /** SQL of the search, in the subset that both engines understand. */

@@ -1,10 +1,10 @@
-import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/app-store.ts';
+import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/store/app-store.ts';
 import { newVersion } from '../../domain/version.ts';
 import * as audit from '../accounting/audit.ts';
-import { contentOf, rate } from '../apps/rating.ts';
-import * as apps from '../apps/statements.ts';
 import { noteOfConversation, noteOfMessages } from '../changes/notes.ts';
 import type { WriteInput } from '../engine.ts';
+import { contentOf, rate } from '../messages/rating.ts';
+import * as apps from '../messages/statements.ts';
 import * as sql from '../statements.ts';
 import { addNotes } from './changes.ts';
 import type { Connection } from './connection.ts';

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { newEpoch } from '../../domain/change-reads.ts';
+import { newEpoch } from '../../domain/store/change-reads.ts';
 import { setEpoch } from '../changes/numbering.ts';
 import { explainDiskError } from '../disk-errors.ts';
 import type { BackupResult } from './backup.ts';

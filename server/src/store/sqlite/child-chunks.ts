@@ -1,12 +1,12 @@
-import { countWords } from '../../domain/count-words.ts';
+import { decideCreation, decideDeletion, decideEdit } from '../../domain/knowledge/update-child-chunk.ts';
+import { countWords } from '../../domain/records/count-words.ts';
 import type {
   ChildChunkDeletion,
   ChildChunkEdit,
   ChildChunkOutcome,
   ChunkLocation,
   NewChildChunk,
-} from '../../domain/store.ts';
-import { decideCreation, decideDeletion, decideEdit } from '../../domain/update-child-chunk.ts';
+} from '../../domain/store/store.ts';
 import * as audit from '../accounting/audit.ts';
 import { noteOfChunk } from '../changes/notes.ts';
 import * as sql from '../statements.ts';

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { clientDisconnected } from '../../domain/errors.ts';
+import { decideEdit } from '../../domain/knowledge/update-child-chunk.ts';
 import type {
   CachedVersion,
   ChildChunkEdit,
@@ -9,8 +10,7 @@ import type {
   PagePosition,
   PageShape,
   PageStream,
-} from '../../domain/store.ts';
-import { decideEdit } from '../../domain/update-child-chunk.ts';
+} from '../../domain/store/store.ts';
 import {
   type Engine,
   type ExportStep,

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { countWords } from '../../domain/count-words.ts';
+import { countWords } from '../../domain/records/count-words.ts';
 import { type Migration, type SchemaStatus, sqliteMigrations, statusAt } from '../schema/schema.ts';
 import { Connection, createFile } from './connection.ts';
 

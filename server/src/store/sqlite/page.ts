@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { FoundPage, Messages, PagePosition, PageShape, PageStream } from '../../domain/store.ts';
+import type { FoundPage, Messages, PagePosition, PageShape, PageStream } from '../../domain/store/store.ts';
 import type { Value } from '../engine.ts';
 import { pageOfRows, readInBatches } from '../page-stream.ts';
 import type { Connection } from './connection.ts';

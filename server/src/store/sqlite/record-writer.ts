@@ -1,13 +1,13 @@
-import { recheckReferences } from '../../domain/check-references.ts';
+import { recheckReferences } from '../../domain/import/check-references.ts';
 import {
   type KeptMessage,
   keepStored,
   type Prepared,
   type StoredUsage,
   storedUsage,
-} from '../../domain/prepared-record.ts';
-import { changedParent } from '../../domain/record-kinds.ts';
-import type { LookupKind, ReferenceTarget } from '../../domain/store.ts';
+} from '../../domain/records/prepared-record.ts';
+import { changedParent } from '../../domain/records/record-kinds.ts';
+import type { LookupKind, ReferenceTarget } from '../../domain/store/store.ts';
 import { newVersion } from '../../domain/version.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import { NoteTally, noteOfMessages } from '../changes/notes.ts';

@@ -1,5 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { Message } from '../../contract/message.ts';
+import type { ChunkKind, IndexChange } from '../../domain/store/search-reads.ts';
 import {
   firstPosition,
   type IndexedMessage,
@@ -8,9 +9,8 @@ import {
   positionsPerSecond,
   tokensWithIds,
   wordsOf,
-} from '../../domain/search-document.ts';
-import type { ChunkKind, IndexChange } from '../../domain/search-reads.ts';
-import { tokenRules } from '../../domain/tokens.ts';
+} from '../../domain/words/search-document.ts';
+import { tokenRules } from '../../domain/words/tokens.ts';
 import type { WriteInput, WriteResult } from '../engine.ts';
 import { emptySqliteIndex } from '../schema/search-step.ts';
 import * as sql from '../search/statements.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
-import { TurnQueue } from '../../domain/turn-queue.ts';
+import { TurnQueue } from '../../domain/tick-queue.ts';
 import type { WriteInput, WriteName, WriteOptions, WriteResult } from '../engine.ts';
 import {
   groupStates,

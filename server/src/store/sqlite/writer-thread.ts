@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { limits } from '../../contract/limits.ts';
-import type { AuditEntry } from '../../domain/audit.ts';
 import { BadRecord, ServiceError } from '../../domain/errors.ts';
+import type { AuditEntry } from '../../domain/store/audit.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import * as numbering from '../changes/numbering.ts';

@@ -1,7 +1,7 @@
 import type { ChildChunk } from '../../../contract/child-chunk.ts';
-import { countWords } from '../../../domain/count-words.ts';
-import type { ChildChunkEdit, ChildChunkOutcome, Versioned } from '../../../domain/store.ts';
-import { decideEdit } from '../../../domain/update-child-chunk.ts';
+import { decideEdit } from '../../../domain/knowledge/update-child-chunk.ts';
+import { countWords } from '../../../domain/records/count-words.ts';
+import type { ChildChunkEdit, ChildChunkOutcome, Versioned } from '../../../domain/store/store.ts';
 import * as audit from '../../accounting/audit.ts';
 import { noteOfChunk } from '../../changes/notes.ts';
 import type { Row } from '../../engine.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../../../contract/record.ts';
 import { ServiceError } from '../../../domain/errors.ts';
-import { type KindRules, kindRules } from '../../../domain/record-kinds.ts';
-import type { LookupKind } from '../../../domain/store.ts';
+import { type KindRules, kindRules } from '../../../domain/records/record-kinds.ts';
+import type { LookupKind } from '../../../domain/store/store.ts';
 import type { ExportStep, Row, Value } from '../../engine.ts';
 import { SeenIds } from '../../records/seen-ids.ts';
 import { distribution } from '../../schema/schema.ts';

@@ -1,5 +1,5 @@
 import { limits } from '../../../contract/limits.ts';
-import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../../domain/store.ts';
+import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../../domain/store/store.ts';
 import type { Row } from '../../engine.ts';
 import { bytesOf, joinMessages, type PageRow, readPage as readPageAtOnce } from '../page.ts';
 import type { PostgresPool } from '../pool.ts';

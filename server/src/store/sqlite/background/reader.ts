@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { ErrorCode } from '../../../contract/error.ts';
 import { clientDisconnected, ServiceError, unavailable } from '../../../domain/errors.ts';
-import type { SearchInput, SearchName, SearchResult } from '../../../domain/search.ts';
+import type { SearchInput, SearchName, SearchResult } from '../../../domain/search/search.ts';
 import type { Background, Reader, Row, Value } from '../../engine.ts';
 
 /** A statement, a search, or the number of a search whose client has disconnected. */

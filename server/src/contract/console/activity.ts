@@ -1,0 +1,196 @@
+import type { Static } from 'typebox';
+import { listParameters, rowsUpTo } from '../admin.ts';
+import { limits } from '../limits.ts';
+import { MessageQuery } from '../message.ts';
+import { day, epochSeconds, id, integer, list, nullable, number, shape, text } from '../primitives.ts';
+import { Type } from '../type.ts';
+
+export const ConversationListed = shape(
+  {
+    id: id('Conversation ID.'),
+    user: nullable(text('End user of the conversation.')),
+    name: text('Name. Without a name of its own, the beginning of its first query.'),
+    created_at: epochSeconds('Creation time.'),
+    message_count: integer('Number of messages in it.'),
+    last_message_at: nullable(epochSeconds('Time of its newest message; null if it has none.')),
+    updated_at: epochSeconds('The latest of its creation, its newest message and its last rename.'),
+  },
+  { title: 'Conversation', description: 'A conversation of an app.' },
+);
+
+export type ConversationListed = Static<typeof ConversationListed>;
+
+const { message_count, last_message_at, updated_at, ...ofConversation } = ConversationListed.properties;
+
+export const ConversationSummary = shape(
+  {
+    ...ofConversation,
+    name: text(
+      `Name. Without a name of its own, the beginning of its first query: up to ${limits.listedTextCharsMax} characters.`,
+    ),
+    app_id: id('App ID.'),
+    app_name: text('Name of the app.'),
+    updated_at,
+    last_message_at,
+    message_count,
+    disliked_count: integer('Number of messages that the user disliked.'),
+    failed_count: integer('Number of messages whose status is `error`.'),
+    price: nullable(
+      number('double', 'Sum of the prices of its messages; null without prices, or in several currencies.'),
+    ),
+    currency: nullable(text('Currency of price; null if price is null.')),
+    last_text: text(
+      `Beginning of the newest answer, or of its query if the answer is empty: up to ${limits.listedTextCharsMax} characters. ` +
+        `Empty if that message is larger than ${limits.joinedDocBytesMax / 1024} KiB.`,
+    ),
+  },
+  { title: 'ConversationSummary', description: 'A conversation of any app, with counts of its messages.' },
+);
+
+export type ConversationSummary = Static<typeof ConversationSummary>;
+
+export const SummaryQuery = Type.Object({
+  ...listParameters,
+  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
+  id: Type.Optional(
+    Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: limits.listRowsMax,
+      description: 'A conversation ID. Repeat it for several conversations: only these are listed, on one page.',
+    }),
+  ),
+});
+
+export const UsageListed = shape(
+  {
+    day: day('Day in UTC, such as `2026-11-15`.'),
+    app_id: id('App ID.'),
+    app_name: text('Name of the app.'),
+    currency: nullable(text('Currency of price; null for messages without a price.')),
+    messages: integer('Number of messages of that day.'),
+    tokens: number('double', 'Sum of their total_tokens.'),
+    price: number('double', 'Sum of their total_price; 0 without prices.'),
+  },
+  { title: 'Usage' },
+);
+
+export type UsageListed = Static<typeof UsageListed>;
+
+export const UsageQuery = Type.Object({
+  ...listParameters,
+  limit: rowsUpTo(limits.usageRowsMax),
+  since: Type.Optional(day('The first day, such as `2026-11-15`. Default: 30 days before today.')),
+  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
+});
+
+const { first_id, limit, page_order } = MessageQuery.properties;
+/** Parameters of a page of messages, for routes whose path has the conversation. */
+export const TranscriptQuery = Type.Object({ first_id, limit, page_order });
+
+export const LocateQuery = Type.Object({
+  message_id: Type.Optional(Type.String({ description: 'A message ID. Absent: the beginning of the conversation.' })),
+  newer: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: limits.pageMessagesMax - 1,
+      default: 0,
+      description: 'Number of newer messages that the page has before this one, if there are so many.',
+    }),
+  ),
+});
+
+export const LocatedPage = shape(
+  { first_id: nullable(id('`first_id` of the page. Null: the newest page has the message.')) },
+  { title: 'LocatedPage' },
+);
+
+export const FeedbackQuery = Type.Object({
+  message_id: Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: limits.pageMessagesMax,
+    description: 'A message ID. Repeat it for several messages.',
+  }),
+});
+
+const FeedbackText = shape(
+  {
+    message_id: id('Message ID.'),
+    content: text(`Text of the feedback; at most the first ${limits.feedbackUnitsMax} characters.`),
+  },
+  { title: 'FeedbackText' },
+);
+export type FeedbackText = Static<typeof FeedbackText>;
+
+export const FeedbackTexts = shape(
+  { data: list(FeedbackText, 'One entry for each of the messages that has a text.') },
+  { title: 'FeedbackTexts' },
+);
+
+const sums = {
+  messages: integer('Number of messages.'),
+  liked: integer('Messages that their users liked.'),
+  disliked: integer('Messages that their users disliked.'),
+  failed: integer('Messages whose status is `error`.'),
+  tokens: number('double', 'Sum of their total_tokens.'),
+};
+
+const Price = shape(
+  { currency: text('Currency.'), price: number('double', 'Sum of the prices in this currency.') },
+  { title: 'Price' },
+);
+const prices = list(
+  Price,
+  `Sums of their prices by currency, in the order of the currencies: the ${limits.overviewCurrenciesMax} with the most messages.`,
+);
+
+const Totals = shape(
+  { ...sums, users: integer('Number of different users of their conversations.'), prices },
+  { title: 'OverviewTotals', description: 'What the messages of a period add up to.' },
+);
+
+export const Overview = shape(
+  {
+    from: epochSeconds('Start of the period: midnight UTC.'),
+    to: epochSeconds('End of the period: midnight UTC, exclusive.'),
+    totals: Totals,
+    before: Totals,
+    days: list(
+      shape({ day: day('Day in UTC.'), ...sums, prices }, { title: 'OverviewDay' }),
+      'Days of the period that have messages, oldest first.',
+    ),
+    apps: list(
+      shape({ app_id: id('App ID.'), app_name: text('Name of the app.'), ...sums, prices }, { title: 'OverviewApp' }),
+      `The ${limits.overviewAppsMax} apps with the most messages, most messages first.`,
+    ),
+    users: list(
+      shape(
+        {
+          user: text('End user.'),
+          ...sums,
+          price: nullable(number('double', 'Sum of the prices; null without prices, or in several currencies.')),
+          currency: nullable(text('Currency of price; null if price is null.')),
+        },
+        { title: 'OverviewUser' },
+      ),
+      `The ${limits.overviewUsersMax} users with the most messages, most messages first.`,
+    ),
+  },
+  {
+    title: 'Overview',
+    description: 'Totals of a period, and as `before` those of the equally long period before it.',
+  },
+);
+
+export type Overview = Static<typeof Overview>;
+export type OverviewTotals = Static<typeof Totals>;
+
+const time = (description: string) =>
+  Type.Optional(
+    Type.Integer({ minimum: 0, maximum: limits.overviewSecondsMax, description: `${description} Unix epoch seconds.` }),
+  );
+
+export const OverviewQuery = Type.Object({
+  from: time(`Start; the whole day in UTC counts. Default: ${limits.overviewDaysDefault} days, including the last.`),
+  to: time('End, exclusive; the whole day in UTC counts. Default: now.'),
+  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
+});

@@ -1,0 +1,36 @@
+import type { ActivityListed } from '../../contract/audit.ts';
+import { limits } from '../../contract/limits.ts';
+import type { RecordKind } from '../../contract/record.ts';
+import type { AuditEntry, RecordName } from '../store/audit.ts';
+import type { Store } from '../store/store.ts';
+
+/** Entries of the audit log with the current names of their keys and of their first records. */
+export async function nameEntries(store: Store, entries: readonly AuditEntry[]): Promise<ActivityListed[]> {
+  const idsByKind = new Map<RecordKind, Set<string>>([['api_key', new Set()]]);
+  const add = (kind: RecordKind, ids: readonly string[]) => {
+    const all = idsByKind.get(kind) ?? new Set();
+    idsByKind.set(kind, all);
+    for (const id of ids) all.add(id);
+  };
+  for (const { key_id, record, ids } of entries) {
+    if (key_id !== null) add('api_key', [key_id]);
+    add(record, firstOf(ids));
+  }
+  const names = new Map<RecordKind, ReadonlyMap<string, RecordName>>(
+    await Promise.all(
+      [...idsByKind].map(async ([kind, ids]) => [kind, await store.admin.findNames(kind, [...ids])] as const),
+    ),
+  );
+  return entries.map(({ id, at, key_id, action, record, count, ids }) => ({
+    id,
+    at,
+    key_id,
+    key_name: key_id === null ? null : (names.get('api_key')?.get(key_id)?.name ?? null),
+    action,
+    record,
+    count,
+    records: firstOf(ids).map((id) => ({ id, name: null, path: null, ...names.get(record)?.get(id) })),
+  }));
+}
+
+const firstOf = (ids: readonly string[]): readonly string[] => ids.slice(0, limits.namedRecordsMax);

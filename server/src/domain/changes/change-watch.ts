@@ -1,0 +1,81 @@
+import type { Store } from '../store/store.ts';
+
+/** How often the database is checked while requests wait. Where that is one look at the data version, more often. */
+const pollMillis = { withDataVersion: 25, without: 250 };
+
+/**
+ * Wakes requests that wait for changes. One timer for all of them checks whether the database may have changed since the last
+ * check; each request then looks for itself.
+ */
+export class ChangeWatch {
+  readonly #store: Store;
+  readonly #waiting = new Set<() => void>();
+  #timer: NodeJS.Timeout | undefined;
+  #isChecking = false;
+  /** The state of the database at the last check. It outlives the timer: a change between two waits is noticed. */
+  #lastState: string | undefined;
+  #isClosed = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Resolves when the database may have changed, after this many milliseconds, or when the service stops. */
+  wait(millis: number): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timeout);
+        this.#waiting.delete(wake);
+        if (this.#waiting.size === 0) this.#stop();
+        resolve();
+      };
+      const timeout = setTimeout(wake, millis);
+      this.#waiting.add(wake);
+      this.#timer ??= this.#start();
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Ends all waits. */
+  close(): void {
+    this.#isClosed = true;
+    this.#wakeAll();
+  }
+
+  #start(): NodeJS.Timeout {
+    const { withDataVersion, without } = pollMillis;
+    return setInterval(this.#check, this.#store.dataVersion() === undefined ? without : withDataVersion);
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  readonly #check = async (): Promise<void> => {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    // If the database is not available, the requests themselves report it.
+    const state = await this.#readState().catch(() => undefined);
+    this.#isChecking = false;
+    if (state !== undefined && state === this.#lastState) return;
+    this.#lastState = state;
+    this.#wakeAll();
+  };
+
+  /** Undefined if there are notes: they have to be numbered. */
+  async #readState(): Promise<string | undefined> {
+    const dataVersion = this.#store.dataVersion();
+    if (dataVersion !== undefined) return `${dataVersion}`;
+    const head = await this.#store.changes.head();
+    return (await this.#store.changes.hasNews(head)) ? undefined : `${head.epoch}.${head.position}`;
+  }
+
+  #wakeAll(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+}

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import type { AppListed } from '../../contract/admin.ts';
+import type { NewApp } from '../../contract/app.ts';
+import { canonicalId } from '../../contract/primitives.ts';
+import { notBlank } from '../../contract/rules.ts';
+import { invalidParam } from '../errors.ts';
+import type { Store } from '../store/store.ts';
+import { importRecords } from './import-records.ts';
+
+type Workspace = { id: string; name: string };
+
+/** Creates an app, and a workspace if there is none. Both are imported as records, so all rules of records apply. */
+export async function createApp(
+  store: Store,
+  { name, mode = 'chat', workspace_id }: NewApp,
+  createdBy: string,
+  now: number,
+): Promise<AppListed> {
+  if (!notBlank.test(name)) throw invalidParam('name must not be blank');
+  if (!name.isWellFormed() || !mode.isWellFormed()) throw invalidParam('name and mode must be well-formed Unicode');
+  const stored = await findWorkspace(store, workspace_id);
+  const workspace = stored ?? { id: randomUUID(), name };
+  const app = { id: randomUUID(), workspace_id: workspace.id, name, mode };
+  const records = [...(stored === undefined ? [{ record: 'workspace', ...workspace }] : []), { record: 'app', ...app }];
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
+  await importRecords(store, { kind: 'admin', key_id: createdBy }, [{ bytes: once(Buffer.from(lines)) }], now);
+  return { ...app, workspace_name: workspace.name };
+}
+
+/** The given workspace, else the only one; undefined if there is none. */
+async function findWorkspace({ admin }: Store, id: string | undefined): Promise<Workspace | undefined> {
+  if (id !== undefined) {
+    const workspace = await admin.findWorkspace(canonicalId(id));
+    if (workspace === undefined) throw invalidParam(`workspace ${id} does not exist`);
+    return workspace;
+  }
+  const { rows, has_more } = await admin.listWorkspaces({ after: undefined, count: 1 });
+  if (has_more) throw invalidParam('workspace_id is required: there are several workspaces');
+  return rows[0];
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

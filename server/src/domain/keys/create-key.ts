@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import type { KeyChange, ListedKey, NewKey } from '../../contract/admin.ts';
+import {
+  describeReachProblem,
+  findReachProblem,
+  type KeyKind,
+  type Reach,
+  readOnlyKinds,
+} from '../../contract/key-kinds.ts';
+import { canonicalId } from '../../contract/primitives.ts';
+import { invalidParam, notFound } from '../errors.ts';
+import { digestOf, makeSecret } from '../secret.ts';
+import type { LookupKind, ReferenceTarget, Store } from '../store/store.ts';
+
+/** `createdBy` is the id of a key, or null for the command line. The secret is only returned, never stored. */
+export async function createKey(
+  store: Store,
+  input: NewKey,
+  createdBy: string | null,
+  now: number,
+): Promise<{ id: string; secret: string }> {
+  const { kind, name, expires_at, read_only, ...reach } = validateNewKey(input, now);
+  const id = randomUUID();
+  const secret = makeSecret(kind);
+  const digest = digestOf(secret);
+  const times = { created_at: now, expires_at };
+  const key = { id, kind, ...(await resolveReach(store, reach)), name, digest, ...times, read_only };
+  await store.createKey(key, createdBy);
+  return { id, secret };
+}
+
+/** Fills in defaults. Throws if a value is invalid, or if a field is missing or not allowed for the kind. */
+function validateNewKey(input: NewKey, now: number): Required<NewKey> {
+  const { kind, name = '', app_id = null, workspace_id = null, dataset_ids = null, expires_at = null } = input;
+  const { read_only = false } = input;
+  if (!name.isWellFormed()) throw invalidParam('name must be well-formed Unicode');
+  if (name.includes('\0')) throw invalidParam('name must not contain NUL');
+  if (expires_at !== null && expires_at <= now) throw invalidParam('expires_at must be in the future');
+  const problem = findReachProblem(kind, { workspace_id, app_id, dataset_ids });
+  if (problem !== undefined) throw invalidParam(describeReachProblem(kind, problem));
+  if (read_only) requireReadOnlyKind(kind);
+  return { kind, name, app_id, workspace_id, dataset_ids, expires_at, read_only };
+}
+
+function requireReadOnlyKind(kind: KeyKind): void {
+  if (!readOnlyKinds.includes(kind)) throw invalidParam(`read_only is not allowed for kind ${kind}`);
+}
+
+/** The changed key. Throws if it does not exist, or if its kind does not allow the change. */
+export async function updateKey(
+  store: Store,
+  requestedId: string,
+  change: KeyChange,
+  changedBy: string | null,
+  now: number,
+): Promise<ListedKey> {
+  const id = canonicalId(requestedId);
+  const stored = await store.admin.findKey(id);
+  if (stored === undefined) throw notFound('key not found');
+  requireReadOnlyKind(stored.kind);
+  await store.updateKey(id, change, changedBy, now);
+  return { ...stored, read_only: change.read_only };
+}
+
+/** The canonical ids. Throws if a record does not exist, or not in the key's workspace. */
+async function resolveReach(store: Store, { workspace_id, app_id, dataset_ids }: Reach): Promise<Reach> {
+  const requireAll = async (kind: LookupKind, givenIds: readonly string[]): Promise<ReferenceTarget[]> => {
+    const ids = [...new Set(givenIds.map(canonicalId))];
+    const stored = await store.lookup(kind, ids);
+    return ids.map((id) => {
+      const target = stored.get(id);
+      if (target === undefined) throw invalidParam(`${kind} ${id} does not exist`);
+      return target;
+    });
+  };
+  const [workspace] = workspace_id === null ? [] : await requireAll('workspace', [workspace_id]);
+  const [app] = app_id === null ? [] : await requireAll('app', [app_id]);
+  const datasets = dataset_ids === null ? null : await requireAll('dataset', dataset_ids);
+  if (workspace === undefined) return { workspace_id: app?.parent ?? null, app_id: app?.id ?? null, dataset_ids: null };
+  const requireParent = (kind: LookupKind, target: ReferenceTarget) => {
+    if (target.parent === workspace.id) return target.id;
+    throw invalidParam(`${kind} ${target.id} does not exist in that workspace`);
+  };
+  return {
+    workspace_id: workspace.id,
+    app_id: app === undefined ? null : requireParent('app', app),
+    dataset_ids: datasets?.map((dataset) => requireParent('dataset', dataset)) ?? null,
+  };
+}

@@ -1,0 +1,195 @@
+import type { SegmentPath } from '../../contract/child-chunk.ts';
+import { type MetadataMode, metadataModes } from '../../contract/knowledge.ts';
+import type { CallerOf } from '../caller.ts';
+import { notFound, ServiceError } from '../errors.ts';
+import type {
+  DatasetQuery,
+  DocumentQuery,
+  FoundLocation,
+  KnowledgeLocation,
+  KnowledgeReads,
+  NumberedQuery,
+  NumberedRows,
+  SegmentQuery,
+  SegmentRow,
+} from '../store/knowledge-reads.ts';
+import type { Store } from '../store/store.ts';
+import { locationOf } from './find-knowledge.ts';
+import { renderBase, renderChunk, renderDocument, renderSegment, renderSingleDocument } from './knowledge-shapes.ts';
+import { envelopeEnd, type FoundItems, hasMore, type JsonBody, renderItems, renderRows } from './offset-page.ts';
+
+/** The lists of knowledge bases, documents, segments and child chunks that a knowledge key allows, as JSON text. */
+
+/** Who requests a list, and a signal that aborts when the client disconnects, for large pages and scans. */
+export type ListCaller = { caller: CallerOf<'knowledge'>; disconnected: () => AbortSignal };
+
+const pageStart = '{"data":[';
+
+export function listDatasets(
+  store: Store,
+  { caller, disconnected }: ListCaller,
+  query: DatasetQuery,
+): Promise<JsonBody> {
+  const { limit, page } = query;
+  const find = async (reads: KnowledgeReads) => {
+    const found = await reads.listDatasets(caller, { ...query, disconnected });
+    const { total } = found;
+    const figures = await reads.findFigures(found.items.map(({ id }) => id));
+    return {
+      ...found,
+      head: pageStart,
+      tail: envelopeEnd({ has_more: hasMore(query, total), limit, total, page }),
+      readRows: (ids: readonly string[]) => reads.readDatasets(ids),
+      render: (rows: Rows<typeof found>) =>
+        renderRows(rows, (row) => JSON.stringify(renderBase(row, figures.get(row.id)))),
+    };
+  };
+  return renderItems(store, find, disconnected);
+}
+
+type Rows<P extends NumberedRows<unknown>> = NonNullable<P['rows']>;
+
+export async function findDataset(store: Store, caller: CallerOf<'knowledge'>, path: { dataset_id: string }) {
+  const location = locationOf(caller, path);
+  const row = await store.knowledge.findDataset(location);
+  if (row === undefined) throw notFound('dataset not found');
+  const figures = await store.knowledge.findFigures([row.id]);
+  return renderBase(row, figures.get(row.id));
+}
+
+export function listDocuments(
+  store: Store,
+  { caller, disconnected }: ListCaller,
+  path: Pick<SegmentPath, 'dataset_id'>,
+  query: DocumentQuery,
+): Promise<JsonBody> {
+  const location = locationOf(caller, path);
+  const { limit, page } = query;
+  const find = async (reads: KnowledgeReads) => {
+    const found = requireLocation(await reads.listDocuments(location, { ...query, disconnected }));
+    const { total } = found;
+    return {
+      ...found,
+      head: pageStart,
+      tail: envelopeEnd({ has_more: hasMore(query, total), limit, total, page }),
+      readRows: (ids: readonly string[]) => reads.readDocuments(location.dataset_id, ids),
+      render: (rows: Rows<typeof found>) =>
+        renderRows(rows, (row) => JSON.stringify(renderDocument(row, caller.workspace_id))),
+    };
+  };
+  return renderItems(store, find, disconnected);
+}
+
+/** `metadata` is checked before the path. */
+export async function findDocument(
+  store: Store,
+  caller: CallerOf<'knowledge'>,
+  path: Pick<SegmentPath, 'dataset_id' | 'document_id'>,
+  metadata: string,
+) {
+  if (!isMetadataMode(metadata)) {
+    throw new ServiceError('invalid_metadata', `metadata must be one of ${metadataModes.join(', ')}`);
+  }
+  const { row } = requireLocation(await store.knowledge.findDocument(locationOf(caller, path)));
+  if (row === undefined) throw notFound('document not found');
+  return renderSingleDocument(row, caller.workspace_id, metadata);
+}
+
+const isMetadataMode = (value: string): value is MetadataMode => (metadataModes as readonly string[]).includes(value);
+
+export function listSegments(
+  store: Store,
+  { caller, disconnected }: ListCaller,
+  path: Pick<SegmentPath, 'dataset_id' | 'document_id'>,
+  query: SegmentQuery,
+): Promise<JsonBody> {
+  const location = locationOf(caller, path);
+  const { limit, page } = query;
+  const find = async (reads: KnowledgeReads) => {
+    const found = requireLocation(await reads.listSegments(location, { ...query, disconnected }));
+    const { doc_form, total } = found;
+    const tail = envelopeEnd({ doc_form, total, has_more: hasMore(query, total), limit, page });
+    return { ...segmentItems(reads, location, found), head: pageStart, tail };
+  };
+  return renderItems(store, find, disconnected);
+}
+
+export function findSegment(store: Store, { caller, disconnected }: ListCaller, path: SegmentPath): Promise<JsonBody> {
+  const location = locationOf(caller, path);
+  const find = async (reads: KnowledgeReads) => {
+    const found = requireLocation(await reads.findSegment(location));
+    if (found.items.length === 0) throw notFound('segment not found');
+    const tail = `,${JSON.stringify({ doc_form: found.doc_form }).slice(1)}`;
+    return { ...segmentItems(reads, location, found), head: '{"data":', tail };
+  };
+  return renderItems(store, find, disconnected);
+}
+
+/** Segments with their child chunks, which are read by one statement for the whole page. */
+function segmentItems(
+  reads: KnowledgeReads,
+  { dataset_id, workspace_id }: KnowledgeLocation,
+  { items, rows }: NumberedRows<SegmentRow>,
+): Omit<FoundItems<SegmentRow>, 'head' | 'tail'> {
+  return {
+    items,
+    rows,
+    readRows: (ids) => reads.readSegments(dataset_id, ids),
+    render: async (segments) => {
+      const chunks = await reads.findChildChunks(
+        dataset_id,
+        segments.map(({ id }) => id),
+      );
+      if (chunks === undefined) return undefined;
+      const text = renderRows(segments, (segment) => {
+        const { before, after } = renderSegment(segment, workspace_id);
+        return `${before}${(chunks.get(segment.id) ?? []).map(renderChunk).join(',')}${after}`;
+      });
+      return toAsync(text);
+    },
+    renderLarge: async function* (segment) {
+      const { before, after } = renderSegment(segment, workspace_id);
+      yield before;
+      let isFirst = true;
+      for await (const chunk of reads.scanChildChunks(dataset_id, segment.id)) {
+        yield isFirst ? renderChunk(chunk) : `,${renderChunk(chunk)}`;
+        isFirst = false;
+      }
+      yield after;
+    },
+  };
+}
+
+async function* toAsync(texts: Iterable<string>): AsyncGenerator<string> {
+  yield* texts;
+}
+
+export function listChildChunks(
+  store: Store,
+  { caller, disconnected }: ListCaller,
+  path: SegmentPath,
+  query: NumberedQuery,
+): Promise<JsonBody> {
+  const location = locationOf(caller, path);
+  const { limit, page } = query;
+  const find = async (reads: KnowledgeReads) => {
+    const found = requireLocation(await reads.listChildChunks(location, { ...query, disconnected }));
+    const { total } = found;
+    return {
+      ...found,
+      head: pageStart,
+      tail: envelopeEnd({ total, total_pages: Math.ceil(total / limit), page, limit }),
+      readRows: (ids: readonly string[]) => reads.readChildChunks(location.dataset_id, ids),
+      render: (rows: Rows<typeof found>) => renderRows(rows, renderChunk),
+    };
+  };
+  return renderItems(store, find, disconnected);
+}
+
+/** Throws for the first part of the path that does not exist. */
+function requireLocation<F extends FoundLocation>(found: F): F {
+  if (!found.dataset) throw notFound('dataset not found');
+  if (found.document === false) throw notFound('document not found');
+  if (found.segment === false) throw notFound('segment not found');
+  return found;
+}

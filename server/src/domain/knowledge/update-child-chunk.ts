@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import type { ChildChunk, ChildChunkPath, SegmentPath } from '../../contract/child-chunk.ts';
+import { limits } from '../../contract/limits.ts';
+import { notBlank } from '../../contract/rules.ts';
+import type { CallerOf } from '../caller.ts';
+import { invalidParam, notFound, ServiceError } from '../errors.ts';
+import type {
+  ChildChunkDeletion,
+  ChildChunkEdit,
+  ChildChunkOutcome,
+  FoundChunkPath,
+  Precondition,
+  Store,
+  Versioned,
+} from '../store/store.ts';
+import { newVersion } from '../version.ts';
+import { locationOf } from './find-knowledge.ts';
+
+export async function findChildChunk(
+  store: Store,
+  caller: CallerOf<'knowledge'>,
+  path: ChildChunkPath,
+): Promise<Versioned<ChildChunk>> {
+  return requireChunk(chunkOrMissing(await store.findChildChunk(locationOf(caller, path))));
+}
+
+/** Replaces the text and stores the old one as a revision. Returns once the change is on disk. */
+export async function updateChildChunk(
+  store: Store,
+  caller: CallerOf<'knowledge'>,
+  path: ChildChunkPath,
+  content: string,
+  precondition: Precondition,
+  now: number,
+): Promise<Versioned<ChildChunk>> {
+  requireText(content);
+  const outcome = await store.updateChildChunk({
+    ...locationOf(caller, path),
+    content,
+    now,
+    key_id: caller.key_id,
+    version: newVersion(),
+    precondition,
+  });
+  return requireChunk(outcome);
+}
+
+/** Adds a child chunk at the end of its segment. Returns once it is on disk. */
+export async function createChildChunk(
+  store: Store,
+  caller: CallerOf<'knowledge'>,
+  path: SegmentPath,
+  content: string,
+  now: number,
+): Promise<Versioned<ChildChunk>> {
+  requireText(content);
+  const location = locationOf(caller, { ...path, child_chunk_id: randomUUID() });
+  const chunk = { ...location, content, now, key_id: caller.key_id, version: newVersion() };
+  return requireChunk(await store.createChildChunk(chunk));
+}
+
+/** Returns once the deletion is on disk. Its record stays, with `deleted: true`. */
+export async function deleteChildChunk(
+  store: Store,
+  caller: CallerOf<'knowledge'>,
+  path: ChildChunkPath,
+  precondition: Precondition,
+  now: number,
+): Promise<void> {
+  const location = locationOf(caller, path);
+  const deletion = { ...location, now, key_id: caller.key_id, version: newVersion(), precondition };
+  requireChunk(await store.deleteChildChunk(deletion));
+}
+
+/** The part of the path to a new chunk that does not exist, or the chunk, if a repeated write has already added it. */
+export function decideCreation(foundPath: FoundChunkPath): ChildChunkOutcome | undefined {
+  const stored = chunkOrMissing(foundPath);
+  return 'missing' in stored && foundPath.segment && foundPath.document && foundPath.dataset ? undefined : stored;
+}
+
+/** The outcome of a deletion, given the stored chunk; undefined if it must be written. */
+export function decideDeletion(
+  foundPath: FoundChunkPath,
+  { precondition }: ChildChunkDeletion,
+): ChildChunkOutcome | undefined {
+  const stored = chunkOrMissing(foundPath);
+  if ('missing' in stored) return stored;
+  return isAllowed(precondition, stored.version) ? undefined : { stale: true };
+}
+
+const isAllowed = (precondition: Precondition, version: string): boolean =>
+  precondition === undefined || precondition === 'any' || precondition.includes(version);
+
+/**
+ * The outcome of an edit, given the stored chunk; undefined if the edit must be written. If the text is already stored, the
+ * edit succeeds regardless of `If-Match`, so that a repeated request succeeds.
+ */
+export function decideEdit(foundPath: FoundChunkPath, edit: ChildChunkEdit): ChildChunkOutcome | undefined {
+  const stored = chunkOrMissing(foundPath);
+  if ('missing' in stored) return stored;
+  const { chunk, version } = stored;
+  if (chunk.content === edit.content && chunk.type === 'customized') return stored;
+  return isAllowed(edit.precondition, version) ? undefined : { stale: true };
+}
+
+/** The chunk, or the first part of its path that does not exist. */
+function chunkOrMissing(foundPath: FoundChunkPath): Versioned<ChildChunk> | { missing: string } {
+  if (!foundPath.dataset) return { missing: 'dataset not found' };
+  if (!foundPath.document) return { missing: 'document not found' };
+  if (!foundPath.segment) return { missing: 'segment not found' };
+  return foundPath.child_chunk ?? { missing: 'child chunk not found' };
+}
+
+function requireChunk(outcome: ChildChunkOutcome): Versioned<ChildChunk> {
+  if ('missing' in outcome) throw notFound(outcome.missing);
+  if ('stale' in outcome) {
+    throw new ServiceError('precondition_failed', 'the child chunk has changed since the tag in If-Match');
+  }
+  return outcome;
+}
+
+function requireText(content: string): void {
+  if (content.length > limits.childChunkUnitsMax) {
+    throw invalidParam(`content must not have more than ${limits.childChunkUnitsMax} characters`);
+  }
+  if (!notBlank.test(content)) throw invalidParam('content must not be blank');
+  if (!content.isWellFormed()) throw invalidParam('content must be well-formed Unicode');
+  if (content.includes('\0')) throw invalidParam('content must not contain NUL');
+}

@@ -1,0 +1,132 @@
+import type { ConversationOrder, Rating, Rename } from '../../contract/conversation.ts';
+import { limits } from '../../contract/limits.ts';
+import { canonicalId } from '../../contract/primitives.ts';
+import { notBlank } from '../../contract/rules.ts';
+import type { CallerOf } from '../caller.ts';
+import { invalidParam, notFound } from '../errors.ts';
+import { derivedName } from '../records/conversation-name.ts';
+import type { ConversationPosition, ConversationQuery, ConversationRow } from '../store/app-store.ts';
+import type { Store } from '../store/store.ts';
+
+/** What users of an app do with its conversations: list, rename, delete, rate messages. */
+
+const conversationMissing = () => notFound('Conversation Not Exists.');
+const lastMissing = () => notFound('Last Conversation Not Exists.');
+
+export type ListParameters = Omit<ConversationQuery, 'app_id'>;
+
+export type ConversationList = {
+  /** The text of a page, or a page that is too large for memory: see `ListStream`. */
+  page: string | { bytes: number; text: AsyncIterable<Uint8Array>; close(): void };
+  /** The position of the page's last conversation, if others follow. */
+  next: ConversationPosition | undefined;
+};
+
+/**
+ * A page of conversations. With positions of earlier pages, a scroll lists every conversation that does not move exactly
+ * once. With current positions (`last_id`) it never loses one, but if the last conversation of a page has moved to the front,
+ * others are repeated.
+ */
+export async function listConversations(
+  { apps }: Store,
+  app_id: string,
+  { user, after, order, limit }: ListParameters,
+  disconnected: () => AbortSignal,
+): Promise<ConversationList> {
+  // No stored user contains NUL, and PostgreSQL would reject the parameter.
+  if (user?.includes('\0')) {
+    if (after !== undefined) throw lastMissing();
+    return { page: pageHead(limit, false) + pageTail, next: undefined };
+  }
+  const query: ConversationQuery = { app_id, user, after, order, limit };
+  const foundList = await apps.listConversations(query);
+  if (foundList === undefined) throw lastMissing();
+  if (foundList !== 'too_large') {
+    const { rows, has_more } = foundList;
+    const page = pageHead(limit, has_more) + rows.map(renderConversation).join(',') + pageTail;
+    return { page, next: has_more ? positionOf(rows.at(-1), order) : undefined };
+  }
+  const stream = await apps.openConversations(query, renderConversation, disconnected());
+  if (stream === undefined) throw lastMissing();
+  const { has_more, last, bytes, chunks, close } = stream;
+  const head = pageHead(limit, has_more);
+  async function* text() {
+    yield Buffer.from(head);
+    yield* chunks;
+    yield Buffer.from(pageTail);
+  }
+  const page = { bytes: head.length + bytes + pageTail.length, text: text(), close };
+  return { page, next: has_more ? positionOf(last, order) : undefined };
+}
+
+const positionOf = (row: ConversationRow | undefined, order: ConversationOrder): ConversationPosition | undefined =>
+  row && { id: row.id, value: order.endsWith('created_at') ? row.created_at : row.updated_at };
+
+const pageHead = (limit: number, has_more: boolean): string => `{"limit":${limit},"has_more":${has_more},"data":[`;
+const pageTail = ']}';
+
+/** The JSON text of a conversation. `inputs` is stored as JSON, and is not parsed. */
+function renderConversation({ id, name, inputs, introduction, created_at, updated_at }: ConversationRow): string {
+  const start = `{"id":${JSON.stringify(id)},"name":${JSON.stringify(name ?? derivedName.withoutQuery)}`;
+  const end = `"introduction":${JSON.stringify(introduction)},"created_at":${created_at},"updated_at":${updated_at}}`;
+  return `${start},"inputs":${inputs ?? '{}'},"status":"normal",${end}`;
+}
+
+/** Returns the JSON text of the renamed conversation. */
+export async function renameConversation(
+  { apps }: Store,
+  caller: CallerOf<'app'>,
+  conversation_id: string,
+  { name, auto_generate = false, user }: Rename,
+  now: number,
+): Promise<string> {
+  const change = { ...changeOf(caller, user, now), conversation_id: canonicalId(conversation_id) };
+  const newName = auto_generate ? null : requireName(name ?? '');
+  const row = await apps.changeConversation({ ...change, name: newName });
+  if (row === undefined) throw conversationMissing();
+  return renderConversation(row);
+}
+
+export async function deleteConversation(
+  { apps }: Store,
+  caller: CallerOf<'app'>,
+  conversation_id: string,
+  user: string | null | undefined,
+  now: number,
+): Promise<void> {
+  const change = { ...changeOf(caller, user, now), conversation_id: canonicalId(conversation_id) };
+  if ((await apps.changeConversation({ ...change, deleted: true })) === undefined) throw conversationMissing();
+}
+
+/** An empty user counts as absent. */
+function changeOf({ app, key_id }: CallerOf<'app'>, user: string | null | undefined, now: number) {
+  if (user?.includes('\0')) throw conversationMissing();
+  return { app_id: app.id, user: user || undefined, key_id, now };
+}
+
+export async function rateMessage(
+  { apps }: Store,
+  { app, key_id }: CallerOf<'app'>,
+  message_id: string,
+  { rating = null, content = null, user }: Rating,
+  now: number,
+): Promise<void> {
+  if (content !== null) requireText('content', content, limits.feedbackUnitsMax);
+  const isPossible = !user.includes('\0');
+  const input = { app_id: app.id, user, key_id, now, message_id: canonicalId(message_id), rating, content };
+  const outcome = isPossible ? await apps.rateMessage(input) : 'missing';
+  if (outcome === 'missing') throw notFound('Message Not Exists.');
+  if (outcome === 'unrated') throw invalidParam('rating is null, but the message has no feedback');
+}
+
+function requireName(name: string): string {
+  if (!notBlank.test(name)) throw invalidParam('name must not be blank');
+  requireText('name', name, limits.conversationNameUnitsMax);
+  return name;
+}
+
+function requireText(field: string, text: string, unitsMax: number): void {
+  if (text.length > unitsMax) throw invalidParam(`${field} must not have more than ${unitsMax} characters`);
+  if (!text.isWellFormed()) throw invalidParam(`${field} must be well-formed Unicode`);
+  if (text.includes('\0')) throw invalidParam(`${field} must not contain NUL`);
+}

@@ -1,0 +1,110 @@
+import { RecentMap } from '../recent-map.ts';
+
+/** A rendered page, and the version of its conversation that it shows. */
+export type MessagePage = {
+  version: string;
+  /** Identifies the content of this page. It is never used for other content. */
+  tag: string;
+  /** `first_id` for the page of older messages; undefined if there are none. */
+  next: string | undefined;
+  /** The JSON text is head, docs, tail. In a page that was just read, `docs` is the buffer that the store returned. */
+  head: string;
+  /** The only data in its ArrayBuffer. */
+  docs: Uint8Array;
+  tail: string;
+  /** Whether other requests may use it too. Otherwise it belongs to the one request that read it. */
+  isCached: boolean;
+};
+
+/** A page without its content, for a client that already has the content. */
+export type PageTag = { tag: string; docs: undefined };
+
+/** A page larger than this part of the cache would evict too many others. */
+const pageShareMax = 1 / 16;
+/** Number of entries that consist of a tag only. */
+const tagsMin = 10_000;
+/** A page counts as requested again if at most this many pages were read in between: about as many fit into the cache. */
+const repeatReadsMax = 2_000;
+
+type CachedPage = { page: MessagePage; dataVersion: number | undefined };
+type CachedTag = { page: PageTag; dataVersion: number | undefined; read: number };
+
+/**
+ * Recently read pages, bounded in bytes. A stale page is never served: `current` compares the data version at which the
+ * page was read, and a caller of `get` queries the store for the conversation's version. A page is cached only when it is
+ * requested a second time, so that reading through a long history evicts nothing. The first time only its tag is cached.
+ */
+export class PageCache {
+  readonly #bytesMax: number;
+  readonly #pages = new Map<string, CachedPage>();
+  readonly #tags = new RecentMap<CachedTag>(tagsMin);
+  #bytes = 0;
+  #reads = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** The page, or only its tag, if the database has not changed since it was read. */
+  current(key: string, dataVersion: number | undefined): MessagePage | PageTag | undefined {
+    if (dataVersion === undefined) return undefined;
+    const entry = this.#pages.get(key);
+    if (entry !== undefined) return entry.dataVersion === dataVersion ? this.#use(key, entry) : undefined;
+    const cachedTag = this.#tags.get(key);
+    return cachedTag?.dataVersion === dataVersion ? cachedTag?.page : undefined;
+  }
+
+  /** The page in the version that was last read, which may be out of date. */
+  get(key: string): MessagePage | undefined {
+    const entry = this.#pages.get(key);
+    return entry && this.#use(key, entry);
+  }
+
+  /** Adds a page that was read, or found unchanged, at a data version. */
+  set(key: string, page: MessagePage | PageTag, dataVersion: number | undefined): void {
+    const entry = this.#pages.get(key);
+    if (entry?.page === page) {
+      entry.dataVersion = dataVersion;
+      return;
+    }
+    this.#reads += 1;
+    const cachedTag = this.#tags.get(key);
+    const isRepeat = entry !== undefined || (cachedTag !== undefined && this.#reads - cachedTag.read <= repeatReadsMax);
+    if (entry !== undefined) this.#remove(key);
+    if (page.docs === undefined || !isRepeat || page.docs.length > this.#bytesMax * pageShareMax) {
+      this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, dataVersion, read: this.#reads });
+      return;
+    }
+    this.#tags.delete(key);
+    const joined = inOneBuffer(page);
+    this.#pages.set(key, { page: joined, dataVersion });
+    this.#bytes += joined.docs.length;
+    for (const oldest of this.#pages.keys()) {
+      if (this.#bytes <= this.#bytesMax) return;
+      this.#remove(oldest);
+    }
+  }
+
+  /** Keeps the map in order of use, the least recently used first. */
+  #use(key: string, entry: CachedPage): MessagePage {
+    this.#pages.delete(key);
+    this.#pages.set(key, entry);
+    return entry.page;
+  }
+
+  #remove(key: string): void {
+    this.#bytes -= this.#pages.get(key)?.page.docs.length ?? 0;
+    this.#pages.delete(key);
+  }
+}
+
+/** A page in one buffer is sent fastest. */
+function inOneBuffer(page: MessagePage): MessagePage {
+  const docs = new Uint8Array(page.head.length + page.docs.length + page.tail.length);
+  docs.set(encoder.encode(page.head));
+  docs.set(page.docs, page.head.length);
+  docs.set(encoder.encode(page.tail), page.head.length + page.docs.length);
+  return { ...page, head: '', docs, tail: '', isCached: true };
+}
+
+const encoder = new TextEncoder();

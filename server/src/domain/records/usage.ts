@@ -1,0 +1,66 @@
+import { limits } from '../../contract/limits.ts';
+import { decimalPattern } from '../../contract/primitives.ts';
+
+type Rating = { rating: 'like' | 'dislike' };
+
+/**
+ * The usage of one message. The price is in billionths, so that sums of prices are sums of integers. '' means no currency.
+ * The counts are 0 or 1.
+ */
+export type Usage = Cost & Ratings & { failed: number };
+type Cost = { tokens: number; price_nanos: number; currency: string };
+type Ratings = { liked: number; disliked: number };
+
+/** The fields of a message that give its usage. */
+export type UsageFields = CostFields & { feedback: Rating | null; status: string };
+type CostFields = { total_tokens: number | null; total_price: string | null; currency: string | null };
+
+const daySeconds = 86_400;
+/** The first and last day with a four-digit year. A message outside this range is counted on the nearest day. */
+export const days = { first: -719_528, last: 2_932_896, seconds: daySeconds } as const;
+
+/** How prices are counted. The migration step that counts existing messages has the same rules in SQL. */
+export const priceRules = {
+  /** Longer texts, and exponents of more than two digits, are rejected. Prices that were stored before count as 0. */
+  charsMax: limits.decimalCharsMax,
+  /** A greater price counts as this maximum, so that one message cannot distort a sum. */
+  nanosMax: 1_000_000 * 1_000_000_000,
+  currencyBytesMax: 16,
+} as const;
+
+export function usageOf(fields: UsageFields): Usage {
+  return { ...costOf(fields), ...ratingsOf(fields.feedback), failed: fields.status === 'error' ? 1 : 0 };
+}
+
+export const ratingsOf = (feedback: Rating | null): Ratings => ({
+  liked: feedback?.rating === 'like' ? 1 : 0,
+  disliked: feedback?.rating === 'dislike' ? 1 : 0,
+});
+
+/** A price without a valid currency is not counted. */
+function costOf({ total_tokens, total_price, currency }: CostFields): Cost {
+  const tokens = total_tokens ?? 0;
+  if (total_price === null || !isCurrency(currency)) return { tokens, price_nanos: 0, currency: '' };
+  return { tokens, price_nanos: nanosOf(total_price), currency };
+}
+
+function isCurrency(currency: string | null): currency is string {
+  return currency !== null && currency !== '' && Buffer.byteLength(currency) <= priceRules.currencyBytesMax;
+}
+
+function nanosOf(price: string): number {
+  if (price.length > priceRules.charsMax || !decimalPattern.test(price)) return 0;
+  const nanos = Math.floor(Number(price) * 1e9 + 0.5);
+  return Math.min(Math.max(nanos, -priceRules.nanosMax), priceRules.nanosMax);
+}
+
+/** The day of a time, counted from 1970-01-01. */
+export function dayOf(seconds: number): number {
+  return Math.min(Math.max(Math.floor(seconds / daySeconds), days.first), days.last);
+}
+
+/** `2026-11-15` */
+export const formatDay = (day: number): string => new Date(day * daySeconds * 1000).toISOString().slice(0, 10);
+
+/** The day of a text in the format `date`. */
+export const parseDay = (text: string): number => Date.parse(`${text}T00:00:00Z`) / (daySeconds * 1000);

@@ -1,0 +1,293 @@
+import type { KnowledgeHit, SearchCounts, SearchHit } from '../../contract/console/search.ts';
+import { limits } from '../../contract/limits.ts';
+import type { Message } from '../../contract/message.ts';
+import type { ReadBudget } from '../store/read-budget.ts';
+import type {
+  ChunkHit,
+  ChunkIndexHit,
+  IndexHit,
+  IndexPart,
+  IndexQuery,
+  MessageHit,
+  SearchReads,
+} from '../store/search-reads.ts';
+import {
+  endPosition,
+  firstPosition,
+  marks,
+  marksFrom,
+  namesOf,
+  textsOf,
+  tokensWithIds,
+} from '../words/search-document.ts';
+import {
+  hasPhrases,
+  hasTokens,
+  isEmpty,
+  parseQuery,
+  type SearchWords,
+  snippetOf,
+  tokensInQuery,
+} from '../words/search-query.ts';
+import type { QueryToken } from '../words/tokens.ts';
+
+/** What messages are searched for. Ids are canonical, `now` and times are in seconds. */
+export type MessageSearch = {
+  q?: string | undefined;
+  app_id?: string | undefined;
+  conversation_id?: string | undefined;
+  user?: string | undefined;
+  rating?: 'like' | 'dislike' | undefined;
+  status?: 'normal' | 'error' | undefined;
+  has?: readonly Has[] | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+  min_cost?: number | undefined;
+  min_latency?: number | undefined;
+  segment_id?: string | undefined;
+  now: number;
+};
+type Has = keyof typeof marks.has | 'bad_answer';
+
+/** `next` is the position after which the next page starts; undefined if this is the last one. */
+export type FoundPart<Hit> = { hits: Hit[]; next: number | undefined };
+type Range = { before: number | undefined; limit: number };
+
+/** Texts that are read at once. */
+const readMax = 10;
+
+const anyOf = (tokens: readonly string[]): QueryToken[] => tokens.map((token) => ({ token, isPrefix: false }));
+
+function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
+  const { app_id, user, rating, status, has = [], from, to, min_cost = 0, min_latency = 0, segment_id, now } = search;
+  const { conversation_id } = search;
+  const exact = [
+    app_id === undefined ? undefined : marks.app(app_id),
+    user === undefined ? undefined : marks.user(user),
+    rating && marks.rating[rating],
+    status && marks.status[status],
+    segment_id === undefined ? undefined : marks.segment(segment_id),
+    ...has.map((kind) => (kind === 'bad_answer' ? undefined : marks.has[kind])),
+  ];
+  return {
+    tokens: [
+      ...tokensInQuery(words),
+      ...exact.filter((mark) => mark !== undefined).map((mark) => anyOf([mark])),
+      ...(has.includes('bad_answer') ? [anyOf([marks.rating.dislike, marks.status.error])] : []),
+      ...(min_cost > 0 ? [anyOf(marksFrom.cost(min_cost))] : []),
+      ...(min_latency > 0 ? [anyOf(marksFrom.latency(min_latency))] : []),
+    ],
+    ...(conversation_id !== undefined && { conversation_id }),
+    ...(min_cost > 0 && { min_cost }),
+    ...(min_latency > 0 && { min_latency }),
+    ...(has.includes('waiting_form') && { waits_after: now }),
+    ...(from !== undefined && { from: firstPosition(from), created_from: from }),
+    ...(to !== undefined && { to: endPosition(to), created_to: to }),
+  };
+}
+
+/** A query without a word finds nothing. */
+const findsNothing = (q: string | undefined, words: SearchWords): boolean => q !== undefined && isEmpty(words);
+
+/** Candidates from the index, and their texts. */
+type Candidates<Entry, Hit> = {
+  find(to: number, count: number): Promise<IndexPart<Entry>>;
+  read(entries: readonly Entry[]): Promise<(Hit | undefined)[]>;
+  /** The text of one candidate, whatever its size. */
+  readText(entry: Entry): Promise<string | undefined>;
+  /** `shown`: for the snippet; `names`: what is searched besides. Undefined if the text no longer has the words. */
+  textsOf(entry: Entry, hit: Hit, text: string): { shown: string[]; names: string[] } | undefined;
+};
+type AnyEntry = { position: number };
+type AnyHit = { text: string | null; bytes: number };
+type Verified<Entry, Hit> = { entry: Entry; hit: Hit; shown: string[] };
+
+function candidateMessages(reads: SearchReads, query: IndexQuery, budget: ReadBudget) {
+  return {
+    find: (to, count) => reads.findMessages({ ...query, to: Math.min(to, query.to ?? to) }, count, budget),
+    read: (entries) => reads.readMessages(entries),
+    readText: (entry) => reads.readMessage(entry),
+    textsOf: (_, { user }, text) => {
+      const message = JSON.parse(text) as Message;
+      return { shown: textsOf(message), names: namesOf(message, user) };
+    },
+  } satisfies Candidates<IndexHit, MessageHit>;
+}
+
+function candidateChunks(reads: SearchReads, query: IndexQuery, budget: ReadBudget) {
+  return {
+    find: (to, count) => reads.findChunks({ ...query, to }, count, budget),
+    read: (entries) => reads.readChunks(entries),
+    readText: (entry) => reads.readChunk(entry),
+    // Until an edit is indexed, the index has the words of the text before it.
+    textsOf: ({ id }, _, text) =>
+      hasTokens(tokensWithIds([text], [id]), query.tokens) ? { shown: [text], names: [id] } : undefined,
+  } satisfies Candidates<ChunkIndexHit, ChunkHit>;
+}
+
+/**
+ * Candidates before a position that exist and contain the phrases, newest first. If there are too many of them, or the budget is
+ * spent, the list ends with the position at which the client continues.
+ */
+async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
+  candidates: Candidates<Entry, Hit>,
+  words: SearchWords,
+  { before = Number.MAX_SAFE_INTEGER, limit }: Range,
+  budget: ReadBudget,
+): AsyncGenerator<Verified<Entry, Hit> | { spentAt: number }> {
+  let batch = words.phrases.length > 0 ? limits.listRowsMax : limit;
+  let to = before;
+  for (let count = 0; count < limits.searchCandidatesMax; ) {
+    const { hits: entries, end } = await candidates.find(to, batch);
+    for (let at = 0; at < entries.length; at += readMax) {
+      const part = entries.slice(at, at + readMax);
+      const hits = await candidates.read(part);
+      await budget.spend(hits.reduce((sum, hit) => sum + (hit?.text?.length ?? 0), 0));
+      for (const [index, entry] of part.entries()) {
+        if (budget.isSpent && to < before) return yield { spentAt: to };
+        to = entry.position;
+        const hit = hits[index];
+        if (hit === undefined) continue;
+        if (hit.text === null) await budget.spend(hit.bytes);
+        const text = hit.text ?? (await candidates.readText(entry));
+        if (text === undefined) continue;
+        const startedAt = performance.now();
+        const texts = candidates.textsOf(entry, hit, text);
+        if (texts !== undefined && hasPhrases([...texts.shown, ...texts.names], words))
+          yield { entry, hit, shown: texts.shown };
+        if (hit.text === null) await budget.rest(performance.now() - startedAt);
+      }
+    }
+    if (entries.length < batch) return end === undefined ? undefined : yield { spentAt: end };
+    count += entries.length;
+    // Some statements cost the same for one row and for many: the beginning of a word that many words have.
+    batch = Math.min(4 * batch, limits.searchCandidatesMax);
+  }
+  yield { spentAt: to };
+}
+
+/** One page of verified candidates. A page may be short although more follow. */
+async function pageOf<Entry extends AnyEntry, Hit extends AnyHit, Found>(
+  candidates: Candidates<Entry, Hit>,
+  words: SearchWords,
+  { before, limit }: Range,
+  budget: ReadBudget,
+  render: (candidate: Verified<Entry, Hit>) => Found,
+): Promise<FoundPart<Found>> {
+  const hits: Found[] = [];
+  let last: number | undefined;
+  for await (const candidate of verified(candidates, words, { before, limit: limit + 1 }, budget)) {
+    if (hits.length === limit) return { hits, next: last };
+    if ('spentAt' in candidate) return { hits, next: candidate.spentAt };
+    last = candidate.entry.position;
+    hits.push(render(candidate));
+  }
+  return { hits, next: undefined };
+}
+
+/** Messages before a position, newest first. */
+async function searchMessages(
+  reads: SearchReads,
+  { search, ...range }: Range & { search: MessageSearch },
+  budget: ReadBudget,
+): Promise<FoundPart<SearchHit>> {
+  const words = parseQuery(search.q ?? '');
+  if (findsNothing(search.q, words)) return { hits: [], next: undefined };
+  const candidates = candidateMessages(reads, indexQuery(search, words), budget);
+  return pageOf(candidates, words, range, budget, ({ entry, hit, shown }) => {
+    const { conversation_id, id: message_id } = entry;
+    const { app_id, created_at, user } = hit;
+    return { app_id, conversation_id, message_id, created_at, user, ...snippetOf(shown, words) };
+  });
+}
+
+type MessageCounts = { -readonly [Name in Exclude<keyof SearchCounts, 'is_building'>]: SearchCounts[Name] };
+const countedFilters: Record<Exclude<keyof MessageCounts, 'max' | 'is_partial'>, Partial<MessageSearch>> = {
+  all: {},
+  disliked: { rating: 'dislike' },
+  failed: { status: 'error' },
+  files: { has: ['files'] },
+  waiting_form: { has: ['waiting_form'] },
+  citations: { has: ['citations'] },
+  bad_answer: { has: ['bad_answer'] },
+};
+
+/** How many messages are found with one more filter each. Counts stop at `limits.searchCountMax`. */
+async function countMessages(
+  reads: SearchReads,
+  { search }: { search: MessageSearch },
+  budget: ReadBudget,
+): Promise<MessageCounts> {
+  const words = parseQuery(search.q ?? '');
+  const max = limits.searchCountMax;
+  const counts: MessageCounts = {
+    max,
+    all: 0,
+    disliked: 0,
+    failed: 0,
+    files: 0,
+    waiting_form: 0,
+    citations: 0,
+    bad_answer: 0,
+    is_partial: false,
+  };
+  if (findsNothing(search.q, words)) return counts;
+  for (const name of Object.keys(countedFilters) as (keyof typeof countedFilters)[]) {
+    const filter = countedFilters[name];
+    const has = [...(search.has ?? []), ...(filter.has ?? [])];
+    // Another rating or status is given: nothing has both.
+    const isPossible = (['rating', 'status'] as const).every(
+      (field) => filter[field] === undefined || (search[field] ?? filter[field]) === filter[field],
+    );
+    if (!isPossible) continue;
+    const query = indexQuery({ ...search, ...filter, has }, words);
+    const { count, isPartial } = await countUpTo(max, candidateMessages(reads, query, budget), words, budget);
+    counts[name] = count;
+    counts.is_partial ||= isPartial;
+    // None of them has a further filter either.
+    if (counts.all === 0 && !isPartial) break;
+  }
+  return counts;
+}
+
+type Count = { count: number; isPartial: boolean };
+
+async function countUpTo(
+  max: number,
+  candidates: Candidates<IndexHit, MessageHit>,
+  words: SearchWords,
+  budget: ReadBudget,
+): Promise<Count> {
+  if (words.phrases.length === 0) {
+    const { hits, end } = await candidates.find(Number.MAX_SAFE_INTEGER, max);
+    return { count: hits.length, isPartial: end !== undefined };
+  }
+  let count = 0;
+  for await (const candidate of verified(candidates, words, { before: undefined, limit: max }, budget)) {
+    if ('spentAt' in candidate) return { count, isPartial: true };
+    count += 1;
+    if (count === max) break;
+  }
+  return { count, isPartial: false };
+}
+
+/** Segments and child chunks, the newest in the index first. */
+async function searchKnowledge(
+  reads: SearchReads,
+  { q, ...range }: Range & { q: string | undefined },
+  budget: ReadBudget,
+): Promise<FoundPart<KnowledgeHit>> {
+  const words = parseQuery(q ?? '');
+  if (findsNothing(q, words)) return { hits: [], next: undefined };
+  const candidates = candidateChunks(reads, { tokens: tokensInQuery(words) }, budget);
+  return pageOf(candidates, words, range, budget, ({ hit: { text: _, bytes: __, ...names }, shown }) => ({
+    ...names,
+    ...snippetOf(shown, words),
+  }));
+}
+
+/** Run by `SearchStore.run`. */
+export const searches = { searchMessages, countMessages, searchKnowledge };
+export type SearchName = keyof typeof searches;
+export type SearchInput<N extends SearchName> = Parameters<(typeof searches)[N]>[1];
+export type SearchResult<N extends SearchName> = Awaited<ReturnType<(typeof searches)[N]>>;

@@ -1,0 +1,59 @@
+import type {
+  ConversationListed,
+  ConversationSummary,
+  FeedbackText,
+  UsageListed,
+} from '../../contract/console/activity.ts';
+import type { ListRange, ListRows } from './admin-reads.ts';
+
+/** `since` counts days from 1970-01-01. */
+export type UsageSelection = { since: number; app_id: string | undefined };
+
+/** Days are counted from 1970-01-01; both are included. */
+export type DayRange = { first: number; last: number };
+/** An undefined app means all apps. */
+export type DaySelection = DayRange & { app_id: string | undefined };
+
+/** What messages add up to. The price is in billionths. */
+export type UsageSum = {
+  currency: string;
+  messages: number;
+  tokens: number;
+  price_nanos: number;
+  liked: number;
+  disliked: number;
+  failed: number;
+};
+export type DaySum = UsageSum & { day: number };
+export type AppSum = UsageSum & { app_id: string; app_name: string };
+/** The sum over all currencies; `currency` is '' if there are none or several. */
+export type UserSum = UsageSum & { user: string };
+export type UserSums = { users: number; usersBefore: number; top: UserSum[] };
+
+/** Conversations and usage of apps, for the console. Ids are canonical; callers check that the app exists. */
+export interface ActivityReads {
+  findConversation(app_id: string, id: string): Promise<ConversationListed | undefined>;
+  /** Conversations of all apps or of one: latest update first, then by id, descending. The sort key is updated_at and id. */
+  listSummaries(app_id: string | undefined, range: ListRange): Promise<ListRows<ConversationSummary>>;
+  /** Those of these conversations that exist and are not deleted, in the same order. */
+  findSummaries(ids: readonly string[], range: ListRange): Promise<ListRows<ConversationSummary>>;
+  /**
+   * The id of the message that is this many messages newer than another, or than the beginning of the conversation; null if
+   * there are not so many. Undefined if the conversation or the other message does not exist.
+   */
+  findNewer(
+    app_id: string,
+    conversation_id: string,
+    message_id: string | undefined,
+    distance: number,
+  ): Promise<string | null | undefined>;
+  /** The feedback texts of these messages of a conversation that is not deleted. */
+  listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]>;
+  /** Newest day first, then by app and currency. The sort key is day, app_id and currency. */
+  listUsage(selection: UsageSelection, range: ListRange): Promise<ListRows<UsageListed>>;
+  /** By day and currency, or by app and currency; those without messages are left out. */
+  sumDays(selection: DaySelection): Promise<DaySum[]>;
+  sumApps(selection: DaySelection): Promise<AppSum[]>;
+  /** Different users of both periods, and those with the most messages of the first one. */
+  sumUsers(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<UserSums>;
+}

@@ -1,0 +1,75 @@
+import type { AppDetails } from '../../contract/app.ts';
+import type { ConversationOrder } from '../../contract/conversation.ts';
+
+/** Conversations of an app; with `user`, only those of that user. */
+export type ConversationScope = { app_id: string; user: string | undefined };
+
+/**
+ * Where a page starts: after the conversation `id`, whose value in the order was `value` when an earlier page was read.
+ * Without a value: after its current position.
+ */
+export type ConversationPosition = { id: string; value: number | undefined };
+
+export type ConversationQuery = ConversationScope & {
+  after: ConversationPosition | undefined;
+  order: ConversationOrder;
+  limit: number;
+};
+
+/** A conversation as lists show it. `inputs` is a JSON text. `name` and `inputs` are null if they cannot be derived either. */
+export type ConversationRow = {
+  id: string;
+  name: string | null;
+  inputs: string | null;
+  introduction: string | null;
+  created_at: number;
+  updated_at: number;
+};
+
+/** The rows of a page, or `too_large` if the page must be streamed. */
+export type FoundList<R> = { rows: R[]; has_more: boolean } | 'too_large';
+
+/**
+ * A list that is too large for memory: its items as JSON texts, joined by commas, all from one snapshot, which lasts until
+ * `close`. The caller must always close it, even if it was not read. Closing it twice is harmless.
+ */
+export type ListStream<R> = {
+  has_more: boolean;
+  /** The last row of the page. Its large columns are null. */
+  last: R | undefined;
+  /** Length of all chunks together. */
+  bytes: number;
+  chunks: AsyncIterable<Uint8Array>;
+  close(): void;
+};
+
+/** Who changes something, and when, in seconds. */
+type Change = ConversationScope & { key_id: string; now: number };
+
+/** A new name (null: derived from the first message), or a deletion. */
+export type ConversationChange = Change & { conversation_id: string } & ({ name: string | null } | { deleted: true });
+
+export type MessageRating = Change & {
+  message_id: string;
+  user: string;
+  rating: 'like' | 'dislike' | null;
+  content: string | null;
+};
+
+/** What app keys allow, besides messages. Ids are canonical, and no text contains NUL. */
+export interface AppStore {
+  /** Undefined if the app does not exist. */
+  findDetails(app_id: string): Promise<AppDetails | undefined>;
+  /** Undefined if the page starts after the current position of a conversation that is not in the list. */
+  listConversations(query: ConversationQuery): Promise<FoundList<ConversationRow> | undefined>;
+  /** A list of any size. `render` returns the JSON text of a row. See `Store.openPage` for the limit and the signal. */
+  openConversations(
+    query: ConversationQuery,
+    render: (row: ConversationRow) => string,
+    signal: AbortSignal,
+  ): Promise<ListStream<ConversationRow> | undefined>;
+  /** The changed conversation. Undefined if it does not exist. */
+  changeConversation(change: ConversationChange): Promise<ConversationRow | undefined>;
+  /** `unrated`: there is no feedback to remove. */
+  rateMessage(rating: MessageRating): Promise<'rated' | 'unrated' | 'missing'>;
+}

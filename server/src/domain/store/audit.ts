@@ -1,0 +1,64 @@
+import type { AuditAction } from '../../contract/audit.ts';
+import type { RecordKind } from '../../contract/record.ts';
+import { newVersion } from '../version.ts';
+
+/** An entry of the audit log: an action on records of one kind, its key and time. It never contains texts or secrets. */
+export type AuditEntry = {
+  /** Ids sort by time. */
+  id: string;
+  at: number;
+  /** Null for the command line. */
+  key_id: string | null;
+  action: AuditAction;
+  record: RecordKind;
+  count: number;
+  /** The ids of the first `limits.auditIdsMax` records. */
+  ids: readonly string[];
+};
+
+/** Who imports records, and when, in seconds. */
+export type Author = { key_id: string | null; now: number };
+
+/**
+ * Selects entries, newest first: older than the entry `before`, with times from `from` until before `to`, in seconds.
+ * `record_id` is a part of an id. `dataset_id` and `document_id` select writes of child chunks by API requests, not imports.
+ */
+export type AuditQuery = {
+  before?: string | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+  key_id?: string | undefined;
+  action?: AuditAction | undefined;
+  record?: RecordKind | undefined;
+  record_id?: string | undefined;
+  dataset_id?: string | undefined;
+  document_id?: string | undefined;
+  limit: number;
+};
+
+/** If `next` is set, older entries may match: `before` of the next query. There may be fewer entries than the limit then. */
+export type AuditPage = { entries: AuditEntry[]; next: string | undefined };
+
+/** The name of a record, and the ids in its address, from the top: a child chunk has its dataset's, document's and segment's. */
+export type RecordName = { name: string; path: string[] };
+
+/** Milliseconds have nine digits in this base until the year 5188. */
+const base = 36;
+const millisDigits = 9;
+const countDigits = 4;
+
+let last = 0;
+let count = 0;
+
+/** Ids of one thread sort in the order of creation, even within a millisecond; ids of several threads sort by their clocks. */
+export function newEntryId(): string {
+  const now = Math.max(Date.now(), last);
+  count = now === last ? count + 1 : 0;
+  last = now;
+  return `${firstEntryId(now)}${digits(count, countDigits)}-${newVersion()}`;
+}
+
+/** The ids of entries created at this time, in milliseconds, or later are greater than this text. */
+export const firstEntryId = (millis: number): string => digits(Math.max(0, millis), millisDigits);
+
+const digits = (n: number, length: number): string => n.toString(base).padStart(length, '0');

@@ -1,0 +1,80 @@
+import type { ChildChunk } from '../../contract/child-chunk.ts';
+import type { DisplayStatus } from '../../contract/knowledge.ts';
+
+/** The path to a dataset, document or segment of a workspace. Ids are canonical. */
+export type KnowledgeLocation = {
+  workspace_id: string;
+  dataset_id: string;
+  document_id?: string;
+  segment_id?: string;
+};
+
+/** Which knowledge bases a key allows: all of a workspace, or some of them. */
+export type KnowledgeScope = { workspace_id: string; dataset_ids: readonly string[] | null };
+
+export type NumberedQuery = {
+  page: number;
+  limit: number;
+  keyword?: string | undefined;
+  /** A signal that aborts when the client disconnects: a list with a keyword may read many rows. */
+  disconnected?: (() => AbortSignal) | undefined;
+};
+export type DatasetQuery = NumberedQuery & { tag_ids?: readonly string[] | undefined };
+export type DocumentQuery = NumberedQuery & { status?: DisplayStatus | undefined };
+export type SegmentQuery = NumberedQuery & { status?: readonly string[] | undefined };
+
+type Fields = Record<string, unknown>;
+/** Rows with the fields of their records. */
+export type DatasetRow = Fields & { id: string; workspace_id: string; settings: Fields | null };
+export type DocumentRow = Fields & { id: string; segment_count: number; word_count: number };
+export type SegmentRow = Fields & { id: string };
+
+/** `bytes` is the size of the texts of a row. */
+export type ItemSize = { id: string; bytes: number };
+
+/** The rows of a page. `rows` is undefined if they are too large to be read at once. */
+export type NumberedRows<R> = { total: number; items: readonly ItemSize[]; rows: readonly R[] | undefined };
+
+/** Which parts of a path exist. Parts that the path does not have are undefined. */
+export type FoundLocation = {
+  dataset: boolean;
+  document?: boolean | undefined;
+  segment?: boolean | undefined;
+  /** The document's `doc_form`. */
+  doc_form: string | null;
+};
+
+export type Figures = { documents: number; available: number; words: number };
+
+/** Child chunks of segments, by segment. Undefined if they are too many or too large to be read at once. */
+export type ChunksBySegment = ReadonlyMap<string, readonly ChildChunk[]> | undefined;
+
+/**
+ * Reads for the lists of knowledge bases. Every list is one statement, and names its dataset, except that of datasets. A
+ * list with a keyword may be read in slices.
+ */
+export interface KnowledgeReads {
+  listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<NumberedRows<DatasetRow>>;
+  listDocuments(location: KnowledgeLocation, query: DocumentQuery): Promise<FoundLocation & NumberedRows<DocumentRow>>;
+  listSegments(location: KnowledgeLocation, query: SegmentQuery): Promise<FoundLocation & NumberedRows<SegmentRow>>;
+  listChildChunks(location: KnowledgeLocation, query: NumberedQuery): Promise<FoundLocation & NumberedRows<ChildChunk>>;
+
+  findDataset(location: KnowledgeLocation): Promise<DatasetRow | undefined>;
+  findDocument(location: KnowledgeLocation): Promise<FoundLocation & { row: DocumentRow | undefined }>;
+  findSegment(location: KnowledgeLocation): Promise<FoundLocation & NumberedRows<SegmentRow>>;
+
+  /** Whole rows, in the order of the ids. */
+  readDatasets(ids: readonly string[]): Promise<DatasetRow[]>;
+  readDocuments(dataset_id: string, ids: readonly string[]): Promise<DocumentRow[]>;
+  readSegments(dataset_id: string, ids: readonly string[]): Promise<SegmentRow[]>;
+  readChildChunks(dataset_id: string, ids: readonly string[]): Promise<ChildChunk[]>;
+
+  /** Figures of datasets, by id. */
+  findFigures(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, Figures>>;
+  findChildChunks(dataset_id: string, segment_ids: readonly string[]): Promise<ChunksBySegment>;
+  /** All child chunks of a segment, one after another. */
+  scanChildChunks(dataset_id: string, segment_id: string): AsyncIterable<ChildChunk>;
+}
+
+/** Reads from one snapshot, which lasts until `close`. The caller must always close it. Closing it twice is harmless. */
+export type KnowledgeSnapshot = { reads: KnowledgeReads; close(): void };

@@ -1,0 +1,72 @@
+import type { QueryToken } from '../words/tokens.ts';
+import type { ReadBudget } from './read-budget.ts';
+
+/** What the index is searched for: at least one token of each list. */
+export type IndexQuery = {
+  tokens: readonly (readonly QueryToken[])[];
+  conversation_id?: string | undefined;
+  min_cost?: number | undefined;
+  min_latency?: number | undefined;
+  /** Only messages with a form that expires after this time in seconds. */
+  waits_after?: number | undefined;
+  /** Only messages from this time in seconds on, and before that one. */
+  created_from?: number | undefined;
+  created_to?: number | undefined;
+  /** Positions: the first one, and the end. */
+  from?: number | undefined;
+  to?: number | undefined;
+};
+
+export type IndexHit = { position: number; conversation_id: string; id: string };
+/** The stored text of a hit. `text` is null if it has more than `limits.joinedDocBytesMax`. */
+type HitText = { text: string | null; bytes: number };
+export type MessageHit = HitText & { app_id: string; user: string | null; created_at: number };
+
+/** Newest first. `end`: the budget was spent, and positions before this one were not searched. */
+export type IndexPart<Hit> = { hits: Hit[]; end: number | undefined };
+
+export type ChunkKind = 'segment' | 'child_chunk';
+export type ChunkIndexHit = { position: number; dataset_id: string; kind: ChunkKind; id: string };
+export type ChunkHit = HitText & {
+  dataset_id: string;
+  dataset_name: string;
+  document_id: string;
+  document_name: string;
+  segment_id: string;
+  child_chunk_id: string | null;
+};
+
+/** A change that the indexer has read. `cursor` is the place behind it. */
+export type IndexChange = { cursor: string } & (
+  | { kind: 'message'; conversation_id: string; id: string }
+  | { kind: 'conversation'; id: string }
+  | { kind: ChunkKind; dataset_id: string; id: string }
+  | { kind: 'none' }
+);
+
+/** How far the indexer has read the change feed; '' from the start. `rules`: of the tokens in the index. */
+export type IndexState = { cursor: string; rules: string };
+
+/**
+ * `missing`: a record has no entry; `erased`: an entry has no record; `differs`: an entry has other tokens or values than its
+ * record. `scope` is the conversation of a message, and the dataset of a chunk.
+ */
+export type IndexDifference = {
+  kind: 'message' | ChunkKind;
+  scope: string;
+  id: string;
+  fault: 'missing' | 'erased' | 'differs';
+};
+/** `strayWords` are words in the index that belong to no entry. */
+export type IndexCheck = { records: number; strayWords: number };
+
+/** What a search reads. Lists are in the order of the hits; undefined for what does not exist, or was deleted. */
+export interface SearchReads {
+  findMessages(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<IndexHit>>;
+  readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]>;
+  /** The text, whatever its size. */
+  readMessage(hit: IndexHit): Promise<string | undefined>;
+  findChunks(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<ChunkIndexHit>>;
+  readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]>;
+  readChunk(hit: ChunkIndexHit): Promise<string | undefined>;
+}

@@ -1,0 +1,244 @@
+import type { KeyChange, ListedKey } from '../../contract/admin.ts';
+import type { ChildChunk } from '../../contract/child-chunk.ts';
+import type { KeyKind, Reach } from '../../contract/key-kinds.ts';
+import type { PageOrder } from '../../contract/message.ts';
+import type { ModelType } from '../../contract/model.ts';
+import type { App } from '../caller.ts';
+import type { Batch } from '../records/prepare-lines.ts';
+import type { ReferableKind } from '../records/record-kinds.ts';
+import type { ActivityReads } from './activity-reads.ts';
+import type { AdminReads } from './admin-reads.ts';
+import type { AppStore } from './app-store.ts';
+import type { AuditPage, AuditQuery, Author } from './audit.ts';
+import type { ChangeReads } from './change-reads.ts';
+import type { ImportSources } from './import-sources.ts';
+import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
+import type { SearchStore } from './search-store.ts';
+import type { Sessions } from './session.ts';
+
+/** The fields of an API key that decide what it allows. */
+export type StoredKey = {
+  id: string;
+  kind: KeyKind;
+  workspace_id: string | null;
+  app: App | null;
+  dataset_ids: readonly string[] | null;
+  expires_at: number | null;
+  read_only: boolean;
+};
+
+export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
+
+/** A new key: neither revoked nor used yet. */
+export type NewStoredKey = Reach & {
+  id: string;
+  kind: KeyKind;
+  name: string;
+  digest: string;
+  created_at: number;
+  expires_at: number | null;
+  read_only: boolean;
+};
+
+/** A position in a conversation of an app. Without `user`: of any user. Without `first_id`: from the newest message. */
+export type PagePosition = {
+  app_id: string;
+  conversation_id: string;
+  user: string | undefined;
+  first_id: string | undefined;
+};
+
+/** How many messages a page has at most, and in which order. */
+export type PageShape = { limit: number; page_order: PageOrder };
+
+/**
+ * Messages as they are stored: their JSON texts joined by commas, with their own ArrayBuffer. `next` is the id of the
+ * oldest of them, if older messages exist.
+ */
+export type Messages = { docs: Uint8Array; next: string | undefined };
+
+/** The version of a cached page. `page_exists`: this instance has read the page in that version, so `first_id` exists. */
+export type CachedVersion = { version: string; page_exists: boolean };
+
+/**
+ * `messages` is undefined if the conversation still has the cached version, and `too_large` if the page must be streamed.
+ */
+export type FoundPage = {
+  version: string;
+  first_message_exists: boolean;
+  messages: Messages | 'too_large' | undefined;
+};
+
+/**
+ * A page that is too large for memory. The texts come in chunks, in the order of the page, joined by commas, and all from
+ * one snapshot, which lasts until `close`. The caller must always close it, even if it was not read. Closing it twice is
+ * harmless.
+ */
+export type PageStream = {
+  version: string;
+  first_message_exists: boolean;
+  /** Length of all chunks together. */
+  bytes: number;
+  next: string | undefined;
+  chunks: AsyncIterable<Uint8Array>;
+  close(): void;
+};
+
+export type ChunkLocation = {
+  workspace_id: string;
+  dataset_id: string;
+  document_id: string;
+  segment_id: string;
+  child_chunk_id: string;
+};
+
+export type Versioned<T> = { chunk: T; version: string };
+
+/** Which parts of a path exist. */
+export type FoundChunkPath = {
+  dataset: boolean;
+  document: boolean;
+  segment: boolean;
+  child_chunk: Versioned<ChildChunk> | undefined;
+};
+
+/** `any` is `If-Match: *`; a list has the strong tags of the request; undefined: the request has no `If-Match`. */
+export type Precondition = 'any' | readonly string[] | undefined;
+
+export type ChildChunkEdit = ChunkLocation & {
+  content: string;
+  now: number;
+  key_id: string;
+  /** The version that the chunk gets. */
+  version: string;
+  precondition: Precondition;
+};
+
+/** A new child chunk, for the end of its segment. */
+export type NewChildChunk = ChunkLocation & { content: string; now: number; key_id: string; version: string };
+
+export type ChildChunkDeletion = ChunkLocation & {
+  now: number;
+  key_id: string;
+  /** The version that the deleted chunk gets. */
+  version: string;
+  precondition: Precondition;
+};
+
+export type ChildChunkOutcome = Versioned<ChildChunk> | { missing: string } | { stale: true };
+
+/** What can be looked up: referable records by id; `digest`: a key by its digest; `key_digest`: a digest by its key's id. */
+export type LookupKind = ReferableKind | 'digest' | 'key_digest';
+
+/** The part of an existing record that reference checks need. */
+export type ReferenceTarget = {
+  id: string;
+  /** The id of the parent; null for a workspace or an admin key. For `digest` the key's id, for `key_digest` the digest. */
+  parent: string | null;
+  /** The dataset of a document, segment or child chunk; the app of an API key; else null. */
+  scope: string | null;
+};
+
+export type ImportProgress = (phase: 'checked' | 'applied', records: number) => void;
+
+/** An import whose records are being checked. None of its records are visible before `apply` resolves. */
+export interface PendingImport {
+  /** The records with these ids that exist in the store or in earlier lines of this input. */
+  lookup(kind: LookupKind, ids: readonly string[]): Promise<Map<string, ReferenceTarget>>;
+  /** Adds a record that later lines may refer to. */
+  addTarget(kind: LookupKind, target: ReferenceTarget): void;
+  add(batch: Batch): Promise<void>;
+  /** All or nothing. Throws BadRecord if a reference is no longer valid. */
+  apply(author: Author, progress?: ImportProgress): Promise<void>;
+  /** Frees memory and files. Always called, also after `apply`. */
+  discard(): Promise<void>;
+}
+
+/** The database. It returns undefined or false if something does not exist; the domain decides on the error. */
+export interface Store {
+  /**
+   * A key that is neither revoked nor expired. Not a promise if it is cached. Without a data version, a change by another
+   * instance may take a few seconds to become visible. A cached key may have expired since it was read.
+   */
+  findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup;
+
+  /**
+   * Changes with every commit to the database: data that was read is current while the data version is the same. Undefined
+   * if reading the data version would cost as much as reading the data.
+   */
+  dataVersion(): number | undefined;
+
+  /** The newest messages from a position on. They are not read if the conversation still has the cached version. */
+  findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
+  /**
+   * A page of any size. The number of open pages is limited: this waits a few seconds for a free slot, then throws. The
+   * signal ends the wait.
+   */
+  openPage(position: PagePosition, shape: PageShape, signal: AbortSignal): Promise<PageStream | undefined>;
+
+  findChildChunk(location: ChunkLocation): Promise<FoundChunkPath>;
+  /** Checks the edit against the stored chunk and writes it, atomically. Resolves when the edit is on disk. */
+  updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome>;
+
+  /** Adds the chunk at the next position, unless a chunk with its id exists. Resolves when it is on disk. */
+  createChildChunk(chunk: NewChildChunk): Promise<ChildChunkOutcome>;
+  /** Resolves with the deleted chunk when the deletion is on disk. */
+  deleteChildChunk(deletion: ChildChunkDeletion): Promise<ChildChunkOutcome>;
+
+  /** Reads for the lists of knowledge bases. */
+  readonly knowledge: KnowledgeReads;
+  /** The same reads from one snapshot, for a large response. Waits for a free slot as `openPage` does. */
+  openKnowledge(signal: AbortSignal): Promise<KnowledgeSnapshot>;
+
+  /** JSON texts of provider entries, in the order in which the providers were recorded. */
+  findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]>;
+
+  /** Several imports may be checked concurrently. */
+  openImport(): Promise<PendingImport>;
+  /** Lines of records, parents before children, from one consistent snapshot. */
+  exportRecords(): AsyncIterable<Uint8Array>;
+
+  /** What app keys allow, besides messages. */
+  readonly apps: AppStore;
+
+  /** The change feed. */
+  readonly changes: ChangeReads;
+  /** The search. */
+  readonly search: SearchStore;
+
+  /** Sources of imports that run again. */
+  readonly imports: ImportSources;
+
+  /** Reads for the console. */
+  readonly admin: AdminReads;
+  readonly activity: ActivityReads;
+  /** Sessions of the console. */
+  readonly sessions: Sessions;
+
+  /** The records of one kind with these ids that exist. */
+  lookup(kind: LookupKind, ids: readonly string[]): Promise<Map<string, ReferenceTarget>>;
+
+  /** `createdBy` is the id of a key, or null for the command line. */
+  createKey(key: NewStoredKey, createdBy: string | null): Promise<void>;
+  listKeys(): Promise<ListedKey[]>;
+  /** False if no such key exists. A key that is already revoked is unchanged. `by` is the id of a key, or null. */
+  revokeKey(id: string, by: string | null, now: number): Promise<boolean>;
+  /** False if no such key exists. `by` is the id of a key, or null. */
+  updateKey(id: string, change: KeyChange, by: string | null, now: number): Promise<boolean>;
+  countConversations(selection: PurgeSelection): Promise<{ conversations: number; messages: number }>;
+  purge(selection: PurgeSelection, now: number): Promise<{ conversations: number; messages: number }>;
+
+  /** Every write adds an audit entry in its own transaction. */
+  listAudit(query: AuditQuery): Promise<AuditPage>;
+  /** Deletes entries from before a time in seconds, in batches; returns how many. */
+  trimAudit(before: number): Promise<number>;
+  /** Stores when keys were last used, in seconds, by key id. */
+  noteKeyUse(uses: ReadonlyMap<string, number>): Promise<void>;
+
+  isEmpty(): Promise<boolean>;
+  /** Throws if the database does not respond. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type PurgeSelection = { conversation_id: string } | { app_id: string; user: string };

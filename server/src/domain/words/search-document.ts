@@ -1,0 +1,147 @@
+import { hash } from 'node:crypto';
+import type { Message } from '../../contract/message.ts';
+import { idPartOf, indexTokens, markOf } from './tokens.ts';
+
+/** What is indexed of messages, segments and child chunks. */
+
+const digest = (text: string): string => hash('sha1', text).slice(0, 16);
+
+/** Tokens for exact values. Ids and users may have any characters, so they are hashed. */
+export const marks = {
+  app: (id: string) => markOf(`a${digest(id)}`),
+  user: (user: string) => markOf(`u${digest(user)}`),
+  segment: (id: string) => markOf(`s${digest(id)}`),
+  rating: { like: markOf('l'), dislike: markOf('d') },
+  status: { normal: markOf('n'), error: markOf('e') },
+  has: { files: markOf('f'), form: markOf('h'), waiting_form: markOf('w'), citations: markOf('c') },
+  cost: (cost: number) => bucketMark('p', cost * 1e9),
+  latency: (seconds: number) => bucketMark('t', seconds * 1e3),
+};
+
+const bucketsMax = 64;
+const bucketOf = (value: number): number =>
+  value < 1 ? 0 : Math.min(bucketsMax - 1, 1 + Math.floor(Math.log2(value)));
+const bucketMark = (letter: string, value: number): string => markOf(`${letter}${bucketOf(value)}`);
+
+/** One of these tokens is in every message with at least this cost or latency; some with less have one too. */
+export const marksFrom = {
+  cost: (cost: number) => bucketsFrom('p', cost * 1e9),
+  latency: (seconds: number) => bucketsFrom('t', seconds * 1e3),
+};
+
+const bucketsFrom = (letter: string, value: number): string[] => {
+  const first = bucketOf(value);
+  return Array.from({ length: bucketsMax - first }, (_, index) => markOf(`${letter}${first + index}`));
+};
+
+/** The texts in which a query is searched, in the order in which a snippet prefers them. */
+export function textsOf({ query, answer, error, message_files, extra_contents }: Message): string[] {
+  return [
+    query,
+    answer,
+    error ?? '',
+    ...message_files.map(({ filename }) => filename),
+    ...extra_contents.flatMap(({ form_definition: form, form_submission_data: data }) => [
+      form?.form_content ?? '',
+      data?.rendered_content ?? '',
+    ]),
+  ].filter((text) => text !== '');
+}
+
+/** Names by which a message is found although its texts do not contain them. */
+export const namesOf = ({ id, conversation_id }: Message, user: string | null): string[] => [
+  ...(user === null ? [] : [user]),
+  id,
+  conversation_id,
+];
+
+/** What an index stores of a message. `words` follow from its text; `marks` are stored, since what they follow from changes. */
+export type IndexedMessage = {
+  words: string;
+  marks: string;
+  created_at: number;
+  user: string | null;
+  cost: number | null;
+  latency: number;
+  /** When its form expires that is not submitted yet; null without such a form. */
+  waits_until: number | null;
+};
+
+type Owner = { app_id: string; user: string | null };
+
+export function indexedMessage(doc: string, owner: Owner): IndexedMessage {
+  const message = JSON.parse(doc) as Message;
+  const cost = message.total_price === null ? null : Number(message.total_price);
+  const latency = message.provider_response_latency;
+  const waits_until = waitsUntil(message);
+  return {
+    words: wordsOf(message),
+    marks: [...marksOf(message, owner, cost, waits_until !== null)].join(' '),
+    created_at: message.created_at,
+    user: owner.user,
+    cost,
+    latency,
+    waits_until,
+  };
+}
+
+/** The tokens of the texts and ids. They change only with the text of the message. */
+export const wordsOf = (message: Message): string => tokensWithIds(textsOf(message), namesOf(message, null)).join(' ');
+
+export const tokensWithIds = (texts: readonly string[], ids: readonly string[]): string[] => [
+  ...indexTokens(texts),
+  ...[...indexTokens(ids)].map(idPartOf),
+];
+
+function waitsUntil({ extra_contents }: Message): number | null {
+  const times = extra_contents.flatMap(({ submitted, form_definition }) =>
+    submitted || form_definition === null ? [] : form_definition.expiration_time,
+  );
+  return times.length === 0 ? null : Math.max(...times);
+}
+
+function* marksOf(
+  message: Message,
+  { app_id, user }: Owner,
+  cost: number | null,
+  isWaiting: boolean,
+): Generator<string> {
+  yield marks.app(app_id);
+  if (user !== null) {
+    yield marks.user(user);
+    yield* indexTokens([user]);
+  }
+  yield marks.status[message.status];
+  if (message.feedback !== null) yield marks.rating[message.feedback.rating];
+  if (message.message_files.length > 0) yield marks.has.files;
+  if (message.extra_contents.length > 0) yield marks.has.form;
+  if (isWaiting) yield marks.has.waiting_form;
+  const segments = new Set(message.retriever_resources.map(({ segment_id }) => segment_id));
+  if (segments.size > 0) yield marks.has.citations;
+  for (const id of segments) yield marks.segment(id);
+  if (cost !== null) yield marks.cost(cost);
+  yield marks.latency(message.provider_response_latency);
+}
+
+/**
+ * Positions sort messages by time: those of one second are numbered as they come. If a second has more, the others sort as
+ * if they were up to `overflowSeconds` later.
+ */
+export const positionsPerSecond = 2 ** 16;
+const overflowSeconds = 1_000;
+const secondsMax = 2 ** 36;
+export const firstPosition = (created_at: number): number =>
+  Math.max(-secondsMax, Math.min(created_at, secondsMax)) * positionsPerSecond;
+
+/** Messages before a time have positions before this one; so have some that are not. */
+export const endPosition = (created_at: number): number =>
+  firstPosition(created_at) + (overflowSeconds + 1) * positionsPerSecond;
+
+/** The next position of a second, given its last one. If all are used, one that may be used too. */
+export function positionAfter(last: number | null, created_at: number): { position: number; isFree: boolean } {
+  const first = firstPosition(created_at);
+  if (last === null) return { position: first, isFree: true };
+  const end = first + positionsPerSecond;
+  if (last + 1 < end) return { position: last + 1, isFree: true };
+  return { position: end + Math.floor(Math.random() * overflowSeconds * positionsPerSecond), isFree: false };
+}

@@ -1,0 +1,123 @@
+import { limits } from '../../contract/limits.ts';
+import { idPartOf, idPartUnitsMin, type QueryToken, queryTokens, type Token, tokensOf } from './tokens.ts';
+
+/** A parsed query: every word must occur, and every phrase as a sequence. */
+export type SearchWords = { words: QueryToken[]; phrases: QueryToken[][] };
+
+/** `"…"` is a phrase; without its second quotation mark it is one that is still being typed. */
+export function parseQuery(q: string): SearchWords {
+  const words: QueryToken[] = [];
+  const phrases: QueryToken[][] = [];
+  const parts = [...q.matchAll(/"([^"]*)("?)|[^"\s]+/g)].filter(([text]) => !tokensOf(text).next().done);
+  for (const [index, [text, quoted, end]] of parts.entries()) {
+    const isLast = index === parts.length - 1;
+    if (quoted !== undefined) {
+      const phrase = queryTokens(quoted, isLast && end === '');
+      if (phrase.length > 1) phrases.push(phrase);
+      else words.push(...phrase);
+      continue;
+    }
+    const tokens = queryTokens(text, isLast);
+    // Pairs of characters are a word only in their order, and the parts of `user-8812` mean that name.
+    if (tokens.length > 1) phrases.push(tokens);
+    else words.push(...tokens);
+  }
+  return { words, phrases };
+}
+
+export const isEmpty = ({ words, phrases }: SearchWords): boolean => words.length === 0 && phrases.length === 0;
+
+/** Every record that the query finds has one token of each of these lists: a word, or a part of an id. */
+export const tokensInQuery = ({ words, phrases }: SearchWords): QueryToken[][] =>
+  [...words.map((word) => [word]), ...phrases].flatMap((sequence) => {
+    const isLong = ({ token }: QueryToken) => token.length >= idPartUnitsMin;
+    // The last part of an id that is being typed may be short. The phrase is compared with the id afterwards.
+    const isOfId = sequence.every(
+      (part, at) => isHexadecimal.test(part.token) && (isLong(part) || (part.isPrefix && at > 0)),
+    );
+    if (!isOfId) return sequence.map((token) => [token]);
+    return sequence.filter(isLong).map((part) => [part, { ...part, token: idPartOf(part.token) }]);
+  });
+
+const isHexadecimal = /^[0-9a-f]+$/;
+
+const matches = ({ token, isPrefix }: QueryToken, found: string): boolean =>
+  isPrefix ? found.startsWith(token) : found === token;
+
+/** Whether a text with these tokens has one token of each list, as the index would find it. */
+export const hasTokens = (tokens: readonly string[], lists: readonly (readonly QueryToken[])[]): boolean =>
+  lists.every((list) => list.some((wanted) => tokens.some((token) => matches(wanted, token))));
+
+const firstTokens = (text: string): Token[] => [...tokensOf(text).take(limits.searchTokensMax)];
+
+function* phraseRuns(tokens: readonly Token[], phrase: readonly QueryToken[]): Generator<[Token, Token]> {
+  for (let at = 0; at + phrase.length <= tokens.length; at += 1) {
+    if (!phrase.every((wanted, index) => matches(wanted, (tokens[at + index] as Token).token))) continue;
+    yield [tokens[at] as Token, tokens[at + phrase.length - 1] as Token];
+  }
+}
+
+/** Whether all phrases occur in these texts. The index only knows which words occur. */
+export function hasPhrases(texts: readonly string[], { phrases }: SearchWords): boolean {
+  if (phrases.length === 0) return true;
+  const tokens = texts.map(firstTokens);
+  return phrases.every((phrase) => tokens.some((list) => !phraseRuns(list, phrase).next().done));
+}
+
+export type Range = [start: number, end: number];
+
+function rangesIn(text: string, { words, phrases }: SearchWords): Range[] {
+  const tokens = firstTokens(text);
+  const ranges: Range[] = [];
+  for (const { token, start, end } of tokens)
+    if (words.some((wanted) => matches(wanted, token))) ranges.push([start, end]);
+  for (const phrase of phrases) {
+    for (const [first, last] of phraseRuns(tokens, phrase)) ranges.push([first.start, last.end]);
+  }
+  ranges.sort(([one], [other]) => one - other);
+  const merged: Range[] = [];
+  for (const [start, end] of ranges) {
+    const last = merged.at(-1);
+    if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end);
+    else merged.push([start, end]);
+  }
+  return merged;
+}
+
+export type Snippet = { snippet: string; ranges: Range[] };
+
+/** How many characters a snippet shows before the first match. */
+const leadUnits = 40;
+
+/** The part of the first text with a match around that match; else the beginning of the first text that is not empty. */
+export function snippetOf(texts: readonly string[], query: SearchWords): Snippet {
+  for (const text of texts) {
+    const ranges = isEmpty(query) ? [] : rangesIn(text, query);
+    const [first] = ranges;
+    if (first !== undefined) return cutOut(text, Math.max(0, first[0] - leadUnits), ranges);
+  }
+  return cutOut(texts.find((text) => text.trim() !== '') ?? '', 0, []);
+}
+
+function cutOut(text: string, from: number, ranges: readonly Range[]): Snippet {
+  const start = from === 0 ? 0 : nextStart(text, from);
+  const end = start + limits.snippetUnits >= text.length ? text.length : whole(text, start + limits.snippetUnits);
+  const before = start > 0 ? '…' : '';
+  const shift = before.length - start;
+  const shown = text.slice(start, end).replaceAll(/\s/g, ' ');
+  return {
+    snippet: `${before}${shown}${end < text.length ? '…' : ''}`,
+    ranges: ranges
+      .filter(([rangeStart]) => rangeStart >= start && rangeStart < end)
+      .map(([rangeStart, rangeEnd]) => [rangeStart + shift, Math.min(rangeEnd, end) + shift]),
+  };
+}
+
+/** Behind the next space, if it is near. */
+function nextStart(text: string, from: number): number {
+  const space = text.slice(from, from + leadUnits / 2).search(/\s/);
+  return space === -1 ? whole(text, from) : from + space + 1;
+}
+
+/** Not between the two halves of a character. */
+const whole = (text: string, at: number): number => (/[\udc00-\udfff]/.test(text[at] ?? '') ? at + 1 : at);

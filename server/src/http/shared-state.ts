@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import { SlowReaders } from './front/slow-readers.ts';
+import { Failures } from './observe/failures.ts';
+import { SeriesTable } from './observe/series-table.ts';
+import { Traffic } from './observe/traffic.ts';
+import type { SharedState } from './workers/context.ts';
+import { SharedSum } from './workers/shared-sum.ts';
+import { WindowCounter } from './workers/window-counter.ts';
+
+/**
+ * Most of this memory is never used: the operating system provides it page by page, when it is first written.
+ * `droppedLogLines`: where the log counts them.
+ */
+export function createSharedState(
+  workers: number,
+  droppedLogLines = new SharedArrayBuffer(Uint32Array.BYTES_PER_ELEMENT),
+): SharedState {
+  return {
+    workers,
+    droppedLogLines,
+    channel: `backscroll-${randomUUID()}`,
+    inFlight: new SharedArrayBuffer(SharedSum.bytes(workers)),
+    waiting: new SharedArrayBuffer(SharedSum.bytes(workers)),
+    slowReaders: new SharedArrayBuffer(SlowReaders.bytes(workers)),
+    failedKeys: WindowCounter.create(),
+    requestLimit: WindowCounter.create(),
+    writeLimit: WindowCounter.create(),
+    outages: WindowCounter.create(),
+    series: new SharedArrayBuffer(SeriesTable.bytes(workers)),
+    traffic: new SharedArrayBuffer(Traffic.bytes(workers)),
+    failures: new SharedArrayBuffer(Failures.bytes(workers)),
+  };
+}

@@ -1,0 +1,106 @@
+import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyBaseLogger } from 'fastify';
+import { limits } from '../contract/limits.ts';
+import { ChangeWatch } from '../domain/changes/change-watch.ts';
+import type { LastUsed } from '../domain/keys/last-used.ts';
+import { type IndexStep, SearchIndexer } from '../domain/search/search-indexer.ts';
+import type { Store } from '../domain/store/store.ts';
+
+const secondsPerDay = 86_400;
+
+type Options = { store: Store; logger: FastifyBaseLogger };
+type Maintenance = { end: () => Promise<void> };
+
+/** Stores when keys were last used, regularly and at the end. Every worker does so. */
+export function saveUses(uses: LastUsed, { store, logger }: Options): Maintenance {
+  const save = () => attempt('store when keys were last used', uses.save(store), logger);
+  const timer = setInterval(save, limits.lastUsedIntervalMillis).unref();
+  return {
+    end: async () => {
+      clearInterval(timer);
+      await save();
+    },
+  };
+}
+
+/** Deletes old audit entries and sessions, now and regularly. One thread does so for all. */
+export function trimRegularly(audit_days: number, { store, logger }: Options): Maintenance {
+  const trim = async () => {
+    const now = Math.floor(Date.now() / 1000);
+    await Promise.all([
+      attempt('delete old audit entries', store.trimAudit(now - audit_days * secondsPerDay), logger),
+      attempt('delete expired sessions', store.sessions.trim(now), logger),
+    ]);
+  };
+  const timer = setInterval(trim, limits.trimIntervalMillis).unref();
+  void trim();
+  return { end: async () => clearInterval(timer) };
+}
+
+/** Numbers changes, now and regularly, so that notes do not pile up while no one reads the feed. One thread does so for all. */
+export function numberRegularly({ store, logger }: Options): Maintenance {
+  let isRunning = false;
+  const number = async () => {
+    if (isRunning) return;
+    isRunning = true;
+    await attempt('number changes', store.changes.number(), logger);
+    isRunning = false;
+  };
+  const timer = setInterval(number, limits.numberIntervalMillis).unref();
+  void number();
+  return { end: async () => clearInterval(timer) };
+}
+
+/** Keeps the index of the search up to date. One thread does so for all, and one process for a database. */
+export function indexRegularly({ store, logger }: Options): Maintenance {
+  const indexer = new SearchIndexer(store, Date.now);
+  const watch = new ChangeWatch(store);
+  let isBusy = false;
+  let seen = { position: 0, notes: 0, at: 0 };
+  const step = async (): Promise<IndexStep> => {
+    try {
+      return await indexer.step(isBusy ? limits.indexBusyMillis : limits.indexWriteMillis);
+    } catch (error) {
+      logger.debug({ cause: String((error as Error).cause ?? (error as Error).message) }, 'cannot index now');
+      return 'elsewhere';
+    }
+  };
+  /** Whether others commit often. Each of their commits adds a note; a step that reads the feed numbers them. */
+  const lookAtOthers = async (stepMillis: number): Promise<void> => {
+    const { position, notes } = await store.changes.count();
+    const at = performance.now();
+    const isNumbered = position !== seen.position;
+    const commits = isNumbered ? notes : notes - seen.notes;
+    isBusy = commits / (isNumbered ? stepMillis : at - seen.at) > limits.indexBusyCommits / 1_000;
+    seen = { position, notes, at };
+  };
+  /** While others write, it pauses for most of the time: the index falls behind rather than slow them down. */
+  const pause = async (millis: number) => {
+    await lookAtOthers(millis).catch(() => undefined);
+    const pauseMillis = Math.min(millis * limits.indexPauseFactor, limits.indexPauseMillisMax);
+    if (isBusy && !watch.isClosed) await sleep(pauseMillis);
+  };
+  const run = async () => {
+    while (!watch.isClosed) {
+      const start = performance.now();
+      const outcome = await step();
+      await pause(performance.now() - start);
+      if (outcome === 'more') await nextTick();
+      else await watch.wait(limits.indexWaitMillis);
+    }
+    await attempt('end the lease of the indexer', indexer.end(), logger);
+  };
+  const ended = run();
+  return {
+    end: () => {
+      watch.close();
+      return ended;
+    },
+  };
+}
+
+async function attempt(task: string, work: Promise<unknown>, logger: FastifyBaseLogger): Promise<void> {
+  await work.catch((error: Error) => {
+    logger.debug({ cause: String(error.cause ?? error.message) }, `cannot ${task} now`);
+  });
+}

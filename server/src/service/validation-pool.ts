@@ -1,0 +1,103 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { limits } from '../contract/limits.ts';
+import { type Batch, type PreparedLines, prepareLines } from '../domain/records/prepare-lines.ts';
+import type { Lines } from '../domain/records/read-lines.ts';
+
+/** Maximum number of chunks that one thread has at a time: the current one and the next. */
+const threadChunksMax = 2;
+
+/**
+ * Validates the lines of one import, in the order of the input. Large chunks, which come from files, are validated by
+ * several threads; these start with the first large chunk and end with the input.
+ */
+export async function* validateInThreads(
+  chunks: AsyncIterable<Lines>,
+  now: number,
+): AsyncGenerator<PreparedLines, void> {
+  const pool = new ValidationPool(now);
+  try {
+    yield* pool.validate(chunks);
+  } finally {
+    pool.close();
+  }
+}
+
+class ValidationPool {
+  readonly #now: number;
+  #threads: ValidationThread[] = [];
+
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  /** A small chunk never waits for the next one. */
+  async *validate(chunks: AsyncIterable<Lines>): AsyncGenerator<PreparedLines> {
+    const pending: (Promise<PreparedLines> | PreparedLines)[] = [];
+    let failure: { error: unknown } | undefined;
+    try {
+      for await (const chunk of chunks) {
+        const isLarge = chunk.bytes.length >= limits.threadChunkBytesMin;
+        pending.push(isLarge ? this.#share(chunk) : prepareLines(chunk, this.#now));
+        const aheadMax = isLarge ? threadChunksMax * this.#threads.length : 0;
+        while (pending.length > aheadMax) yield await (pending.shift() as PreparedLines);
+      }
+    } catch (error) {
+      failure = { error };
+    }
+    // Bad lines that were read before an error of the input are reported first.
+    for (const prepared of pending) yield await prepared;
+    if (failure !== undefined) throw failure.error;
+  }
+
+  /** This thread validates the chunks for which no other thread is free. */
+  #share(chunk: Lines): Promise<PreparedLines> | PreparedLines {
+    if (this.#threads.length === 0) this.#start();
+    const free = this.#threads.find((thread) => thread.isFree);
+    return free === undefined ? prepareLines(chunk, this.#now) : free.prepare(chunk, this.#now);
+  }
+
+  #start(): void {
+    const count = Math.min(limits.validationThreadsMax, availableParallelism() - 1);
+    this.#threads = Array.from({ length: count }, () => new ValidationThread());
+  }
+
+  close(): void {
+    for (const thread of this.#threads) thread.close();
+  }
+}
+
+class ValidationThread {
+  readonly #worker: Worker;
+  readonly #waiting: PromiseWithResolvers<Batch | undefined>[] = [];
+  #isReady = false;
+
+  constructor() {
+    const file = import.meta.url.endsWith('.ts') ? './validation-thread.ts' : './validation-thread.js';
+    this.#worker = new Worker(new URL(file, import.meta.url));
+    this.#worker.on('message', (message: 'ready' | Batch | undefined) => {
+      if (message === 'ready') this.#isReady = true;
+      else this.#waiting.shift()?.resolve(message);
+    });
+    this.#worker.on('error', (error) => {
+      this.#isReady = false;
+      for (const { reject } of this.#waiting.splice(0)) reject(error);
+    });
+  }
+
+  get isFree(): boolean {
+    return this.#isReady && this.#waiting.length < threadChunksMax;
+  }
+
+  /** A chunk with a bad line is validated again in this thread, which returns the error. */
+  async prepare(lines: Lines, now: number): Promise<PreparedLines> {
+    const batch = Promise.withResolvers<Batch | undefined>();
+    this.#waiting.push(batch);
+    this.#worker.postMessage({ lines, now });
+    return (await batch.promise) ?? prepareLines(lines, now);
+  }
+
+  close(): void {
+    void this.#worker.terminate();
+  }
+}

@@ -1,0 +1,126 @@
+import type { ConversationOrder } from '../../contract/conversation.ts';
+import { limits } from '../../contract/limits.ts';
+import type { ConversationChange, ConversationQuery, ConversationScope } from '../../domain/store/app-store.ts';
+import { sorted } from '../console/admin-statements.ts';
+import type { Value } from '../engine.ts';
+import type { LargeList } from '../large-list.ts';
+
+/** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
+
+export const findDetails = 'SELECT name, mode, details FROM apps WHERE id = ?';
+
+type Texts = Parameters<LargeList['page']>[0];
+
+const texts = {
+  name: 'COALESCE(c.name, c.derived_name)',
+  inputs: 'COALESCE(c.inputs, c.derived_inputs)',
+  introduction: 'c.introduction',
+};
+const bytes = Object.values(texts)
+  .map((text) => `COALESCE(octet_length(${text}), 0)`)
+  .join(' + ');
+const selectedText: Record<Texts, (text: string) => string> = {
+  small: (text) => `CASE WHEN ${bytes} <= ${limits.joinedDocBytesMax} THEN ${text} END`,
+  all: (text) => text,
+  none: () => 'NULL',
+};
+const columns = (which: Texts): string =>
+  [
+    'c.conversation_id AS id, c.created_at, c.updated_at',
+    ...Object.entries(texts).map(([name, text]) => `${selectedText[which](text)} AS ${name}`),
+    `${bytes} AS bytes`,
+  ].join(', ');
+
+/** A condition that both indexes and distributed databases support, and its parameters. */
+function inScope(table: string, { app_id, user }: ConversationScope): [string, ...string[]] {
+  const ofApp = `${table}.app_id = ? AND ${table}.deleted = 0`;
+  if (user === undefined) return [ofApp, app_id];
+  // Indexes have only the beginning of a user.
+  const ofUser = `${sorted(`${table}."user"`)} = ${sorted('CAST(? AS TEXT)')} AND ${table}."user" = ?`;
+  return [`${ofApp} AND ${ofUser}`, app_id, user, user];
+}
+
+const columnOf = (order: ConversationOrder): string => order.replace('-', '');
+
+/**
+ * A page of conversations: one range of an index, in either direction. On a distributed database it is read from every shard,
+ * since conversations of an app are on all of them. If the position has no value, the statement finds it; the page is empty
+ * if there is none.
+ */
+export function conversations({ after, order, limit, ...scope }: ConversationQuery): LargeList {
+  const column = columnOf(order);
+  const direction = order.startsWith('-') ? ' DESC' : '';
+  const [condition, ...values] = inScope('c', scope);
+  const [afterCondition, ...afterValues] = startAfter(after, order, scope);
+  return {
+    limit,
+    page: (which) => [
+      `SELECT ${columns(which)} FROM conversations c WHERE ${condition} ${afterCondition}
+       ORDER BY c.${column}${direction}, c.conversation_id${direction} LIMIT ?`,
+      ...values,
+      ...afterValues,
+      limit + 1,
+    ],
+    row: ({ id }) => [`SELECT ${columns('all')} FROM conversations c WHERE c.conversation_id = ?`, id as string],
+  };
+}
+
+function startAfter(
+  after: ConversationQuery['after'],
+  order: ConversationOrder,
+  scope: ConversationScope,
+): [string, ...Value[]] {
+  if (after === undefined) return [''];
+  const [value, ...values] = after.value === undefined ? findValue({ ...scope, order }, after.id) : ['?', after.value];
+  const comparison = order.startsWith('-') ? '<' : '>';
+  return [`AND (c.${columnOf(order)}, c.conversation_id) ${comparison} ((${value}), ?)`, ...values, after.id];
+}
+
+/** The current value of a conversation in an order, if it is in the list. */
+export function findValue(
+  { order, ...scope }: ConversationScope & { order: ConversationOrder },
+  conversation_id: string,
+): [string, ...Value[]] {
+  const [condition, ...values] = inScope('l', scope);
+  const text = `SELECT l.${columnOf(order)} AS value FROM conversations l WHERE l.conversation_id = ? AND ${condition}`;
+  return [text, conversation_id, ...values];
+}
+
+const returned = columns('all').replaceAll('c.', 'conversations.');
+
+/** The clock may have been set back since the last change, but times of a conversation never decrease. */
+const increase = (column: string): string => `${column} = CASE WHEN ${column} > ? THEN ${column} ELSE ? END`;
+const renamed = `name = ?, ${increase('renamed_at')}, ${increase('updated_at')}`;
+/** All parameters after the name are the time of the rename. */
+const renameTimes = renamed.split('?').length - 2;
+
+/** Returns the changed conversation, if it exists. */
+export function changeConversation(change: ConversationChange, version: string): [string, ...Value[]] {
+  const { app_id, user, conversation_id, now } = change;
+  const [sets, values] =
+    'deleted' in change ? ['deleted = 1', []] : [renamed, [change.name, ...Array<number>(renameTimes).fill(now)]];
+  const text = `
+    UPDATE conversations SET version = ?, ${sets}
+    WHERE conversation_id = ? AND app_id = ? AND deleted = 0 ${user === undefined ? '' : 'AND "user" = ?'}
+    RETURNING ${returned}`;
+  return [text, version, ...values, conversation_id, app_id, ...(user === undefined ? [] : [user])];
+}
+
+/**
+ * Live conversations of the app, of this user or of none, that have the message: at most two. SQLite reads the
+ * tables of a CROSS JOIN in this order (https://sqlite.org/optoverview.html#crossjoin). Asks every shard of a
+ * distributed database. Parameters: message_id, app_id, user.
+ */
+export const findMessageById = `
+  SELECT m.conversation_id FROM messages m CROSS JOIN conversations c
+  WHERE c.conversation_id = m.conversation_id AND m.id = ? AND c.app_id = ? AND c.deleted = 0 AND (c."user" IS NULL OR c."user" = ?) LIMIT 2`;
+
+/** Parameters: conversation_id, id. */
+export const findDoc = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
+
+/** Also locks the conversation. Parameters: version, conversation_id. */
+export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND deleted = 0';
+
+/** Parameters: doc, feedback_content, rated_at, conversation_id, id. */
+export const rateMessage = `
+  UPDATE messages SET doc = ?, feedback_content = ?, rated_at = ? WHERE conversation_id = ? AND id = ?`;

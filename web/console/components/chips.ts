@@ -1,0 +1,50 @@
+import { type ComponentChildren, h } from '../../shared/dom.ts';
+import { useFilters } from '../state/route.ts';
+import { count } from './ui.ts';
+
+/** A group of chips, with a name for screen readers. */
+export const Chips = ({ label, children }: { label: string; children?: ComponentChildren }) =>
+  h('div', { class: 'chips row', role: 'group', 'aria-label': label }, children);
+
+/** The service counts up to this number, which means that or more. */
+const countMax = 1000;
+
+type ChipProps = {
+  label: string;
+  /** Null until it is known. */
+  count?: number | null | undefined;
+  /** There may be more. */
+  isPartial?: boolean | undefined;
+  isActive: boolean;
+  href: string;
+};
+
+/** A filter that is on or off: a link to the address with the other state. */
+export const Chip = ({ label, count: matches, isPartial = false, isActive, href }: ChipProps) =>
+  h(
+    'a',
+    { class: 'chip', href, 'aria-current': isActive ? 'true' : undefined },
+    label,
+    matches !== undefined && h('span', { class: 'chip-count' }, matches !== null && countText(matches, isPartial)),
+  );
+
+const countText = (matches: number, isPartial: boolean): string =>
+  `${count(matches)}${isPartial || matches >= countMax ? '+' : ''}`;
+
+type FilterChipsProps = {
+  label: string;
+  name: string;
+  values: readonly (readonly [value: string, label: string])[];
+  countOf?: ((value: string) => number) | undefined;
+};
+
+/** A chip for each value of a filter in the address. */
+export function FilterChips({ label, name, values, countOf }: FilterChipsProps) {
+  const { filters, hrefOfFilters } = useFilters();
+  const chip = ([value, label]: readonly [string, string]) => {
+    const isActive = filters[name] === value;
+    const href = hrefOfFilters({ [name]: isActive ? undefined : value });
+    return h(Chip, { key: value, label, count: countOf?.(value), isActive, href });
+  };
+  return h(Chips, { label }, values.map(chip));
+}

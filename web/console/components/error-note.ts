@@ -1,0 +1,15 @@
+import { h } from '../../shared/dom.ts';
+import type { ApiError } from '../state/api.ts';
+
+type Props = { error: Error | ApiError | undefined; retry?: (() => void) | undefined; label?: string };
+
+export function ErrorNote({ error, retry, label = 'Try again' }: Props) {
+  if (error === undefined) return null;
+  return h(
+    'div',
+    { class: 'note bad', role: 'alert' },
+    h('p', null, error.message),
+    retry && h('button', { type: 'button', onClick: retry }, label),
+    'requestId' in error && error.requestId !== null && h('code', { class: 'soft' }, ` request ${error.requestId}`),
+  );
+}

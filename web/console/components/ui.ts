@@ -1,0 +1,76 @@
+import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+import type { All } from '../hooks/use-all.ts';
+import { locale } from '../state/locale.ts';
+import { relativeText, type TimeForm, timeText, zone } from '../state/times.ts';
+import { ErrorNote } from './error-note.ts';
+
+/* Small components that all views use. */
+
+export { ErrorNote };
+
+/** The end of a list: that it loads, an error, a button for more rows, or that it is empty. */
+export function ListEnd({ list, nothing }: { list: All<unknown>; nothing: ComponentChildren }) {
+  if (list.error !== undefined)
+    return h(ErrorNote, { error: list.error, retry: list.rows.length > 0 ? list.more : list.reload });
+  if (list.isLoading) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
+  if (list.rows.length === 0) return h('p', { class: 'soft' }, nothing);
+  return list.hasMore ? h('button', { type: 'button', class: 'more', onClick: list.more }, 'Show more') : null;
+}
+
+type FoldProps = { class?: string; title: ComponentChildren; isOpen?: boolean; content: () => ComponentChildren };
+
+/** A title with content that opens on a click. Closed content is not in the page. */
+export function Fold({ class: name, title, isOpen: isOpenAtFirst = false, content }: FoldProps) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const toggle = ({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open);
+  return h('details', { class: name, open: isOpen, onToggle: toggle }, h('summary', null, title), isOpen && content());
+}
+
+/** For pages that are empty at first. */
+export const FirstSteps = ({ text }: { text?: string }) => [text, ' ', h('a', { href: '#/start' }, 'First steps')];
+
+/** A time in seconds since 1970. The tooltip names the zone and says how long ago that is. */
+export function Time({ at, none = 'never', form }: { at: number | null; none?: string; form?: TimeForm }) {
+  if (at === null) return h('span', { class: 'soft' }, none);
+  const date = new Date(at * 1000);
+  if (Number.isNaN(date.getTime())) return h('span', { title: 'seconds since 1970' }, timeText(at));
+  const text = timeText(at);
+  return h(
+    'time',
+    { dateTime: date.toISOString(), title: `${text} ${zone} (${relativeText(at)})` },
+    timeText(at, form),
+  );
+}
+
+export const count = (n: number): string => n.toLocaleString(locale);
+
+/** `1 word`, `2 words`. */
+export const counted = (n: number, thing: string): string => `${count(n)} ${thing}${n === 1 ? '' : 's'}`;
+
+type DialogProps = { title: string; close: () => void; mustConfirm?: boolean; children?: ComponentChildren };
+
+/**
+ * A modal dialog, open while it is mounted. Escape closes it, unless `mustConfirm` leaves only its own buttons. After it
+ * the focus returns to the element that had it before.
+ */
+export function Dialog({ title, close, mustConfirm = false, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    element.current?.showModal();
+    return () => before instanceof HTMLElement && before.focus();
+  }, []);
+  return h(
+    'dialog',
+    {
+      ref: element,
+      'aria-labelledby': id,
+      onClose: close,
+      onCancel: (event: Event) => mustConfirm && event.preventDefault(),
+      // A browser may let a second Escape pass although the first was cancelled.
+      closedby: mustConfirm ? 'none' : undefined,
+    },
+    h('div', { class: 'stack' }, h('h2', { id }, title), children),
+  );
+}

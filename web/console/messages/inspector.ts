@@ -1,0 +1,81 @@
+import { CopyButton } from '../../shared/copy-button.ts';
+import { type ComponentChildren, h } from '../../shared/dom.ts';
+import { millis, money } from '../components/figures.ts';
+import { count, Time } from '../components/ui.ts';
+import { Export } from '../conversations/export.ts';
+import type { MessageKind } from '../conversations/next-message.ts';
+import type { Scroll } from '../conversations/transcript-scroll.ts';
+import { useList } from '../hooks/use-list.ts';
+import { pathOf } from '../state/api.ts';
+import { hrefWith } from '../state/route.ts';
+import type { ConversationSummary, SearchHit } from '../state/types.ts';
+
+type Props = {
+  summary: ConversationSummary;
+  path: readonly string[];
+  /** What the transcript shows: its latency is that of the loaded messages. */
+  shown: { current: Scroll | undefined };
+  toNext: (kind: MessageKind) => void;
+};
+
+/** What is known about a conversation, and ways to move in it. */
+export function Inspector({ summary, path, shown, toNext }: Props) {
+  const { app_id, app_name, user, created_at, last_message_at, message_count, disliked_count, failed_count } = summary;
+  const query = { app_id, conversation_id: summary.id, has: 'files', limit: 1 };
+  const found = useList<SearchHit>(pathOf(['admin', 'search'], query));
+  const loaded = shown.current?.history.rows ?? [];
+  const hasFiles = found.rows.length > 0 || loaded.some(({ message }) => message.message_files.length > 0);
+  const jump = (label: string, isPossible: boolean, onClick: () => void) =>
+    isPossible && h('button', { type: 'button', class: 'quiet', onClick }, label);
+  return h(
+    'div',
+    { class: 'inspector stack' },
+    h(
+      'dl',
+      { class: 'values' },
+      fact(
+        'User',
+        user === null ? 'no user' : h('a', { href: hrefWith(['conversations'], { user }), title: user }, user),
+        'one-line',
+      ),
+      fact('App', h('a', { href: hrefWith(['conversations'], { app_id }) }, app_name)),
+      fact('Created', h(Time, { at: created_at })),
+      fact('Last', h(Time, { at: last_message_at })),
+      fact('Messages', count(message_count)),
+      fact('Disliked', count(disliked_count)),
+      fact('Failed', count(failed_count)),
+      fact('Cost', summary.price === null ? '–' : money(summary.price, summary.currency ?? '')),
+      h(Latency, { shown }),
+      fact('ID', [h('code', null, summary.id), ' ', h(CopyButton, { text: summary.id, label: 'Copy id' })]),
+    ),
+    h(
+      'div',
+      { class: 'row', role: 'group', 'aria-label': 'Go to' },
+      jump('Next disliked', disliked_count > 0, () => toNext('disliked')),
+      jump('Next failed', failed_count > 0, () => toNext('failed')),
+      jump('Next file', hasFiles, () => toNext('file')),
+      jump('Beginning', message_count > 0, () => void shown.current?.toBeginning()),
+    ),
+    h(Export, { summary, path }),
+  );
+}
+
+const fact = (title: string, value: ComponentChildren, look?: string) => [
+  h('dt', null, title),
+  h('dd', { class: look }, value),
+];
+
+/** The latency of the messages that are loaded. */
+function Latency({ shown }: Pick<Props, 'shown'>) {
+  const seconds = (shown.current?.history.rows ?? [])
+    .map(({ message }) => message.provider_response_latency)
+    .filter((latency) => latency > 0)
+    .toSorted((one, other) => one - other);
+  const median = seconds[Math.floor(seconds.length / 2)];
+  const longest = seconds.at(-1);
+  if (median === undefined || longest === undefined) return null;
+  return [
+    h('dt', { title: `of the ${count(seconds.length)} messages that are loaded` }, 'Latency'),
+    h('dd', null, `median ${millis(median * 1000)}, longest ${millis(longest * 1000)}`),
+  ];
+}

@@ -1,0 +1,66 @@
+import { CopyButton } from '../../shared/copy-button.ts';
+import { h } from '../../shared/dom.ts';
+import type { ShownMessage } from '../conversations/transcript-history.ts';
+import { Collapsible } from './collapsible.ts';
+import { Truncated } from './truncated.ts';
+
+/** The parent of messages that were sent without one. They are no alternatives of each other. */
+export const noParent = '00000000-0000-0000-0000-000000000000';
+
+/** What can be copied of a message: its address, its answer, all of it as JSON. */
+export function MessageActions({ message, href }: { message: ShownMessage; href: string }) {
+  const { id, answer } = message;
+  const { feedback_content, ...fields } = message;
+  const json = () => JSON.stringify(fields, null, 2);
+  return [
+    h(
+      'span',
+      { class: 'row' },
+      h(CopyButton, { text: `${location.origin}${location.pathname}${href}`, label: 'Copy link' }),
+      answer !== '' && h(CopyButton, { text: answer, label: 'Copy answer' }),
+    ),
+    h(Collapsible, {
+      id: `${id} json`,
+      title: 'JSON',
+      content: () => [
+        h(CopyButton, { text: json(), label: 'Copy JSON' }),
+        h(Truncated, { id: `${id} json`, text: json(), draw: code }),
+      ],
+    }),
+  ];
+}
+
+const code = (text: string) =>
+  h('pre', { dir: 'ltr', tabIndex: 0, role: 'group', 'aria-label': 'Message as JSON' }, text);
+
+/** The messages with the same parent: alternative questions, or answers that were made again. */
+export type Siblings = { at: number; ids: readonly string[]; goTo: (id: string) => void };
+
+/** The siblings of the loaded messages, by message. */
+export function siblingsOf(messages: readonly ShownMessage[], goTo: (id: string) => void): Map<string, Siblings> {
+  const byParent = Map.groupBy(messages, ({ parent_message_id }) => parent_message_id);
+  const groups = [...byParent]
+    .filter(([parent, children]) => parent !== null && parent !== noParent && children.length > 1)
+    .map(([, children]) => children.map(({ id }) => id));
+  return new Map(groups.flatMap((ids) => ids.map((id, at) => [id, { at, ids, goTo }])));
+}
+
+export function SiblingSteps({ siblings: { at, ids, goTo } }: { siblings: Siblings }) {
+  return h(
+    'span',
+    { class: 'steps-of row', title: 'messages with the same parent' },
+    h(StepButton, { id: ids[at - 1], goTo, label: 'Previous sibling', sign: '‹' }),
+    `${at + 1} of ${ids.length}`,
+    h(StepButton, { id: ids[at + 1], goTo, label: 'Next sibling', sign: '›' }),
+  );
+}
+
+type StepProps = { id: string | undefined; goTo: (id: string) => void; label: string; sign: string };
+
+/** A step to another message. */
+export const StepButton = ({ id = '', goTo, label, sign }: StepProps) =>
+  h(
+    'button',
+    { type: 'button', class: 'quiet', disabled: id === '', 'aria-label': label, onClick: () => goTo(id) },
+    sign,
+  );

@@ -1,0 +1,127 @@
+import { h } from '../../shared/dom.ts';
+import { prettyJson } from '../../shared/pretty-json.ts';
+import { counted } from '../components/ui.ts';
+import { locale } from '../state/locale.ts';
+import { hrefOf } from '../state/route.ts';
+import type { AgentThought, MessageFile, RetrieverResource } from '../state/types.ts';
+import { Collapsible } from './collapsible.ts';
+import { safeAddress } from './markdown.ts';
+
+const sizes = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+
+function sizeOf(bytes: number): string {
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), sizes.length - 1);
+  return `${(bytes / 1000 ** step).toLocaleString(locale, { maximumFractionDigits: step > 0 ? 1 : 0 })} ${sizes[step]}`;
+}
+
+/** Pictures are not loaded, because that would tell their owner who reads the conversation. They are links. */
+export function Files({ files }: { files: readonly MessageFile[] }) {
+  if (files.length === 0) return null;
+  return h(
+    'ul',
+    { class: 'files plain row', 'aria-label': 'Files' },
+    files.map(({ id, filename, type, mime_type, size, url, transfer_method }) => {
+      const href = url === null ? undefined : safeAddress(url);
+      const about = [mime_type ?? type, size !== null && sizeOf(size)].filter(Boolean).join(', ');
+      return h(
+        'li',
+        { key: id, class: 'row', title: transfer_method },
+        href === undefined
+          ? h('span', null, filename)
+          : h('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow' }, filename),
+        h('span', { class: 'soft' }, about),
+      );
+    }),
+  );
+}
+
+export function Citations({ resources }: { resources: readonly RetrieverResource[] }) {
+  if (resources.length === 0) return null;
+  return h(
+    'div',
+    { class: 'collapsibles stack' },
+    inOrder(resources).map((resource) => h(Citation, { key: resource.id, resource })),
+  );
+}
+
+const inOrder = <T extends { position: number }>(rows: readonly T[]): T[] =>
+  rows.toSorted((one, other) => one.position - other.position);
+
+function Citation({ resource }: { resource: RetrieverResource }) {
+  const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
+  const scoreText = score.toLocaleString(locale, { maximumFractionDigits: 3 });
+  const title = [
+    h('strong', null, document_name),
+    h('span', { class: 'soft' }, ` ${dataset_name} · score ${scoreText}`),
+  ];
+  const quote = h(Collapsible, {
+    id: resource.id,
+    title,
+    content: () => [
+      summary && h('p', null, summary),
+      h('blockquote', { class: 'as-written' }, content),
+      h(
+        'p',
+        { class: 'soft' },
+        `segment ${segment_position}, ${counted(word_count, 'word')}, ${counted(hit_count, 'hit')}, ${resource.data_source_type}, id `,
+        h('code', null, resource.segment_id),
+      ),
+    ],
+  });
+  const href = hrefOf('knowledge', resource.dataset_id, resource.document_id, resource.segment_id);
+  // The name says which of the links this is.
+  const label = `Open in Knowledge: ${document_name}, segment ${segment_position}`;
+  return h('div', { class: 'citation row' }, quote, h('a', { href, 'aria-label': label }, 'Open in Knowledge'));
+}
+
+/** The steps of an agent: its thoughts and tool calls. */
+export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id: string }) {
+  if (thoughts.length === 0) return null;
+  const tools = [...new Set(thoughts.flatMap(toolsOf))].join(', ');
+  const title = [counted(thoughts.length, 'step'), tools !== '' && h('span', { class: 'soft' }, ` ${tools}`)];
+  const steps = inOrder(thoughts).map((thought) => h(Step, { key: thought.id, thought }));
+  return h(Collapsible, { id: `${id} steps`, title, content: () => h('ol', { class: 'steps stack' }, steps) });
+}
+
+function Step({ thought }: { thought: AgentThought }) {
+  const tools = toolsOf(thought).join(', ');
+  return h(
+    'li',
+    null,
+    thought.thought !== '' && h('p', { class: 'as-written' }, thought.thought),
+    tools !== '' && h('p', null, h('span', { class: 'soft' }, 'Tool: '), h('strong', null, tools)),
+    thought.tool_input !== '' && thought.tool_input !== '{}' && h(Raw, { title: 'Input', text: thought.tool_input }),
+    thought.observation !== '' && h(Raw, { title: 'Observation', text: thought.observation }),
+    thought.files.length > 0 && h('p', { class: 'soft' }, `Files: ${thought.files.join(', ')}`),
+  );
+}
+
+/** A tool's label, which may be given by language; else the tool's name. */
+function toolsOf({ tool, tool_labels }: AgentThought): string[] {
+  const names = tool.split(';').filter((name) => name.trim() !== '');
+  return names.map((name) => {
+    const label = tool_labels?.[name];
+    const labelText = typeof label === 'object' && label !== null ? (label as Record<string, unknown>).en_US : label;
+    return typeof labelText === 'string' && labelText !== '' ? labelText : name;
+  });
+}
+
+function Raw({ title, text }: { title: string; text: string }) {
+  return h(
+    'figure',
+    null,
+    h('figcaption', { class: 'soft' }, title),
+    h('pre', { tabIndex: 0, role: 'group', 'aria-label': title }, prettyJson(text)),
+  );
+}
+
+export function Values({ title, values, id }: { title: string; values: Record<string, unknown>; id: string }) {
+  const entries = Object.entries(values);
+  if (entries.length === 0) return null;
+  const names = h('span', { class: 'soft' }, ` ${entries.map(([name]) => name).join(', ')}`);
+  const list = entries.map(([name, value]) => [
+    h('dt', null, name),
+    h('dd', { class: 'as-written' }, typeof value === 'string' ? value : JSON.stringify(value, null, 2)),
+  ]);
+  return h(Collapsible, { id, title: [title, names], content: () => h('dl', { class: 'values' }, list) });
+}
