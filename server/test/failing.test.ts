@@ -1,28 +1,45 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { newFolder, newScope, repository } from './support/cli-helpers.ts';
 
-const scope = newScope();
-after(scope.end);
+describe('npm test exits with 1', () => {
+  const scope = newScope();
+  after(scope.end);
 
-it('npm test exits with 1 when a test fails', async () => {
-  const cwd = join(repository, 'server');
-  const file = join(await newFolder(scope), 'fails.test.js');
-  await writeFile(file, `require('node:test').it('fails', () => { throw new Error('the expected failure'); });\n`);
-  const { scripts } = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'));
-  const command = scripts.test.replace("'test/**/*.test.ts'", file);
-  assert.notEqual(command, scripts.test);
-  // The variables of the running tests would make it one of their test files, on their PostgreSQL and browser.
-  const { NODE_TEST_CONTEXT: _, TEST_DATABASE_URL: __, TEST_BROWSER_URL: ___, ...rest } = process.env;
-  const env = { ...rest, PATH: [join(repository, 'node_modules', '.bin'), rest.PATH].join(delimiter) };
-  const child = spawn('sh', ['-c', command], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  assert.match(output, /the expected failure/);
-  assert.match(output, /fail 1/);
-  assert.equal(code, 1);
+  /** Runs one test file as `npm test` does. The variables of this run would make it one of its test files. */
+  async function runFile(source: string, { NODE_TEST_CONTEXT: _, TEST_LONG: __, ...env }: NodeJS.ProcessEnv) {
+    const file = join(await newFolder(scope), 'one.test.js');
+    await writeFile(file, source);
+    const script = join(repository, 'server', 'scripts', 'test.ts');
+    const child = spawn(process.execPath, [script, file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+    return { stdout, stderr, code };
+  }
+
+  it('when a test fails', async () => {
+    const source = `require('node:test').it('fails', () => { throw new Error('the expected failure'); });\n`;
+    // Its own PostgreSQL, whose package sets the exit code when the process ends.
+    const { TEST_DATABASE_URL: _, ...env } = process.env;
+    const { stdout, code } = await runFile(source, env);
+    assert.match(stdout, /the expected failure/);
+    assert.match(stdout, /fail 1/);
+    assert.match(stdout, /slowest files.*\n.* s {2}\S*one\.test\.js/);
+    assert.equal(code, 1);
+  });
+
+  it('when a file takes too much processor time', async () => {
+    const source = `
+      require('node:test').it('passes', () => {});
+      const line = JSON.stringify({ file: 'slow.test.ts', wall: 1, processor: 1000 });
+      require('node:fs').appendFileSync(process.env.TEST_TIMES, line + '\\n');`;
+    const { stdout, stderr, code } = await runFile(source, process.env);
+    assert.match(stdout, /fail 0/);
+    assert.match(stderr, /slow\.test\.ts takes 1000\.0 s of processor time; its budget is \d+ s/);
+    assert.equal(code, 1);
+  });
 });

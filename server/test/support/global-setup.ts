@@ -8,15 +8,17 @@ import { createTemplates, type PostgresServer, startPostgres } from './postgres-
 
 /** The folder for temporary files of all test files: nothing is left behind, also by tests that were killed. */
 let folder: string | undefined;
-/** One browser for all test files; each connection to it has its own contexts. */
+/** One browser for all test files, unless TEST_BROWSER_URL names one; each connection to it has its own contexts. */
 let browser: BrowserServer | undefined;
 /** One PostgreSQL for all test files, unless TEST_DATABASE_URL names one (without a database in its path). */
 let postgres: PostgresServer | undefined;
 let templates: { remove: () => Promise<void> } | undefined;
 
 export async function globalSetup(): Promise<void> {
-  browser = await startBrowser();
-  process.env.TEST_BROWSER_URL = browser.wsEndpoint();
+  if (!process.env.TEST_BROWSER_URL) {
+    browser = await startBrowser();
+    process.env.TEST_BROWSER_URL = browser.wsEndpoint();
+  }
   folder = await mkdtemp(join(tmpdir(), 'backscroll-tests-'));
   // As root, PostgreSQL and some services run as another user, who must get in.
   await chmod(folder, 0o755);

@@ -1,0 +1,117 @@
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
+import { type FileTime, processorTime } from '../test/support/processor-time.ts';
+
+/**
+ * Runs the tests of the server and of the client: all of them, after lint and types, or those in the files and folders
+ * given, by a path from here or from one of the folders below. Ends with the slowest files. Without TEST_LONG it fails if
+ * a file takes more processor time than its budget.
+ */
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const folders = [repository, join(repository, 'server'), join(repository, 'client')];
+const pattern = '**/*.test.ts';
+
+/** Tests wait for other processes now and then, so one more at a time than a small machine has cores. */
+const concurrency = 3;
+/** For a test that hangs: far more than a file needs on a busy machine. */
+const fileMillisMax = 300_000;
+const slowestShown = 10;
+
+/** Seconds of processor time per file; half as much again on a busy machine. */
+const budget = 30;
+/** Files with a larger budget. They start first, so that none of them runs alone at the end. */
+const largerBudgets: Record<string, number> = {
+  'server/test/cli/cli.test.ts': 90,
+  'server/test/cli/audit.test.ts': 60,
+  'server/test/dify/crash.test.ts': 60,
+};
+
+const nameOf = (file: string): string => relative(repository, file);
+
+function filesAt(path: string): string[] {
+  for (const base of [process.cwd(), ...folders]) {
+    const found = statSync(resolve(base, path), { throwIfNoEntry: false });
+    if (found?.isDirectory()) return globSync(join(resolve(base, path), pattern)).sort();
+    if (found) return [resolve(base, path)];
+  }
+  throw new Error(`there is no ${path}`);
+}
+
+function allFiles(): string[] {
+  const files = [...filesAt('server/test'), ...filesAt('client/test')];
+  const first = Object.keys(largerBudgets).map((name) => join(repository, name));
+  return [...first, ...files.filter((file) => !first.includes(file))];
+}
+
+/** Runs the files, and prints how many tests ran on each engine, which `onEveryEngine` puts in brackets into suite names. */
+async function runFiles(files: string[]): Promise<void> {
+  const options = {
+    files,
+    cwd: join(repository, 'server'),
+    concurrency,
+    timeout: fileMillisMax,
+    globalSetupPath: fileURLToPath(new URL('../test/support/global-setup.ts', import.meta.url)),
+    execArgv: ['--import', new URL('../test/support/processor-time.ts', import.meta.url).href],
+  };
+  const tests = run(options);
+  let suite = '';
+  const counts = new Map<string, number>();
+  const count = ({ details }: { details: { type?: string | undefined } }) => {
+    if (details.type === 'suite') return;
+    const engine = /\[(\w+)\]/.exec(suite)?.[1] ?? 'no particular engine';
+    counts.set(engine, (counts.get(engine) ?? 0) + 1);
+  };
+  // These events come in the order of declaration, one outermost suite after another.
+  tests.on('test:start', ({ name, nesting }) => {
+    if (nesting === 0) suite = name;
+  });
+  tests.on('test:pass', count);
+  tests.on('test:fail', (data) => {
+    count(data);
+    process.exitCode = 1;
+  });
+  for await (const text of tests.compose(spec)) process.stdout.write(text);
+  console.log(`\ntests per engine: ${[...counts].map(([engine, number]) => `${number} on ${engine}`).join(', ')}`);
+}
+
+function printSlowest(times: FileTime[]): void {
+  const slowest = times.sort((a, b) => b.processor - a.processor).slice(0, slowestShown);
+  console.log('\nslowest files: processor time with child processes, and time passed');
+  for (const { file, wall, processor } of slowest)
+    console.log(`${processor.toFixed(1).padStart(7)} s ${wall.toFixed(1).padStart(7)} s  ${nameOf(file)}`);
+}
+
+function checkBudgets(times: FileTime[]): void {
+  for (const { file, processor } of times) {
+    const seconds = largerBudgets[nameOf(file)] ?? budget;
+    if (processor <= seconds) continue;
+    console.error(`${nameOf(file)} takes ${processor.toFixed(1)} s of processor time; its budget is ${seconds} s`);
+    process.exitCode = 1;
+  }
+}
+
+const paths = process.argv.slice(2);
+if (paths.length === 0) {
+  const { status } = spawnSync('npm', ['run', 'check'], { cwd: repository, stdio: 'inherit' });
+  if (status !== 0) process.exit(1);
+}
+const folder = mkdtempSync(join(tmpdir(), 'backscroll-times-'));
+const timesFile = join(folder, 'times');
+writeFileSync(timesFile, '');
+process.env.TEST_TIMES = timesFile;
+process.on('exit', () => {
+  const lines = readFileSync(timesFile, 'utf8').trimEnd().split('\n');
+  const times = lines.filter((line) => line !== '').map((line): FileTime => JSON.parse(line));
+  rmSync(folder, { recursive: true });
+  printSlowest(times);
+  const { own, children } = processorTime();
+  console.log(`processor time in all, with PostgreSQL and the browser: ${Math.round(own + children)} s`);
+  if (!process.env.TEST_LONG) checkBudgets(times);
+});
+await runFiles(paths.length === 0 ? allFiles() : paths.flatMap(filesAt));
