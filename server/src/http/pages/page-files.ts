@@ -21,7 +21,7 @@ const types: Record<string, string> = {
 };
 /** Modules of the service that the console imports, so that a rule is stated once. They import nothing. */
 const sharedRules: Record<string, readonly string[]> = {
-  console: ['contract/key-kinds', 'contract/limits', 'contract/rules', 'domain/count-words'],
+  console: ['contract/key-kinds', 'contract/limits', 'contract/rules', 'domain/records/count-words'],
 };
 const source = new URL('../../', import.meta.url);
 const ownExtension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
