@@ -2,15 +2,7 @@ import type { KnowledgeHit, SearchCounts, SearchHit } from '../../contract/conso
 import { limits } from '../../contract/limits.ts';
 import type { Message } from '../../contract/message.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
-import type {
-  ChunkHit,
-  ChunkIndexHit,
-  IndexHit,
-  IndexPart,
-  IndexQuery,
-  MessageHit,
-  SearchReads,
-} from '../store/search-reads.ts';
+import type { ChunkHit, ChunkIndexHit, IndexHit, IndexQuery, MessageHit, SearchReads } from '../store/search-reads.ts';
 import {
   endPosition,
   firstPosition,
@@ -20,16 +12,16 @@ import {
   textsOf,
   tokensWithIds,
 } from '../words/search-document.ts';
-import {
-  hasPhrases,
-  hasTokens,
-  isEmpty,
-  parseQuery,
-  type SearchWords,
-  snippetOf,
-  tokensInQuery,
-} from '../words/search-query.ts';
+import { hasTokens, isEmpty, parseQuery, type SearchWords, snippetOf, tokensInQuery } from '../words/search-query.ts';
 import type { QueryToken } from '../words/tokens.ts';
+import {
+  type AnyEntry,
+  type AnyHit,
+  type CandidateRange,
+  type Candidates,
+  type Verified,
+  verified,
+} from './candidates.ts';
 
 /** What messages are searched for. Ids are canonical, `now` and times are in seconds. */
 export type MessageSearch = {
@@ -51,10 +43,6 @@ type Has = keyof typeof marks.has | 'bad_answer';
 
 /** `next` is the position after which the next page starts; undefined if this is the last one. */
 export type FoundPart<Hit> = { hits: Hit[]; next: number | undefined };
-type Range = { before: number | undefined; limit: number };
-
-/** Texts that are read at once. */
-const readMax = 10;
 
 const anyOf = (tokens: readonly string[]): QueryToken[] => tokens.map((token) => ({ token, isPrefix: false }));
 
@@ -89,19 +77,6 @@ function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
 /** A query without a word finds nothing. */
 const findsNothing = (q: string | undefined, words: SearchWords): boolean => q !== undefined && isEmpty(words);
 
-/** Candidates from the index, and their texts. */
-type Candidates<Entry, Hit> = {
-  find(to: number, count: number): Promise<IndexPart<Entry>>;
-  read(entries: readonly Entry[]): Promise<(Hit | undefined)[]>;
-  /** The text of one candidate, whatever its size. */
-  readText(entry: Entry): Promise<string | undefined>;
-  /** `shown`: for the snippet; `names`: what is searched besides. Undefined if the text no longer has the words. */
-  textsOf(entry: Entry, hit: Hit, text: string): { shown: string[]; names: string[] } | undefined;
-};
-type AnyEntry = { position: number };
-type AnyHit = { text: string | null; bytes: number };
-type Verified<Entry, Hit> = { entry: Entry; hit: Hit; shown: string[] };
-
 function candidateMessages(reads: SearchReads, query: IndexQuery, budget: ReadBudget) {
   return {
     find: (to, count) => reads.findMessages({ ...query, to: Math.min(to, query.to ?? to) }, count, budget),
@@ -125,52 +100,11 @@ function candidateChunks(reads: SearchReads, query: IndexQuery, budget: ReadBudg
   } satisfies Candidates<ChunkIndexHit, ChunkHit>;
 }
 
-/**
- * Candidates before a position that exist and contain the phrases, newest first. If there are too many of them, or the budget is
- * spent, the list ends with the position at which the client continues.
- */
-async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
-  candidates: Candidates<Entry, Hit>,
-  words: SearchWords,
-  { before = Number.MAX_SAFE_INTEGER, limit }: Range,
-  budget: ReadBudget,
-): AsyncGenerator<Verified<Entry, Hit> | { spentAt: number }> {
-  let batch = words.phrases.length > 0 ? limits.listRowsMax : limit;
-  let to = before;
-  for (let count = 0; count < limits.searchCandidatesMax; ) {
-    const { hits: entries, end } = await candidates.find(to, batch);
-    for (let at = 0; at < entries.length; at += readMax) {
-      const part = entries.slice(at, at + readMax);
-      const hits = await candidates.read(part);
-      await budget.spend(hits.reduce((sum, hit) => sum + (hit?.text?.length ?? 0), 0));
-      for (const [index, entry] of part.entries()) {
-        if (budget.isSpent && to < before) return yield { spentAt: to };
-        to = entry.position;
-        const hit = hits[index];
-        if (hit === undefined) continue;
-        if (hit.text === null) await budget.spend(hit.bytes);
-        const text = hit.text ?? (await candidates.readText(entry));
-        if (text === undefined) continue;
-        const startedAt = performance.now();
-        const texts = candidates.textsOf(entry, hit, text);
-        if (texts !== undefined && hasPhrases([...texts.shown, ...texts.names], words))
-          yield { entry, hit, shown: texts.shown };
-        if (hit.text === null) await budget.rest(performance.now() - startedAt);
-      }
-    }
-    if (entries.length < batch) return end === undefined ? undefined : yield { spentAt: end };
-    count += entries.length;
-    // Some statements cost the same for one row and for many: the beginning of a word that many words have.
-    batch = Math.min(4 * batch, limits.searchCandidatesMax);
-  }
-  yield { spentAt: to };
-}
-
 /** One page of verified candidates. A page may be short although more follow. */
 async function pageOf<Entry extends AnyEntry, Hit extends AnyHit, Found>(
   candidates: Candidates<Entry, Hit>,
   words: SearchWords,
-  { before, limit }: Range,
+  { before, limit }: CandidateRange,
   budget: ReadBudget,
   render: (candidate: Verified<Entry, Hit>) => Found,
 ): Promise<FoundPart<Found>> {
@@ -188,7 +122,7 @@ async function pageOf<Entry extends AnyEntry, Hit extends AnyHit, Found>(
 /** Messages before a position, newest first. */
 async function searchMessages(
   reads: SearchReads,
-  { search, ...range }: Range & { search: MessageSearch },
+  { search, ...range }: CandidateRange & { search: MessageSearch },
   budget: ReadBudget,
 ): Promise<FoundPart<SearchHit>> {
   const words = parseQuery(search.q ?? '');
@@ -274,7 +208,7 @@ async function countUpTo(
 /** Segments and child chunks, the newest in the index first. */
 async function searchKnowledge(
   reads: SearchReads,
-  { q, ...range }: Range & { q: string | undefined },
+  { q, ...range }: CandidateRange & { q: string | undefined },
   budget: ReadBudget,
 ): Promise<FoundPart<KnowledgeHit>> {
   const words = parseQuery(q ?? '');

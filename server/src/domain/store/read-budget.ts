@@ -17,9 +17,14 @@ export class ReadBudget {
     return this.#bytes <= 0 || performance.now() >= this.#end;
   }
 
-  /** To be called after work on a large text. Other work of the thread runs for as long as that took. */
-  async rest(workedMillis: number): Promise<void> {
-    await sleep(Math.ceil(workedMillis));
+  /** Runs the parts of some work. Between those of large work, other work of the thread runs for as long as a part took. */
+  async run<T>(parts: Generator<undefined, T>, isLarge: boolean): Promise<T> {
+    for (;;) {
+      const startedAt = performance.now();
+      const { done, value } = parts.next();
+      if (done) return value;
+      if (isLarge) await sleep(Math.ceil(performance.now() - startedAt));
+    }
   }
 
   /** To be called for each statement. Other work of the thread runs meanwhile. Throws if the client has disconnected. */

@@ -48,31 +48,53 @@ const matches = ({ token, isPrefix }: QueryToken, found: string): boolean =>
 export const hasTokens = (tokens: readonly string[], lists: readonly (readonly QueryToken[])[]): boolean =>
   lists.every((list) => list.some((wanted) => tokens.some((token) => matches(wanted, token))));
 
-const firstTokens = (text: string): Token[] => [...tokensOf(text).take(limits.searchTokensMax)];
+export type Range = [start: number, end: number];
+type Occurrence = { sequence: readonly QueryToken[]; range: Range };
 
-function* phraseRuns(tokens: readonly Token[], phrase: readonly QueryToken[]): Generator<[Token, Token]> {
-  for (let at = 0; at + phrase.length <= tokens.length; at += 1) {
-    if (!phrase.every((wanted, index) => matches(wanted, (tokens[at + index] as Token).token))) continue;
-    yield [tokens[at] as Token, tokens[at + phrase.length - 1] as Token];
+/** A large text is compared in parts of this many tokens, between which the caller can let other work run. */
+const tokensPerPart = 1_000;
+
+/** Where these sequences of tokens occur in a text, in the order of their ends; after each part, the end of that part. */
+function* occurrencesIn(text: string, sequences: readonly (readonly QueryToken[])[]): Generator<Occurrence | number> {
+  const longest = Math.max(0, ...sequences.map(({ length }) => length));
+  const recent: Token[] = [];
+  let count = 0;
+  for (const token of tokensOf(text).take(limits.searchTokensMax)) {
+    recent.push(token);
+    if (recent.length > longest) recent.shift();
+    for (const sequence of sequences) {
+      const start = recent.length - sequence.length;
+      if (start < 0 || !sequence.every((wanted, index) => matches(wanted, (recent[start + index] as Token).token)))
+        continue;
+      yield { sequence, range: [(recent[start] as Token).start, token.end] };
+    }
+    if ((count += 1) % tokensPerPart === 0) yield token.end;
   }
 }
 
-/** Whether all phrases occur in these texts. The index only knows which words occur. */
-export function hasPhrases(texts: readonly string[], { phrases }: SearchWords): boolean {
-  if (phrases.length === 0) return true;
-  const tokens = texts.map(firstTokens);
-  return phrases.every((phrase) => tokens.some((list) => !phraseRuns(list, phrase).next().done));
+/** Whether all phrases occur in these texts: the index only knows which words occur. Yields after each part of a large text. */
+export function* comparePhrases(texts: readonly string[], { phrases }: SearchWords): Generator<undefined, boolean> {
+  const missing = new Set<readonly QueryToken[]>(phrases);
+  for (const text of texts) {
+    if (missing.size === 0) break;
+    for (const occurrence of occurrencesIn(text, phrases)) {
+      if (typeof occurrence === 'number') yield;
+      else if (missing.delete(occurrence.sequence) && missing.size === 0) break;
+    }
+  }
+  return missing.size === 0;
 }
 
-export type Range = [start: number, end: number];
-
+/** What a snippet can show of the words and phrases that occur in a text: the text behind it is not compared. */
 function rangesIn(text: string, { words, phrases }: SearchWords): Range[] {
-  const tokens = firstTokens(text);
   const ranges: Range[] = [];
-  for (const { token, start, end } of tokens)
-    if (words.some((wanted) => matches(wanted, token))) ranges.push([start, end]);
-  for (const phrase of phrases) {
-    for (const [first, last] of phraseRuns(tokens, phrase)) ranges.push([first.start, last.end]);
+  let first = Number.POSITIVE_INFINITY;
+  for (const occurrence of occurrencesIn(text, [...words.map((word) => [word]), ...phrases])) {
+    const start = typeof occurrence === 'number' ? occurrence : occurrence.range[0];
+    if (start > first + limits.snippetUnits) break;
+    if (typeof occurrence === 'number') continue;
+    ranges.push(occurrence.range);
+    first = Math.min(first, start);
   }
   ranges.sort(([one], [other]) => one - other);
   const merged: Range[] = [];

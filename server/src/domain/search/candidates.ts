@@ -1,0 +1,73 @@
+import { limits } from '../../contract/limits.ts';
+import type { ReadBudget } from '../store/read-budget.ts';
+import type { IndexPart } from '../store/search-reads.ts';
+import { comparePhrases, type SearchWords } from '../words/search-query.ts';
+
+/** Texts that are read at once. */
+const readMax = 10;
+
+/** Candidates from the index, and their texts. */
+export type Candidates<Entry, Hit> = {
+  find(to: number, count: number): Promise<IndexPart<Entry>>;
+  read(entries: readonly Entry[]): Promise<(Hit | undefined)[]>;
+  /** The text of one candidate, whatever its size. */
+  readText(entry: Entry): Promise<string | undefined>;
+  /** `shown`: for the snippet; `names`: what is searched besides. Undefined if the text no longer has the words. */
+  textsOf(entry: Entry, hit: Hit, text: string): { shown: string[]; names: string[] } | undefined;
+};
+export type CandidateRange = { before: number | undefined; limit: number };
+export type AnyEntry = { position: number };
+export type AnyHit = { text: string | null; bytes: number };
+export type Verified<Entry, Hit> = { entry: Entry; hit: Hit; shown: string[] };
+
+/** The texts that show a candidate; undefined if it does not have the phrases. Yields between parts of the work. */
+function* verify<Entry, Hit>(
+  candidates: Candidates<Entry, Hit>,
+  entry: Entry,
+  hit: Hit,
+  text: string,
+  words: SearchWords,
+): Generator<undefined, string[] | undefined> {
+  const texts = candidates.textsOf(entry, hit, text);
+  if (texts === undefined) return undefined;
+  yield;
+  return (yield* comparePhrases([...texts.shown, ...texts.names], words)) ? texts.shown : undefined;
+}
+
+/**
+ * Candidates before a position that exist and contain the phrases, newest first. If there are too many of them, or the budget is
+ * spent, the list ends with the position at which the client continues.
+ */
+export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
+  candidates: Candidates<Entry, Hit>,
+  words: SearchWords,
+  { before = Number.MAX_SAFE_INTEGER, limit }: CandidateRange,
+  budget: ReadBudget,
+): AsyncGenerator<Verified<Entry, Hit> | { spentAt: number }> {
+  let batch = words.phrases.length > 0 ? limits.listRowsMax : limit;
+  let to = before;
+  for (let count = 0; count < limits.searchCandidatesMax; ) {
+    const { hits: entries, end } = await candidates.find(to, batch);
+    for (let at = 0; at < entries.length; at += readMax) {
+      const part = entries.slice(at, at + readMax);
+      const hits = await candidates.read(part);
+      await budget.spend(hits.reduce((sum, hit) => sum + (hit?.text?.length ?? 0), 0));
+      for (const [index, entry] of part.entries()) {
+        if (budget.isSpent && to < before) return yield { spentAt: to };
+        to = entry.position;
+        const hit = hits[index];
+        if (hit === undefined) continue;
+        if (hit.text === null) await budget.spend(hit.bytes);
+        const text = hit.text ?? (await candidates.readText(entry));
+        if (text === undefined) continue;
+        const shown = await budget.run(verify(candidates, entry, hit, text, words), hit.text === null);
+        if (shown !== undefined) yield { entry, hit, shown };
+      }
+    }
+    if (entries.length < batch) return end === undefined ? undefined : yield { spentAt: end };
+    count += entries.length;
+    // Some statements cost the same for one row and for many: the beginning of a word that many words have.
+    batch = Math.min(4 * batch, limits.searchCandidatesMax);
+  }
+  yield { spentAt: to };
+}
