@@ -1,11 +1,5 @@
 import { changePages, changesIn } from './changes.ts';
-import {
-  type ConversationPlace,
-  type Items,
-  type NumberedPage,
-  numberedItems,
-  scrolledConversations,
-} from './lists.ts';
+import { type ConversationPlace, type Items, numberedItems, type OffsetPage, scrolledConversations } from './lists.ts';
 import {
   chunkPath,
   conversationPath,
@@ -282,7 +276,7 @@ export class Backscroll {
     query: Query & { page?: number | undefined; limit?: number | undefined },
     options: CallOptions,
   ): Items<Item> {
-    const load = (page: number | undefined): Promise<NumberedPage<Item>> =>
+    const load = (page: number | undefined): Promise<OffsetPage<Item>> =>
       this.#get(withQuery(path, { ...query, limit: query.limit ?? pageItems, page }), options);
     return numberedItems(query.page, load, options.signal);
   }

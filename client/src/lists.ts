@@ -5,19 +5,19 @@ import type { ConversationPage, ListedConversation } from './types.ts';
 export type Items<Item> = AsyncGenerator<Item, void, undefined>;
 
 type Item = { id: string };
-/** The fields that all lists with numbered pages have in common. */
-export type NumberedPage<I extends Item> = { data: I[]; page: number; limit: number; total: number };
+/** The fields that all lists with offset pages have in common. */
+export type OffsetPage<I extends Item> = { data: I[]; page: number; limit: number; total: number };
 
 /**
- * Items of a list with numbered pages, from page `first`. If items are added or deleted meanwhile, the others move between
+ * Items of a list with offset pages, from page `first`. If items are added or deleted meanwhile, the others move between
  * pages: then an item can be missed, but none is returned twice.
  */
 export function numberedItems<I extends Item>(
   first: number | undefined,
-  load: (page: number | undefined) => Promise<NumberedPage<I>>,
+  load: (page: number | undefined) => Promise<OffsetPage<I>>,
   signal: AbortSignal | undefined,
 ): Items<I> {
-  const nextOf = ({ page, limit, total }: NumberedPage<I>) => (page * limit < total ? page + 1 : undefined);
+  const nextOf = ({ page, limit, total }: OffsetPage<I>) => (page * limit < total ? page + 1 : undefined);
   return itemsOf(first, load, nextOf, signal);
 }
 

@@ -236,7 +236,7 @@ const page = integer('Number of this page.');
 const dataOf = <S extends TSchema>(item: S) => list(item, 'The items of this page.');
 
 /** The envelopes of numbered lists: see `domain/knowledge/offset-page.ts`. */
-export const numberedPage = <S extends TSchema>(item: S) =>
+export const offsetPage = <S extends TSchema>(item: S) =>
   shape({ data: dataOf(item), has_more, limit, total, page }, { description: 'A page of the list.' });
 export const SegmentPage = shape(
   { data: dataOf(KnowledgeSegment), doc_form, total, has_more, limit, page },

@@ -117,7 +117,7 @@ export async function readScope(context: RunContext, kind: 'app' | 'dataset'): P
  * The records of `found` whose children must be read. `requested` are the ids that were read to find them. It is called
  * before the records are written, which lists their ids.
  */
-export async function findWhole(
+export async function needsAllChildren(
   context: RunContext,
   changed: IdSets,
   kind: Parent,

@@ -30,7 +30,7 @@ export async function compareConversations(context: RunContext, point: SourcePoi
     const differing = await findDifferent(context, point, ids);
     if (differing.length > 0) {
       const again = differing.map(({ id }) => id);
-      await context.quietly(() => importConversations(context, again, undefined));
+      await context.muteReport(() => importConversations(context, again, undefined));
       for (const difference of await findDifferent(context, point, again)) visit(difference);
     }
     compared += ids.length;
@@ -59,7 +59,7 @@ export async function compareDatasets(
     for (const difference of differing.filter(isSeen)) visit(difference);
     const again = differing.filter((difference) => !isSeen(difference)).map(({ id }) => id);
     if (again.length > 0) {
-      await context.quietly(async () => {
+      await context.muteReport(async () => {
         await listUnread(context, changed, 'dataset', again);
         await addChildren(context, changed, 'dataset', again);
         await changedPass(context, changed);

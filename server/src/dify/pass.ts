@@ -1,4 +1,4 @@
-import { addChildren, addUnread, findSelected, findWhole, listUnread, unreadList } from './children.ts';
+import { addChildren, addUnread, findSelected, listUnread, needsAllChildren, unreadList } from './children.ts';
 import { importHead } from './head.ts';
 import type { IdSets } from './id-set.ts';
 import { readConversations } from './rows/conversations.ts';
@@ -172,7 +172,7 @@ async function importParents(
     );
   if (changed === undefined) return read();
   const selected = await findSelected(context, kind, ids);
-  const whole = await findWhole(context, changed, kind, ids, [...selected]);
+  const whole = await needsAllChildren(context, changed, kind, ids, [...selected]);
   // A row that is selected only since then is left to the next pass, which finds its children too.
   await read((id) => selected.has(id));
   await addChildren(context, changed, kind, whole);

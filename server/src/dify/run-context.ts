@@ -14,7 +14,7 @@ export type RunContext = {
   writer: Writer;
   report: Report;
   /** What is skipped while `work` runs is not reported: it was reported when it was read before. */
-  quietly<T>(work: () => Promise<T>): Promise<T>;
+  muteReport<T>(work: () => Promise<T>): Promise<T>;
   /** Skipped rows of tables that every pass reads. */
   listedSkips: Set<string>;
   readPoint(): Promise<SourcePoint>;

@@ -62,8 +62,8 @@ export async function importFromDify(
     await requireSelected(source, 'tenants', 'workspace', options.workspaceIds);
     await requireSelected(source, 'apps', 'app', options.appIds);
     const state = new SourceState(store?.imports, id, options, run.isDry);
-    const { audible, quietly, isQuiet } = withQuiet(report);
-    const writer = new Writer(store, id, audible, run);
+    const { reportUnlessMuted, muteReport, isMuted } = withMute(report);
+    const writer = new Writer(store, id, reportUnlessMuted, run);
     const listedSkips = new Set<string>();
     const progress: Progress = { phase: '', done: 0, total: undefined };
     const warn = onceEach(events.warning);
@@ -74,8 +74,8 @@ export async function importFromDify(
       options,
       state,
       writer,
-      report: audible,
-      quietly,
+      report: reportUnlessMuted,
+      muteReport,
       listedSkips,
       progress,
       warn,
@@ -84,7 +84,7 @@ export async function importFromDify(
     let current: Run | undefined;
     const checkpoint = async () => {
       signal.throwIfAborted();
-      if (!isQuiet()) await current?.pollIfDue();
+      if (!isMuted()) await current?.pollIfDue();
     };
     try {
       current = new Run({ ...parts, readPoint: () => points.read(), checkpoint }, run, events);
@@ -97,20 +97,24 @@ export async function importFromDify(
   }
 }
 
-function withQuiet(report: Report): { audible: Report; quietly: RunContext['quietly']; isQuiet: () => boolean } {
-  let isQuiet = false;
+function withMute(report: Report): {
+  reportUnlessMuted: Report;
+  muteReport: RunContext['muteReport'];
+  isMuted: () => boolean;
+} {
+  let isMuted = false;
   return {
-    isQuiet: () => isQuiet,
-    audible: {
-      skip: (skip) => void (isQuiet || report.skip(skip)),
-      count: (what, n) => void (isQuiet || report.count(what, n)),
+    isMuted: () => isMuted,
+    reportUnlessMuted: {
+      skip: (skip) => void (isMuted || report.skip(skip)),
+      count: (what, n) => void (isMuted || report.count(what, n)),
     },
-    quietly: async (work) => {
-      isQuiet = true;
+    muteReport: async (work) => {
+      isMuted = true;
       try {
         return await work();
       } finally {
-        isQuiet = false;
+        isMuted = false;
       }
     },
   };

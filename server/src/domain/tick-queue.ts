@@ -5,7 +5,7 @@ const excessShare = 1 / 4;
 const tickMillis = 10;
 
 /** Runs a few jobs in each tick of the event loop, so that a burst of jobs does not delay other work. */
-export class TurnQueue {
+export class TickQueue {
   readonly #jobs: (() => void)[] = [];
   #isRunning = false;
   #tickStarted = 0;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brief, millis, money, percent } from '../../../web/console/components/figures.ts';
 import { queryOf } from '../../../web/console/conversations/search-query.ts';
-import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-words.ts';
+import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-labels.ts';
 import { causeOf } from '../../../web/console/messages/message-error.ts';
 import { measuresOf, valuesOf } from '../../../web/console/overview/measures.ts';
 import { figuresOf } from '../../../web/console/overview/numbers.ts';

@@ -10,7 +10,7 @@ import { type List, useList } from '../hooks/use-list.ts';
 import { pathOf } from '../state/api.ts';
 import { type FilterAccess, type Filters, hrefWith, useFilters } from '../state/route.ts';
 import type { Activity, Key } from '../state/types.ts';
-import { actions, countedKind, hrefOfRecord, kinds } from './activity-words.ts';
+import { actions, countedKind, hrefOfRecord, kinds } from './activity-labels.ts';
 
 const rowsAtOnce = 50;
 /** A filter without an index may need several requests until it finds this many rows. */

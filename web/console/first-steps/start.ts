@@ -5,7 +5,7 @@ import { ErrorNote } from '../components/ui.ts';
 import { useAttempt } from '../hooks/use-attempt.ts';
 import type { Page as Rows } from '../hooks/use-list.ts';
 import { useReading } from '../hooks/use-reading.ts';
-import { curlOf } from '../keys/key-words.ts';
+import { curlOf } from '../keys/key-labels.ts';
 import { request } from '../state/api.ts';
 import { hrefOf } from '../state/route.ts';
 import type { App, CreatedKey, Key } from '../state/types.ts';

@@ -4,7 +4,7 @@ import { useAttempt } from '../hooks/use-attempt.ts';
 import { pathOf, request } from '../state/api.ts';
 import { readOnlyKinds } from '../state/server-rules.ts';
 import type { Key } from '../state/types.ts';
-import { titleOf } from './key-words.ts';
+import { titleOf } from './key-labels.ts';
 
 type RevocationProps = {
   of: Key;

@@ -8,8 +8,8 @@ import type { Page } from '../hooks/use-list.ts';
 import { pathOf, request } from '../state/api.ts';
 import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../state/server-rules.ts';
 import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../state/types.ts';
+import { expiryOf, lifetimes } from './key-labels.ts';
 import { KeySecret, type NewKey } from './key-secret.ts';
-import { expiryOf, lifetimes } from './key-words.ts';
 
 /** A form for a new key; after it was created, its secret in place of the form. */
 export function KeyCreation({ close, created }: { close: () => void; created: () => void }) {

@@ -1,7 +1,7 @@
 import { h, useEffect, useRef } from '../../shared/dom.ts';
 import { Copyable } from '../components/copyable.ts';
 import type { KeyKind } from '../state/server-rules.ts';
-import { curlOf } from './key-words.ts';
+import { curlOf } from './key-labels.ts';
 
 export type NewKey = { kind: KeyKind; secret: string; conversation_id: string | undefined };
 

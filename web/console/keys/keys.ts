@@ -11,7 +11,7 @@ import { keyKinds } from '../state/server-rules.ts';
 import type { Key } from '../state/types.ts';
 import { KeyAccess, KeyRevocation } from './key-actions.ts';
 import { KeyCreation } from './key-creation.ts';
-import { hasWords, type KeyState, keyStates, newestFirst, reachOf, stateOf, titleOf } from './key-words.ts';
+import { hasWords, type KeyState, keyStates, newestFirst, reachOf, stateOf, titleOf } from './key-labels.ts';
 
 export function KeysView({ session }: ViewProps) {
   const list = useAll<Key>('/admin/keys');

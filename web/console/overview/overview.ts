@@ -9,10 +9,10 @@ import { timeText } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
 import { Health } from './health.ts';
 import { type Measure, measuresOf, valuesOf } from './measures.ts';
-import { NeedsALook } from './needs-a-look.ts';
 import { Numbers } from './numbers.ts';
 import { daySeconds, daySecondsOf, daysOf, dayText, lengths, type Period, periodOf } from './period.ts';
 import { Plot } from './plot.ts';
+import { RecentProblems } from './recent-problems.ts';
 import { Tables } from './tables.ts';
 
 /** The start: what happened in a period, compared with the one before, what needs a look, and the health of the instance. */
@@ -32,7 +32,7 @@ export function OverviewView() {
           h(Numbers, { overview }),
           overview.totals.messages === 0
             ? h('p', { class: 'card soft' }, h(FirstSteps, { text: 'No messages in this period.' }))
-            : [h(DayPlot, { overview, period }), h(NeedsALook, { period }), h(Tables, { overview })],
+            : [h(DayPlot, { overview, period }), h(RecentProblems, { period }), h(Tables, { overview })],
         ],
     h(Health, null),
   );

@@ -15,7 +15,7 @@ import {
   updateChildChunk,
 } from '../../domain/knowledge/update-child-chunk.ts';
 import type { Versioned } from '../../domain/store/store.ts';
-import { TurnQueue } from '../../domain/tick-queue.ts';
+import { TickQueue } from '../../domain/tick-queue.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
@@ -45,7 +45,7 @@ export const childChunkRoutes: Routes = (app, dependencies) => {
   const { store, bearer } = dependencies;
   const requireKey = bearer.requireKey(['knowledge']);
   // One commit completes many edits, and their clients send the next ones together. The queue lets reads run in between.
-  const edits = new TurnQueue();
+  const edits = new TickQueue();
   chunkRoutes(app, dependencies, edits, {
     url: `/v1/${path}`,
     about: aboutKnowledge,
@@ -70,7 +70,7 @@ export const childChunkRoutes: Routes = (app, dependencies) => {
 function chunkRoutes(
   app: App,
   { store, clock }: Dependencies,
-  edits: TurnQueue,
+  edits: TickQueue,
   { url, about, readOnlyErrors, suffix, noun, requireKey, knowledgeCaller }: ChunkApi,
 ): void {
   app.route({
@@ -126,7 +126,7 @@ function chunkRoutes(
 function addAndDeleteRoutes(
   app: App,
   { store, clock }: Dependencies,
-  edits: TurnQueue,
+  edits: TickQueue,
   requireKey: onRequestHookHandler,
 ): void {
   app.route({

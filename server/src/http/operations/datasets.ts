@@ -9,7 +9,7 @@ import {
   KnowledgeBaseQuery,
   KnowledgeDocument,
   metadataModes,
-  numberedPage,
+  offsetPage,
   SegmentPage,
   SegmentQuery,
   SegmentResponse,
@@ -67,7 +67,7 @@ export const datasetRoutes: Routes = (app, { store, bearer }) => {
       summary: 'List Knowledge Bases',
       description: 'Knowledge bases that the key allows, newest first, then by ID.',
       querystring: KnowledgeBaseQuery,
-      response: responses({ 200: numberedPage(KnowledgeBase) }, [400, 401]),
+      response: responses({ 200: offsetPage(KnowledgeBase) }, [400, 401]),
     },
     onRequest,
     handler: async (request, reply) => {
@@ -103,7 +103,7 @@ export const datasetRoutes: Routes = (app, { store, bearer }) => {
       description: 'Documents of a knowledge base, newest first, then by position, descending, then by ID.',
       params: DatasetPath,
       querystring: DocumentQuery,
-      response: responses({ 200: numberedPage(KnowledgeDocument) }, [400, 401, 404]),
+      response: responses({ 200: offsetPage(KnowledgeDocument) }, [400, 401, 404]),
     },
     onRequest,
     handler: async (request, reply) => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
-import { TurnQueue } from '../../domain/tick-queue.ts';
+import { TickQueue } from '../../domain/tick-queue.ts';
 import type { WriteInput, WriteName, WriteOptions, WriteResult } from '../engine.ts';
 import {
   groupStates,
@@ -35,7 +35,7 @@ export class WriterQueue {
   #waiting: WaitingWrite[] = [];
   #inFlight: WaitingWrite[] = [];
   /** Resolving a whole group in one tick would delay the reads that have arrived in the meantime. */
-  readonly #settling = new TurnQueue();
+  readonly #settling = new TickQueue();
   #isWithdrawn = false;
   #isLocked = false;
   #isClosed = false;

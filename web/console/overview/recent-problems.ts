@@ -10,11 +10,11 @@ import type { Period } from './period.ts';
 const shown = 5;
 
 /** The newest answers that someone should read. */
-export const NeedsALook = ({ period }: { period: Period }) =>
+export const RecentProblems = ({ period }: { period: Period }) =>
   h(
     'section',
-    { class: 'stack', 'aria-labelledby': 'needs-a-look' },
-    h('h2', { id: 'needs-a-look' }, 'Needs a look'),
+    { class: 'stack', 'aria-labelledby': 'recent-problems' },
+    h('h2', { id: 'recent-problems' }, 'Recent problems'),
     h(
       'div',
       { class: 'pair' },
