@@ -1548,23 +1548,6 @@ export type TrafficInterval = {
   p99: number | null;
 };
 
-export type Usage = {
-  /** Day in UTC, such as `2026-11-15`. */
-  day: string;
-  /** App ID. */
-  app_id: string;
-  /** Name of the app. */
-  app_name: string;
-  /** Currency of price; null for messages without a price. */
-  currency: string | null;
-  /** Number of messages of that day. */
-  messages: number;
-  /** Sum of their total_tokens. */
-  tokens: number;
-  /** Sum of their total_price; 0 without prices. */
-  price: number;
-};
-
 export type UserAction = {
   /** Action ID. */
   id: string;

@@ -6,19 +6,16 @@ import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, u
 import { chatModes, cursorPattern, noNul } from './rules.ts';
 import { Type } from './type.ts';
 
-export const rowsUpTo = (maximum: number) =>
-  Type.Optional(
+/** Query parameters of every list. */
+export const listParameters = {
+  limit: Type.Optional(
     Type.Integer({
       minimum: limits.listRowsMin,
-      maximum,
+      maximum: limits.listRowsMax,
       default: limits.listRowsDefault,
       description: 'Number of rows returned per request.',
     }),
-  );
-
-/** Query parameters of every list. */
-export const listParameters = {
-  limit: rowsUpTo(limits.listRowsMax),
+  ),
   cursor: Type.Optional(
     Type.String({
       pattern: cursorPattern.source,

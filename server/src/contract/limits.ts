@@ -24,8 +24,6 @@ export const limits = {
   listRowsDefault: 20,
   listRowsMin: 1,
   listRowsMax: 100,
-  /** Higher than `listRowsMax`: usage has many small rows, one for each day, app and currency. */
-  usageRowsMax: 1_000,
   searchUnitsMax: 200,
   /** Kinds of failed requests that are listed. */
   failuresMax: 100,

@@ -12,7 +12,6 @@ export type SchemaProblem = {
 const formats: Record<string, string> = {
   uuid: 'a UUID',
   decimal: 'a decimal number with an exponent of at most two digits',
-  date: 'a day, such as 2026-11-15',
 };
 
 const patterns: Record<string, string> = {

@@ -20,7 +20,6 @@ import { adminOverviewRoutes } from './admin/overview.ts';
 import { adminSearchRoutes } from './admin/search.ts';
 import { sessionRoutes } from './admin/session.ts';
 import { adminTrafficRoutes } from './admin/traffic.ts';
-import { adminUsageRoutes } from './admin/usage.ts';
 import { adminWorkspaceRoutes } from './admin/workspaces.ts';
 import { Bearer, checkFirst } from './auth/bearer.ts';
 import { RateLimits } from './auth/rate-limits.ts';
@@ -92,7 +91,6 @@ const routes: readonly Routes[] = [
   adminTrafficRoutes,
   sessionRoutes,
   adminConversationRoutes,
-  adminUsageRoutes,
   adminOverviewRoutes,
   adminChangeRoutes,
   adminSearchRoutes,

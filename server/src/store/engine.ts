@@ -175,8 +175,6 @@ export type Dialect = {
   /** A text in the JSON object of a column. */
   jsonField(column: string, name: string): string;
   search: SearchDialect;
-  /** The table from which the usage of an app by day is summed. */
-  usageDays: string;
   /** Whether the row after which a page begins is read by a statement of its own. */
   readsCursorFirst: boolean;
 };

@@ -83,7 +83,6 @@ onEveryEngine('conversations of an app', (engine) => {
     await service.load([{ record: 'app', id: app, workspace_id: one.ids.workspace, name: 'empty', mode: 'chat' }]);
     const { body } = await get(`/admin/conversations?app_id=${app}`);
     assert.deepEqual(body, { limit: 20, has_more: false, data: [], next_cursor: null });
-    assert.deepEqual((await get(`/admin/usage?app_id=${app}`)).body.data, []);
   });
 
   it('200: a restored conversation keeps its counts', async () => {
@@ -100,7 +99,6 @@ onEveryEngine('conversations of an app', (engine) => {
       ['/admin/conversations?app_id=x%00', 'app not found'],
       [`/admin/apps/${randomUUID()}/conversations/${idAt(1)}`, 'app not found'],
       [`/admin/apps/${randomUUID()}/conversations/${idAt(1)}/messages`, 'app not found'],
-      [`/admin/usage?app_id=${randomUUID()}`, 'app not found'],
       [`${path}/${randomUUID()}`, 'conversation not exists'],
       [`${path}/${other.ids.conversation}`, 'conversation not exists'],
       [`${path}/${idAt(7)}`, 'conversation not exists'],
@@ -119,7 +117,7 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.equal(typeof next_cursor, 'string');
     for (const url of [
       `${list}&cursor=x`,
-      `/admin/usage?cursor=${next_cursor}`,
+      `/admin/apps?cursor=${next_cursor}`,
       `${list}&cursor=${Buffer.from('[1.5,"x"]').toString('base64url')}`,
     ]) {
       const { status, body } = await get(url);
@@ -222,114 +220,6 @@ onEveryEngine('conversations of an app', (engine) => {
   });
 });
 
-onEveryEngine('usage', (engine) => {
-  let service: Service;
-  const { one, other, admin, records } = makeTwoTenants();
-  const today = Math.floor(Date.now() / 1000 / day);
-  const text = (at: number) => new Date(at * day * 1000).toISOString().slice(0, 10);
-  const priced = (total_price: string, currency = 'USD') => ({
-    total_price,
-    currency,
-    message_tokens: 5,
-    answer_tokens: 2,
-  });
-  const first = message(one.ids.conversation, today * day + 5, priced('0.25'));
-  before(async () => {
-    service = await startService(engine);
-    await service.load([
-      ...records,
-      first,
-      message(one.ids.conversation, today * day + 6, priced('1.5')),
-      message(one.ids.conversation, today * day + 7, priced('3', 'EUR')),
-      message(one.ids.conversation, today * day + 8),
-      message(one.ids.conversation, (today - 29) * day, priced('1')),
-      message(one.ids.conversation, (today - 40) * day, priced('1')),
-      message(other.ids.conversation, today * day + 9, { total_price: '9', message_tokens: 1 }),
-    ]);
-  });
-  after(() => service.close());
-  const usage = async (query: string): Promise<Row[]> => {
-    const { status, body, text } = await service.request('GET', `/admin/usage?${query}`, { key: admin });
-    assert.equal(status, 200, text);
-    return body.data;
-  };
-  const row = (
-    at: number,
-    app_id: string,
-    currency: string | null,
-    messages: number,
-    tokens: number,
-    price: number,
-  ) => ({
-    ...{ day: text(at), app_id, app_name: 'app', currency, messages, tokens, price },
-  });
-
-  it('200: the last 30 days, newest first, then by app and currency', async () => {
-    const ownRows = [
-      row(today, one.ids.app, null, 1, 0, 0),
-      row(today, one.ids.app, 'EUR', 1, 7, 3),
-      row(today, one.ids.app, 'USD', 2, 14, 1.75),
-    ];
-    // A price without a currency does not count.
-    const otherRows = [row(today, other.ids.app, null, 1, 1, 0)];
-    const todayRows = one.ids.app < other.ids.app ? [...ownRows, ...otherRows] : [...otherRows, ...ownRows];
-    const all = [...todayRows, row(today - 29, one.ids.app, 'USD', 1, 7, 1)];
-    assert.deepEqual(await usage(''), all);
-    const rows: Row[] = [];
-    for (let cursor = ''; ; ) {
-      const { body } = await service.request('GET', `/admin/usage?limit=1${cursor}`, { key: admin });
-      rows.push(...body.data);
-      if (!body.has_more) break;
-      cursor = `&cursor=${body.next_cursor}`;
-    }
-    assert.deepEqual(rows, all);
-    assert.deepEqual(await usage(`app_id=${other.ids.app.toUpperCase()}`), otherRows);
-    assert.deepEqual((await usage(`since=${text(today - 40)}`)).at(-1), row(today - 40, one.ids.app, 'USD', 1, 7, 1));
-    assert.equal((await usage(`since=${text(today - 39)}`)).length, all.length);
-    assert.deepEqual(await usage(`since=${text(today + 1)}`), []);
-  });
-
-  it('200: a message written again counts with its new values; deleted conversations count, purged ones do not', async () => {
-    const readOwnRow = async () =>
-      (await usage(`app_id=${one.ids.app}`)).find(({ currency, day }) => currency === 'USD' && day === text(today));
-    await service.load([{ ...first, ...priced('0.75'), answer: 'longer', answer_tokens: 10 }]);
-    assert.deepEqual(await readOwnRow(), row(today, one.ids.app, 'USD', 2, 22, 2.25));
-    await service.load([{ ...one.records.at(-1), deleted: true }]);
-    assert.deepEqual(await readOwnRow(), row(today, one.ids.app, 'USD', 2, 22, 2.25));
-    await service.store.purge({ app_id: one.ids.app, user: 'ann' }, 1);
-    assert.deepEqual(await usage(`since=0000-01-01&app_id=${one.ids.app}`), []);
-    assert.equal((await usage('since=0000-01-01')).length, 1);
-  });
-
-  it('200 and 400: a page has 1 to 1,000 rows', async () => {
-    const send = (limit: string) => service.request('GET', `/admin/usage?limit=${limit}`, { key: admin });
-    for (const limit of ['101', '1000']) assert.deepEqual((await send(limit)).body.limit, Number(limit));
-    for (const limit of ['0', '1001', 'x']) {
-      const { status, body } = await send(limit);
-      assert.equal(status, 400, limit);
-      assert.match(body.message, /^limit /);
-    }
-  });
-
-  it('200: every day of the calendar is accepted', async () => {
-    for (const since of ['0000-01-01', '0000-02-29', '1969-12-31', '2000-02-29', '2026-11-30', '9999-12-31']) {
-      const { status, text } = await service.request('GET', `/admin/usage?since=${since}`, { key: admin });
-      assert.equal(status, 200, text);
-    }
-  });
-
-  it('400: an invalid day is rejected', async () => {
-    const notDays = ['x', '20261115', '2026-1-1', '+02026-01-01', '2026-11-15T00', '2026-11-15\n', ' 2026-11-15'];
-    const notInCalendar = ['2026-02-30', '2026-13-01', '1900-02-29', '2026-04-31', '2026-00-01', '2026-01-00'];
-    for (const since of [...notDays, ...notInCalendar]) {
-      const { status, body } = await service.request('GET', `/admin/usage?since=${encodeURIComponent(since)}`, {
-        key: admin,
-      });
-      assert.deepEqual([status, body.message], [400, 'since must be a day, such as 2026-11-15'], since);
-    }
-  });
-});
-
 onEveryEngine('a database from before counts were stored', (engine) => {
   it('has the same counts after its migration as if they had always been stored', async (t) => {
     const database = await newDatabase(engine);
@@ -381,7 +271,7 @@ onEveryEngine('a database from before counts were stored', (engine) => {
           ]);
         const pages = [
           ...[one, other].map(({ ids }) => `/admin/conversations?app_id=${ids.app}`),
-          '/admin/usage?since=0000-01-01&limit=100',
+          '/admin/overview?from=0&to=864000',
           '/admin/conversations',
         ];
         const responses = [];
@@ -393,7 +283,7 @@ onEveryEngine('a database from before counts were stored', (engine) => {
     };
     const counts = await readCounts();
     assert.deepEqual([counts[0].data.length, counts[1].data[0].last_message_at], [2, 2 ** 53 - 1]);
-    assert.ok(counts[2].data.length > 20);
+    assert.equal(counts[2].days.length, 10);
     const ofRated = counts[3].data.find((row: Row) => row.id === one.ids.conversation);
     assert.deepEqual([ofRated.disliked_count, ofRated.failed_count], [3, 6]);
     for (const version of [3, 8]) {

@@ -106,6 +106,31 @@ onEveryEngine('overview', (engine) => {
     assert.equal((await get(`from=${(today - 6) * day}`)).body.from, (today - 6) * day);
   });
 
+  it('200: a message written again counts with its new values; deleted conversations count, purged ones do not', async () => {
+    const at = (first + 200) * day;
+    const own = conversation('carl');
+    const repriced = message(own.id, at, { ...priced('0.25'), answer_tokens: 2 });
+    // A price without a currency does not count.
+    const unpriced = message(own.id, at + 1, { total_price: '9', message_tokens: 1 });
+    const read = async () => {
+      const { totals, days, apps } = (await get(`from=${at}&to=${at + day}`)).body;
+      const { users, ...sums } = totals;
+      const rows = totals.messages === 0 ? [] : [{ ...sums, day: textOf(first + 200) }];
+      assert.deepEqual(days, rows);
+      assert.equal(apps.length, rows.length);
+      return { messages: totals.messages, tokens: totals.tokens, prices: totals.prices, users };
+    };
+    await service.load([own, repriced, unpriced]);
+    const usd = (price: number) => [{ currency: 'USD', price }];
+    assert.deepEqual(await read(), { messages: 2, tokens: 8, prices: usd(0.25), users: 1 });
+    await service.load([{ ...repriced, ...priced('0.75'), answer: 'longer', answer_tokens: 10 }]);
+    assert.deepEqual(await read(), { messages: 2, tokens: 16, prices: usd(0.75), users: 1 });
+    await service.load([{ ...own, deleted: true }]);
+    assert.deepEqual(await read(), { messages: 2, tokens: 16, prices: usd(0.75), users: 1 });
+    await service.store.purge({ conversation_id: own.id }, 1);
+    assert.deepEqual(await read(), { messages: 0, tokens: 0, prices: [], users: 0 });
+  });
+
   it('400 and 404: invalid periods, an unknown app', async () => {
     const cases: [string, RegExp][] = [
       ['from=5&to=5', /^from must be before to$/],

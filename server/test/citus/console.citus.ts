@@ -84,7 +84,6 @@ describe('the console on a cluster', () => {
 
   const allShardReads: Record<string, number> = {
     [`/admin/conversations?app_id=${ids.app}`]: 1,
-    '/admin/usage': 1,
     '/admin/activity?action=update': 1,
     '/admin/search?q=q': 2,
     '/admin/search?q=chunk&in=knowledge': 2,

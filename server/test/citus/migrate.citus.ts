@@ -353,7 +353,7 @@ describe('upgrading a distributed database', () => {
         };
         return {
           records: await read('/admin/records', admin),
-          usage: await read('/admin/usage?since=0000-01-01&limit=100', admin),
+          overview: await read('/admin/overview?from=0&to=8640000', admin),
           conversations: await read('/admin/conversations?limit=100', admin),
           list: await read('/v1/conversations?limit=100&user=ann', one.keys.app),
           datasets: await Promise.all(datasets.map((id) => read(`/v1/datasets/${id}`, one.keys.knowledge))),

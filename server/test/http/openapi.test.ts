@@ -368,12 +368,6 @@ describe('operations of the API document', () => {
     assert.deepEqual([schema.enum, schema.default], [['all', 'only', 'without'], 'all']);
   });
 
-  it('List usage: since and day are dates', () => {
-    const { parameters } = operationOf('/admin/usage', 'get');
-    assert.equal(parameters.find((parameter: Json) => parameter.name === 'since').schema.format, 'date');
-    assert.equal(document.components.schemas.Usage.properties.day.format, 'date');
-  });
-
   it('Create a key: each kind has the fields that the service requires and accepts', () => {
     const validator = validatorOf({ $ref: '#/components/schemas/NewKey' });
     const valid = [
@@ -559,7 +553,6 @@ describe('errors and keys of every operation', () => {
         ['apps/{app_id}/conversations/{conversation_id}/locate', [400, 404]],
         ['apps/{app_id}/conversations/{conversation_id}/feedback', [400, 404]],
         ['conversations', [400, 404]],
-        ['usage', [400, 404]],
         ['overview', [400, 404]],
         ['failures', []],
         ['datasets', [400]],

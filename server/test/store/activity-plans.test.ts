@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
-import { subtractFromApps } from '../../src/store/accounting/usage-statements.ts';
 import * as activity from '../../src/store/console/activity-statements.ts';
 import { listPage } from '../../src/store/console/admin-statements.ts';
 import * as overview from '../../src/store/console/overview-statements.ts';
@@ -24,7 +23,7 @@ import {
   stepsOf,
 } from '../support/plans.ts';
 
-/** Lists of conversations and usage are read as index ranges, without sorting, and only the rows that a page needs. */
+/** Lists of conversations and sums of usage are read as index ranges, without sorting, and only the rows that a page needs. */
 
 type PlanCase = { name: string; text: string; values: Value[]; rows: number };
 
@@ -43,7 +42,7 @@ const conversations = 20_000;
 const apps = 100;
 
 function planCases(dialect: Dialect): PlanCase[] {
-  const { usageDays, isIn, list } = dialect;
+  const { isIn, list } = dialect;
   const planCase = (name: string, [text, ...values]: [string, ...Value[]], rows: number): PlanCase => {
     return { name, text, values, rows };
   };
@@ -55,8 +54,6 @@ function planCases(dialect: Dialect): PlanCase[] {
   const ofApp = summary.summaries('c.app_id = ?');
   const page = (...[conversations, values, range]: Parameters<typeof listPage>) =>
     listPage(conversations, values, range, 'small');
-  const usage = (app_id: string | undefined, after?: (string | number)[]) =>
-    activity.usage(usageDays, { since: 0, app_id }, { after, count });
   return [
     planCase('newest conversations', page(ofApp, ['a1'], { after: undefined, count }), count),
     planCase('conversations from the middle', page(ofApp, ['a1'], middle), count),
@@ -64,15 +61,11 @@ function planCases(dialect: Dialect): PlanCase[] {
     planCase('conversations of all apps from the middle', page(summary.summaries(), [], middle), count),
     planCase('sums of a page', [summary.sums(isIn('d.conversation_id')), list(ids)], ids.length * 2),
     planCase('texts of a page', [summary.texts(dialect), list(ids), list(ids), list(ids)], ids.length * 3),
-    planCase('overview by day', overview.sumDays(usageDays, period), perDays),
-    planCase('overview by app', overview.sumApps(usageDays, period), perDays),
-    planCase('overview of an app', overview.sumDays(usageDays, { ...period, app_id: 'a1' }), perDays),
-    planCase('overview by user', overview.scanUsers({ ...period, app_id: 'a1' }), perDays),
+    planCase('overview by day', overview.sumDays(period), perDays),
+    planCase('overview by app', overview.sumApps(period), perDays),
+    planCase('overview of an app', overview.sumDays({ ...period, app_id: 'a1' }), perDays),
+    planCase('overview by user', overview.scanUsage({ ...period, app_id: 'a1' }), perDays),
     planCase('one conversation', [activity.findConversation, 'c101', 'a1', 'c101'], 3),
-    // On PostgreSQL the sum of a day of an app reads twenty rows, and a page may start anywhere in a day.
-    planCase('usage', usage(undefined), count * 20),
-    planCase('usage from the middle', usage(undefined, [15, 'a5', '']), count * 20 + apps * 20),
-    planCase('usage of an app', usage('a1'), count * 20),
   ];
 }
 
@@ -100,9 +93,6 @@ describe('query plans of activity on SQLite', () => {
     const series = (n: number) =>
       `(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${n}) SELECT i FROM n)`;
     for (const statement of fill(series)) db.exec(statement);
-    db.exec(
-      `INSERT INTO usage_days SELECT day, app_id, currency, COUNT(*), 1, 1, 0, 0, 0 FROM conversation_days GROUP BY 1, 2, 3`,
-    );
   });
   after(() => close?.());
 
@@ -126,9 +116,6 @@ describe('query plans of activity on SQLite', () => {
       planOf(db, conversationsOfUser).join(),
       /conversations_by_user\w* \(app_id=\? AND deleted=\? AND <expr>=\?\)/,
     );
-    const plan = planOf(db, subtractFromApps(conversationsOfUser)).join('\n');
-    assert.match(plan, /SEARCH conversation_days USING PRIMARY KEY/);
-    assert.match(plan, /SEARCH usage_days USING PRIMARY KEY/);
     const newest = planOf(db, embedded.recountConversation).join('\n');
     assert.match(newest, /SEARCH m USING PRIMARY KEY \(conversation_id=\?\)/);
   });
@@ -153,8 +140,7 @@ describe('query plans of activity on PostgreSQL', () => {
       const scans = stepsOf(plan).filter(isLarge);
       assert.ok(scans.length > 0);
       assert.ok(!scans.some((step) => step['Node Type'] === 'Seq Scan'), describePlan(plan));
-      const isSorted = name === 'usage of an app' || isSummed(name);
-      assert.ok(isSorted || !/Sort/.test(describePlan(plan)), describePlan(plan));
+      assert.ok(isSummed(name) || !/Sort/.test(describePlan(plan)), describePlan(plan));
       const read = rowsRead(plan, isLarge);
       assert.ok(read <= rows, `${read} rows read: ${describePlan(plan)}`);
     });

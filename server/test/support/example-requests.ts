@@ -111,7 +111,6 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   },
   listModelProviders: { key: 'admin', parameters: { workspace_id, limit: 1 } },
   getOverview: { key: 'admin', parameters: { from: 1_793_491_200, to: 1_796_083_200 } },
-  listUsage: { key: 'admin', parameters: { since: '2026-11-01', limit: 2 } },
   listFailures: { key: 'admin', normalize: failures },
   getTraffic: { key: 'admin', after: 10, normalize: traffic },
   signIn: { body: { key: 'admin-…' } },

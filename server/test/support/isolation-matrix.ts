@@ -304,7 +304,6 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
       get(`${ofApp}/feedback?message_id=x`),
     ),
     'GET /admin/conversations': adminOnly(get('/admin/conversations')),
-    'GET /admin/usage': adminOnly(get('/admin/usage')),
     'GET /admin/failures': adminOnly(get('/admin/failures')),
     'GET /admin/overview': adminOnly(get('/admin/overview')),
     'GET /admin/changes': {

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { listParameters, rowsUpTo } from '../admin.ts';
+import { listParameters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { MessageQuery } from '../message.ts';
 import { day, epochSeconds, id, integer, list, nullable, number, shape, text } from '../primitives.ts';
@@ -59,28 +59,6 @@ export const SummaryQuery = Type.Object({
       description: 'A conversation ID. Repeat it for several conversations: only these are listed, on one page.',
     }),
   ),
-});
-
-export const UsageListed = shape(
-  {
-    day: day('Day in UTC, such as `2026-11-15`.'),
-    app_id: id('App ID.'),
-    app_name: text('Name of the app.'),
-    currency: nullable(text('Currency of price; null for messages without a price.')),
-    messages: integer('Number of messages of that day.'),
-    tokens: number('double', 'Sum of their total_tokens.'),
-    price: number('double', 'Sum of their total_price; 0 without prices.'),
-  },
-  { title: 'Usage' },
-);
-
-export type UsageListed = Static<typeof UsageListed>;
-
-export const UsageQuery = Type.Object({
-  ...listParameters,
-  limit: rowsUpTo(limits.usageRowsMax),
-  since: Type.Optional(day('The first day, such as `2026-11-15`. Default: 30 days before today.')),
-  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
 });
 
 const { first_id, limit, page_order } = MessageQuery.properties;

@@ -26,9 +26,7 @@ export async function readOverview(
 ): Promise<Overview> {
   const { first, last } = selection;
   const before = periodBefore(selection);
-  const sums = await activity.sumDays({ ...selection, first: before.first });
-  const apps = await activity.sumApps(selection);
-  const { users, usersBefore, top } = await activity.sumUsers(selection, before, signal);
+  const { days: sums, apps, users, usersBefore, top } = await activity.sumPeriod(selection, before, signal);
   const inPeriod = sums.filter(({ day }) => day >= first);
   const currencies = frequentCurrencies(sums);
   const total = (rows: readonly UsageSum[]) => totalOf(rows, currencies);

@@ -61,6 +61,3 @@ export function dayOf(seconds: number): number {
 
 /** `2026-11-15` */
 export const formatDay = (day: number): string => new Date(day * daySeconds * 1000).toISOString().slice(0, 10);
-
-/** The day of a text in the format `date`. */
-export const parseDay = (text: string): number => Date.parse(`${text}T00:00:00Z`) / (daySeconds * 1000);

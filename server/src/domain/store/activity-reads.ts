@@ -1,13 +1,5 @@
-import type {
-  ConversationListed,
-  ConversationSummary,
-  FeedbackText,
-  UsageListed,
-} from '../../contract/console/activity.ts';
+import type { ConversationListed, ConversationSummary, FeedbackText } from '../../contract/console/activity.ts';
 import type { ListRange, ListRows } from './admin-reads.ts';
-
-/** `since` counts days from 1970-01-01. */
-export type UsageSelection = { since: number; app_id: string | undefined };
 
 /** Days are counted from 1970-01-01; both are included. */
 export type DayRange = { first: number; last: number };
@@ -28,7 +20,8 @@ export type DaySum = UsageSum & { day: number };
 export type AppSum = UsageSum & { app_id: string; app_name: string };
 /** The sum over all currencies; `currency` is '' if there are none or several. */
 export type UserSum = UsageSum & { user: string };
-export type UserSums = { users: number; usersBefore: number; top: UserSum[] };
+/** Sums by day and currency, of two periods, and by app and currency; different users; those with the most messages. */
+export type PeriodSums = { days: DaySum[]; apps: AppSum[]; users: number; usersBefore: number; top: UserSum[] };
 
 /** Conversations and usage of apps, for the console. Ids are canonical; callers check that the app exists. */
 export interface ActivityReads {
@@ -49,11 +42,6 @@ export interface ActivityReads {
   ): Promise<string | null | undefined>;
   /** The feedback texts of these messages of a conversation that is not deleted. */
   listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]>;
-  /** Newest day first, then by app and currency. The sort key is day, app_id and currency. */
-  listUsage(selection: UsageSelection, range: ListRange): Promise<ListRows<UsageListed>>;
-  /** By day and currency, or by app and currency; those without messages are left out. */
-  sumDays(selection: DaySelection): Promise<DaySum[]>;
-  sumApps(selection: DaySelection): Promise<AppSum[]>;
-  /** Different users of both periods, and those with the most messages of the first one. */
-  sumUsers(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<UserSums>;
+  /** Sums of a period; days and users also of the one before. Days and apps without messages are left out. */
+  sumPeriod(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<PeriodSums>;
 }

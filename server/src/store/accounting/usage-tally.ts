@@ -2,8 +2,7 @@ import { dayOf, type Usage } from '../../domain/records/usage.ts';
 import { sumColumns, type UsageSums } from './usage-statements.ts';
 
 /** The usage of a conversation's messages on one day, or a change of it. */
-export type UsageOfDay = UsageKey & UsageSums;
-type UsageKey = { conversation_id: string; day: number; currency: string; app_id: string };
+export type UsageOfDay = UsageSums & { conversation_id: string; day: number; currency: string; app_id: string };
 
 /** Adds up the usage of written messages by day. */
 export class UsageTally {
@@ -29,8 +28,14 @@ export class UsageTally {
   #sumOf({ id, app_id }: { id: string; app_id: string }, day: number, currency: string): UsageOfDay {
     const last = this.#last;
     if (last?.conversation_id === id && last.day === day && last.currency === currency) return last;
-    this.#last = sumIn(this.#days, `${id} ${day} ${currency}`, { conversation_id: id, day, currency, app_id });
-    return this.#last;
+    const key = `${id} ${day} ${currency}`;
+    let sum = this.#days.get(key);
+    if (sum === undefined) {
+      const none = { messages: 0, tokens: 0, price_nanos: 0, liked: 0, disliked: 0, failed: 0 };
+      this.#days.set(key, (sum = { conversation_id: id, day, currency, app_id, ...none }));
+    }
+    this.#last = sum;
+    return sum;
   }
 
   /** Returns the changes so far, in the order of the table's key, so that adjacent rows are written together, and resets them. */
@@ -40,24 +45,4 @@ export class UsageTally {
     this.#last = undefined;
     return changed.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
   }
-}
-
-function sumIn(sums: Map<string, UsageOfDay>, key: string, fields: UsageKey): UsageOfDay {
-  let sum = sums.get(key);
-  if (sum === undefined) {
-    sum = { ...fields, messages: 0, tokens: 0, price_nanos: 0, liked: 0, disliked: 0, failed: 0 };
-    sums.set(key, sum);
-  }
-  return sum;
-}
-
-/** The sums by app. */
-export function byApp(rows: readonly UsageOfDay[]): UsageOfDay[] {
-  const sums = new Map<string, UsageOfDay>();
-  for (const row of rows) {
-    const { app_id, day, currency } = row;
-    const sum = sumIn(sums, `${app_id} ${day} ${currency}`, { conversation_id: '', app_id, day, currency });
-    for (const column of sumColumns) sum[column] += row[column];
-  }
-  return [...sums.values()];
 }

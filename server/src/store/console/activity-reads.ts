@@ -1,27 +1,12 @@
-import type {
-  ConversationListed,
-  ConversationSummary,
-  FeedbackText,
-  UsageListed,
-} from '../../contract/console/activity.ts';
+import type { ConversationListed, ConversationSummary, FeedbackText } from '../../contract/console/activity.ts';
 import { derivedName } from '../../domain/records/conversation-name.ts';
-import { formatDay } from '../../domain/records/usage.ts';
-import type {
-  ActivityReads,
-  AppSum,
-  DayRange,
-  DaySelection,
-  DaySum,
-  UsageSelection,
-  UserSums,
-} from '../../domain/store/activity-reads.ts';
+import type { ActivityReads, DayRange, DaySelection, PeriodSums } from '../../domain/store/activity-reads.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { OpenScan, ReadEngine, Row } from '../engine.ts';
 import * as sql from './activity-statements.ts';
-import * as overview from './overview-statements.ts';
+import { querySums, scanSums } from './period-sums.ts';
 import { readSummaries } from './summaries.ts';
 import { summaries } from './summary-statements.ts';
-import { queryUsers, scanUsers } from './user-sums.ts';
 
 /** Reads conversations and usage of apps, on either engine. */
 export class SqlActivityReads implements ActivityReads {
@@ -73,25 +58,9 @@ export class SqlActivityReads implements ActivityReads {
     return (await this.#engine.read(sql.feedback(isIn('m.id')), ...values)) as FeedbackText[];
   }
 
-  async listUsage(query: UsageSelection, { after, count }: ListRange): Promise<ListRows<UsageListed>> {
-    const range = { after, count: count + 1 };
-    const rows = await this.#engine.read(...sql.usage(this.#engine.dialect.usageDays, query, range));
-    return { rows: rows.slice(0, count).map(usageOf), has_more: rows.length > count };
-  }
-
-  async sumDays(selection: DaySelection): Promise<DaySum[]> {
-    const { dialect } = this.#engine;
-    return (await this.#engine.read(...overview.sumDays(dialect.usageDays, selection))) as DaySum[];
-  }
-
-  async sumApps(selection: DaySelection): Promise<AppSum[]> {
-    const { dialect } = this.#engine;
-    return (await this.#engine.read(...overview.sumApps(dialect.usageDays, selection))) as AppSum[];
-  }
-
-  async sumUsers(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<UserSums> {
-    if (this.#openScan === undefined) return queryUsers(this.#engine, selection, before);
-    return scanUsers(await this.#openScan(signal), selection, before);
+  async sumPeriod(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<PeriodSums> {
+    if (this.#openScan === undefined) return querySums(this.#engine, selection, before);
+    return scanSums(await this.#openScan(signal), this.#engine.dialect, selection, before);
   }
 }
 
@@ -100,12 +69,4 @@ function conversationOf(row: Row): ConversationListed {
   const name = (row.name as string | null) ?? derivedName.withoutQuery;
   const times = { last_message_at: message_count === 0 ? null : last_message_at, updated_at };
   return { id, user, name, created_at, message_count, ...times };
-}
-
-type UsageRow = Omit<UsageListed, 'day' | 'price'> & { day: number; price_nanos: number };
-
-function usageOf(row: Row): UsageListed {
-  const { day, app_id, app_name, currency, messages, tokens, price_nanos } = row as UsageRow;
-  const price = price_nanos / 1e9;
-  return { day: formatDay(day), app_id, app_name, currency: currency || null, messages, tokens, price };
 }

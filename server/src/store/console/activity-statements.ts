@@ -1,8 +1,6 @@
 import { limits } from '../../contract/limits.ts';
-import type { ListRange } from '../../domain/store/admin-reads.ts';
-import type { Value } from '../engine.ts';
 
-/** The SQL of conversations and usage of apps, in the subset that both engines understand. */
+/** The SQL of conversations of apps, in the subset that both engines understand. */
 
 /** A distributed database queries one shard only if the id is compared in both tables. Parameters: id, app_id, id. */
 export const findConversation = `
@@ -27,29 +25,3 @@ export const feedback = (isListed: string): string => `
   SELECT m.id AS message_id, substr(m.feedback_content, 1, ${limits.feedbackUnitsMax}) AS content
   FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id
   WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND ${isListed} AND m.feedback_content IS NOT NULL`;
-
-/**
- * Days without messages are left out. `days` is the table to sum, in the order of one of its indexes, so that only the
- * rows of the page are read.
- */
-export function usage(
-  days: string,
-  { since, app_id }: { since: number; app_id: string | undefined },
-  { after, count }: ListRange,
-): [string, ...Value[]] {
-  const [day = 0, app = '', currency = ''] = after ?? [];
-  const conditions: [string, Value[]][] = [['u.day >= ?', [since]]];
-  if (app_id !== undefined) conditions.push(['u.app_id = ?', [app_id]]);
-  if (after !== undefined) {
-    const beyond = 'u.day <= ? AND (u.day < ? OR (u.app_id, u.currency) > (?, ?))';
-    conditions.push([beyond, [day, day, app, currency]]);
-  }
-  const text = `
-    SELECT u.day, u.app_id, (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.currency,
-      CAST(SUM(u.messages) AS BIGINT) AS messages, SUM(u.tokens) AS tokens, SUM(u.price_nanos) AS price_nanos
-    FROM ${days} u
-    WHERE ${conditions.map(([condition]) => condition).join(' AND ')}
-    GROUP BY u.day, u.app_id, u.currency HAVING SUM(u.messages) > 0
-    ORDER BY u.day DESC, u.app_id, u.currency LIMIT ?`;
-  return [text, ...conditions.flatMap(([, values]) => values), count];
-}

@@ -19,27 +19,27 @@ function within({ first, last, app_id }: DaySelection): [condition: string, ...v
   return app_id === undefined ? [days, first, last] : [`${days} AND u.app_id = ?`, first, last, app_id];
 }
 
-/** `table` has sums by day, app and currency, or by more. */
-export function sumDays(table: string, selection: DaySelection): Statement {
+export function sumDays(selection: DaySelection): Statement {
   const [condition, ...values] = within(selection);
   const text = `
-    SELECT u.day, u.currency, ${sums} FROM ${table} u WHERE ${condition}
+    SELECT u.day, u.currency, ${sums} FROM conversation_days u WHERE ${condition}
     GROUP BY u.day, u.currency HAVING SUM(u.messages) > 0`;
   return [text, ...values];
 }
 
-export function sumApps(table: string, selection: DaySelection): Statement {
+export function sumApps(selection: DaySelection): Statement {
   const [condition, ...values] = within(selection);
   const text = `
     SELECT u.app_id, (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.currency, ${sums}
-    FROM ${table} u WHERE ${condition}
+    FROM conversation_days u WHERE ${condition}
     GROUP BY u.app_id, u.currency HAVING SUM(u.messages) > 0`;
   return [text, ...values];
 }
 
 /** SQLite reads the tables of a CROSS JOIN in this order (https://sqlite.org/optoverview.html#crossjoin). */
-const withUser = `FROM conversation_days u CROSS JOIN conversations c
-    WHERE c.conversation_id = u.conversation_id AND c."user" IS NOT NULL AND u.messages > 0`;
+const withConversation = `FROM conversation_days u CROSS JOIN conversations c
+    WHERE c.conversation_id = u.conversation_id AND u.messages > 0`;
+const withUser = `${withConversation} AND c."user" IS NOT NULL`;
 
 export function countUsers(selection: DaySelection): Statement {
   const [condition, ...values] = within(selection);
@@ -57,8 +57,11 @@ export function topUsers(selection: DaySelection): Statement {
 }
 
 /** For an engine that reads many rows by a scan: one row for each conversation, day and currency. */
-export function scanUsers(selection: DaySelection): Statement {
+export function scanUsage(selection: DaySelection): Statement {
   const [condition, ...values] = within(selection);
   const columns = sumColumns.map((column) => `u.${column}`).join(', ');
-  return [`SELECT c."user", u.day, u.currency, ${columns} ${withUser} AND ${condition}`, ...values];
+  return [`SELECT c."user", u.day, u.app_id, u.currency, ${columns} ${withConversation} AND ${condition}`, ...values];
 }
+
+/** `isListed` compares the id with the parameter. */
+export const appNames = (isListed: string): string => `SELECT id, name FROM apps WHERE ${isListed}`;

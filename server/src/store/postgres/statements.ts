@@ -74,7 +74,6 @@ export const dialect: Dialect = {
   pairs: (pairs) => [0, 1].map((part) => [...new Set(pairs.map((pair) => pair[part] as string))]),
   listTable: 'unnest(CAST(? AS text[])) AS listed (value)',
   jsonField: (column, name) => `CAST(${column} AS json) ->> '${name}'`,
-  usageDays: 'conversation_days',
   readsCursorFirst: false,
 };
 

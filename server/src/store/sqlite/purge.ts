@@ -1,5 +1,4 @@
 import * as audit from '../accounting/audit.ts';
-import { subtractFromApps } from '../accounting/usage-statements.ts';
 import { NoteTally, noteOfConversation } from '../changes/notes.ts';
 import type { WriteInput, WriteResult } from '../engine.ts';
 import * as sql from '../statements.ts';
@@ -13,7 +12,6 @@ export function purge(db: Connection, { selection, now }: WriteInput<'purge'>): 
   const selected = db.all(sql.purge.selected(by), ...values);
   const ids = selected.map(({ conversation_id }) => conversation_id as string);
   for (const id of ids) eraseConversation(db, id);
-  db.run(subtractFromApps(sql.purge.selectedIds(by)), ...values);
   db.run(sql.purge.days(by), ...values);
   const messages = db.run(sql.purge.messages(by), ...values);
   const conversations = db.run(sql.purge.conversations(by), ...values);

@@ -46,7 +46,6 @@ export const dialect: Dialect = {
   pairs: (pairs) => [JSON.stringify(pairs)],
   listTable: 'json_each(?)',
   jsonField: (column, name) => `${column} ->> '${name}'`,
-  usageDays: 'usage_days',
   readsCursorFirst: false,
 };
 
