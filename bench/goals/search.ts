@@ -122,7 +122,7 @@ async function measureAppends({ folder, pairs, log }: Bench): Promise<Comparison
   const [on, off] = servers as [Server, Server];
   const rate = (server: Server) => async () => {
     const loaded = await load({ port: server.port, next, connections, seconds: roundSeconds, status: 200 });
-    // What is left to index is not to compete with the next round.
+    // The rest of the indexing must not compete with the next round.
     await untilIndexed(on);
     return loaded.requests / loaded.seconds;
   };

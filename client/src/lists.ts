@@ -21,7 +21,7 @@ export function numberedItems<I extends Item>(
   return itemsOf(first, load, nextOf, signal);
 }
 
-/** Where a page of conversations starts: at the end of an earlier page, or after the current place of a conversation. */
+/** Start of a page of conversations: at the end of an earlier page, or after the current position of a conversation. */
 export type ConversationPlace = { cursor?: string | undefined; last_id?: string | undefined };
 
 /**

@@ -12,7 +12,7 @@ import { limits, waitBefore } from './retry.ts';
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export type TransportOptions = {
-  /** Where the API is, with its version: `https://backscroll.example.com/v1`. */
+  /** Base address of the API with its version: `https://backscroll.example.com/v1`. */
   baseUrl: string;
   /** The secret of a key. It is sent to `baseUrl` and shown nowhere. */
   key: string;
@@ -20,7 +20,7 @@ export type TransportOptions = {
   fetch?: Fetch | undefined;
   /** Milliseconds that one attempt may take, including reading the response. Default 10,000. */
   timeout?: number | undefined;
-  /** How often a failed call is retried. Default 2. */
+  /** Number of retries of a failed call. Default 2. */
   retries?: number | undefined;
   /** The longest wait before a retry, in milliseconds. If `Retry-After` is longer, there is no retry. Default 30,000. */
   maxWait?: number | undefined;
@@ -50,7 +50,7 @@ export type ApiRequest = {
    * retry that gets it succeeds.
    */
   messageIfDone?: string | undefined;
-  /** How long the service may wait for something to return. The attempt may take this much longer. */
+  /** Time that the service may wait for a change. The attempt may take this much longer. */
   holdMillis?: number | undefined;
 };
 

@@ -368,7 +368,7 @@ export type AppParameters = {
   system_parameters: unknown;
 };
 
-/** How front ends show the app. The app record can add more. */
+/** Display settings of front ends. The app record can add more. */
 export type AppSite = {
   /** Default: the name of the app. */
   title: unknown;
@@ -800,7 +800,7 @@ export type KnowledgeBase = {
   description: string | null;
   /** Provider. */
   provider: string;
-  /** Who may use it. */
+  /** Users who may use it. */
   permission: string;
   /** Type of data source. */
   data_source_type: string | null;
@@ -812,13 +812,13 @@ export type KnowledgeBase = {
   document_count: number;
   /** Number of words in its documents. */
   word_count: number;
-  /** Who created it; the workspace if that is not known. */
+  /** Id of the creator; the workspace if that is not known. */
   created_by: string | null;
   /** Author. */
   author_name: string | null;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
-  /** Who changed it last. */
+  /** Id of the user of the last change. */
   updated_by: string | null;
   /** Time of the last change. Unix epoch seconds. */
   updated_at: number;
@@ -862,7 +862,7 @@ export type KnowledgeBase = {
   };
   /** Tags. */
   tags: Tag[];
-  /** How its documents are split. */
+  /** Splitting method of its documents. */
   doc_form: string | null;
   external_knowledge_info: {
     /** ID. */
@@ -933,9 +933,9 @@ export type KnowledgeDocument = {
   dataset_process_rule_id: string | null;
   /** Name. */
   name: string;
-  /** How it was created. */
+  /** Channel of its creation. */
   created_from: string | null;
-  /** Who created it; the workspace if that is not known. */
+  /** Id of the creator; the workspace if that is not known. */
   created_by: string;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
@@ -949,7 +949,7 @@ export type KnowledgeDocument = {
   enabled: boolean;
   /** When it was disabled. Unix epoch seconds. */
   disabled_at: number | null;
-  /** Who disabled it. */
+  /** Id of the user who disabled it. */
   disabled_by: string | null;
   /** Whether it is archived. */
   archived: boolean;
@@ -959,7 +959,7 @@ export type KnowledgeDocument = {
   word_count: number;
   /** Number of times it was retrieved. */
   hit_count: number | null;
-  /** How it is split. */
+  /** Splitting method. */
   doc_form: string | null;
   /** Metadata. */
   doc_metadata: Record<string, unknown>[];
@@ -1019,17 +1019,17 @@ export type KnowledgeSegment = {
   enabled: boolean;
   /** When it was disabled. Unix epoch seconds. */
   disabled_at: number | null;
-  /** Who disabled it. */
+  /** Id of the user who disabled it. */
   disabled_by: string | null;
   /** State of its indexing. */
   status: string;
-  /** Who created it; the workspace if that is not known. */
+  /** Id of the creator; the workspace if that is not known. */
   created_by: string;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
   /** Time of the last change. Unix epoch seconds. */
   updated_at: number;
-  /** Who changed it last. */
+  /** Id of the user of the last change. */
   updated_by: string | null;
   /** When its indexing started. Unix epoch seconds. */
   indexing_at: number | null;
@@ -1263,7 +1263,7 @@ export type OverviewDay = {
   prices: Price[];
 };
 
-/** What the messages of a period add up to. */
+/** Totals of the messages of a period. */
 export type OverviewTotals = {
   /** Number of messages. */
   messages: number;
@@ -1466,9 +1466,9 @@ export type SingleDocument = {
   document_process_rule?: Record<string, unknown> | null | undefined;
   /** Name. */
   name?: string | undefined;
-  /** How it was created. */
+  /** Channel of its creation. */
   created_from?: string | null | undefined;
-  /** Who created it; the workspace if that is not known. */
+  /** Id of the creator; the workspace if that is not known. */
   created_by?: string | undefined;
   /** Creation time. Unix epoch seconds. */
   created_at?: number | undefined;
@@ -1488,7 +1488,7 @@ export type SingleDocument = {
   enabled?: boolean | undefined;
   /** When it was disabled. Unix epoch seconds. */
   disabled_at?: number | null | undefined;
-  /** Who disabled it. */
+  /** Id of the user who disabled it. */
   disabled_by?: string | null | undefined;
   /** Whether it is archived. */
   archived?: boolean | undefined;
@@ -1504,7 +1504,7 @@ export type SingleDocument = {
   hit_count?: number | null | undefined;
   /** Status: `available`, `disabled`, `archived`, `indexing`, `queuing`, `paused`, `error`. */
   display_status?: string | undefined;
-  /** How it is split. */
+  /** Splitting method. */
   doc_form?: string | null | undefined;
   /** Language. */
   doc_language?: string | null | undefined;

@@ -21,7 +21,7 @@ export type ChannelBinding = (typeof channelBindings)[number];
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
 const onOff = ['0', '1'] as const;
 
-/** What an option allows; undefined: any text. */
+/** Allowed values of an option; undefined: any text. */
 type Values = readonly string[] | RegExp | undefined;
 const wholeNumber = /^\d{1,9}$/;
 

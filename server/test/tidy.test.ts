@@ -84,7 +84,7 @@ const modules = modulesIn(source);
 const filesOf = (path: string): string[] => modules.get(path)?.files ?? [];
 const layerOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : path.replace('.ts', ''));
 
-/** What each layer may import: layers below it, never layers beside it. */
+/** Imports allowed in each layer: layers below it, never layers beside it. */
 const allowedImports: Record<string, readonly string[]> = {
   cli: ['cli', 'service', 'store', 'http', 'dify', 'config', 'domain', 'contract'],
   service: ['service', 'store', 'http', 'config', 'domain', 'contract'],

@@ -82,7 +82,7 @@ function takeToken(): string | undefined {
 }
 
 /**
- * Where it is stored that there may be a session: scripts cannot read its cookie, and a request without a session would be
+ * Storage key for the hint that there may be a session: scripts cannot read its cookie, and a request without a session would be
  * an error in the log of the browser at every first visit.
  */
 const place = 'backscroll-signed-in';

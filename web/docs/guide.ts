@@ -20,7 +20,7 @@ export const guides: readonly GuideEntry[] = [
   { id: 'about-records', title: 'Record fields', view: Records, text: recordWords },
 ];
 
-/** What applies to all operations. */
+/** Rules of all operations. */
 export function Guide({ document }: Props) {
   const { description, version } = document.info;
   return [

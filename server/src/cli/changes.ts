@@ -75,7 +75,7 @@ async function printChanges(
   }
 }
 
-/** How often it looks whether the service, if that indexes, is done. */
+/** Interval of the checks whether a service that indexes is done. */
 const pollMillis = 500;
 
 export const reindexCommand: Command = {

@@ -96,7 +96,7 @@ export const AppSite = Type.Object(
     description: Type.Unsafe<unknown>({ description: 'Default: the description of the app.' }),
     ...schemasOf(moreSiteDefaults),
   },
-  { title: 'AppSite', description: 'How front ends show the app. The app record can add more.' },
+  { title: 'AppSite', description: 'Display settings of front ends. The app record can add more.' },
 );
 
 /** The fields of an app that front ends read. */

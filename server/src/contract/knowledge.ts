@@ -5,7 +5,7 @@ import { epochSeconds, flag, id, integer, list, nullable, openObject, shape, tex
 import { Type } from './type.ts';
 
 /**
- * What the lists of knowledge bases return. The order of the fields is that of the API specification. A field with a
+ * Items of the lists of knowledge bases. The order of the fields is that of the API specification. A field with a
  * `default` is a constant: it has this value unless a record says otherwise, since the service stores nothing for it.
  */
 
@@ -65,16 +65,16 @@ export const KnowledgeBase = shape(
     name: text('Name.'),
     description: nullable(text('Description.')),
     provider: constant(text('Provider.'), 'vendor'),
-    permission: constant(text('Who may use it.'), 'all_team_members'),
+    permission: constant(text('Users who may use it.'), 'all_team_members'),
     data_source_type: nullable(text('Type of data source.')),
     indexing_technique: nullable(text('Indexing technique.')),
     app_count: constant(integer('Number of apps that use it.'), 0),
     document_count: integer('Number of documents.'),
     word_count: integer('Number of words in its documents.'),
-    created_by: nullable(text('Who created it; the workspace if that is not known.')),
+    created_by: nullable(text('Id of the creator; the workspace if that is not known.')),
     author_name: absent(text('Author.')),
     created_at: epochSeconds('Creation time.'),
-    updated_by: absent(text('Who changed it last.')),
+    updated_by: absent(text('Id of the user of the last change.')),
     updated_at: epochSeconds('Time of the last change.'),
     embedding_model: nullable(text('Embedding model.')),
     embedding_model_provider: nullable(text('Provider of the embedding model.')),
@@ -82,7 +82,7 @@ export const KnowledgeBase = shape(
     retrieval_model_dict: constant(retrieval, constantsOf(retrieval)),
     summary_index_setting: constant(summaries, constantsOf(summaries)),
     tags: list(Tag, 'Tags.'),
-    doc_form: nullable(text('How its documents are split.')),
+    doc_form: nullable(text('Splitting method of its documents.')),
     external_knowledge_info: constant(external, constantsOf(external)),
     external_retrieval_model: constant(anyObject('Settings of external retrieval.'), null),
     doc_metadata: constant(list(MetadataField, 'Metadata fields.'), []),
@@ -114,8 +114,8 @@ const documentStart = {
 };
 const documentOrigin = {
   name: text('Name.'),
-  created_from: absent(text('How it was created.')),
-  created_by: text('Who created it; the workspace if that is not known.'),
+  created_from: absent(text('Channel of its creation.')),
+  created_by: text('Id of the creator; the workspace if that is not known.'),
   created_at: epochSeconds('Creation time.'),
   tokens: nullable(integer('Number of tokens.')),
   indexing_status: text('State of its indexing.'),
@@ -124,13 +124,13 @@ const documentState = {
   error: absent(text('Error.')),
   enabled: flag('Whether it is enabled.'),
   disabled_at: absent(epochSeconds('When it was disabled.')),
-  disabled_by: absent(text('Who disabled it.')),
+  disabled_by: absent(text('Id of the user who disabled it.')),
   archived: flag('Whether it is archived.'),
 };
 const process_rule_id = absent(text('Processing rule.'));
 const display_status = text(`Status: ${displayStatuses.map((status) => `\`${status}\``).join(', ')}.`);
 const hit_count = absent(integer('Number of times it was retrieved.'));
-const doc_form = nullable(text('How it is split.'));
+const doc_form = nullable(text('Splitting method.'));
 const doc_metadata = list(openObject('A metadata field with its value.'), 'Metadata.');
 const documentEnd = {
   summary_index_status: absent(text('Status of its summary.')),
@@ -206,12 +206,12 @@ export const KnowledgeSegment = shape(
     hit_count: integer('Number of times it was retrieved.'),
     enabled: flag('Whether it is enabled.'),
     disabled_at: absent(epochSeconds('When it was disabled.')),
-    disabled_by: absent(text('Who disabled it.')),
+    disabled_by: absent(text('Id of the user who disabled it.')),
     status: text('State of its indexing.'),
-    created_by: text('Who created it; the workspace if that is not known.'),
+    created_by: text('Id of the creator; the workspace if that is not known.'),
     created_at: epochSeconds('Creation time.'),
     updated_at: epochSeconds('Time of the last change.'),
-    updated_by: absent(text('Who changed it last.')),
+    updated_by: absent(text('Id of the user of the last change.')),
     indexing_at: absent(epochSeconds('When its indexing started.')),
     completed_at: absent(epochSeconds('When its indexing was completed.')),
     error: absent(text('Error.')),

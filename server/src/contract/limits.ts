@@ -40,7 +40,7 @@ export const limits = {
   overviewCurrenciesMax: 20,
   /** Searches, lists with a keyword, and overviews that are read concurrently for one worker. */
   scansMax: 2,
-  /** How long a scan takes before other requests of its thread run. */
+  /** Duration of a part of a scan, after which other requests of its thread run. */
   scanTickMillis: 5,
 
   childChunkUnitsMax: 100_000,
@@ -126,7 +126,7 @@ export const limits = {
   snippetUnits: 160,
   /** Messages of one conversation that a transaction of the indexer writes at most. */
   indexWriteMax: 50,
-  /** How long a transaction of the indexer takes, and while others write. */
+  /** Duration of a transaction of the indexer: alone, and while others write. */
   indexWriteMillis: 50,
   indexBusyMillis: 10,
   /** A check of the index: records, or entries with their texts, that are read at once; entries in memory, in 16 bytes each; */
@@ -135,7 +135,7 @@ export const limits = {
   /** tokens of one statement, and positions without an entry that it counts. */
   indexCheckTokens: 500_000,
   indexCheckStraysMax: 10_000,
-  /** How long an indexer that has died delays the next one. */
+  /** Lease of the indexer: one that has died delays the next one for at most this time. */
   indexLeaseSeconds: 10,
   /** Time until an indexer without changes looks again, and renews its lease. */
   indexWaitMillis: 3_000,
@@ -181,7 +181,7 @@ export const limits = {
   /** Time between two attempts to write the log to a full pipe: longer, the longer it is full. */
   logRetryMillisMin: 1,
   logRetryMillisMax: 100,
-  /** How long the end of the process waits until the log is read. */
+  /** At its end, the process waits at most this long until the log is read. */
   logFinishMillisMax: 1_000,
 
   /** Time from the start of the service until the schema compiler is loaded, unless a request needs it earlier. */

@@ -73,7 +73,7 @@ const withDefault = <S extends TSchema>(schema: S, value: unknown): S => ({ ...s
 const createdNow = withDefault(epochSeconds('Creation time.'), now);
 const updatedNow = withDefault(epochSeconds('Time of the last change.'), now);
 
-const created_by = nullable(text('Who created it. Default in responses: the workspace.'));
+const created_by = nullable(text('Id of the creator. Default in responses: the workspace.'));
 const disabled_at = nullable(epochSeconds('When it was disabled.'));
 
 const { tenant_id: _workspace, ...providerFields } = ModelProvider.properties;
@@ -151,7 +151,7 @@ export const records = {
     indexing_technique: nullable(text('Indexing technique, for example `high_quality`.')),
     embedding_model: nullable(text('Embedding model.')),
     embedding_model_provider: nullable(text('Provider of the embedding model.')),
-    doc_form: nullable(text('How its documents are split, for example `hierarchical_model`.')),
+    doc_form: nullable(text('Splitting method of its documents, for example `hierarchical_model`.')),
     data_source_type: nullable(text('Type of data source, for example `upload_file`.')),
     tags: withDefault(list(Tag, 'Tags.'), []),
     created_at: createdNow,
@@ -171,7 +171,7 @@ export const records = {
     enabled: withDefault(flag('Whether it is enabled.'), true),
     archived: withDefault(flag('Whether it is archived.'), false),
     indexing_status: withDefault(text('State of its indexing, for example `completed`.'), 'completed'),
-    doc_form: nullable(text('How it is split, for example `hierarchical_model`.')),
+    doc_form: nullable(text('Splitting method, for example `hierarchical_model`.')),
     doc_language: nullable(text('Language.')),
     data_source_type: nullable(text('Type of data source, for example `upload_file`.')),
     data_source_info: nullable(openObject('Its data source.')),

@@ -26,7 +26,7 @@ type TableState = {
   point: SourcePoint;
   /** The last comparison finds rows that have changed since then. */
   since: SourcePoint;
-  /** What was committed before, in milliseconds, has been found. */
+  /** Every commit before this time, in milliseconds, has been found. */
   covered: number;
 };
 
@@ -47,7 +47,7 @@ export class Comparisons {
     this.#tables = tablesOf(context).map((compared) => ({ compared, ...state }));
   }
 
-  /** What was committed before this time, in milliseconds, has been found. */
+  /** Every commit before this time, in milliseconds, has been found. */
   get covered(): number {
     return Math.min(...this.#tables.map(({ covered }) => covered));
   }

@@ -48,7 +48,7 @@ export class DifyConnection implements DifySource {
   #columns: ReadonlyMap<string, ReadonlySet<string>> = new Map();
   /** Statements that were sent, for measurements. */
   statements = 0;
-  /** How often a connection was opened. */
+  /** Number of connections opened. */
   connections = 0;
 
   private constructor(urls: readonly string[]) {

@@ -16,7 +16,7 @@ import { deletedList } from './writer.ts';
 type RecordTable = {
   table: string;
   kind: 'conversation' | 'document' | 'segment' | 'child_chunk';
-  /** What a record gets that is gone from the source. */
+  /** The change applied to a record that is gone from the source. */
   gone: Readonly<Record<string, unknown>>;
   /** Whether its rows change without anything that polls look at. */
   changesAlone: boolean;
@@ -39,7 +39,7 @@ export const tablesOf = ({ source, options }: RunContext): ComparedTable[] =>
       source.has(table) && (options.appIds === undefined || kind === 'conversation' || kind === 'feedback'),
   );
 
-/** What the source says about a table without reading it. */
+/** Statistics of a source table that cost no read of it. */
 export type TableStatus = {
   /** The file with its rows: DELETE keeps it, TRUNCATE and a restore do not. */
   file: string;

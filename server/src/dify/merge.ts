@@ -4,7 +4,7 @@ import { keptFields } from '../domain/records/record-kinds.ts';
 import type { StoredRecord } from '../domain/store/import-sources.ts';
 import type { RecordInput } from './source.ts';
 
-/** What was changed here and is kept, unless the source is forced. */
+/** Local changes, which are kept unless the source is forced. */
 export type LocalChanges = {
   isForced: boolean;
   /** Child chunks whose current text was written with a key. */

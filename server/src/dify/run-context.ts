@@ -4,7 +4,7 @@ import type { DifySource, ImportOptions, Report } from './source.ts';
 import type { SourceState } from './state.ts';
 import type { Writer } from './writer.ts';
 
-/** What all parts of one run use. */
+/** The context that all parts of one run share. */
 export type RunContext = {
   source: DifySource;
   /** Undefined if a dry run has no database to compare with. */
@@ -13,12 +13,12 @@ export type RunContext = {
   state: SourceState;
   writer: Writer;
   report: Report;
-  /** What is skipped while `work` runs is not reported: it was reported when it was read before. */
+  /** Rows skipped while `work` runs are not reported: they were reported when they were read before. */
   muteReport<T>(work: () => Promise<T>): Promise<T>;
   /** Skipped rows of tables that every pass reads. */
   listedSkips: Set<string>;
   readPoint(): Promise<SourcePoint>;
-  /** What the command shows. The phase that runs sets it. */
+  /** Progress for the command, set by the current phase. */
   progress: Progress;
   /** Something that an operator should know. The same text is given once. */
   warn(text: string): void;

@@ -190,7 +190,7 @@ class Run {
     this.#events.begin(await readSchema(source), position ? 'resumed' : isFull ? 'full' : 'changes');
     let point = await readPoint();
     let since = complete;
-    // What was changed here is overwritten also where the source has not changed: a forced run reads everything.
+    // Local changes are overwritten also where the source has not changed: a forced run reads everything.
     if (position !== undefined || isFull) {
       since = position?.start ?? point;
       await fullPass(this.#context, { start: since, isForced }, position);

@@ -5,7 +5,7 @@ import type { DifySource } from './source.ts';
 
 /** Finds changed rows of the source. */
 
-/** What is read again when a row has changed. */
+/** The scope that is read again when a row has changed. */
 export type Target = 'conversation' | 'message' | 'document' | 'segment' | 'child_chunk';
 
 type Scan = {
@@ -93,7 +93,7 @@ function addTargets(changed: IdSets, target: Target, ids: readonly (string | nul
   if (present.length > 0) changed.add(target, present);
 }
 
-/** How far polls look back by the times of rows, at least, in seconds. Older rows are found by the hourly scan. */
+/** Seconds that polls look back by the times of rows, at least. Older rows are found by the hourly scan. */
 const recentSeconds = 900;
 
 /** The time from which on a poll reads rows: also all that were created while nothing was polled. */

@@ -3,7 +3,7 @@ import { type FollowTimes, followStart, type ImportSources } from '../domain/sto
 import type { SourcePoint } from './point.ts';
 import type { DifySource, ImportOptions } from './source.ts';
 
-/** Where a full pass has stopped. `after` is the last id of the stage that was imported. */
+/** The position of an interrupted full pass. `after` is the last id of the stage that was imported. */
 export type PassPosition = { start: SourcePoint; isForced: boolean; stage: string; after: string };
 
 /** The installation, by its content: a restored copy has the same oldest workspace. */
@@ -25,13 +25,13 @@ function selectionOf({ keys: _keys, ...selection }: ImportOptions): string {
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 16);
 }
 
-/** How far a follower is: messages that were committed before `messages` are stored. */
+/** Progress of a follower: messages that were committed before `messages` are stored. */
 export type FollowPoint = { messages: SourcePoint } & FollowTimes;
 
 /** A table when its ids were compared the last time: the file with its rows, and the time of the newest message. */
 export type ComparedTable = { file: string; newest: number };
 
-/** What is stored about one source and one selection. */
+/** The stored state of one source and one selection. */
 export class SourceState {
   readonly #imports: ImportSources | undefined;
   readonly #isDry: boolean;
@@ -99,7 +99,7 @@ export class SourceState {
     return new Map([...(await this.#readAll(revoked))].map(([id, time]) => [id, Number(time)]));
   }
 
-  /** How datasets differed after they were read once more, by id. */
+  /** Differences of datasets that remained after a second read, by id. */
   readDifferences(): Promise<Map<string, string>> {
     return this.#readAll(`${this.#selection} ${differs}`);
   }

@@ -27,7 +27,7 @@ const listedKinds: readonly RecordKind[] = [
 /** The list of records of a kind that an import has deleted, because the source had deleted them. */
 export const deletedList = (kind: string): string => `deleted ${kind}`;
 
-/** How many records of a kind were read, and how many of them were written. */
+/** Records of a kind that were read, and those of them that were written. */
 export type KindCount = { read: number; written: number };
 
 /**

@@ -52,7 +52,7 @@ import { SharedSum } from './workers/shared-sum.ts';
 export type AppOptions = {
   store: Store;
   logger: FastifyBaseLogger;
-  /** Where the logger writes. */
+  /** The destination of the logger. */
   lines: Lines;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -148,7 +148,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     observe(request, reply);
     reply.header('x-request-id', request.id);
     if (isRejected(request.raw)) throw overloaded;
-    // Where the body of such a request ends is not known, so the connection ends.
+    // The end of such a request's body is not known, so the connection is closed.
     if (hasUnknownCoding(request.raw)) reply.raw.shouldKeepAlive = false;
     requireUnambiguousHeaders(request.raw);
     // Node ignores everything after such a request, so the response has `Connection: close`.

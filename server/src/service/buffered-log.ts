@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { limits } from '../contract/limits.ts';
 
-/** How long a line may wait for others to be written with it. */
+/** Longest delay of a line that waits to be written together with others. */
 const waitMillis = 50;
 const bufferUnitsMax = 65_536;
 const standardOutputFd = 1;

@@ -2,7 +2,7 @@ import { limits } from '../contract/limits.ts';
 import { RecentMap } from '../domain/recent-map.ts';
 import type { KeyLookup, StoredKey } from '../domain/store/store.ts';
 
-/** How long an entry is valid without a data version. A revocation by another instance must take effect within 5 seconds. */
+/** Lifetime of an entry without a data version. A revocation by another instance must take effect within 5 seconds. */
 const millisMax = 4_000;
 
 type Entry = { lookup: KeyLookup; dataVersion: number | undefined; changes: number; until: number };

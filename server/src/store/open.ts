@@ -13,7 +13,7 @@ import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
 import { Writer } from './sqlite/writer.ts';
 import type { WriterLinks } from './sqlite/writer-link.ts';
 
-/** What the stores of a process share, if several of its threads have one. */
+/** State shared by the stores of a process, if several of its threads have one. */
 export type StoreShare = {
   /** The number of this thread, from 0 to `threads` - 1. */
   thread: number;

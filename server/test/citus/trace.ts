@@ -3,7 +3,7 @@ import pg from 'pg';
 import { newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 
 /**
- * What the coordinator plans and sends to the workers for each operation, as it reports it itself: `citus.log_remote_commands`
+ * Plans and remote commands of the coordinator for each operation, as it reports them itself: `citus.log_remote_commands`
  * and debug messages arrive as notices.
  */
 
@@ -25,7 +25,7 @@ export type Trace = {
 
 export type TracedService = {
   service: Service;
-  /** What one more request does, when the statements are prepared. */
+  /** Statements of one more request, when the statements are prepared. */
   trace(request: Request): Promise<Trace>;
   /** Forgets what was reported so far. */
   reset(): void;

@@ -68,7 +68,7 @@ async function newDatabase(scope: Scope, records: readonly object[]): Promise<st
   return cwd;
 }
 
-/** What `export` would write, without starting a process. */
+/** The output of `export`, without starting a process. */
 const contents = (cwd: string): Promise<string> =>
   withStore(cwd, async (store) => {
     const chunks: Uint8Array[] = [];

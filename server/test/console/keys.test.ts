@@ -387,7 +387,7 @@ describe('keys in the console', () => {
   });
 });
 
-/** What the page's scripts hold once garbage is gone, all texts among it. */
+/** The heap of the page's scripts after a garbage collection, with all texts. */
 async function memoryOf(page: Page): Promise<string> {
   const session = await page.context().newCDPSession(page);
   let snapshot = '';

@@ -53,7 +53,7 @@ const cell = fc.oneof(
   value.map((one) => JSON.stringify(one).slice(0, -1)),
 );
 
-/** What is mapped is accepted by an import, and the same rows give the same record. */
+/** Mapped records are accepted by an import, and the same rows give the same record. */
 function requireValid(map: (skips: Skip[]) => RecordInput | undefined): void {
   const skips: Skip[] = [];
   const skipsAgain: Skip[] = [];

@@ -12,7 +12,7 @@ export const defaults: ImportOptions = {
   keys: true,
 };
 
-/** What a reader returned and reported. */
+/** Rows and reports of a reader. */
 export type Reading = { records: RecordInput[]; skips: Skip[]; counts: Record<string, number>; waiting: string[] };
 
 type Batch = { records: RecordInput[]; waiting: string[] };

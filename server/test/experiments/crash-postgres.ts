@@ -17,7 +17,7 @@ export type PostgresCrashOptions = {
   log?: Log;
 };
 
-/** How the database dies: an immediate shutdown, SIGKILL of the postmaster, or SIGKILL of one backend. */
+/** Ways to stop the database: an immediate shutdown, SIGKILL of the postmaster, or SIGKILL of one backend. */
 const ways = ['immediate stop', 'postmaster killed', 'backend killed'] as const;
 type Way = (typeof ways)[number];
 

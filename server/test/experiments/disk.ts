@@ -152,7 +152,7 @@ export async function fillDisk(disk: Disk, scope: Scope, { cycles, requests }: {
   };
 }
 
-/** What a rejected import command has to do. */
+/** Requirements on a rejected import command. */
 const expectedResult = 'rejected with one line';
 const add = (counts: Map<number, number>, status: number) => counts.set(status, (counts.get(status) ?? 0) + 1);
 const describe = ({ code, signal, stdout, stderr }: CommandResult) =>

@@ -26,9 +26,9 @@ type HostileOptions = {
 const deletionShare = 0.04;
 const staysReady = 'the process stays up and ready';
 const exchangeMillisMax = 30_000;
-/** How often an exchange is sent if an overloaded service rejects a request of it. */
+/** Attempts of an exchange if an overloaded service rejects a request of it. */
 const attemptsMax = 5;
-/** What `Retry-After` of an overloaded service requests. */
+/** The value of `Retry-After` of an overloaded service. */
 const retryMillis = 1_000;
 /** The service waits at most 60 seconds for the next chunk of an upload. */
 const stalledMillisMax = 80_000;

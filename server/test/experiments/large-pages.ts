@@ -116,7 +116,7 @@ export function watchService(base: string, pid: number) {
   };
 }
 
-/** How long the client that stops reading stayed connected, by the log; undefined if it still is. */
+/** Time that the client that stops reading stayed connected, by the log; undefined if it still is. */
 async function disconnection(output: () => string): Promise<number | undefined> {
   const deadline = performance.now() + disconnectMillisMax;
   for (; performance.now() < deadline; await sleep(200)) {

@@ -88,7 +88,7 @@ function findingOf(engine: Engine, { name, expected }: Probe, times: Times | und
   return { promise: `${promise}: ${name} [${engine}]`, measured, holds };
 }
 
-/** How much longer the first arm takes: the mean of the differences of the block medians, and its standard error. */
+/** Difference of the first arm: the mean of the differences of the block medians, and its standard error. */
 function compare(one: readonly number[], other: readonly number[]): { micros: number; error: number } {
   const length = Math.floor(one.length / blocks);
   const differences = Array.from({ length: blocks }, (_, at) => {

@@ -123,7 +123,7 @@ onEveryEngine('the example of a worker that keeps an index current', (engine) =>
   }
 
   type Row = { id: string; content: string; embedding: string };
-  /** What a search finds. At any time each text has its own vector, and there is no other. */
+  /** Hits of a search. At any time each text has its own vector, and there is no other. */
   async function readIndex(): Promise<Row[]> {
     const { rows } = await index.query<Row & { vectors: string }>(`
       SELECT chunk_id AS id, content, embedding::text, (SELECT count(*) FROM reindex_vectors) AS vectors

@@ -255,7 +255,7 @@ onEveryEngine('the index of the search', (engine) => {
     await service.store.search.reset('other rules');
     assert.deepEqual(await hits(), []);
     assert.equal((await counts()).is_building, true);
-    // What a change of the text removes from an index with other rules is not known.
+    // It is not known which tokens a change of the text removes from an index with other rules.
     await service.load([message(one.ids.conversation, 80, { query: 'late' })]);
     await service.index();
     assert.equal((await hits()).length, expected.length + (expected.length < 100 ? 1 : 0));

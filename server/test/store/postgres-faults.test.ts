@@ -66,7 +66,7 @@ async function send(
   }
 }
 
-/** What is wrong with a response while the database may be unavailable, if anything. */
+/** The fault of a response while the database may be unavailable, if any. */
 function faultOf(what: string, { status, retryAfter, body }: Reply): string | undefined {
   if (status === 200) return undefined;
   const isError = status === 503 && body?.code === 'service_unavailable' && Object.keys(body).length === 3;

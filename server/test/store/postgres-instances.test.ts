@@ -28,7 +28,7 @@ import {
 import { makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-/** How long an instance may cache a key. */
+/** Time that an instance may cache a key. */
 const keyMillisMax = 5_000;
 
 async function newUrl(scope: Scope): Promise<string> {
@@ -261,7 +261,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
       };
       t.after(stop);
 
-      // What a newer program does: it changes table after table while the older one is under load.
+      // As a newer program would, it changes table after table while the older one is under load.
       const waitForResponses = (more: number) => {
         const from = responses;
         return until(() => responses >= from + more);

@@ -155,7 +155,7 @@ describe('the schema', () => {
     it(`has no ${what}`, async () => assert.deepEqual(await select(text), []));
 });
 
-/** What no statement may contain, because a distributed engine rejects it or behaves differently. */
+/** Syntax that no statement may contain, because a distributed engine rejects it or behaves differently. */
 const banned: Record<string, RegExp> = {
   'a volatile function':
     /\b(?:random|now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday|gen_random_uuid|uuidv[47]|uuid_generate_v\d|nextval|currval|setval|lastval|txid_current|pg_sleep)\s*\(/i,

@@ -37,7 +37,7 @@ import {
   stepsOf,
 } from '../support/plans.ts';
 
-/** What a client sent: every executed statement, and how often it waited for a response. */
+/** The log of a client: every executed statement, and the number of round trips. */
 type Traffic = { statements: { name: string; text: string }[]; roundTrips: number };
 
 type RecordingProxy = { url: string; traffic: Traffic; startups: string[][]; close: () => Promise<void> };

@@ -36,7 +36,7 @@ type RunOptions = {
   before?: string[];
   uid?: number | undefined;
 };
-/** Where cleanup is registered: a test, a hook or a suite. */
+/** The scope of a cleanup: a test, a hook or a suite. */
 export type Scope = { after: (cleanup: () => Promise<void>) => void };
 
 /** A scope for resources that a whole suite shares. */

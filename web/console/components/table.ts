@@ -4,7 +4,7 @@ import { useMedia } from '../hooks/use-media.ts';
 export type Column<T> = { title: string; cell: (row: T) => ComponentChildren; isNumber?: boolean };
 
 type Props<T> = {
-  /** What the table lists, for screen readers. */
+  /** Name of the table, for screen readers. */
   label: string;
   columns: readonly Column<T>[];
   rows: readonly T[];

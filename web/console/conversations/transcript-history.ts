@@ -7,7 +7,7 @@ export type ShownMessage = Message & { feedback_content?: string | undefined };
 /** A message and its height: estimated until it has been drawn, then measured. */
 export type Row = { message: ShownMessage; height: number };
 
-/** Where a history begins: at the newest message, at the first one, or in the middle at the message with this id. */
+/** Start of a history: at the newest message, at the first one, or in the middle at the message with this id. */
 export type Start = 'newest' | 'beginning' | { id: string };
 
 /** Messages that were read with one `first_id`. Its ends are stored, so that it can be dropped and read again. */

@@ -13,7 +13,7 @@ const driftPixelsMax = 2_000;
 
 export type Parts = { scroller: HTMLElement; above: HTMLElement; list: HTMLElement; below: HTMLElement };
 
-/** What a scroll needs of the view: a new history, the number of messages, and what to call when something changes. */
+/** Functions of the view that a scroll needs: a new history, the number of messages, and a callback for changes. */
 type View = { open: () => History; total: () => number; redraw: () => void; fail: (error: unknown) => void };
 
 /**
@@ -32,11 +32,11 @@ export class Scroll {
   isReading = false;
   /** The number of new messages that the user has not seen. */
   unseen = 0;
-  /** Where the first loaded row begins, in pixels. */
+  /** Top of the first loaded row, in pixels. */
   #base = 0;
   /** The message that the window goes to; undefined once it is there, or the user scrolls. */
   #target: string | undefined;
-  /** Where the window was moved for the target. */
+  /** Position of the window for the target. */
   #aim = 0;
   #parts: Parts | undefined;
   readonly #view: View;
@@ -161,7 +161,7 @@ export class Scroll {
     return sum;
   }
 
-  /** Where the window begins. */
+  /** Start of the window. */
   #top({ scroller }: Parts): number {
     return this.isPinned ? this.#base + this.#sum(0, this.#rows.length) - scroller.clientHeight : scroller.scrollTop;
   }
@@ -193,7 +193,7 @@ export class Scroll {
     else if (shift !== 0) scroller.scrollTop += shift;
   }
 
-  /** How far all rows must move for the room above to be right. Integers, because browsers round scroll positions. */
+  /** Distance that all rows must move for the space above to be right. Integers, because browsers round scroll positions. */
   #shift(): number {
     if (!this.history.hasOlder) {
       const isWrong = this.from === 0 || this.#base < 0 || this.#base > driftPixelsMax;

@@ -15,7 +15,7 @@ import { RecordsFile } from './records-file.ts';
 /** Whether the user has opened the conversation since the page was loaded. */
 let hasOpened = false;
 
-/** How often the service is asked whether a step is done. */
+/** Interval of requests that check whether a step is done. */
 const refreshMillis = 2_000;
 
 /** The first steps with an empty database. Each is ticked when the service has what it creates. */

@@ -1,7 +1,7 @@
 import { useState } from '../../shared/dom.ts';
 import type { ApiError } from '../state/api.ts';
 
-/** What the user starts: whether it is under way, and why it failed. */
+/** State of an action that the user starts: whether it runs, and why it failed. */
 export function useAttempt() {
   const [error, setError] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);

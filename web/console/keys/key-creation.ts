@@ -109,7 +109,7 @@ function Kinds({ kind, setKind }: { kind: KeyKind; setKind: (kind: KeyKind) => v
   );
 }
 
-/** What a key of a workspace is limited to: one app, some datasets, or neither. Never both. */
+/** Limit of a workspace's key: one app, some datasets, or neither. Never both. */
 type Limit = { app_id?: string; dataset_ids?: string[] };
 
 type ReachProps = {

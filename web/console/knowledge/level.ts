@@ -9,7 +9,7 @@ import { Hits } from './hits.ts';
 type Crumb = { name: string; href: string };
 type Props = { title: string; trail?: readonly Crumb[]; beside?: ComponentChildren; children?: ComponentChildren };
 
-/** What every level shows: the search over all knowledge bases, the path to the level, its name, and its rows or the hits. */
+/** The parts of every level: the search over all knowledge bases, the path to the level, its name, and its rows or the hits. */
 export function Level({ title, trail = [], beside, children }: Props) {
   const { q = '' } = useFilters().filters;
   const isSearch = q.trim() !== '';

@@ -13,12 +13,12 @@ import type { ConversationSummary, SearchHit } from '../state/types.ts';
 type Props = {
   summary: ConversationSummary;
   path: readonly string[];
-  /** What the transcript shows: its latency is that of the loaded messages. */
+  /** The messages of the transcript: latency is computed from those that are loaded. */
   shown: { current: Scroll | undefined };
   toNext: (kind: MessageKind) => void;
 };
 
-/** What is known about a conversation, and ways to move in it. */
+/** Details of a conversation, and navigation in it. */
 export function Inspector({ summary, path, shown, toNext }: Props) {
   const { app_id, app_name, user, created_at, last_message_at, message_count, disliked_count, failed_count } = summary;
   const query = { app_id, conversation_id: summary.id, has: 'files', limit: 1 };

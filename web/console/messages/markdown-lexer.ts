@@ -35,7 +35,7 @@ const options = {
     renderers: {},
     childTokens: {},
     inline: [formulaAt],
-    // Where the text before a formula ends.
+    // End of the text before a formula.
     startInline: [(src: string) => /(?<![\w$])\$/.exec(src)?.index],
   },
 };

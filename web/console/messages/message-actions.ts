@@ -7,7 +7,7 @@ import { Truncated } from './truncated.ts';
 /** The parent of messages that were sent without one. They are no alternatives of each other. */
 export const noParent = '00000000-0000-0000-0000-000000000000';
 
-/** What can be copied of a message: its address, its answer, all of it as JSON. */
+/** Copies of a message: its address, its answer, all of it as JSON. */
 export function MessageActions({ message, href }: { message: ShownMessage; href: string }) {
   const { id, answer } = message;
   const { feedback_content, ...fields } = message;

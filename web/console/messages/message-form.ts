@@ -49,7 +49,7 @@ function OpenForm({ form, isExpired }: { form: FormDefinition; isExpired: boolea
   ];
 }
 
-/** What the field contains at first. */
+/** Initial value of the field. */
 function firstValue(input: FormInput, form: FormDefinition): string {
   const resolved = form.resolved_default_values[input.output_variable_name] ?? defaultOf(input);
   return typeof resolved === 'string' ? resolved : JSON.stringify(resolved);

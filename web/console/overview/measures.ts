@@ -4,7 +4,7 @@ import type { Overview, OverviewDay, OverviewTotals } from '../state/types.ts';
 
 type Sums = Omit<OverviewTotals, 'users'>;
 
-/** What is measured per day, and in total. */
+/** Values per day, and their totals. */
 export type Measure = {
   /** In the address. */
   id: string;

@@ -18,7 +18,7 @@ export type PlotProps = {
   tick: (value: number) => string;
   /** The values are integers. */
   isWhole?: boolean;
-  /** Where a point leads to. */
+  /** Address of the link of a point. */
   hrefAt?: (point: number) => string;
 };
 

@@ -52,7 +52,7 @@ class Feed {
         if (cursor === undefined) {
           const { body } = await request<ChangePage>('/admin/changes?after=now', { signal });
           cursor = body.cursor;
-          // What was read before this position may be old.
+          // Data read before this position may be old.
           for (const { changed } of this.#listeners) changed([]);
           failures = 0;
           this.#setStale(false);

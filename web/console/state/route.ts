@@ -14,7 +14,7 @@ import type { ConsoleSession } from './types.ts';
 
 export { type FilterChange, type Filters, hrefOf, hrefWith, type Route, readFilters, readRoute } from './address.ts';
 
-/** What a view gets: the rest of the route behind its name, and the session. */
+/** Input of a view: the rest of the route behind its name, and the session. */
 export type ViewProps = { rest: Route; session: ConsoleSession };
 
 /** The address that is shown. It differs from the browser's while the user decides about text that is not saved. */

@@ -123,7 +123,7 @@ const prices = list(
 
 const Totals = shape(
   { ...sums, users: integer('Number of different users of their conversations.'), prices },
-  { title: 'OverviewTotals', description: 'What the messages of a period add up to.' },
+  { title: 'OverviewTotals', description: 'Totals of the messages of a period.' },
 );
 
 export const Overview = shape(

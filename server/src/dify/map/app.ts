@@ -65,7 +65,7 @@ export function mapApp(row: AppRow, options: ImportOptions, report: Report): Rec
   return mapper.finish(record, { optional: { parameters: null, site: null, description: null } });
 }
 
-/** What `GET /v1/parameters` returns for the app, or null if there are no settings. */
+/** The response of `GET /v1/parameters` for the app, or null if there are no settings. */
 function mapParameters(row: AppRow, mapper: RecordMapper): OpenObject | null {
   const isWorkflow = row.mode === 'advanced-chat' || row.mode === 'workflow';
   const settings = isWorkflow ? readWorkflow(row, mapper) : readConfig(row, mapper);

@@ -31,7 +31,7 @@ export type DatasetRow = {
   updated_by: string | null;
 };
 
-/** What other tables say about a dataset. The address and the key of an external API are never read. */
+/** Fields of a dataset from other tables. The address and the key of an external API are never read. */
 export type DatasetDetails = { tags: OpenObject[]; metadata: OpenObject[]; external: OpenObject | undefined };
 
 export function mapDataset(

@@ -7,7 +7,7 @@ const fileLink = new RegExp(
   'iy',
 );
 
-/** What precedes `/files/` in an absolute link. */
+/** The part before `/files/` in an absolute link. */
 const linkStart = new RegExp(`https?:[^${urlEnd}?#]*$`, 'i');
 const linkStartMax = 500;
 

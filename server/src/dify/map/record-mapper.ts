@@ -118,7 +118,7 @@ function longestField(record: RecordInput, fields: readonly string[]): string {
   return long.toSorted((a, b) => length(b) - length(a))[0] ?? '';
 }
 
-/** What the import would reject. */
+/** The reason for which the import would reject the record. */
 function findProblem(record: RecordInput): string | undefined {
   const json = JSON.stringify(record);
   if (Buffer.byteLength(json) > limits.recordBytesMax) return tooLarge;

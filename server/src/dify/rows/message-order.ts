@@ -1,4 +1,4 @@
-/** What decides the order of a message. `second` is its time in whole seconds. */
+/** The fields that decide the order of a message. `second` is its time in whole seconds. */
 export type MessageKey = {
   id: string;
   conversation_id: string;

@@ -1,6 +1,6 @@
 import type { Store } from '../store/store.ts';
 
-/** How often the database is checked while requests wait. Where that is one look at the data version, more often. */
+/** Interval of checks of the database while requests wait. It is shorter where a check only reads the data version. */
 const pollMillis = { withDataVersion: 25, without: 250 };
 
 /**

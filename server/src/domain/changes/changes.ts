@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 export type ChangePage = {
   entries: { cursor: string; json: string }[];
   cursor: string;
-  /** Where the next page starts. */
+  /** Start of the next page. */
   next: ChangePlace;
   hasMore: boolean;
   /** Whether it is one of the few large pages in memory, until it is closed. */
@@ -39,7 +39,7 @@ function requireOn(head: ChangesHead): ChangesHead {
   return head;
 }
 
-/** Where a reader is, in an epoch. */
+/** Position of a reader in an epoch. */
 export type ChangePlace = ChangePosition & { epoch: string };
 
 /** Where a request starts: at a cursor, with a replay of the tables, or after everything that was committed. */

@@ -4,7 +4,7 @@ import { badRecord, type Prepared, type PreparedRecord } from '../records/prepar
 import { changedParent, fieldOf, isReferable, kindRules, missingParent } from '../records/record-kinds.ts';
 import type { LookupKind, PendingImport, ReferenceTarget } from '../store/store.ts';
 
-/** Who imports: an admin (or the command line) into the whole installation, a writer into one app. */
+/** The importer: an admin (or the command line) into the whole installation, a writer into one app. */
 export type Importer = { kind: 'admin'; key_id: string | null } | CallerOf<'writer'>;
 
 export const commandLine: Importer = { kind: 'admin', key_id: null };

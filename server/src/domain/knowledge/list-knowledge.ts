@@ -20,7 +20,7 @@ import { envelopeEnd, type FoundItems, hasMore, type JsonBody, renderItems, rend
 
 /** The lists of knowledge bases, documents, segments and child chunks that a knowledge key allows, as JSON text. */
 
-/** Who requests a list, and a signal that aborts when the client disconnects, for large pages and scans. */
+/** The caller of a list, and a signal that aborts when the client disconnects, for large pages and scans. */
 export type ListCaller = { caller: CallerOf<'knowledge'>; disconnected: () => AbortSignal };
 
 const pageStart = '{"data":[';

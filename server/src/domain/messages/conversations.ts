@@ -8,7 +8,7 @@ import { derivedName } from '../records/conversation-name.ts';
 import type { ConversationPosition, ConversationQuery, ConversationRow } from '../store/app-store.ts';
 import type { Store } from '../store/store.ts';
 
-/** What users of an app do with its conversations: list, rename, delete, rate messages. */
+/** Operations of an app's users on its conversations: list, rename, delete, rate messages. */
 
 const conversationMissing = () => notFound('Conversation Not Exists.');
 const lastMissing = () => notFound('Last Conversation Not Exists.');

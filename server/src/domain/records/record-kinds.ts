@@ -3,7 +3,7 @@ import type { BadRecord } from '../errors.ts';
 import { badRecord, type PreparedRecord } from './prepared-record.ts';
 
 /**
- * How each kind of record is identified, and which kind it belongs to. Its fields are in contract/record.ts, its table is
+ * Identity and parent kind of each kind of record. Its fields are in contract/record.ts, its table is
  * in store/records/tables.ts and store/schema/.
  */
 export type KindRules = {

@@ -137,7 +137,7 @@ function changeOf({ kind, scope, id }: ChangedId, cursor: string): IndexChange {
   }
 }
 
-/** How far the index is behind the change feed. */
+/** Lag of the index behind the change feed. */
 export type IndexLag = {
   /** Whether all records are being indexed. The changes since then follow. */
   isBuilding: boolean;

@@ -23,7 +23,7 @@ import {
   verified,
 } from './candidates.ts';
 
-/** What messages are searched for. Ids are canonical, `now` and times are in seconds. */
+/** Conditions of a message search. Ids are canonical, `now` and times are in seconds. */
 export type MessageSearch = {
   q?: string | undefined;
   app_id?: string | undefined;
@@ -146,7 +146,7 @@ const countedFilters: Record<Exclude<keyof MessageCounts, 'max' | 'is_partial'>,
   bad_answer: { has: ['bad_answer'] },
 };
 
-/** How many messages are found with one more filter each. Counts stop at `limits.searchCountMax`. */
+/** Numbers of messages that one more filter would find, for each filter. Counts stop at `limits.searchCountMax`. */
 async function countMessages(
   reads: SearchReads,
   { search }: { search: MessageSearch },

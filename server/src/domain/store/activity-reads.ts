@@ -6,7 +6,7 @@ export type DayRange = { first: number; last: number };
 /** An undefined app means all apps. */
 export type DaySelection = DayRange & { app_id: string | undefined };
 
-/** What messages add up to. The price is in billionths. */
+/** Totals of messages. The price is in billionths. */
 export type UsageSum = {
   currency: string;
   messages: number;

@@ -5,7 +5,7 @@ import type { ConversationOrder } from '../../contract/conversation.ts';
 export type ConversationScope = { app_id: string; user: string | undefined };
 
 /**
- * Where a page starts: after the conversation `id`, whose value in the order was `value` when an earlier page was read.
+ * Start of a page: after the conversation `id`, whose value in the order was `value` when an earlier page was read.
  * Without a value: after its current position.
  */
 export type ConversationPosition = { id: string; value: number | undefined };
@@ -43,7 +43,7 @@ export type ListStream<R> = {
   close(): void;
 };
 
-/** Who changes something, and when, in seconds. */
+/** Author and time of a change, in seconds. */
 type Change = ConversationScope & { key_id: string; now: number };
 
 /** A new name (null: derived from the first message), or a deletion. */
@@ -56,7 +56,7 @@ export type MessageRating = Change & {
   content: string | null;
 };
 
-/** What app keys allow, besides messages. Ids are canonical, and no text contains NUL. */
+/** Operations of app keys besides messages. Ids are canonical, and no text contains NUL. */
 export interface AppStore {
   /** Undefined if the app does not exist. */
   findDetails(app_id: string): Promise<AppDetails | undefined>;

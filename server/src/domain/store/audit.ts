@@ -16,7 +16,7 @@ export type AuditEntry = {
   ids: readonly string[];
 };
 
-/** Who imports records, and when, in seconds. */
+/** Author and time of an import, in seconds. */
 export type Author = { key_id: string | null; now: number };
 
 /**

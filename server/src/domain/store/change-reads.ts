@@ -7,7 +7,7 @@ export const newEpoch = (): string => randomBytes(6).toString('hex');
 /** The newest position of the change feed. Cursors of another epoch are invalid. */
 export type ChangesHead = { epoch: string; position: number };
 
-/** What a reader of the feed may see: everything, a workspace, or one app or some datasets of it. */
+/** Scope of a reader of the feed: everything, a workspace, or one app or some datasets of it. */
 export type ChangeScope = {
   workspace_id: string | undefined;
   app_id: string | undefined;

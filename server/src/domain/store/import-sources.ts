@@ -10,7 +10,7 @@ export type MessageCount = { messages: number; newest: number | null };
 export type KnowledgeCount = { documents: number; segments: number; child_chunks: number };
 
 /**
- * How far a follower of a source is, in milliseconds since 1970, by its own clock: messages that were committed in the source
+ * Progress of a follower of a source, in milliseconds since 1970, by its own clock: messages that were committed in the source
  * before `messages_at` are stored, and everything else that was before `others_at`.
  */
 export type FollowTimes = { messages_at: number; others_at: number };
@@ -18,7 +18,7 @@ export type FollowTimes = { messages_at: number; others_at: number };
 /** The names of values with `FollowTimes`, as JSON, start with this text. */
 export const followStart = 'follow ';
 
-/** What is stored about sources of imports that run again, and the stored records that such an import compares. */
+/** State of import sources that are read again, and the stored records that such an import compares. */
 export interface ImportSources {
   /** The values of a source by name. */
   read(source: string): Promise<Map<string, string>>;
@@ -48,7 +48,7 @@ export interface ImportSources {
   countKnowledge(dataset_ids: readonly string[]): Promise<Map<string, KnowledgeCount>>;
 }
 
-/** How far followers are behind, in seconds. */
+/** Lag of followers, in seconds. */
 export type FollowLag = { messages_lag_seconds: number; others_lag_seconds: number };
 
 /** Of the one that is furthest behind; undefined if no source is followed. `now` is in milliseconds. */

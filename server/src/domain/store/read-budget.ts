@@ -2,7 +2,7 @@ import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promi
 import { limits } from '../../contract/limits.ts';
 import { clientDisconnected } from '../errors.ts';
 
-/** What one search may read. When the budget is spent, the search returns what it has found. */
+/** Limits of the reads of one search. When they are reached, the search returns the hits so far. */
 export class ReadBudget {
   readonly #signal: AbortSignal;
   readonly #end = performance.now() + limits.searchMillisMax;

@@ -1,7 +1,7 @@
 import type { QueryToken } from '../words/tokens.ts';
 import type { ReadBudget } from './read-budget.ts';
 
-/** What the index is searched for: at least one token of each list. */
+/** Tokens that an entry must have: at least one of each list. */
 export type IndexQuery = {
   tokens: readonly (readonly QueryToken[])[];
   conversation_id?: string | undefined;
@@ -44,7 +44,7 @@ export type IndexChange = { cursor: string } & (
   | { kind: 'none' }
 );
 
-/** How far the indexer has read the change feed; '' from the start. `rules`: of the tokens in the index. */
+/** Position of the indexer in the change feed; '' at the start. `rules`: of the tokens in the index. */
 export type IndexState = { cursor: string; rules: string };
 
 /**
@@ -60,7 +60,7 @@ export type IndexDifference = {
 /** `strayWords` are words in the index that belong to no entry. */
 export type IndexCheck = { records: number; strayWords: number };
 
-/** What a search reads. Lists are in the order of the hits; undefined for what does not exist, or was deleted. */
+/** Reads of a search. Lists are in the order of the hits; undefined for hits that do not exist or were deleted. */
 export interface SearchReads {
   findMessages(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<IndexHit>>;
   readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]>;

@@ -48,7 +48,7 @@ export type PagePosition = {
   first_id: string | undefined;
 };
 
-/** How many messages a page has at most, and in which order. */
+/** Largest number of messages of a page, and their order. */
 export type PageShape = { limit: number; page_order: PageOrder };
 
 /**
@@ -127,7 +127,7 @@ export type ChildChunkDeletion = ChunkLocation & {
 
 export type ChildChunkOutcome = Versioned<ChildChunk> | { missing: string } | { stale: true };
 
-/** What can be looked up: referable records by id; `digest`: a key by its digest; `key_digest`: a digest by its key's id. */
+/** Kinds of lookups: referable records by id; `digest`: a key by its digest; `key_digest`: a digest by its key's id. */
 export type LookupKind = ReferableKind | 'digest' | 'key_digest';
 
 /** The part of an existing record that reference checks need. */
@@ -198,7 +198,7 @@ export interface Store {
   /** Lines of records, parents before children, from one consistent snapshot. */
   exportRecords(): AsyncIterable<Uint8Array>;
 
-  /** What app keys allow, besides messages. */
+  /** Operations of app keys besides messages. */
   readonly apps: AppStore;
 
   /** The change feed. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Message } from '../../contract/message.ts';
 import { idPartOf, indexTokens, markOf } from './tokens.ts';
 
-/** What is indexed of messages, segments and child chunks. */
+/** Indexed texts of messages, segments and child chunks. */
 
 const digest = (text: string): string => hash('sha1', text).slice(0, 16);
 

@@ -54,7 +54,7 @@ type Occurrence = { sequence: readonly QueryToken[]; range: Range };
 /** A large text is compared in parts of this many tokens, between which the caller can let other work run. */
 const tokensPerPart = 1_000;
 
-/** Where these sequences of tokens occur in a text, in the order of their ends; after each part, the end of that part. */
+/** Occurrences of these sequences of tokens in a text, in the order of their ends; after each part, the end of that part. */
 function* occurrencesIn(text: string, sequences: readonly (readonly QueryToken[])[]): Generator<Occurrence | number> {
   const longest = Math.max(0, ...sequences.map(({ length }) => length));
   const recent: Token[] = [];
@@ -85,7 +85,7 @@ export function* comparePhrases(texts: readonly string[], { phrases }: SearchWor
   return missing.size === 0;
 }
 
-/** What a snippet can show of the words and phrases that occur in a text: the text behind it is not compared. */
+/** Occurrences of words and phrases that a snippet can show: the text behind it is not compared. */
 function rangesIn(text: string, { words, phrases }: SearchWords): Range[] {
   const ranges: Range[] = [];
   let first = Number.POSITIVE_INFINITY;
@@ -108,7 +108,7 @@ function rangesIn(text: string, { words, phrases }: SearchWords): Range[] {
 
 export type Snippet = { snippet: string; ranges: Range[] };
 
-/** How many characters a snippet shows before the first match. */
+/** Characters of a snippet before the first match. */
 const leadUnits = 40;
 
 /** The part of the first text with a match around that match; else the beginning of the first text that is not empty. */

@@ -106,7 +106,7 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
   });
 };
 
-/** How much of the feed is in memory for a page, and for a stream: streams are many, and their clients may be slow. */
+/** Bytes of the feed in memory for a page, and for a stream: streams are many, and their clients may be slow. */
 const pageBytes = { bytesMax: limits.changesBytesMax, wholeBytesMax: limits.pageBytesMax };
 const streamBytes = { bytesMax: limits.changesStreamBytesMax, wholeBytesMax: limits.changesStreamBytesMax };
 
@@ -221,7 +221,7 @@ function scopeOf(caller: Caller | null, { kinds, app_id, dataset_id }: ChangesQu
 
 type Owners = Pick<ChangeScope, 'app_id' | 'dataset_ids'>;
 
-/** What is both allowed and requested. Something that the key does not allow does not exist: the empty id matches nothing. */
+/** The intersection of allowed and requested. An object that the key does not allow does not exist: the empty id matches nothing. */
 function restrict({ app_id, dataset_ids }: CallerOf<'feed'>, requested: Owners): Owners {
   if (app_id === null && dataset_ids === null) return requested;
   const asksForNothing = requested.app_id === undefined && requested.dataset_ids === undefined;

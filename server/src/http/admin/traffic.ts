@@ -3,7 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Routes } from '../route-types.ts';
 import { adminGet } from './routes.ts';
 
-/** What this instance did in the last hour. */
+/** Requests of this instance in the last hour. */
 export const adminTrafficRoutes: Routes = (app, dependencies) => {
   const { metrics, store } = dependencies;
   adminGet(app, dependencies, {

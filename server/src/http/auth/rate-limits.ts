@@ -4,7 +4,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { SharedState } from '../workers/context.ts';
 import { secondsLeft, type Window, WindowCounter } from '../workers/window-counter.ts';
 
-/** How many requests or writes one key may send in a second. */
+/** Limits of requests and writes per key and second. */
 type Limit = { name: 'requests' | 'writes'; max: number; counter: WindowCounter };
 
 type LimitState = { name: Limit['name']; max: number; window: Window };

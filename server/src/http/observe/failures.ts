@@ -10,7 +10,7 @@ const rowBytes = 1_024;
 const textBytesMax = rowBytes - textAt - 2;
 const workerBytes = rowsMax * rowBytes;
 
-/** What failed: the status of the response, the request, and its key, if it was known. */
+/** A failed request: the status of the response, the request, and its key, if it was known. */
 export type Failure = { status: number; method: string; route: string; key_id: string | null };
 /** Of the last failure: its `X-Request-Id`, error code and message. */
 export type LastFailure = { request_id: string; code: string | null; message: string };

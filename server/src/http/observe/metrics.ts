@@ -22,7 +22,7 @@ export type ThrottlingLimit = (typeof throttlingLimits)[number];
 /** The start of each label in the table of series. */
 const prefixes = { requests: 'requests ', failedKeys: 'failed_keys ', throttled: 'throttled ' };
 
-/** What is read for each request for metrics. The text has no values about what is undefined. */
+/** Values read for each request for metrics. Undefined values are left out of the text. */
 type ReadMetrics = {
   changes: ChangeCounts | undefined;
   search: IndexLag | undefined;
@@ -51,7 +51,7 @@ export class Metrics {
 
   /** The last hour in short intervals, for the console. */
   readonly traffic: Traffic;
-  /** What failed in the last hour, for the console. */
+  /** Failed requests of the last hour, for the console. */
   readonly failures: Failures;
 
   /**

@@ -19,10 +19,10 @@ export function safeRequestId(clientId: string | undefined): string {
 /** The route of a request that no route matches. */
 export const unmatchedRoute = 'unmatched';
 
-/** Where log lines are written. */
+/** The destination of log lines. */
 export type Lines = { write(text: string): void };
 
-/** What is logged about a request. `route` is a pattern, so that ids stay out of logs and metrics. */
+/** Logged fields of a request. `route` is a pattern, so that ids stay out of logs and metrics. */
 export type RequestSummary = { id: string; method: string; route: string; key_id: string | null; start: number };
 
 /** Counts each request and logs one line about it when its response has ended or was aborted. */

@@ -3,7 +3,7 @@ import type { WorkerContext } from '../workers/context.ts';
 /** Upper bounds of the buckets of a series, in seconds. */
 export const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** How often something happened, how many seconds it took in total, and how many of these durations are in each bucket. */
+/** A histogram: count, total seconds, and the number of durations in each bucket. */
 export type Series = { count: number; sum: number; buckets: number[] };
 
 const rowsMax = 2_000;

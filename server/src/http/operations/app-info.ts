@@ -58,7 +58,7 @@ const operations: readonly Operation[] = [
   },
 ];
 
-/** What front ends read about the app of their key, whatever its mode. */
+/** Information that front ends read about the app of their key, whatever its mode. */
 export const appInfoRoutes: Routes = (app, { store, bearer }) => {
   for (const { path, operationId, summary, description, schema, shown } of operations) {
     app.route({

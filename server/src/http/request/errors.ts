@@ -77,7 +77,7 @@ export class ErrorSender {
     // A log line for each request would make an overload worse; the gate logs how many there were.
     if (shownError === overloaded) return;
     if (shownError.code === 'service_unavailable') {
-      // What a client that has left has started was ended for that reason.
+      // The work of a client that has disconnected was ended for that reason.
       if (response.closed) return;
       const unlogged = this.#outages.count(`${error.message} ${error.cause}`, Date.now());
       if (unlogged !== undefined) this.#log.error({ req_id, unlogged, ...loggable(error) }, shownError.message);

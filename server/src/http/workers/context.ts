@@ -1,6 +1,6 @@
 import { Peers } from './peers.ts';
 
-/** What the workers of one service share, so that limits and figures are those of the whole service. It can be sent to a thread. */
+/** Memory that the workers of one service share, so that limits and totals are those of the whole service. It can be sent to a thread. */
 export type SharedState = {
   readonly workers: number;
   /** The name of the channel between the workers. */

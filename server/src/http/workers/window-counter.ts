@@ -9,7 +9,7 @@ const bucketsMax = 16_384;
 const slotsPerBucket = 16;
 const slotsMax = bucketsMax * slotsPerBucket;
 const seedBytes = 32;
-/** Where each part of the memory starts. A slot has the digest of its key in two words, the end of its window, and a count. */
+/** Offsets of the parts of the memory. A slot has the digest of its key in two words, the end of its window, and a count. */
 const untilAt = seedBytes;
 const digestsAt = untilAt + slotsMax * 8;
 const countsAt = digestsAt + slotsMax * 8;

@@ -15,7 +15,7 @@ import type { LargePages } from '../large-pages.ts';
 import { columnsOf } from '../records/tables.ts';
 import * as sql from './statements.ts';
 
-/** What app keys allow besides messages, on either engine. */
+/** Operations of app keys besides messages, on either engine. */
 export class SqlAppStore implements AppStore {
   readonly #engine: Engine;
   readonly #largePages: LargePages;

@@ -26,7 +26,7 @@ const textColumns = (column: string): string => `
   octet_length(${column}) AS bytes,
   CASE WHEN octet_length(${column}) <= ${limits.joinedDocBytesMax} THEN ${column} END AS text`;
 
-/** What searches read, on either engine. */
+/** Reads of searches, on either engine. */
 export class SqlSearchReads implements SearchReads {
   readonly #dialect: Dialect;
   readonly #read: Reader;

@@ -19,7 +19,7 @@ export type WriterLink = {
  */
 export const groupStates = { sent: 1, taken: 2, withdrawn: 3 } as const;
 
-/** Where a thread gets its link to the writer: one at the start, and another one whenever the writer was replaced. */
+/** The source of a thread's link to the writer: one at the start, and another one whenever the writer was replaced. */
 export interface WriterLinks {
   /** Returns a function that ends the subscription. */
   subscribe(use: (link: WriterLink) => void): () => void;

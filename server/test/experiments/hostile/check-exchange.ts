@@ -3,7 +3,7 @@ import { checkResponse } from '../../support/openapi-check.ts';
 import { MalformedResponse, parseResponses, type RawResponse } from '../support/raw-responses.ts';
 import { type Exchange, type HostileRequest, smuggledId } from './exchange.ts';
 
-/** What a connection received. */
+/** Bytes received on a connection. */
 export type Outcome = { bytes: Buffer; millis: number; isTimedOut: boolean };
 
 export type CheckedExchange = {

@@ -9,7 +9,7 @@ export type Expectation = 'handled' | 'rejected' | 'closes' | 'either';
 
 /** One request on a connection, and its expected result. */
 export type HostileRequest = {
-  /** What is unusual about it. */
+  /** The unusual property of the exchange. */
   description: string;
   bytes: Buffer;
   method: string;

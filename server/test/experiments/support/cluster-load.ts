@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { chunkPath, message, ndjson, type Tenant } from '../../support/harness.ts';
 import { Client, type ClientResponse } from './client.ts';
 
-/** What clients of one tenant sent, and what was acknowledged. Each tenant has one editor and one appender. */
+/** Writes sent by clients of one tenant, and those acknowledged. Each tenant has one editor and one appender. */
 type Ledger = { tenant: Tenant; edits: number[]; sentEdits: number; messages: string[]; sentMessages: string[] };
 
 const pauseMillis = 20;

@@ -27,7 +27,7 @@ export class Commands {
     this.#ledger = ledger;
   }
 
-  /** How many commands were killed. */
+  /** Number of killed commands. */
   get kills(): number {
     return this.#kills;
   }

@@ -66,7 +66,7 @@ export class Client {
     return (await this.#records()).filter((record) => record.record === 'message' && record.query === query);
   }
 
-  /** How many acknowledged texts are neither the current text nor a revision. */
+  /** Number of acknowledged texts that are neither the current text nor a revision. */
   async countLost(): Promise<number> {
     const stored = new Set((await this.#records()).map(({ content }) => content));
     return this.acknowledged.filter((content) => !stored.has(content)).length;

@@ -15,7 +15,7 @@ const replacedCount = 600;
 /** 600 answers of this length do not fit into the in-memory spool. */
 const answerLength = 8_000;
 
-/** What clients sent and which writes were acknowledged, to compare with the contents of the database. */
+/** Writes that clients sent, and those acknowledged, to compare with the contents of the database. */
 export class Ledger {
   readonly edits: Edits[];
   readonly overHttp = newReplaced('over HTTP');
