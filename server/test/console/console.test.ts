@@ -1,23 +1,29 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import {
   accountButton,
   checkAccessibility,
+  closeTabs,
   openBrowser,
   openBrowserWithScrollbars,
   openTab,
   phone,
   scrollsHorizontally,
   signIn,
+  signInByForm,
   signOut,
 } from '../support/browser.ts';
-import { makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { type Engine, engines, makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-onEveryEngine('the console', (engine) => {
+/** A view reads the service through its API alone, which other tests prove on every engine. */
+for (const engine of process.env.TEST_LONG ? engines : (['sqlite'] as const))
+  describe(`the console [${engine}]`, () => frameTests(engine));
+
+function frameTests(engine: Engine): void {
   const { admin, one, records } = makeTwoTenants();
   let service: Service;
   let browser: Browser;
@@ -25,6 +31,7 @@ onEveryEngine('the console', (engine) => {
     [service, browser] = await Promise.all([startService(engine), openBrowser()]);
     await service.load(records);
   });
+  afterEach(() => closeTabs(browser));
   after(async () => {
     await browser.close();
     await service.close();
@@ -49,7 +56,7 @@ onEveryEngine('the console', (engine) => {
 
   it('stays signed in after a reload, without the key in any place that a script can read', async () => {
     const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin);
+    await signInByForm(page, admin);
     await page.reload();
     await accountButton(page).waitFor();
     const readable = await page.evaluate<string>(
@@ -120,7 +127,7 @@ onEveryEngine('the console', (engine) => {
     page.on('response', (response) => {
       if (response.url().startsWith('http')) responses.push(response.request().sizes());
     });
-    await signIn(page, admin);
+    await signInByForm(page, admin);
     await page.locator('main > *').first().waitFor();
     const bytes = (await Promise.all(responses)).reduce((sum, { responseBodySize }) => sum + responseBodySize, 0);
     test.diagnostic(`${bytes} bytes in ${responses.length} responses`);
@@ -163,6 +170,33 @@ onEveryEngine('the console', (engine) => {
     }
   });
 
+  it('links to the reference and back, also on a phone', async () => {
+    const { page, pageErrors } = await openTab(browser, service.base, { viewport: phone });
+    await signIn(page, admin);
+    await accountButton(page).click();
+    await page.getByRole('link', { name: 'API reference' }).click();
+    await page.getByRole('heading', { name: 'Backscroll' }).waitFor();
+    assert.ok(!(await scrollsHorizontally(page)));
+    await page.getByRole('link', { name: 'Console', exact: true }).click();
+    await accountButton(page).waitFor();
+    assert.ok(!(await scrollsHorizontally(page)));
+    assert.deepEqual(pageErrors, []);
+  });
+}
+
+onEveryEngine('the views of the console', (engine) => {
+  const { admin, one, records } = makeTwoTenants();
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService(engine), openBrowser()]);
+    await service.load(records);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
   it('names the view in the title of the page', async () => {
     const { page } = await openTab(browser, service.base);
     await page.goto('/console');
@@ -171,7 +205,7 @@ onEveryEngine('the console', (engine) => {
         await page.evaluate('new Promise(requestAnimationFrame)');
     };
     await hasTitle('Sign in');
-    await signIn(page, admin);
+    await signInByForm(page, admin);
     for (const [hash, title] of [
       ['conversations', 'Conversations'],
       ['knowledge', 'Knowledge'],
@@ -185,19 +219,6 @@ onEveryEngine('the console', (engine) => {
       await page.goto(`/console#/${hash}`);
       await hasTitle(title);
     }
-  });
-
-  it('links to the reference and back, also on a phone', async () => {
-    const { page, pageErrors } = await openTab(browser, service.base, { viewport: phone });
-    await signIn(page, admin);
-    await accountButton(page).click();
-    await page.getByRole('link', { name: 'API reference' }).click();
-    await page.getByRole('heading', { name: 'Backscroll' }).waitFor();
-    assert.ok(!(await scrollsHorizontally(page)));
-    await page.getByRole('link', { name: 'Console', exact: true }).click();
-    await accountButton(page).waitFor();
-    assert.ok(!(await scrollsHorizontally(page)));
-    assert.deepEqual(pageErrors, []);
   });
 });
 

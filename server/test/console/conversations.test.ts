@@ -2,15 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import {
-  checkAccessibility,
-  desktop,
-  openBrowser,
-  openTab,
-  phone,
-  scrollsHorizontally,
-  signIn,
-} from '../support/browser.ts';
+import { checkAccessibility, checkInBothThemes, openBrowser, openTab, phone, signIn } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { pendingForm, richMessages } from '../support/rich-messages.ts';
 import {
@@ -83,8 +75,7 @@ describe('the console, conversations', () => {
 
   it('opens the newest conversation, but not after the user has gone to another view', async () => {
     const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin);
-    await page.goto('/console#/conversations');
+    await signIn(page, admin, '/console#/conversations');
     await page.waitForURL(new RegExp(`#/conversations/${other.ids.app}/${odd}$`));
     await page.getByText('When was this?').first().waitFor();
     assert.equal(await page.title(), `${(await textOf(page)).name} · odd · Conversations · Backscroll`);
@@ -99,8 +90,7 @@ describe('the console, conversations', () => {
 
   it('lists the conversations of all apps, more of them by scrolling, or those of one app', async () => {
     const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin);
-    await page.goto('/console#/conversations');
+    await signIn(page, admin, '/console#/conversations');
     const entries = entriesOf(page);
     await entries.nth(49).waitFor();
     assert.equal(await entries.count(), 50);
@@ -122,8 +112,7 @@ describe('the console, conversations', () => {
 
   it('lists a conversation of the address first, until the part of the list that has it is read', async () => {
     const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin);
-    await page.goto(`/console#/conversations/${ids.app}/${oldest}`);
+    await signIn(page, admin, `/console#/conversations/${ids.app}/${oldest}`);
     const entries = entriesOf(page);
     const current = page.locator('.conversation-list [aria-current]');
     await current.getByText('Not in the part of the list that was read.').waitFor();
@@ -318,9 +307,8 @@ describe('the console, conversations', () => {
 
   it('shows an error, and tries again', async () => {
     const { page } = await openTab(browser, service.base);
-    await signIn(page, admin);
     await page.route(/first_id=/, (route) => route.abort(), { times: 1 });
-    await page.goto(`/console#/conversations/${ids.app}/${long}`);
+    await signIn(page, admin, `/console#/conversations/${ids.app}/${long}`);
     await page.getByText(`Question ${length - 1}`).waitFor();
     await page.locator('.scroller').press('Home');
     await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
@@ -333,27 +321,19 @@ describe('the console, conversations', () => {
     }
   });
 
-  for (const options of [
-    { colorScheme: 'light', viewport: desktop },
-    { colorScheme: 'dark', viewport: phone },
-  ] as const)
-    it(`can be used by everyone: ${options.colorScheme}, ${options.viewport.width} wide`, async () => {
-      const { page, pageErrors } = await open(ids.conversation, options);
-      await page.getByText('guide.md').first().click();
-      await page.getByText('2 steps').click();
-      await checkAccessibility(page);
-      assert.ok(!(await scrollsHorizontally(page)));
-      assert.ok(await page.evaluate(isNarrow));
-      if (options.viewport === phone) {
-        // List and transcript take turns.
-        assert.equal(await page.getByRole('list', { name: 'Conversations' }).isVisible(), false);
-        await page.getByRole('link', { name: '‹ Conversations' }).click();
-        await page.getByRole('list', { name: 'Conversations' }).waitFor();
-        assert.ok(!(await scrollsHorizontally(page)));
-        await checkAccessibility(page);
-      }
-      assert.deepEqual(pageErrors, []);
-    });
+  it('can be used by everyone, in both themes and at every width', async () => {
+    const { page, pageErrors } = await open(ids.conversation);
+    await page.getByText('guide.md').first().click();
+    await page.getByText('2 steps').click();
+    await checkInBothThemes(page, async () => assert.ok(await page.evaluate(isNarrow)));
+    // On a phone, list and transcript take turns.
+    await page.setViewportSize(phone);
+    assert.equal(await page.getByRole('list', { name: 'Conversations' }).isVisible(), false);
+    await page.getByRole('link', { name: '‹ Conversations' }).click();
+    await page.getByRole('list', { name: 'Conversations' }).waitFor();
+    await checkInBothThemes(page);
+    assert.deepEqual(pageErrors, []);
+  });
 });
 
 const firstNumber = async (page: Page): Promise<number> =>

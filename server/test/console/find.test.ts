@@ -57,8 +57,7 @@ describe('finding a conversation in the console', () => {
   const open = async (options: BrowserContextOptions = {}) => {
     await closeTabs(browser);
     const tab = await openTab(browser, service.base, options);
-    await signIn(tab.page, admin);
-    await tab.page.goto('/console#/conversations');
+    await signIn(tab.page, admin, '/console#/conversations');
     await entriesOf(tab.page).first().waitFor();
     return tab;
   };

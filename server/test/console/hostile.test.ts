@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { checkAccessibility, openBrowser, openTab, signIn } from '../support/browser.ts';
+import { checkAccessibility, closeTabs, openBrowser, openTab, signIn } from '../support/browser.ts';
 import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
 import { pendingForm } from '../support/rich-messages.ts';
 
@@ -30,9 +30,9 @@ describe('the console, with hostile records', () => {
   };
   const conversation = (user: string) => ({ record: 'conversation', id: randomUUID(), app_id: ids.app, user });
   const visit = async (place: string) => {
+    await closeTabs(browser);
     const tab = await openTab(browser, service.base);
-    await signIn(tab.page, admin);
-    await tab.page.goto(`/console#/${place}`);
+    await signIn(tab.page, admin, `/console#/${place}`);
     return tab;
   };
 

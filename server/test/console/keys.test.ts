@@ -3,16 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { makeSecret } from '../../src/domain/secret.ts';
-import {
-  checkAccessibility,
-  clickCopy,
-  desktop,
-  openBrowser,
-  openTab,
-  phone,
-  scrollsHorizontally,
-  signIn,
-} from '../support/browser.ts';
+import { checkAccessibility, checkInBothThemes, clickCopy, openBrowser, openTab, signIn } from '../support/browser.ts';
 import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
 
 describe('keys in the console', () => {
@@ -57,8 +48,7 @@ describe('keys in the console', () => {
       },
     ]);
     ({ page, pageErrors } = await openTab(browser, service.base));
-    await signIn(page, admin);
-    await page.getByRole('link', { name: 'Keys' }).click();
+    await signIn(page, admin, '/console#/keys');
     await row('an old one').waitFor();
   });
   after(async () => {
@@ -231,8 +221,7 @@ describe('keys in the console', () => {
 
   it('names of apps and datasets are requested once each; only some of many datasets', async () => {
     const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin);
-    await page.goto('/console#/keys');
+    await signIn(page, admin, '/console#/keys');
     const waitForNames = async () => {
       await page.getByText(/^datasets Shelf 0, Shelf 1, Shelf 2, Shelf 3, Shelf 4 and 2 more$/).waitFor();
       await page.getByText('all datasets of Harbour Coffee').waitFor();
@@ -334,19 +323,11 @@ describe('keys in the console', () => {
   });
 
   it('axe finds nothing serious, in both themes and at the width of a phone', async () => {
-    for (const [colorScheme, viewport] of [
-      ['light', desktop],
-      ['dark', phone],
-    ] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize(viewport);
-      await checkAccessibility(page);
-      await beginKey('knowledge', 'x');
-      await checkAccessibility(page);
-      assert.equal(await scrollsHorizontally(page), false);
-      await page.keyboard.press('Escape');
-      await dialog().waitFor({ state: 'detached' });
-    }
+    await checkInBothThemes(page);
+    await beginKey('knowledge', 'x');
+    await checkInBothThemes(page);
+    await page.keyboard.press('Escape');
+    await dialog().waitFor({ state: 'detached' });
     assert.deepEqual(pageErrors, []);
   });
 

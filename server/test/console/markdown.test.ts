@@ -50,8 +50,7 @@ describe('messages in the console', () => {
     const asked: string[] = [];
     const { page, pageErrors } = await openTab(browser, service.base);
     page.on('request', (request) => asked.push(request.url()));
-    await signIn(page, admin);
-    await page.goto(`/console#/conversations/${ids.app}/${ids.conversation}`);
+    await signIn(page, admin, `/console#/conversations/${ids.app}/${ids.conversation}`);
     const response = page.locator(`article[data-id="${rich.hostile.id}"]`);
     await response.waitFor();
     const text = await response.innerText();

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { trafficSummary } from '../../../web/console/overview/traffic.ts';
-import { checkAccessibility, desktop, openBrowser, openTab, scrollsHorizontally, signIn } from '../support/browser.ts';
+import { checkInBothThemes, desktop, openBrowser, openTab, signIn } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 
 const locale = 'en-GB';
@@ -227,17 +227,7 @@ describe('Overview in the console', () => {
   it('axe finds nothing serious, in both themes and at every width', async () => {
     await page.goto('/console#/overview?days=7');
     await plot('Messages per day').getByText('As a table').click();
-    for (const [colorScheme, width] of [
-      ['light', 1280],
-      ['dark', 820],
-      ['light', 390],
-      ['dark', 390],
-    ] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ ...desktop, width });
-      await checkAccessibility(page);
-      assert.equal(await scrollsHorizontally(page), false, `${width}`);
-    }
+    await checkInBothThemes(page);
     assert.deepEqual(pageErrors, []);
   });
 });

@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { hrefOf, hrefWith, readFilters, readRoute, withFilters } from '../../../web/console/state/address.ts';
 import { relativeText, timeText } from '../../../web/console/state/times.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { accountButton, openBrowser, openTab, scrollsHorizontally, signIn } from '../support/browser.ts';
+import { accountButton, openBrowser, openTab, signIn, untilItFits } from '../support/browser.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
 
 describe('addresses of the console', () => {
@@ -50,13 +50,12 @@ describe('tables of the console', () => {
       const key = { record: 'api_key', kind: 'admin', name, secret: makeSecret('admin') };
       await service.load([...records, { ...key, expires_at: 4_102_444_800 }]);
       const { page } = await openTab(browser, service.base);
-      await signIn(page, admin);
-      await page.goto('/console#/keys');
+      await signIn(page, admin, '/console#/keys');
       await page.getByText(name).waitFor();
       for (const width of [1440, 1024, 820, 720, 390]) {
         await page.setViewportSize({ width, height: 900 });
+        await untilItFits(page);
         assert.deepEqual(await page.evaluate(brokenWords), [], `${width}`);
-        assert.ok(!(await scrollsHorizontally(page)), `${width}`);
       }
     } finally {
       await browser.close();
@@ -94,8 +93,7 @@ describe('shortcuts of the console', () => {
 
   it('are listed with ?, but not while the user types', async () => {
     const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin);
-    await page.goto('/console#/keys');
+    await signIn(page, admin, '/console#/keys');
     await page.getByRole('searchbox').first().fill('why');
     await page.keyboard.press('?');
     assert.equal(await page.getByRole('searchbox').first().inputValue(), 'why?');

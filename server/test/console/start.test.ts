@@ -4,15 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { makeSecret } from '../../src/domain/secret.ts';
-import {
-  checkAccessibility,
-  desktop,
-  openBrowser,
-  openTab,
-  phone,
-  scrollsHorizontally,
-  signIn,
-} from '../support/browser.ts';
+import { checkInBothThemes, closeTabs, openBrowser, openTab, signIn } from '../support/browser.ts';
 import { type Service, startService } from '../support/harness.ts';
 
 describe('the first steps', () => {
@@ -74,8 +66,7 @@ describe('the first steps', () => {
 
   it('import a file of records, and report its first bad line', async () => {
     const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin);
-    await page.goto('/console#/start');
+    await signIn(page, admin, '/console#/start');
     const choose = (text: string) =>
       page
         .getByLabel('File of records')
@@ -90,19 +81,11 @@ describe('the first steps', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('can be used by everyone, at every width', async () => {
-    for (const [colorScheme, viewport] of [
-      ['light', desktop],
-      ['dark', phone],
-      ['light', { width: 820, height: 1180 }],
-    ] as const) {
-      const { page } = await openTab(browser, service.base, { colorScheme, viewport });
-      await signIn(page, admin);
-      await page.goto('/console#/start');
-      await page.getByRole('heading', { name: 'Read it' }).waitFor();
-      await checkAccessibility(page);
-      assert.ok(!(await scrollsHorizontally(page)));
-      await page.context().close();
-    }
+  it('can be used by everyone, in both themes and at every width', async () => {
+    await closeTabs(browser);
+    const { page } = await openTab(browser, service.base);
+    await signIn(page, admin, '/console#/start');
+    await page.getByRole('heading', { name: 'Read it' }).waitFor();
+    await checkInBothThemes(page);
   });
 });

@@ -10,6 +10,7 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core';
+import { until } from './until.ts';
 
 /** A single process would share cookies between tabs and end with any of them. Web security is under test. */
 const excludedArguments = ['--single-process', '--disable-web-security', '--allow-running-insecure-content'];
@@ -44,6 +45,7 @@ const actionMillisMax = 120_000;
 
 export type Theme = 'light' | 'dark';
 export const phone = { width: 375, height: 740 };
+export const tablet = { width: 820, height: 1000 };
 export const desktop = { width: 1280, height: 800 };
 
 export type Tab = {
@@ -77,8 +79,19 @@ export async function closeTabs(browser: Browser): Promise<void> {
   for (const context of browser.contexts()) await context.close();
 }
 
+/** Opens the console with a session that is created without the form, so that one page is loaded instead of two. */
+export async function signIn(page: Page, key: string, address = '/console'): Promise<void> {
+  const created = await page.context().request.post('/console/session', { data: { key } });
+  assert.equal(created.status(), 200, await created.text());
+  // The console asks for a session only if it has stored in this origin that there may be one.
+  await page.goto('/health/live');
+  await page.evaluate("localStorage.setItem('backscroll-signed-in', 'yes')");
+  await page.goto(address);
+  await accountButton(page).waitFor();
+}
+
 /** Signs in through the form, as a user does. */
-export async function signIn(page: Page, key: string): Promise<void> {
+export async function signInByForm(page: Page, key: string): Promise<void> {
   await page.goto('/console');
   await page.getByLabel('Admin key').fill(key);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -93,21 +106,39 @@ export async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).click();
 }
 
-/** Fails if axe reports a serious or critical violation on the page; returns the number of passed rules. */
-export async function checkAccessibility(page: Page): Promise<{ passes: number; minor: string[] }> {
+/** Fails if axe reports a serious or critical violation on the page. */
+export async function checkAccessibility(page: Page): Promise<void> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) {
     // Evaluated, not added as a script element, which the page's content security policy would block.
     await page.evaluate(await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
   }
-  const { violations, passes } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: { run(): Promise<AxeReport> } }).axe.run(),
-  );
+  // Without the elements that passed, which would be a report of megabytes.
+  const { violations, rules } = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: Axe };
+    const { violations, passes } = await axe.run({ resultTypes: ['violations'] });
+    return { violations, rules: passes.length };
+  });
+  assert.ok(rules > 5, `${rules} rules were checked`);
   const severe = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   assert.deepEqual(
     severe.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`),
     [],
   );
-  return { passes: passes.length, minor: violations.map(({ id }) => id) };
+}
+
+/** Checks a view as it is, with axe once per theme: on a desktop, a tablet and a phone it does not scroll horizontally. */
+export async function checkInBothThemes(page: Page, checkAtWidth?: () => Promise<void>): Promise<void> {
+  for (const [colorScheme, viewport] of [
+    ['dark', phone],
+    ['light', tablet],
+    ['light', desktop],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(viewport);
+    await untilItFits(page);
+    await checkAtWidth?.();
+    if (viewport !== tablet) await checkAccessibility(page);
+  }
 }
 
 /** Clicks a copy button and waits for `Copied`, from before the click, because it shows for two seconds only. */
@@ -130,7 +161,16 @@ export function scrollsHorizontally(page: Page): Promise<boolean> {
   );
 }
 
-type AxeReport = {
-  passes: unknown[];
-  violations: { id: string; impact: string; help: string; nodes: { html: string }[] }[];
+/** After a change of the width, some parts are drawn again: waits until nothing scrolls horizontally. */
+export const untilItFits = (page: Page): Promise<true> =>
+  until(
+    async () => !(await scrollsHorizontally(page)),
+    () => `nothing scrolls horizontally, ${page.viewportSize()?.width} wide`,
+  );
+
+type Axe = {
+  run(options: { resultTypes: string[] }): Promise<{
+    passes: unknown[];
+    violations: { id: string; impact: string; help: string; nodes: { html: string }[] }[];
+  }>;
 };

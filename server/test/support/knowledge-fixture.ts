@@ -81,8 +81,7 @@ export class KnowledgeFixture {
       dialogs.push(dialog.type() === 'confirm' ? dialog.message() : dialog.type());
       void (choices.shift() ? dialog.accept() : dialog.dismiss());
     });
-    await signIn(page, admin);
-    await page.goto(segmentAddress);
+    await signIn(page, admin, segmentAddress);
     await page.getByRole('heading', { name: 'Chunk 1', exact: true }).waitFor();
     return { page, pageErrors, dialogs };
   }

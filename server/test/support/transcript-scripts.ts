@@ -11,8 +11,7 @@ export async function openConversation(
 ): Promise<Tab> {
   await closeTabs(browser);
   const tab = await openTab(browser, base, options);
-  await signIn(tab.page, key);
-  await tab.page.goto(`/console#/conversations/${app}/${conversation}`);
+  await signIn(tab.page, key, `/console#/conversations/${app}/${conversation}`);
   await tab.page.locator('article').last().waitFor();
   return tab;
 }

@@ -25,7 +25,8 @@ type Props = {
 export function ConversationList({ conversations: { entries, list, summaryOf }, open, filters, isSearch, box }: Props) {
   const isListed = entries.some(({ id }) => id === open?.id);
   // It leaves this place when a page that has it is read.
-  const isApart = open !== undefined && !isListed && !list.isLoading && summaryOf(open.id) !== undefined;
+  const isFirstPage = list.isLoading && entries.length === 0;
+  const isApart = open !== undefined && !isListed && !isFirstPage && summaryOf(open.id) !== undefined;
   const shown: readonly Entry[] = isApart ? [{ ...open, hits: [] }, ...entries] : entries;
   const apart = list.hasMore ? 'Not in the part of the list that was read.' : 'Not in this list.';
   // Rows are taller with their summaries.
