@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import { readConfig } from '../../src/config.ts';
-import { databaseOf } from '../../src/store/open.ts';
-import { newDatabase, revertTo } from '../experiments/support/schema-databases.ts';
 import { makeTenant, makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a list
 type Row = any;
 
-const day = 86_400;
 /** Ids in a known order. */
 const idAt = (at: number): string => `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`;
 
@@ -217,79 +213,5 @@ onEveryEngine('conversations of an app', (engine) => {
     );
     assert.equal(status, 200);
     assert.equal(body.data.length, 2);
-  });
-});
-
-onEveryEngine('a database from before counts were stored', (engine) => {
-  it('has the same counts after its migration as if they had always been stored', async (t) => {
-    const database = await newDatabase(engine);
-    t.after(database.remove);
-    const { one, other, admin, records } = makeTwoTenants();
-    const prices = [
-      '0.0012890',
-      '0.1',
-      '-0.2',
-      '1E-7',
-      '1.5e2',
-      '2.5e-10',
-      '123456e-12',
-      '1e+99',
-      '-1e99',
-      '12345678901234567890',
-      '-7e9',
-    ];
-    const pricedMessages = [...prices, `0.${'3'.repeat(60)}`, '0.0000000005', '-0.0000000005', '2.0000000015'].flatMap(
-      (total_price, at) =>
-        ['USD', '', null, 'ü'.repeat(8), 'ü'.repeat(9)].map((currency, offset) =>
-          message(one.ids.conversation, (at - 5) * day + offset - 2, { total_price, currency, message_tokens: at }),
-        ),
-    );
-    const extremeTimes = [
-      2 ** 53 - 1,
-      -(2 ** 53 - 1),
-      253_402_300_799,
-      253_402_300_800,
-      -62_167_219_200,
-      -62_167_219_201,
-    ];
-    const ratedMessages = ['USD', '', null].flatMap((currency, at) =>
-      [{ feedback: { rating: 'like' } }, { feedback: { rating: 'dislike' }, status: 'error' }, { status: 'error' }].map(
-        (more) => message(one.ids.conversation, at * day, { total_price: '0.1', currency, ...more }),
-      ),
-    );
-    const timedMessages = extremeTimes.map((at) => message(other.ids.conversation, at, { currency: 'USD' }));
-    const readCounts = async (): Promise<Row[]> => {
-      const service = await startService(engine, {}, database.url);
-      try {
-        if ((await service.store.isEmpty()) === true)
-          await service.load([
-            ...records,
-            ...pricedMessages,
-            ...ratedMessages,
-            ...timedMessages,
-            { ...one.records.at(-1), id: randomUUID() },
-          ]);
-        const pages = [
-          ...[one, other].map(({ ids }) => `/admin/conversations?app_id=${ids.app}`),
-          '/admin/overview?from=0&to=864000',
-          '/admin/conversations',
-        ];
-        const responses = [];
-        for (const page of pages) responses.push((await service.request('GET', page, { key: admin })).body);
-        return responses;
-      } finally {
-        await service.close();
-      }
-    };
-    const counts = await readCounts();
-    assert.deepEqual([counts[0].data.length, counts[1].data[0].last_message_at], [2, 2 ** 53 - 1]);
-    assert.equal(counts[2].days.length, 10);
-    const ofRated = counts[3].data.find((row: Row) => row.id === one.ids.conversation);
-    assert.deepEqual([ofRated.disliked_count, ofRated.failed_count], [3, 6]);
-    for (const version of [3, 8]) {
-      await revertTo(database, version);
-      await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
-      assert.deepEqual(await readCounts(), counts);
-    }
   });
 });

@@ -283,7 +283,7 @@ onEveryEngine('the audit log', (engine) => {
     await executeSql(
       engine,
       installation.env.DATABASE_URL ?? '',
-      `${numbers} INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
+      `${numbers} INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids)
        SELECT ${id('(i + 100000)')}, 'd', 1, 'many', 'import', 'app', 1, CASE WHEN i = 2 THEN '["needle"]' ELSE '[]' END
        FROM numbers`,
     );
@@ -324,7 +324,7 @@ onEveryEngine('the audit log', (engine) => {
         engine,
         installation.env.DATABASE_URL ?? '',
         `
-        INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids)
+        INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids)
         VALUES ('${firstEntryId(daysAgo(days))}', 'd', 1, 'days', 'import', 'app', ${days}, '[]')`,
       );
     }

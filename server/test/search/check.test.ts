@@ -161,26 +161,17 @@ onEveryEngine('reindex --check', (engine) => {
   });
 });
 
-it('an index that an earlier version wrote is built again, and the words of erased messages leave the file', async (t) => {
-  const { cwd, env, url, admin, reindex } = await indexedDatabase(t, 'sqlite');
+it('an index that is built again leaves none of its words in the file', async (t) => {
+  const { url, reindex } = await indexedDatabase(t, 'sqlite');
   assert.equal((await reindex()).code, 0);
+  const word = `zyxerased${randomUUID().replaceAll('-', '')}`;
   await damage('sqlite', url, {
-    sqlite: [
-      `INSERT INTO search_message_tokens (rowid, tokens) VALUES (4711, 'zyxerased${randomUUID().replaceAll('-', '')}')`,
-      // As before step 12: the later steps are undone.
-      'ALTER TABLE conversations DROP COLUMN record_updated_at',
-      'DELETE FROM schema_migrations WHERE version >= 12',
-    ],
+    sqlite: [`INSERT INTO search_message_tokens (rowid, tokens) VALUES (4711, '${word}')`],
     postgres: [],
   });
   const path = url.replace('sqlite:', '');
-  assert.notDeepEqual(filesContaining(path, 'zyxerased'), []);
-  assert.equal((await run(['migrate'], { cwd, env })).code, 0);
-  assert.deepEqual(filesContaining(path, 'zyxerased'), []);
-  const service = await serve(t, { cwd, env });
-  const { body } = await sendRequest(service.base, '/admin/search/counts', admin);
-  assert.equal(typeof body.is_building, 'boolean');
-  await service.end('SIGTERM');
+  assert.notDeepEqual(filesContaining(path, word), []);
   assert.equal((await reindex()).code, 0);
+  assert.deepEqual(filesContaining(path, word), []);
   assert.equal((await reindex('--check')).code, 0);
 });

@@ -45,7 +45,7 @@ const fill = [
   `INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at)
    SELECT 'd1', 'c1', i, 'text', 1 FROM numbers`,
   `INSERT INTO api_keys (id, kind, name, digest, created_at) SELECT 'k' || i, 'admin', 'n', 'x' || i, i FROM numbers`,
-  `INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids, document_id)
+  `INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids, document_id)
    SELECT 'e' || i, CASE WHEN i % 500 = 0 THEN 'd1' ELSE 'e' || i END, i, CASE WHEN i % 500 = 0 THEN 'k1' ELSE 'k2' END,
      CASE WHEN i % 500 = 0 THEN 'update' ELSE 'import' END, 'child_chunk', 1, '["c1"]',
      CASE WHEN i % 500 = 0 THEN 'o1' END FROM numbers`,
@@ -140,7 +140,7 @@ describe('query plans of the console on SQLite', () => {
     assert.equal(statements.length, 2);
     const plan = planOf(db, statements[1]?.[0] ?? '').filter((step) => !step.startsWith('SCAN json_each'));
     assert.deepEqual(plan.filter(isWasteful), [], plan.join('\n'));
-    assert.ok(plan.some((step) => step.startsWith('SEARCH e USING INDEX audit_entries_by_dataset (dataset_id=?)')));
+    assert.ok(plan.some((step) => step.startsWith('SEARCH e USING INDEX audit_entries_by_dataset (scope=?)')));
   });
 
   it('writes a session', () => {

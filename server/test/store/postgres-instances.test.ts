@@ -12,7 +12,8 @@ import { commandLine } from '../../src/domain/import/check-references.ts';
 import { importRecords } from '../../src/domain/import/import-records.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { databaseOf } from '../../src/store/open.ts';
-import { latestVersion, postgresMigrations } from '../../src/store/schema/schema.ts';
+import { migrations } from '../../src/store/schema/schema.ts';
+import { currentVersion } from '../experiments/support/added-step.ts';
 import {
   command,
   type HttpResponse,
@@ -121,7 +122,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
       const versions = await query(url, 'SELECT version FROM schema_migrations ORDER BY version');
       assert.deepEqual(
         versions.map(({ version }) => Number(version)),
-        Array.from({ length: latestVersion }, (_, at) => at + 1),
+        migrations.postgres.map(({ version }) => version),
       );
       assert.equal(all.filter(({ output }) => output().includes('"migrated"')).length, 1);
       const { one, records } = makeTwoTenants();
@@ -189,9 +190,9 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
       await other.connect();
       await other.query('CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, name TEXT, applied_at BIGINT)');
       await other.query('BEGIN');
-      for (const { version, name, statements, afterCounting = [] } of postgresMigrations) {
+      for (const { version, name, statements } of migrations.postgres) {
         await other.query('INSERT INTO schema_migrations VALUES ($1, $2, 1)', [version, name]);
-        for (const statement of [...statements, ...afterCounting]) await other.query(statement);
+        for (const statement of statements) await other.query(statement);
       }
       const pending = run(['migrate'], { cwd, env: { DATABASE_URL: url } });
       const waiting = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
@@ -281,7 +282,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
       }
       await query(url, 'CREATE TABLE additions (id TEXT NOT NULL PRIMARY KEY)');
       await query(url, 'CREATE INDEX additions_by_user ON conversations ("user")');
-      await query(url, `INSERT INTO schema_migrations VALUES ($1, 'additions', 1)`, [latestVersion + 1]);
+      await query(url, `INSERT INTO schema_migrations VALUES ($1, 'additions', 1)`, [currentVersion + 1]);
       await waitForResponses(12);
 
       // The same program, when started again, is now the older one.
@@ -294,7 +295,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
       for (const { code, stderr, stdout } of attempts) {
         assert.equal(code, 1);
         assert.match(stderr, oneLine);
-        assert.match(stderr, new RegExp(`schema ${latestVersion + 1}, newer than this program's ${latestVersion}`));
+        assert.match(stderr, new RegExp(`schema ${currentVersion + 1}, newer than this program's ${currentVersion}`));
         assert.equal(stdout, '');
       }
       await stop();

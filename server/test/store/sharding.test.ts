@@ -8,6 +8,7 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import { distributionSteps } from '../../src/store/postgres/citus/distribute.ts';
 import { distribution } from '../../src/store/schema/schema.ts';
+import { installFakeCitus } from '../citus/fake-citus.ts';
 import { newFolder, oneLine, run } from '../support/cli-helpers.ts';
 import {
   makeTwoTenants,
@@ -67,16 +68,9 @@ describe('the schema', () => {
       'messages',
       'search_messages',
     ]);
-    const byDataset = [
-      'audit_entries',
-      'child_chunk_revisions',
-      'child_chunks',
-      'documents',
-      'search_chunks',
-      'segments',
-    ];
+    const byDataset = ['child_chunk_revisions', 'child_chunks', 'documents', 'search_chunks', 'segments'];
     assert.deepEqual(tablesBy('dataset_id').sort(), byDataset);
-    assert.deepEqual(tablesBy('scope'), ['changes_new']);
+    assert.deepEqual(tablesBy('scope'), ['audit_entries', 'changes_new']);
     assert.equal(Object.keys(distributed).length, 11);
   });
 
@@ -364,7 +358,7 @@ describe('the statements', () => {
     assert.equal(signedIn.status, 200);
     const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0];
     const withSession = { headers: { cookie, 'backscroll-console': '1' } };
-    const activity = [`conversations?app_id=${one.ids.app}`, 'usage', 'conversations', 'overview'];
+    const activity = [`conversations?app_id=${one.ids.app}`, 'conversations', 'overview'];
     const workspacePath = `workspaces/${one.ids.workspace}`;
     const lists = [
       'workspaces',
@@ -431,13 +425,11 @@ describe('the statements', () => {
 
   it('contain nothing that a distributed engine rejects in the source code either', () => {
     const files = [
-      'schema/schema',
-      'schema/usage-step',
-      'schema/rating-step',
-      'schema/conversation-step',
-      'schema/knowledge-step',
+      'schema/create-tables',
+      'schema/create-search-tables',
       'statements',
-      'apps/statements',
+      'messages/statements',
+      'messages/conversation-columns',
       'knowledge/statements',
       'console/admin-statements',
       'console/activity-statements',
@@ -525,7 +517,7 @@ describe('the statements', () => {
 
   it('of the operations never combine the two distribution columns', () => {
     for (const { text } of distinct(operations)) {
-      // The scope of a note is the distribution value of the rows that it is about.
+      // The scope of an audit entry or a note is the distribution value of the rows that it is about.
       const columns = new Set(tableUsesIn(text).map(({ table }) => distributed[table]));
       columns.delete('scope');
       assert.ok(columns.size <= 1, text);
@@ -575,8 +567,8 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('segments', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('child_chunks', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('child_chunk_revisions', 'dataset_id', colocate_with => 'documents')`,
-    `SELECT create_distributed_table('audit_entries', 'dataset_id', colocate_with => 'documents')`,
-    `SELECT create_distributed_table('changes_new', 'scope', colocate_with => 'conversations')`,
+    `SELECT create_distributed_table('audit_entries', 'scope', colocate_with => 'conversations')`,
+    `SELECT create_distributed_table('changes_new', 'scope', colocate_with => 'audit_entries')`,
     `SELECT create_distributed_table('search_messages', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('search_chunks', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('changes_head', NULL, colocate_with => 'none')`,
@@ -618,50 +610,6 @@ describe('the Citus calls', () => {
   });
 });
 
-/**
- * A fake of the extension: its name in the catalog, its table of distributed tables, and its two functions with the
- * rules that they enforce. It moves no rows.
- */
-const fakeCitus = [
-  `INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
-   SELECT 99999, 'citus', oid, 'public'::regnamespace, false, '13.0-1' FROM pg_roles WHERE rolname = current_user`,
-  `CREATE TABLE pg_dist_partition (
-     logicalrelid regclass PRIMARY KEY, partmethod text, partkey text, colocationid int
-   )`,
-  `CREATE TABLE pg_dist_local_group AS SELECT 0 AS groupid`,
-  `CREATE FUNCTION truncate_local_data_after_distributing_table(table_name regclass) RETURNS void LANGUAGE plpgsql AS
-   $$ BEGIN
-     IF NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = table_name) THEN RAISE 'is not distributed'; END IF;
-   END $$`,
-  `CREATE FUNCTION create_reference_table(table_name regclass) RETURNS void LANGUAGE sql AS
-   $$ INSERT INTO pg_dist_partition VALUES (table_name, 'n', NULL, 0) $$`,
-  `CREATE FUNCTION create_distributed_table(table_name regclass, distribution_column text,
-     distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL)
-   RETURNS void LANGUAGE plpgsql AS $$
-   DECLARE
-     key_column int2 := (SELECT attnum FROM pg_attribute WHERE attrelid = table_name AND attname = distribution_column);
-     -- Without a column, all rows are in one shard.
-     method text := CASE WHEN distribution_column IS NULL THEN 'n' ELSE 'h' END;
-     colocated pg_dist_partition;
-   BEGIN
-     IF method = 'h' AND key_column IS NULL THEN RAISE 'column % does not exist', distribution_column; END IF;
-     IF EXISTS (SELECT FROM pg_index WHERE indrelid = table_name AND indisunique AND NOT key_column = ANY(indkey::int2[])) THEN
-       RAISE 'cannot create constraint on % that does not include the distribution column', table_name;
-     END IF;
-     IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = table_name AND contype IN ('f', 'x')) THEN
-       RAISE 'foreign keys are not supported';
-     END IF;
-     IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = table_name) THEN RAISE 'triggers are not supported'; END IF;
-     IF colocate_with = 'none' THEN
-       INSERT INTO pg_dist_partition
-       SELECT table_name, method, distribution_column, 1 + coalesce(max(colocationid), 0) FROM pg_dist_partition;
-     ELSE
-       SELECT * INTO colocated FROM pg_dist_partition WHERE logicalrelid = colocate_with::regclass AND partmethod = method;
-       IF colocated IS NULL THEN RAISE 'relation % is not distributed', colocate_with; END IF;
-       INSERT INTO pg_dist_partition VALUES (table_name, method, distribution_column, colocated.colocationid);
-     END IF;
-   END $$`,
-];
 const layout = `
   SELECT logicalrelid::text AS table, partmethod AS method, partkey AS column, colocationid AS group
   FROM pg_dist_partition ORDER BY logicalrelid::text COLLATE "C"`;
@@ -674,9 +622,7 @@ describe('backscroll migrate --citus', () => {
       await client.end();
       await remove();
     });
-    const install = async () => {
-      for (const statement of fakeCitus) await client.query(statement);
-    };
+    const install = () => installFakeCitus(url);
     if (withCitus) await install();
     const cwd = await newFolder(t);
     const migrate = (...args: string[]) => run(['migrate', ...args], { cwd, env: { DATABASE_URL: url } });

@@ -606,7 +606,8 @@ const filler = [
   `INSERT INTO apps SELECT 'a' || i, 'w' || i, 'a', 'chat' FROM generate_series(1, 2000) i`,
   `INSERT INTO api_keys SELECT 'k' || i, 'app', 'w' || i, 'a' || i, NULL, 'k', md5(i::text), 1, NULL, NULL
    FROM generate_series(1, 5000) i`,
-  `INSERT INTO conversations SELECT 'c' || i, 'a' || i % 2000, 'u', 1, 0, 'v', 1, i FROM generate_series(1, 10000) i`,
+  `INSERT INTO conversations (conversation_id, app_id, "user", created_at, deleted, version, next_sequence, last_message_at)
+   SELECT 'c' || i, 'a' || i % 2000, 'u', 1, 0, 'v', 1, i FROM generate_series(1, 10000) i`,
   `INSERT INTO datasets SELECT 'd' || i, 'w' || i, 'd' FROM generate_series(1, 2000) i`,
   `INSERT INTO documents SELECT 'd' || i % 2000, 'o' || i, 'o' FROM generate_series(1, 5000) i`,
   `INSERT INTO segments SELECT 'd' || i % 2000, 's' || i, 'o' || i % 5000, i, 's' FROM generate_series(1, 10000) i`,

@@ -7,7 +7,7 @@ export const derivedName = {
   withoutQuery: 'New conversation',
 } as const;
 
-/** Null for an empty query. The store has the same rule in SQL: `derivedNameOf` in store/schema/conversation-step.ts. */
+/** Null for an empty query. The store has the same rule in SQL: `derivedNameOf` in store/messages/conversation-columns.ts. */
 export function deriveName(query: string): string | null {
   // No text has more code points than UTF-16 units.
   if (query.length <= derivedName.charsMax) return query || null;

@@ -19,9 +19,9 @@ const daySeconds = 86_400;
 /** The first and last day with a four-digit year. A message outside this range is counted on the nearest day. */
 export const days = { first: -719_528, last: 2_932_896, seconds: daySeconds } as const;
 
-/** How prices are counted. The migration step that counts existing messages has the same rules in SQL. */
-export const priceRules = {
-  /** Longer texts, and exponents of more than two digits, are rejected. Prices that were stored before count as 0. */
+/** How prices are counted. */
+const priceRules = {
+  /** Longer texts are rejected, as those that are no decimal: if one was stored nevertheless, it counts as 0. */
   charsMax: limits.decimalCharsMax,
   /** A greater price counts as this maximum, so that one message cannot distort a sum. */
   nanosMax: 1_000_000 * 1_000_000_000,

@@ -5,19 +5,19 @@ import type { Value } from '../engine.ts';
 
 /** The audit log: its entries, and its SQL, which both engines share. */
 
-export const columns = ['id', 'dataset_id', 'at', 'key_id', 'action', 'record', 'count', 'ids', 'document_id'] as const;
+export const columns = ['id', 'scope', 'at', 'key_id', 'action', 'record', 'count', 'ids', 'document_id'] as const;
 
 /**
- * In the order of `columns`. An entry without a dataset has its own id as `dataset_id`: that spreads entries over the nodes.
- * Only writes of child chunks by API requests have a document.
+ * In the order of `columns`. `scope`: the dataset or conversation that is on the same node. Only writes of child chunks by API requests
+ * have a document.
  */
 export function entryValues(
   entry: AuditEntry,
-  dataset_id = entry.id,
+  scope = entry.id,
   document_id: string | null = null,
 ): (string | number | null)[] {
   const { id, at, key_id, action, record, count, ids } = entry;
-  return [id, dataset_id, at, key_id, action, record, count, JSON.stringify(ids), document_id];
+  return [id, scope, at, key_id, action, record, count, JSON.stringify(ids), document_id];
 }
 
 export const editEntry = (edit: ChunkEntry): AuditEntry => chunkEntry('update', edit);
@@ -79,9 +79,7 @@ function indexedConditions({ before, from, to, key_id, action, dataset_id, docum
     ...(to === undefined ? [] : [['id < ?', firstEntryId(to * 1000)] as const]),
     ...(key_id === undefined ? [] : [['key_id = ?', key_id] as const]),
     ...(action === undefined || action === 'import' ? [] : [["action <> 'import' AND action = ?", action] as const]),
-    ...(dataset_id === undefined
-      ? []
-      : [['dataset_id = ?', dataset_id] as const, ['document_id IS NOT NULL'] as const]),
+    ...(dataset_id === undefined ? [] : [['scope = ?', dataset_id] as const, ['document_id IS NOT NULL'] as const]),
     ...(document_id === undefined ? [] : [['document_id = ?', document_id] as const]),
   ];
 }

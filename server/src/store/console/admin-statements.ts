@@ -101,7 +101,7 @@ const segments = {
 /** The counts of documents, and what their `changed_at` is computed from. Parameters: the dataset twice, the ids. */
 export const documentFigures = ({ isIn, jsonField }: Dialect): string => `
   SELECT id, segment_count, word_count, created_at, ${jsonField('details', 'updated_at')} AS updated_at, (
-    SELECT e.at FROM audit_entries e WHERE e.dataset_id = ? AND e.document_id = documents.id ORDER BY e.id DESC LIMIT 1
+    SELECT e.at FROM audit_entries e WHERE e.scope = ? AND e.document_id = documents.id ORDER BY e.id DESC LIMIT 1
   ) AS edited_at
   FROM documents WHERE dataset_id = ? AND ${isIn('id')}`;
 
@@ -113,7 +113,7 @@ export const datasetFigures = ({ isIn }: Dialect): string => `
   SELECT dataset_id AS id, COUNT(*) AS document_count, CAST(SUM(word_count) AS BIGINT) AS word_count,
     MAX(created_at) AS added_at, (
       SELECT e.at FROM audit_entries e
-      WHERE e.dataset_id = documents.dataset_id AND ${isIn('e.dataset_id')} AND e.document_id IS NOT NULL
+      WHERE e.scope = documents.dataset_id AND ${isIn('e.scope')} AND e.document_id IS NOT NULL
       ORDER BY e.id DESC LIMIT 1
     ) AS edited_at
   FROM documents WHERE ${isIn('dataset_id')} GROUP BY dataset_id`;

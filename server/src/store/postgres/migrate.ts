@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countWords } from '../../domain/records/count-words.ts';
-import type { Value } from '../engine.ts';
-import { type Migration, postgresMigrations, type SchemaStatus, statusAt } from '../schema/schema.ts';
+import { type Migration, type SchemaStatus, statusAt } from '../schema/schema.ts';
 import { distribute, findCluster, remainingTables } from './citus/distribute.ts';
-import { firstPageRows, nextCount } from './export.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 import { leaseTable, takeLease } from './statements.ts';
 
@@ -28,7 +25,7 @@ const versionsTable = `
 export async function postgresSchemaStatus(pool: PostgresPool): Promise<SchemaStatus> {
   const [table] = await pool.query(`SELECT to_regclass('schema_migrations') AS found`);
   const current = table?.found === null ? 0 : await currentVersion(pool);
-  return { ...statusAt(current, postgresMigrations), undistributed: remainingTables(await findCluster(pool)) };
+  return { ...statusAt(current, 'postgres'), undistributed: remainingTables(await findCluster(pool)) };
 }
 
 async function currentVersion(database: Transaction): Promise<number> {
@@ -94,7 +91,7 @@ async function takeMigrationLease(pool: PostgresPool, holder: string, seconds: n
 }
 
 async function apply(transaction: Transaction, migration: Migration): Promise<void> {
-  const { version, name, statements, afterCounting } = migration;
+  const { version, name, statements } = migration;
   // Already done if this is a retry after a COMMIT whose response was lost.
   if ((await currentVersion(transaction)) >= version) return;
   const now = Math.floor(Date.now() / 1000);
@@ -106,33 +103,4 @@ async function apply(transaction: Transaction, migration: Migration): Promise<vo
     now,
   );
   for (const statement of statements) await transaction.query(statement);
-  if (afterCounting !== undefined) await countSegmentWords(transaction);
-  for (const statement of afterCounting ?? []) await transaction.query(statement);
 }
-
-/** In batches, by key, so that memory stays flat. */
-async function countSegmentWords(transaction: Transaction): Promise<void> {
-  let after = ['', ''];
-  for (let count = firstPageRows; ; ) {
-    const rows = (await transaction.query(segmentTexts, ...after, count)) as SegmentText[];
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    const ids = [rows.map(({ dataset_id }) => dataset_id), rows.map(({ id }) => id)];
-    const words = rows.map(({ content }) => countWords(content)) as unknown as Value;
-    await transaction.query(setSegmentWords, ...ids, words);
-    after = [last.dataset_id, last.id];
-    count = nextCount(rows);
-  }
-}
-
-type SegmentText = { dataset_id: string; id: string; content: string };
-
-/** Parameters: dataset_id, id, count. */
-const segmentTexts = `
-  SELECT dataset_id, id, content FROM segments WHERE (dataset_id, id) > (?, ?) ORDER BY dataset_id, id LIMIT ?`;
-
-/** An upsert of rows that exist: a distributed engine rejects an UPDATE that joins a list. Parameters: keys, word counts. */
-const setSegmentWords = `
-  INSERT INTO segments (dataset_id, id, word_count, document_id, position, content)
-  SELECT *, '', 0, '' FROM unnest($1::text[], $2::text[], $3::bigint[])
-  ON CONFLICT (dataset_id, id) DO UPDATE SET word_count = excluded.word_count`;

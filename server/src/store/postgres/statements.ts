@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { Dialect, SearchDialect } from '../engine.ts';
-import { derivedColumns, updatedAt } from '../schema/conversation-step.ts';
+import { derivedColumns, updatedAt } from '../messages/conversation-columns.ts';
 
 /** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
 
@@ -111,7 +111,7 @@ export const updateChildChunk = `
     FROM place, changed
     WHERE place.content <> $6
   ), entry AS (
-    INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids, document_id)
+    INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids, document_id)
     SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13, $3 FROM changed
   ), note AS (
     INSERT INTO changes_new (id, scope, at, notes) SELECT $14, $1, $8, $15 FROM changed WHERE $14 <> ''
@@ -124,7 +124,7 @@ export const noteKeyUse = `
   WHERE api_keys.id = u.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < u.at)`;
 
 export const writeAudit = `
-  INSERT INTO audit_entries (id, dataset_id, at, key_id, action, record, count, ids, document_id)
+  INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids, document_id)
   SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[],
     $9::text[])`;
 

@@ -2,7 +2,7 @@ import { now, type RecordKind, records } from '../../contract/record.ts';
 import { displayStatusOf } from '../../domain/records/display-status.ts';
 import { newVersion } from '../../domain/version.ts';
 import type { Row, Value } from '../engine.ts';
-import { updatedAt } from '../schema/conversation-step.ts';
+import { updatedAt } from '../messages/conversation-columns.ts';
 
 /** A table with a row for each record and a column for each field. */
 type RowTable = {
@@ -50,7 +50,7 @@ const internal = (name: string, type: Column['type'], write: Column['write']): C
 const version = internal('version', 'text', newVersion);
 const displayStatus = internal('display_status', 'text', (record) => displayStatusOf(record as never));
 const inDataset = ['dataset_id', 'id'];
-/** As `updatedAt` in store/schema/conversation-step.ts, for a conversation without messages. */
+/** As `updatedAt` in store/messages/conversation-columns.ts, for a conversation without messages. */
 const newUpdatedAt = internal('updated_at', 'bigint', ({ created_at, renamed_at, updated_at }) =>
   Math.max(created_at as number, (renamed_at ?? 0) as number, (updated_at ?? 0) as number),
 );

@@ -12,15 +12,11 @@ const busyMillis = 5_000;
 
 parentPort?.postMessage(copy(workerData.path, workerData.target));
 
-/**
- * Cursors of the change feed are invalid in the copy: a reader that is ahead of a restored copy would miss changes. An older
- * schema has no feed.
- */
+/** Cursors of the change feed are invalid in the copy: a reader that is ahead of a restored copy would miss changes. */
 function startEpoch(path: string): void {
   const db = new DatabaseSync(path);
   try {
-    const hasFeed = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'changes_head'`).get() !== undefined;
-    if (hasFeed) db.prepare(setEpoch).run(newEpoch());
+    db.prepare(setEpoch).run(newEpoch());
   } finally {
     db.close();
   }

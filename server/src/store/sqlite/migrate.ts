@@ -1,6 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { countWords } from '../../domain/records/count-words.ts';
-import { type Migration, type SchemaStatus, sqliteMigrations, statusAt } from '../schema/schema.ts';
+import { type Migration, type SchemaStatus, statusAt } from '../schema/schema.ts';
 import { Connection, createFile } from './connection.ts';
 
 /** Long enough for another process to finish migrating first. */
@@ -23,10 +22,8 @@ export function migrateSqlite(path: string, now: number): readonly Migration[] {
     connection.db.exec('BEGIN IMMEDIATE');
     connection.db.exec(versionsTable);
     const { pending } = statusOf(connection.db);
-    for (const { version, name, statements, afterCounting } of pending) {
+    for (const { version, name, statements } of pending) {
       for (const statement of statements) connection.db.exec(statement);
-      if (afterCounting !== undefined) countSegmentWords(connection.db);
-      for (const statement of afterCounting ?? []) connection.db.exec(statement);
       connection.run('INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)', version, name, now);
     }
     connection.db.exec('COMMIT');
@@ -34,11 +31,6 @@ export function migrateSqlite(path: string, now: number): readonly Migration[] {
   } finally {
     connection.close();
   }
-}
-
-function countSegmentWords(db: DatabaseSync): void {
-  db.function('count_words', { deterministic: true }, (content) => countWords(content as string));
-  db.exec('UPDATE segments SET word_count = count_words(content)');
 }
 
 /** The file is opened for reading only. */
@@ -54,5 +46,5 @@ export function sqliteSchemaStatus(path: string): SchemaStatus {
 function statusOf(db: DatabaseSync): SchemaStatus {
   const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'").get();
   const newest = table && db.prepare('SELECT MAX(version) AS version FROM schema_migrations').get();
-  return statusAt(Number(newest?.version ?? 0), sqliteMigrations);
+  return statusAt(Number(newest?.version ?? 0), 'sqlite');
 }

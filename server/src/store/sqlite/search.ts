@@ -12,7 +12,6 @@ import {
 } from '../../domain/words/search-document.ts';
 import { tokenRules } from '../../domain/words/tokens.ts';
 import type { WriteInput, WriteResult } from '../engine.ts';
-import { emptySqliteIndex } from '../schema/search-step.ts';
 import * as sql from '../search/statements.ts';
 import type { Connection } from './connection.ts';
 
@@ -63,8 +62,17 @@ export function takeIndexLease(
   return db.get(sql.takeLease, holder, expires_at, holder, now) as WriteResult<'takeIndexLease'>;
 }
 
+/** The pages of the index are overwritten: they may have words of erased messages, if the index was damaged. */
+const emptyIndex = [
+  ...['search_message_tokens', 'search_chunk_tokens'].map(
+    (name) => `INSERT INTO ${name} (${name}) VALUES ('delete-all')`,
+  ),
+  'DELETE FROM search_messages',
+  'DELETE FROM search_chunks',
+];
+
 export function resetIndex(db: Connection, rules: string): void {
-  for (const statement of emptySqliteIndex) db.db.exec(statement);
+  for (const statement of emptyIndex) db.db.exec(statement);
   db.run(sql.resetState, rules);
 }
 

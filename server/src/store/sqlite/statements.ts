@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { PageOrder } from '../../contract/message.ts';
 import type { Dialect, SearchDialect } from '../engine.ts';
-import { derivedColumns, updatedAt } from '../schema/conversation-step.ts';
+import { derivedColumns, updatedAt } from '../messages/conversation-columns.ts';
 
 /** SQL for the embedded engine only. Parameters are positional. */
 

@@ -276,8 +276,8 @@ const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) =>
   applyToIndex: (changes) => applyToIndex(db, changes),
 };
 
-function addAuditEntry(entry: AuditEntry, dataset_id?: string): void {
-  db.run(audit.writeEntry, ...audit.entryValues(entry, dataset_id));
+function addAuditEntry(entry: AuditEntry, scope?: string): void {
+  db.run(audit.writeEntry, ...audit.entryValues(entry, scope));
 }
 
 function failureOf(error: unknown): WriteFailure {

@@ -1,7 +1,7 @@
-import { copyFileSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import type pg from 'pg';
-import { type Migration, postgresMigrations, sqliteMigrations } from '../../../src/store/schema/schema.ts';
+import { readConfig } from '../../../src/config.ts';
+import { databaseOf } from '../../../src/store/open.ts';
 import { onDatabase } from '../../support/faulty-postgres.ts';
 import { type Engine, newDatabaseUrl } from '../../support/harness.ts';
 
@@ -43,29 +43,10 @@ export async function execute(
   }
 }
 
-const statementsOf = ({ statements, afterCounting = [] }: Migration) => [...statements, ...afterCounting];
-
-/** Creates the schema of an older version, with records in the tables of version 1. */
-export async function createAtVersion(database: Database, version: number, messages: number): Promise<void> {
-  if (version === 0) return;
-  const migrations = database.engine === 'sqlite' ? sqliteMigrations : postgresMigrations;
-  const steps = migrations.slice(0, version);
-  if (database.engine === 'sqlite') {
-    const db = new DatabaseSync(pathOf(database));
-    db.exec('PRAGMA page_size = 16384; PRAGMA journal_mode = WAL');
-    db.close();
-  }
+/** Creates the current schema, with a conversation of so many messages. */
+export async function createMigrated(database: Database, messages: number): Promise<void> {
+  await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
   await execute(database, [
-    {
-      text: 'CREATE TABLE schema_migrations (version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)',
-    },
-    ...steps.flatMap((step) => [
-      // The words of segments need no counting: these databases have none.
-      ...statementsOf(step).map((text) => ({ text })),
-      { text: 'INSERT INTO schema_migrations VALUES ($1, $2, 1)', values: [step.version, step.name] },
-    ]),
-    { text: `INSERT INTO workspaces (id, name) VALUES ('w', 'workspace')` },
-    { text: `INSERT INTO apps (id, workspace_id, name, mode) VALUES ('a', 'w', 'app', 'chat')` },
     {
       text: `INSERT INTO conversations (conversation_id, app_id, "user", created_at, deleted, version, next_sequence)
              VALUES ('c', 'a', 'ann', 1, 0, 'v', $1)`,
@@ -78,65 +59,17 @@ export async function createAtVersion(database: Database, version: number, messa
   ]);
 }
 
-/** Reverts the schema to an older version, as if the later steps had not been applied. Rows stay. */
-export async function revertTo(database: Database, version: number): Promise<void> {
-  const migrations = database.engine === 'sqlite' ? sqliteMigrations : postgresMigrations;
-  const statements = migrations.flatMap(statementsOf);
-  const kept = migrations.slice(0, version).flatMap(statementsOf).length;
-  const reversed = statements.slice(kept).flatMap((text, at) => inverseOf(text, statements.slice(0, kept + at)));
-  await execute(database, [
-    ...reversed.toReversed().map((text) => ({ text })),
-    { text: 'DELETE FROM schema_migrations WHERE version > $1', values: [version] },
-  ]);
-}
-
-/** The statement that reverts a change of the schema. A change of rows is left as it is. */
-function inverseOf(statement: string, earlier: readonly string[]): string[] {
-  const [, action, kind, name] = /^\s*(CREATE|DROP) (?:UNIQUE |VIRTUAL )?(TABLE|INDEX) (\w+)/.exec(statement) ?? [];
-  if (action === 'CREATE') return [`DROP ${kind} ${name}`];
-  if (action === 'DROP') {
-    const created = earlier.findLast((text) => new RegExp(`^\\s*CREATE (UNIQUE )?${kind} ${name}\\b`).test(text));
-    return [created ?? fail(`nothing creates ${name}`)];
-  }
-  const [, table, column] = /^ALTER TABLE (\w+) ADD COLUMN (\w+)/.exec(statement) ?? [];
-  if (column !== undefined) return [`ALTER TABLE ${table} DROP COLUMN ${column}`];
-  return /^\s*(UPDATE|INSERT|DELETE)/.test(statement) ? [] : fail(`no inverse of ${statement}`);
-}
-
-function fail(message: string): never {
-  throw new Error(message);
-}
-
-/** Creates a database with the same content. The original must not be in use. */
-export async function copyDatabase(database: Database): Promise<Database> {
-  const copy = await newDatabase(database.engine);
-  if (database.engine === 'sqlite') {
-    for (const suffix of ['', '-wal']) {
-      if (existsSync(`${pathOf(database)}${suffix}`))
-        copyFileSync(`${pathOf(database)}${suffix}`, `${pathOf(copy)}${suffix}`);
-    }
-    return copy;
-  }
-  const [from, to] = [database, copy].map(({ url }) => new URL(url).pathname.slice(1));
-  const server = new URL(database.url);
-  server.pathname = '/postgres';
-  await onDatabase(server.href, async (client: pg.Client) => {
-    await client.query(`DROP DATABASE ${to}`);
-    await client.query(`CREATE DATABASE ${to} TEMPLATE ${from}`);
-  });
-  return copy;
-}
-
-/** Every table, column and index except those of the migrator. */
+/** Every table, column and index except those of the migrator and of Citus. */
 export async function schemaOf(database: Database): Promise<string> {
   if (database.engine === 'sqlite' && !existsSync(pathOf(database))) return '[]';
   const text =
     database.engine === 'sqlite'
       ? `SELECT name, sql FROM sqlite_schema WHERE tbl_name <> 'schema_migrations' ORDER BY name`
-      : `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
-           WHERE table_schema = 'public' AND table_name NOT IN ('schema_migrations', 'leases')
-         UNION ALL SELECT tablename, indexname, indexdef, '', '' FROM pg_indexes
-           WHERE schemaname = 'public' AND tablename NOT IN ('schema_migrations', 'leases')
+      : `SELECT * FROM (
+           SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
+             WHERE table_schema = 'public'
+           UNION ALL SELECT tablename, indexname, indexdef, '', '' FROM pg_indexes WHERE schemaname = 'public'
+         ) AS parts WHERE table_name NOT IN ('schema_migrations', 'leases') AND table_name !~ '^(pg_dist|citus)'
          ORDER BY 1, 2`;
   return JSON.stringify(await execute(database, [{ text }]));
 }
@@ -154,10 +87,28 @@ export async function versionOf(database: Database): Promise<number> {
   }
 }
 
-/** The messages that `createAtVersion` wrote, read without the program. */
+/** The messages that `createMigrated` wrote, read without the program. */
 export async function messageRows(database: Database): Promise<string> {
   const text = 'SELECT conversation_id, created_at, sequence, id, doc FROM messages ORDER BY created_at, sequence';
   return JSON.stringify(await execute(database, [{ text }]));
+}
+
+/** What the step that tests add has stored about these messages: as expected, or applied twice or in part. */
+export async function rowsOfAddedStep(database: Database): Promise<string> {
+  const text = `SELECT (SELECT COUNT(*) FROM messages WHERE added_at = created_at + 1) AS changed,
+    (SELECT SUM(messages) FROM added_rows) AS counted`;
+  const [row] = await execute(database, [{ text }]);
+  return `${row?.changed} messages, ${row?.counted} counted`;
+}
+
+/** Tables that a distributed database has not distributed. */
+export async function undistributedTables(database: Database): Promise<string[]> {
+  if (database.engine === 'sqlite') return [];
+  const [catalog] = await execute(database, [{ text: `SELECT to_regclass('pg_dist_partition') AS found` }]);
+  if (catalog?.found === null) return [];
+  const text = `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename !~ '^(pg_dist|citus)'
+    AND to_regclass(tablename) NOT IN (SELECT logicalrelid FROM pg_dist_partition)`;
+  return (await execute(database, [{ text }])).map(({ tablename }) => String(tablename));
 }
 
 /** Whether a killed migrator left its lease, on PostgreSQL. */

@@ -1,4 +1,4 @@
-import { derivedColumns, updatedAt } from '../../schema/conversation-step.ts';
+import { derivedColumns, updatedAt } from '../../messages/conversation-columns.ts';
 import { addedMessages, pageColumns, parseStored, storedFields } from '../statements.ts';
 
 /**

@@ -1,9 +1,9 @@
 /**
- * The migration step for the change feed. `changes` has one row for each record that was changed, with the position of its
- * last change. Writers add rows to `changes_new`: which records a transaction has changed. A reader moves them to `changes`
- * and numbers them, with the row of `changes_head` locked.
+ * The tables of the change feed. `changes` has one row for each record that was changed, with the position of its last change.
+ * Writers add rows to `changes_new`: which records a transaction has changed. A reader moves them to `changes` and numbers them,
+ * with the row of `changes_head` locked.
  */
-const stepFor = (randomText: string): readonly string[] => [
+const tables = (randomText: string): readonly string[] => [
   `CREATE TABLE changes_head (
      name TEXT NOT NULL PRIMARY KEY,
      epoch TEXT NOT NULL,
@@ -31,7 +31,7 @@ const stepFor = (randomText: string): readonly string[] => [
   'CREATE INDEX changes_by_workspace ON changes (workspace_id, position)',
 ];
 
-export const changesSteps = {
-  sqlite: stepFor('lower(hex(randomblob(6)))'),
-  postgres: stepFor('substr(md5(random()::text), 1, 12)'),
+export const createChangeTables = {
+  sqlite: tables('lower(hex(randomblob(6)))'),
+  postgres: tables('substr(md5(random()::text), 1, 12)'),
 } as const;

@@ -1,5 +1,5 @@
 /**
- * The migration step for the search. `search_messages` has a row for each indexed message, at a position that sorts by time;
+ * The tables of the search. `search_messages` has a row for each indexed message, at a position that sorts by time;
  * `search_chunks` has one for each segment and child chunk. The tokens are in FTS5 tables on the embedded engine, and in
  * `tsvector` columns on PostgreSQL. `search_state` has one row: how far the indexer has read the change feed, and which
  * process indexes until when.
@@ -41,7 +41,7 @@ const fts = (name: string, options: string): readonly string[] => [
   `CREATE VIRTUAL TABLE ${name}_list USING fts5vocab(${name}, 'instance')`,
 ];
 
-export const searchSteps = {
+export const createSearchTables = {
   sqlite: [
     ...state,
     `CREATE TABLE search_messages (position BIGINT NOT NULL PRIMARY KEY, ${messageColumns}, marks TEXT)`,
@@ -63,22 +63,4 @@ export const searchSteps = {
     'CREATE INDEX search_chunks_by_position ON search_chunks (position)',
     'CREATE INDEX search_chunks_by_token ON search_chunks USING gin (tokens)',
   ],
-} as const;
-
-/**
- * Makes the index of the embedded engine empty. Its pages are overwritten: they may have words of erased messages, if the index was
- * damaged.
- */
-export const emptySqliteIndex: readonly string[] = [
-  ...['search_message_tokens', 'search_chunk_tokens'].map(
-    (name) => `INSERT INTO ${name} (${name}) VALUES ('delete-all')`,
-  ),
-  'DELETE FROM search_messages',
-  'DELETE FROM search_chunks',
-];
-
-/** An index of the embedded engine that an earlier version wrote may lack words: the service builds it again. */
-export const rebuildSteps = {
-  sqlite: [...emptySqliteIndex, `UPDATE search_state SET cursor = '', rules = ''`],
-  postgres: [],
 } as const;

@@ -1,0 +1,22 @@
+import { derivedName } from '../../domain/records/conversation-name.ts';
+
+/** The rule of `deriveName`, for a text expression. SQL counts code points. */
+const derivedNameOf = (query: string): string => {
+  const { charsMax, ellipsis } = derivedName;
+  return `CASE WHEN length(${query}) > ${charsMax} THEN substr(${query}, 1, ${charsMax}) || '${ellipsis}' ELSE NULLIF(${query}, '') END`;
+};
+
+/** Columns of a conversation that are derived from the text of its first message. */
+export const derivedColumns = {
+  sqlite: { derived_name: derivedNameOf(`(doc ->> 'query')`), derived_inputs: `doc -> 'inputs'` },
+  postgres: {
+    derived_name: derivedNameOf(`(CAST(doc AS json) ->> 'query')`),
+    derived_inputs: `CAST(doc AS json) ->> 'inputs'`,
+  },
+};
+
+const later = (one: string, other: string): string => `CASE WHEN ${one} >= ${other} THEN ${one} ELSE ${other} END`;
+
+/** The latest of creation and other times, such as those of the newest message and of a rename, which may be null. */
+export const updatedAt = (created_at: string, ...others: readonly string[]): string =>
+  others.reduce((latest, other) => later(latest, `COALESCE(${other}, ${created_at})`), created_at);

@@ -1,0 +1,235 @@
+import { createChangeTables } from './create-change-tables.ts';
+import { createSearchTables } from './create-search-tables.ts';
+
+/**
+ * The tables, defined once for both engines. The key of every large table begins with its distribution column (see
+ * `distribution`), so that the same schema can be sharded. There are no foreign keys, sequences or triggers. `details` has
+ * the fields of a record that are only shown, as JSON.
+ */
+
+const configuration: readonly string[] = [
+  `CREATE TABLE workspaces (
+     id TEXT NOT NULL PRIMARY KEY,
+     name TEXT NOT NULL
+   )`,
+  `CREATE TABLE apps (
+     id TEXT NOT NULL PRIMARY KEY,
+     workspace_id TEXT NOT NULL,
+     name TEXT NOT NULL,
+     mode TEXT NOT NULL,
+     details TEXT
+   )`,
+  `CREATE TABLE api_keys (
+     id TEXT NOT NULL PRIMARY KEY,
+     kind TEXT NOT NULL,
+     workspace_id TEXT,
+     app_id TEXT,
+     dataset_ids TEXT,
+     name TEXT NOT NULL,
+     digest TEXT NOT NULL UNIQUE,
+     created_at BIGINT NOT NULL,
+     expires_at BIGINT,
+     revoked_at BIGINT,
+     last_used_at BIGINT,
+     read_only BIGINT NOT NULL DEFAULT 0
+   )`,
+  `CREATE TABLE model_providers (
+     workspace_id TEXT NOT NULL,
+     provider TEXT NOT NULL,
+     position BIGINT NOT NULL,
+     doc TEXT NOT NULL,
+     PRIMARY KEY (workspace_id, provider)
+   )`,
+  `CREATE TABLE model_entries (
+     workspace_id TEXT NOT NULL,
+     model_type TEXT NOT NULL,
+     position BIGINT NOT NULL,
+     entry TEXT NOT NULL,
+     PRIMARY KEY (workspace_id, model_type, position)
+   )`,
+  `CREATE TABLE console_sessions (
+     digest TEXT NOT NULL PRIMARY KEY,
+     key_id TEXT NOT NULL,
+     key_digest TEXT NOT NULL,
+     created_at BIGINT NOT NULL,
+     expires_at BIGINT NOT NULL
+   )`,
+];
+
+/** PostgreSQL cannot index texts of any length, so users and names are sorted by their beginning. */
+const beginning = (column: string): string => `substr(${column}, 1, 200)`;
+
+/**
+ * A conversation stores what its lists show of its first message, and an index for each order of the lists. Only
+ * conversations that are not deleted are in the list of all apps.
+ */
+const messages: readonly string[] = [
+  `CREATE TABLE conversations (
+     conversation_id TEXT NOT NULL PRIMARY KEY,
+     app_id TEXT NOT NULL,
+     "user" TEXT,
+     created_at BIGINT NOT NULL,
+     updated_at BIGINT NOT NULL DEFAULT 0,
+     record_updated_at BIGINT,
+     renamed_at BIGINT,
+     deleted BIGINT NOT NULL,
+     version TEXT NOT NULL,
+     next_sequence BIGINT NOT NULL,
+     first_message_at BIGINT,
+     last_message_at BIGINT NOT NULL DEFAULT 0,
+     name TEXT,
+     derived_name TEXT,
+     inputs TEXT,
+     derived_inputs TEXT,
+     introduction TEXT
+   )`,
+  'CREATE INDEX conversations_by_update ON conversations (app_id, deleted, updated_at, conversation_id)',
+  'CREATE INDEX conversations_by_creation ON conversations (app_id, deleted, created_at, conversation_id)',
+  `CREATE INDEX conversations_by_user_update
+     ON conversations (app_id, deleted, ${beginning('"user"')}, updated_at DESC, conversation_id DESC)`,
+  `CREATE INDEX conversations_by_user_creation
+     ON conversations (app_id, deleted, ${beginning('"user"')}, created_at, conversation_id)`,
+  'CREATE INDEX conversations_by_latest ON conversations (updated_at, conversation_id) WHERE deleted = 0',
+  // `rated_at` is the time of feedback that was given here, so that an import keeps it.
+  `CREATE TABLE messages (
+     conversation_id TEXT NOT NULL,
+     created_at BIGINT NOT NULL,
+     sequence BIGINT NOT NULL,
+     id TEXT NOT NULL,
+     doc TEXT NOT NULL,
+     feedback_content TEXT,
+     rated_at BIGINT,
+     PRIMARY KEY (conversation_id, created_at, sequence)
+   )`,
+  // In this order it also finds a message by its id alone.
+  'CREATE UNIQUE INDEX messages_by_message ON messages (id, conversation_id)',
+  `CREATE TABLE conversation_days (
+     conversation_id TEXT NOT NULL,
+     day BIGINT NOT NULL,
+     currency TEXT NOT NULL,
+     app_id TEXT NOT NULL,
+     messages BIGINT NOT NULL,
+     tokens DOUBLE PRECISION NOT NULL,
+     price_nanos DOUBLE PRECISION NOT NULL,
+     liked BIGINT NOT NULL DEFAULT 0,
+     disliked BIGINT NOT NULL DEFAULT 0,
+     failed BIGINT NOT NULL DEFAULT 0,
+     PRIMARY KEY (conversation_id, day, currency)
+   )`,
+  'CREATE INDEX conversation_days_by_day ON conversation_days (day DESC, app_id, currency)',
+];
+
+const knowledge: readonly string[] = [
+  `CREATE TABLE datasets (
+     id TEXT NOT NULL PRIMARY KEY,
+     workspace_id TEXT NOT NULL,
+     name TEXT NOT NULL,
+     tags TEXT NOT NULL DEFAULT '[]',
+     created_at BIGINT NOT NULL DEFAULT 0,
+     details TEXT
+   )`,
+  'CREATE INDEX datasets_by_time ON datasets (workspace_id, created_at DESC, id)',
+  `CREATE TABLE documents (
+     dataset_id TEXT NOT NULL,
+     id TEXT NOT NULL,
+     name TEXT NOT NULL,
+     position BIGINT NOT NULL DEFAULT 0,
+     created_at BIGINT NOT NULL DEFAULT 0,
+     display_status TEXT NOT NULL DEFAULT 'available',
+     segment_count BIGINT NOT NULL DEFAULT 0,
+     word_count BIGINT NOT NULL DEFAULT 0,
+     details TEXT,
+     PRIMARY KEY (dataset_id, id)
+   )`,
+  'CREATE INDEX documents_by_id ON documents (id)',
+  `CREATE INDEX documents_by_name ON documents (dataset_id, ${beginning('name')}, id)`,
+  'CREATE INDEX documents_by_time ON documents (dataset_id, created_at DESC, position DESC, id)',
+  `CREATE INDEX documents_by_status
+     ON documents (dataset_id, display_status, created_at DESC, position DESC, id, word_count)`,
+  `CREATE TABLE segments (
+     dataset_id TEXT NOT NULL,
+     id TEXT NOT NULL,
+     document_id TEXT NOT NULL,
+     position BIGINT NOT NULL,
+     content TEXT NOT NULL,
+     status TEXT NOT NULL DEFAULT 'completed',
+     word_count BIGINT NOT NULL DEFAULT 0,
+     details TEXT,
+     PRIMARY KEY (dataset_id, id)
+   )`,
+  'CREATE INDEX segments_by_id ON segments (id)',
+  'CREATE INDEX segments_by_position ON segments (dataset_id, document_id, position, id)',
+  `CREATE TABLE child_chunks (
+     dataset_id TEXT NOT NULL,
+     id TEXT NOT NULL,
+     segment_id TEXT NOT NULL,
+     content TEXT NOT NULL,
+     position BIGINT NOT NULL,
+     word_count BIGINT NOT NULL,
+     type TEXT NOT NULL,
+     created_at BIGINT NOT NULL,
+     updated_at BIGINT NOT NULL,
+     version TEXT NOT NULL,
+     deleted BIGINT NOT NULL DEFAULT 0,
+     details TEXT,
+     PRIMARY KEY (dataset_id, id)
+   )`,
+  'CREATE INDEX child_chunks_by_id ON child_chunks (id)',
+  'CREATE INDEX child_chunks_by_position ON child_chunks (dataset_id, segment_id, deleted, position, id)',
+  `CREATE TABLE child_chunk_revisions (
+     dataset_id TEXT NOT NULL,
+     child_chunk_id TEXT NOT NULL,
+     revision BIGINT NOT NULL,
+     content TEXT NOT NULL,
+     replaced_at BIGINT NOT NULL,
+     key_id TEXT,
+     PRIMARY KEY (dataset_id, child_chunk_id, revision)
+   )`,
+];
+
+/**
+ * The audit log is read by time, so its key begins with an id that sorts by time. A write and its entry are on one node:
+ * `scope` is the dataset or conversation of the write. An entry without one has its own id there, which spreads entries over
+ * nodes. Imports are the bulk of the log, so an index that they do not need leaves them out.
+ */
+const audit: readonly string[] = [
+  `CREATE TABLE audit_entries (
+     id TEXT NOT NULL,
+     scope TEXT NOT NULL,
+     at BIGINT NOT NULL,
+     key_id TEXT,
+     action TEXT NOT NULL,
+     record TEXT NOT NULL,
+     count BIGINT NOT NULL,
+     ids TEXT NOT NULL,
+     document_id TEXT,
+     PRIMARY KEY (id, scope)
+   )`,
+  'CREATE INDEX audit_entries_by_key ON audit_entries (key_id, id)',
+  `CREATE INDEX audit_entries_by_action ON audit_entries (action, id) WHERE action <> 'import'`,
+  'CREATE INDEX audit_entries_by_dataset ON audit_entries (scope, id) WHERE document_id IS NOT NULL',
+  'CREATE INDEX audit_entries_by_document ON audit_entries (scope, document_id, id) WHERE document_id IS NOT NULL',
+];
+
+/** For imports from another system that run again: what is stored about a source, and which records came from it. */
+const imports: readonly string[] = [
+  `CREATE TABLE import_sources (
+     source TEXT NOT NULL,
+     name TEXT NOT NULL,
+     value TEXT NOT NULL,
+     PRIMARY KEY (source, name)
+   )`,
+  `CREATE TABLE import_source_records (
+     source TEXT NOT NULL,
+     kind TEXT NOT NULL,
+     id TEXT NOT NULL,
+     PRIMARY KEY (source, kind, id)
+   )`,
+];
+
+const common = [...configuration, ...messages, ...knowledge, ...audit, ...imports];
+
+export const createTables = {
+  sqlite: [...common, ...createChangeTables.sqlite, ...createSearchTables.sqlite],
+  postgres: [...common, ...createChangeTables.postgres, ...createSearchTables.postgres],
+} as const;
