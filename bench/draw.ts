@@ -7,9 +7,9 @@ import { tableOf } from './support/table.ts';
 
 type Run = { results: Result[]; machine: Machine; pairs: number };
 
-/** Writes the plots and the table in docs/ from the figures of a run: `node bench/draw.ts [FILE]`. */
+/** Writes the plots and the table in docs/understand/ from the figures of a run: `node bench/draw.ts [FILE]`. */
 
-const docs = resolve(import.meta.dirname, '../docs');
+const docs = resolve(import.meta.dirname, '../docs/understand');
 
 const cost = 'microseconds per request, one at a time; median and quartiles of the rounds';
 const plots = {

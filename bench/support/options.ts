@@ -18,7 +18,7 @@ Options:
   --json FILE   file for the figures (default bench/last-run.json)
   --help        print this text
 
-To write the plots and the table in docs/ from the figures of a run: node bench/draw.ts [FILE]`;
+To write the plots and the table in docs/understand/ from the figures of a run: node bench/draw.ts [FILE]`;
 
 export type Options = {
   only: ReadonlySet<number>;

@@ -367,6 +367,16 @@ describe('the documentation', () => {
     assert.deepEqual(broken, []);
   });
 
+  it('lists every page in its index', () => {
+    const index = read(join(repository, 'docs', 'README.md'));
+    const listed = pages.map(({ path }) => path).filter((path) => /^docs\/(?!decisions\/)\w+\//.test(path));
+    assert.ok(listed.length > 10);
+    assert.deepEqual(
+      listed.filter((path) => !index.includes(`](${path.slice('docs/'.length)})`)),
+      [],
+    );
+  });
+
   it('names only files that exist', () => {
     const roots = ['', 'server', 'server/src'];
     const missing = pages.flatMap(({ path, text }) =>

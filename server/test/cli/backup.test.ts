@@ -147,7 +147,7 @@ describe('backup', { concurrency: 3 }, () => {
       return row?.version;
     };
     assert.deepEqual([versionOf(database), versionOf('out.db')], [currentVersion, currentVersion]);
-    // As described in docs/operating.md.
+    // As described in docs/run/backup-and-upgrades.md.
     for (const suffix of ['-wal', '-shm']) await rm(join(cwd, database + suffix), { force: true });
     await copyFile(join(cwd, 'out.db'), join(cwd, database));
     const serving = await serve(t, { cwd, env });

@@ -25,11 +25,11 @@ import { upgrade } from './upgrade.ts';
 const experiments: readonly Experiment[] = [
   ...[crash, crashPostgres, disk, hostile, timing, overload, largePages, largeRecords],
   ...[keys, shutdown, upgrade, erasure, backup, feed],
-  // Needs a cluster that someone has set up: see docs/citus.md.
+  // Needs a cluster that someone has set up: see docs/run/citus.md.
   ...(process.env.CITUS_URL ? [cluster] : []),
 ];
 
-const reportFile = new URL('../../../docs/reliability.md', import.meta.url);
+const reportFile = new URL('../../../docs/understand/reliability-runs.md', import.meta.url);
 const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } });
 const selected = values.only?.split(',');
 for (const name of selected ?? []) {

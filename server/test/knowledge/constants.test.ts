@@ -9,7 +9,7 @@ import {
   SingleDocument,
 } from '../../src/contract/knowledge.ts';
 
-const file = new URL('../../../docs/knowledge-bases.md', import.meta.url);
+const file = new URL('../../../docs/use/knowledge-bases.md', import.meta.url);
 
 function table(): string {
   const objects = {
@@ -26,7 +26,7 @@ function table(): string {
   return ['| object | field | value |', '|---|---|---|', ...rows].join('\n');
 }
 
-it('docs/knowledge-bases.md lists every constant; WRITE_DOCS=1 updates it', () => {
+it('docs/use/knowledge-bases.md lists every constant; WRITE_DOCS=1 updates it', () => {
   const text = readFileSync(file, 'utf8');
   const part = /<!-- constants -->\n(?:.*\n)*<!-- \/constants -->/;
   assert.match(text, part);

@@ -7,7 +7,7 @@ import { readRecordExamples } from '../../src/http/openapi/examples.ts';
 import { repository } from '../support/cli-helpers.ts';
 import { startService } from '../support/harness.ts';
 
-const page = readFileSync(join(repository, 'docs', 'records.md'), 'utf8');
+const page = readFileSync(join(repository, 'docs', 'use', 'records.md'), 'utf8');
 
 /** The text under the heading of each kind of record. */
 const sections = new Map(
@@ -17,7 +17,7 @@ const sections = new Map(
     .map((section) => [section.slice(0, section.indexOf('\n')).replaceAll('`', ''), section]),
 );
 
-describe('docs/records.md', () => {
+describe('docs/use/records.md', () => {
   it('lists the fields of every kind of record, and which are required', () => {
     for (const kind of recordKinds) {
       const rows = [...(sections.get(kind) ?? '').matchAll(/^\| `(\w+)` \| .* \| (.+) \|$/gm)];

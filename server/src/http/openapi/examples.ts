@@ -17,7 +17,7 @@ export type Examples = Record<string, Example>;
 /** Recorded by `npm run openapi`; a test sends the requests again and compares. */
 export const examplesFile = new URL('../../../starter/examples.json', import.meta.url);
 
-/** An example of each kind of record, copied from docs/records.md by `npm run openapi`. */
+/** An example of each kind of record, copied from docs/use/records.md by `npm run openapi`. */
 export const recordExamplesFile = new URL('../../../starter/record-examples.json', import.meta.url);
 
 export async function readRecordExamples(): Promise<Record<string, object>> {
