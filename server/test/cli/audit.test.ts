@@ -7,9 +7,9 @@ import { LastUsed } from '../../src/domain/keys/last-used.ts';
 import { firstEntryId } from '../../src/domain/store/audit.ts';
 import type { Store } from '../../src/domain/store/store.ts';
 import {
+  call,
   newFolder,
   newScope,
-  run,
   type ServerProcess,
   type Settings,
   sendRequest,
@@ -30,11 +30,11 @@ async function startInstallation(engine: Engine) {
   const env: Settings = { DATABASE_URL: url };
   const world = makeTwoTenants();
   const command = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run(args, { cwd, env });
+    const { code, stdout, stderr } = await call(args, { cwd, env });
     assert.equal(code, 0, stderr);
     return stdout;
   };
-  const { code, stderr } = await run(['import', '-'], { cwd, env, stdin: ndjson(world.records) });
+  const { code, stderr } = await call(['import', '-'], { cwd, env, stdin: ndjson(world.records) });
   assert.equal(code, 0, stderr);
   let serving: ServerProcess = await serve(scope, { cwd, env });
   return {

@@ -10,6 +10,7 @@ import { backUpUnderLoad } from '../experiments/backup.ts';
 import { addedVersion, currentVersion, withAddedStep } from '../experiments/support/added-step.ts';
 import {
   type CommandResult,
+  call,
   command,
   newFolder,
   oneLine,
@@ -27,7 +28,7 @@ const database = 'data/backscroll.db';
 
 async function newDatabase(scope: Scope, records: readonly object[]): Promise<string> {
   const cwd = await newFolder(scope);
-  assertSuccess(await run(['import', '-'], { cwd, stdin: ndjson(records) }));
+  assertSuccess(await call(['import', '-'], { cwd, stdin: ndjson(records) }));
   return cwd;
 }
 
@@ -53,17 +54,17 @@ describe('backup', { concurrency: 3 }, () => {
     const cwd = await newDatabase(t, makeTwoTenants().records);
     await writeFile(join(cwd, 'out.db'), 'an older backup', { mode: 0o644 });
     const before = readdirSync(join(cwd, 'data'));
-    assert.match(assertSuccess(await run(['backup', 'out.db'], { cwd })), /^backed up \d+\.\d MB in \d+\.\d s\n$/);
+    assert.match(assertSuccess(await call(['backup', 'out.db'], { cwd })), /^backed up \d+\.\d MB in \d+\.\d s\n$/);
     assert.equal(statSync(join(cwd, 'out.db')).mode & 0o777, 0o600);
     assert.deepEqual(readdirSync(cwd).sort(), ['data', 'out.db']);
     assert.deepEqual(readdirSync(join(cwd, 'data')), before);
     await symlink('out.db', join(cwd, 'link'));
     await writeFile(join(cwd, 'out.db'), '');
-    assertSuccess(await run(['backup', 'link'], { cwd }));
+    assertSuccess(await call(['backup', 'link'], { cwd }));
     assert.ok(statSync(join(cwd, 'out.db')).size > 0, 'a link is followed');
-    assertFailed(await run(['backup', 'data'], { cwd }), /data: is a folder/);
+    assertFailed(await call(['backup', 'data'], { cwd }), /data: is a folder/);
     assertFailed(
-      await run(['backup', 'no/such/folder.db'], { cwd }),
+      await call(['backup', 'no/such/folder.db'], { cwd }),
       /^no\/such\/folder\.db: no such file or folder$/m,
     );
   });
@@ -88,7 +89,7 @@ describe('backup', { concurrency: 3 }, () => {
     }
     const serving = await serve(t, { cwd });
     for (const name of databaseFiles.slice(0, 3))
-      assertFailed(await run(['backup', name], { cwd }), /the database itself/);
+      assertFailed(await call(['backup', name], { cwd }), /the database itself/);
     const { status } = await sendRequest(
       serving.base,
       `/v1/messages?conversation_id=${one.ids.conversation}`,
@@ -101,7 +102,7 @@ describe('backup', { concurrency: 3 }, () => {
     const cwd = await newFolder(t);
     await writeFile(join(cwd, 'empty.db'), '');
     await writeFile(join(cwd, 'text.db'), 'Dear diary, '.repeat(500));
-    const backUp = (url: string) => run(['backup', 'out.db'], { cwd, env: { DATABASE_URL: url } });
+    const backUp = (url: string) => call(['backup', 'out.db'], { cwd, env: { DATABASE_URL: url } });
     assertFailed(await backUp('sqlite:empty.db'), /empty\.db .*: it is empty/);
     assertFailed(await backUp('sqlite:text.db'), /text\.db.*not a database/);
     assertFailed(await backUp('postgres://nobody:secret@127.0.0.1:1/none'), /pg_dump/);
@@ -118,7 +119,7 @@ describe('backup', { concurrency: 3 }, () => {
     assertFailed(await run(['backup', 'out.db'], { cwd, ...withFileSizeLimit(1_000) }), /could not be copied/);
     assert.deepEqual(readdirSync(cwd).sort(), ['data', 'out.db']);
     assert.equal(readFileSync(join(cwd, 'out.db'), 'utf8'), 'an older backup');
-    assertSuccess(await run(['backup', 'out.db'], { cwd }));
+    assertSuccess(await call(['backup', 'out.db'], { cwd }));
   });
 
   it('leaves no partial file when a signal interrupts it', async (t) => {

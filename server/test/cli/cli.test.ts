@@ -16,6 +16,7 @@ import type { Store } from '../../src/domain/store/store.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import {
   type CommandResult,
+  call,
   command,
   filesContaining,
   freePort,
@@ -78,7 +79,7 @@ const contents = (cwd: string): Promise<string> =>
 
 const databaseIn = (cwd: string): string => join(cwd, 'data', 'backscroll.db');
 const exportAll = async (cwd: string, env?: Settings): Promise<string> =>
-  assertSuccess(await run(['export'], { cwd, env }));
+  assertSuccess(await call(['export'], { cwd, env }));
 
 describe('help', parallel, () => {
   const calls = [
@@ -103,7 +104,7 @@ describe('help', parallel, () => {
   });
 
   it('names every command and every setting', async (t) => {
-    const stdout = assertSuccess(await run(['--help'], { cwd: await newFolder(t) }));
+    const stdout = assertSuccess(await call(['--help'], { cwd: await newFolder(t) }));
     for (const name of ['serve', 'import', 'export', 'backup', 'keys', 'migrate', 'purge'])
       assert.match(stdout, RegExp(name));
     for (const name of ['HOST', 'PORT', 'DATABASE_URL', 'PAGE_ORDER', 'LOG_LEVEL', 'RATE_LIMIT', 'METRICS_TOKEN'])
@@ -222,21 +223,21 @@ describe('settings', parallel, () => {
 
   it('do not print an invalid METRICS_TOKEN', async (t) => {
     const env = { PORT: '0', METRICS_TOKEN: 'open sesame' };
-    const ran = await run(['serve'], { cwd: await newFolder(t), env });
+    const ran = await call(['serve'], { cwd: await newFolder(t), env });
     assertFailed(ran, 1, /METRICS_TOKEN/);
     assert.doesNotMatch(ran.stderr, /open|sesame/);
   });
 
   it('do not print the password of an invalid DATABASE_URL', async (t) => {
     const env = { PORT: '0', DATABASE_URL: 'mysql://root:hunter2@host/db' };
-    const ran = await run(['serve'], { cwd: await newFolder(t), env });
+    const ran = await call(['serve'], { cwd: await newFolder(t), env });
     assertFailed(ran, 1, /DATABASE_URL.*mysql/);
     assert.doesNotMatch(ran.stderr, /hunter2/);
   });
 
   it('accept postgres:// as a DATABASE_URL', async (t) => {
     const env = { DATABASE_URL: `postgres://127.0.0.1:${await freePort()}/none`, DATABASE_WAIT: '0' };
-    const { code, stderr } = await run(['migrate'], { cwd: await newFolder(t), env });
+    const { code, stderr } = await call(['migrate'], { cwd: await newFolder(t), env });
     assert.equal(code, 1, 'nothing listens there');
     assert.match(stderr, oneLine);
     assert.doesNotMatch(stderr, /must be/);
@@ -296,7 +297,7 @@ describe('settings', parallel, () => {
       METRICS_TOKEN: 'sesame',
     };
     const messages = [message(one.ids.conversation, 1), message(one.ids.conversation, 2)];
-    assertSuccess(await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...messages]) }));
+    assertSuccess(await call(['import', '-'], { cwd, env, stdin: ndjson([...records, ...messages]) }));
     const serving = await serve(t, { cwd, env });
     assert.equal((await sendRequest(serving.base, '/metrics', 'sesame')).status, 200);
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
@@ -332,10 +333,10 @@ describe('settings', parallel, () => {
   it('are read from .env in the working directory, and the environment takes precedence', async (t) => {
     const cwd = await newFolder(t);
     await writeFile(join(cwd, '.env'), 'DATABASE_URL=sqlite:from-file.db\nPAGE_ORDER=up\n');
-    assertFailed(await run(['migrate'], { cwd }), 1, /PAGE_ORDER.*up/);
-    assertSuccess(await run(['migrate'], { cwd, env: { PAGE_ORDER: 'oldest_first' } }));
+    assertFailed(await call(['migrate'], { cwd }), 1, /PAGE_ORDER.*up/);
+    assertSuccess(await call(['migrate'], { cwd, env: { PAGE_ORDER: 'oldest_first' } }));
     assert.ok(existsSync(join(cwd, 'from-file.db')));
-    assertSuccess(await run(['migrate'], { cwd, env: { PAGE_ORDER: '', DATABASE_URL: 'sqlite:given.db' } }));
+    assertSuccess(await call(['migrate'], { cwd, env: { PAGE_ORDER: '', DATABASE_URL: 'sqlite:given.db' } }));
     assert.ok(existsSync(join(cwd, 'given.db')));
   });
 });
@@ -347,12 +348,12 @@ describe('import and export', parallel, () => {
     const parts = [records.slice(0, 3), records.slice(3, 6), records.slice(6)];
     for (const [at, part] of parts.entries()) await writeFile(join(cwd, `${at}.ndjson`), ndjson(part));
     const several = assertSuccess(
-      await run(['import', '0.ndjson', '-', '2.ndjson'], { cwd, stdin: ndjson(parts[1] ?? []) }),
+      await call(['import', '0.ndjson', '-', '2.ndjson'], { cwd, stdin: ndjson(parts[1] ?? []) }),
     );
     assert.match(several, RegExp(`\\b${records.length}\\b`));
     const one = await newFolder(t);
     await writeFile(join(one, 'all.ndjson'), ndjson(records));
-    assertSuccess(await run(['import', 'all.ndjson'], { cwd: one }));
+    assertSuccess(await call(['import', 'all.ndjson'], { cwd: one }));
     const text = await exportAll(one);
     assert.equal(text.trimEnd().split('\n').length, records.length);
     assert.ok(text.includes(ids.chunk));
@@ -367,7 +368,7 @@ describe('import and export', parallel, () => {
     assert.equal(good.length, 16);
     const lines = [...good, message(randomUUID(), 1), { record: 'nonsense' }];
     await writeFile(join(cwd, 'bad.ndjson'), ndjson(lines));
-    assertFailed(await run(['import', 'bad.ndjson'], { cwd }), 1, /^line 17: message: conversation_id /);
+    assertFailed(await call(['import', 'bad.ndjson'], { cwd }), 1, /^line 17: message: conversation_id /);
     assert.equal(await contents(cwd), '');
   });
 
@@ -379,13 +380,13 @@ describe('import and export', parallel, () => {
     await writeFile(join(cwd, 'good.ndjson'), ndjson(records));
     const bad = ndjson([message(ids.conversation, 1), message(ids.conversation, 2, { colour: 'red' })]);
     await writeFile(join(cwd, 'bad.ndjson'), bad);
-    const ran = await run(['import', 'good.ndjson', 'bad.ndjson'], { cwd });
+    const ran = await call(['import', 'good.ndjson', 'bad.ndjson'], { cwd });
     assertFailed(ran, 1, /line 2: message: .*colour/);
     assert.match(ran.stderr, /bad\.ndjson/, 'the invalid one of several files is named');
     assert.equal(await contents(cwd), earlier);
-    assertFailed(await run(['import', 'good.ndjson', 'missing.ndjson'], { cwd }), 1, /missing\.ndjson/);
+    assertFailed(await call(['import', 'good.ndjson', 'missing.ndjson'], { cwd }), 1, /missing\.ndjson/);
     assert.equal(await contents(cwd), earlier);
-    assertFailed(await run(['import', '-'], { cwd, stdin: '{"record":\n' }), 1, /^line 1: /);
+    assertFailed(await call(['import', '-'], { cwd, stdin: '{"record":\n' }), 1, /^line 1: /);
   });
 
   it('report the first invalid line of a file that several threads validate, and preserve the order of a valid one', async (t) => {
@@ -414,11 +415,11 @@ describe('import and export', parallel, () => {
     for (const [invalidLines, expected] of cases) {
       const lines = good.map((text, at) => invalidLines[at + 1] ?? text);
       await writeFile(join(cwd, 'large.ndjson'), lines.join('\n'));
-      assertFailed(await run(['import', 'large.ndjson'], { cwd }), 1, expected);
+      assertFailed(await call(['import', 'large.ndjson'], { cwd }), 1, expected);
     }
     assert.equal(await exportAll(cwd), '');
     await writeFile(join(cwd, 'large.ndjson'), good.join('\n'));
-    assertSuccess(await run(['import', 'large.ndjson'], { cwd }));
+    assertSuccess(await call(['import', 'large.ndjson'], { cwd }));
     const queries = [...(await exportAll(cwd)).matchAll(/"query":"(\d+)"/g)].map(([, query]) => Number(query));
     assert.deepEqual(
       queries,
@@ -430,19 +431,19 @@ describe('import and export', parallel, () => {
     const cwd = await newDatabase(t, makeTenant().records);
     const text = await exportAll(cwd);
     await writeFile(join(cwd, 'out.ndjson'), 'what was there before', { mode: 0o644 });
-    assertSuccess(await run(['export', 'out.ndjson'], { cwd }));
+    assertSuccess(await call(['export', 'out.ndjson'], { cwd }));
     assert.equal(readFileSync(join(cwd, 'out.ndjson'), 'utf8'), text);
     assert.equal(statSync(join(cwd, 'out.ndjson')).mode & 0o777, 0o600);
     assertFailed(
-      await run(['export', 'no/such/folder.ndjson'], { cwd }),
+      await call(['export', 'no/such/folder.ndjson'], { cwd }),
       1,
       /^no\/such\/folder\.ndjson: no such file or folder$/m,
     );
-    assertFailed(await run(['export', 'data'], { cwd }), 1, /^data: is a folder$/m);
+    assertFailed(await call(['export', 'data'], { cwd }), 1, /^data: is a folder$/m);
     // If the export fails, the existing file stays and no partial file is left.
     const brokenDatabase = { DATABASE_URL: 'sqlite:broken.db' };
     await writeFile(join(cwd, 'broken.db'), 'this is not a database, not at all'.repeat(1_000));
-    assertFailed(await run(['export', 'out.ndjson'], { cwd, env: brokenDatabase }), 1, /./);
+    assertFailed(await call(['export', 'out.ndjson'], { cwd, env: brokenDatabase }), 1, /./);
     assert.equal(readFileSync(join(cwd, 'out.ndjson'), 'utf8'), text);
     assert.deepEqual(readdirSync(cwd).sort(), ['broken.db', 'data', 'out.ndjson']);
   });
@@ -486,7 +487,7 @@ describe('import and export', parallel, () => {
       },
     ];
     const stdin = ndjson([...records, ...more]);
-    assertSuccess(await run(['import', '-', starterRecords], { cwd, stdin }));
+    assertSuccess(await call(['import', '-', starterRecords], { cwd, stdin }));
     const serving = await serve(t, { cwd });
     for (const content of ['first edit', 'second edit'])
       await sendRequest(serving.base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content } });
@@ -494,11 +495,11 @@ describe('import and export', parallel, () => {
     assert.equal(text.match(/"record":"child_chunk_revision"/g)?.length, 2);
     for (const secret of Object.values(one.keys)) assert.ok(!text.includes(secret));
     const other = await newFolder(t);
-    assertSuccess(await run(['import', '-'], { cwd: other, stdin: text }));
+    assertSuccess(await call(['import', '-'], { cwd: other, stdin: text }));
     const again = await exportAll(other);
     assert.ok(again === text, 'the same bytes');
     // Importing the same records again changes nothing.
-    assertSuccess(await run(['import', '-'], { cwd: other, stdin: text }));
+    assertSuccess(await call(['import', '-'], { cwd: other, stdin: text }));
     assert.ok((await exportAll(other)) === text, 'the same bytes after importing twice');
   });
 });
@@ -538,7 +539,7 @@ describe('keys', parallel, () => {
       assert.ok(secret.length >= prefix.length + 27, 'room for 160 random bits');
       return { id, secret, name: `key number ${at}` };
     });
-    const plain = assertSuccess(await run(['keys', 'create', '--kind', 'admin'], { cwd }));
+    const plain = assertSuccess(await call(['keys', 'create', '--kind', 'admin'], { cwd }));
     const secret = /admin-\S+/.exec(plain)?.[0] ?? '';
     assert.equal(plain.split(secret).length, 2, 'once');
 
@@ -553,7 +554,7 @@ describe('keys', parallel, () => {
     }
     assert.equal(created.map(({ id }) => keys.get(id).dataset_ids).filter((one) => one?.[0] === ids.dataset).length, 1);
 
-    const list = assertSuccess(await run(['keys', 'list'], { cwd }));
+    const list = assertSuccess(await call(['keys', 'list'], { cwd }));
     const day = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 10);
     for (const { id, name, secret: printed } of created) {
       const row = list.split('\n').find((line) => line.includes(id)) ?? '';
@@ -565,11 +566,11 @@ describe('keys', parallel, () => {
     assert.ok(!list.includes(secret));
 
     const { id } = created[0] ?? { id: '' };
-    assertSuccess(await run(['keys', 'revoke', id.toUpperCase()], { cwd }));
+    assertSuccess(await call(['keys', 'revoke', id.toUpperCase()], { cwd }));
     const first = /"revoked_at":\d+/.exec(await contents(cwd))?.[0];
     assert.ok(first);
-    assertSuccess(await run(['keys', 'revoke', id], { cwd }));
-    const unknown = await run(['keys', 'revoke', randomUUID()], { cwd });
+    assertSuccess(await call(['keys', 'revoke', id], { cwd }));
+    const unknown = await call(['keys', 'revoke', randomUUID()], { cwd });
     assertFailed(unknown, 1, /key/);
   });
 
@@ -607,53 +608,53 @@ describe('while serve runs on the same file', parallel, () => {
   after(scope.end);
 
   it('a new key is accepted at once, and rejected at once after its revocation', async () => {
-    const call = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--json'];
-    const { id, secret } = JSON.parse(assertSuccess(await run(call, { cwd })));
+    const args = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--json'];
+    const { id, secret } = JSON.parse(assertSuccess(await call(args, { cwd })));
     assert.equal((await sendRequest(serving.base, models, secret)).status, 200);
     const page = `/v1/messages?conversation_id=${ids.conversation}`;
     assert.equal((await sendRequest(serving.base, page, secret)).status, 200);
-    assertSuccess(await run(['keys', 'revoke', id], { cwd }));
+    assertSuccess(await call(['keys', 'revoke', id], { cwd }));
     for (const path of [page, models]) assert.equal((await sendRequest(serving.base, path, secret)).status, 401, path);
   });
 
   it('a key is created read-only, and changed to read-write and back, while the service runs', async () => {
-    const call = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--read-only', '--json'];
-    const { id, secret } = JSON.parse(assertSuccess(await run(call, { cwd })));
+    const args = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--read-only', '--json'];
+    const { id, secret } = JSON.parse(assertSuccess(await call(args, { cwd })));
     const rename = async () => {
       const path = `/v1/conversations/${ids.conversation}/name`;
       return (await sendRequest(serving.base, path, secret, { method: 'POST', json: { name: 'New' } })).status;
     };
     const access = async () => {
-      const list = assertSuccess(await run(['keys', 'list'], { cwd }));
+      const list = assertSuccess(await call(['keys', 'list'], { cwd }));
       return /read-\w+/.exec(list.split('\n').find((line) => line.startsWith(id)) ?? '')?.[0];
     };
     assert.equal((await sendRequest(serving.base, '/v1/conversations', secret)).status, 200);
     assert.deepEqual([await rename(), await access()], [403, 'read-only']);
-    const printed = assertSuccess(await run(['keys', 'update', id.toUpperCase(), '--read-write'], { cwd }));
+    const printed = assertSuccess(await call(['keys', 'update', id.toUpperCase(), '--read-write'], { cwd }));
     assert.match(printed, /is now read-write$/m);
     assert.deepEqual([await rename(), await access()], [200, 'read-write']);
-    assert.match(assertSuccess(await run(['keys', 'update', id, '--read-only'], { cwd })), /is now read-only$/m);
+    assert.match(assertSuccess(await call(['keys', 'update', id, '--read-only'], { cwd })), /is now read-only$/m);
     assert.deepEqual([await rename(), await access()], [403, 'read-only']);
-    assertFailed(await run(['keys', 'update', randomUUID(), '--read-only'], { cwd }), 1, /key not found/);
+    assertFailed(await call(['keys', 'update', randomUUID(), '--read-only'], { cwd }), 1, /key not found/);
   });
 
   it('a key is rejected when it expires', async () => {
-    const call = ['keys', 'create', '--kind', 'admin', '--expires', '2s', '--json'];
-    const { secret } = JSON.parse(assertSuccess(await run(call, { cwd })));
+    const args = ['keys', 'create', '--kind', 'admin', '--expires', '2s', '--json'];
+    const { secret } = JSON.parse(assertSuccess(await call(args, { cwd })));
     await until(async () => (await sendRequest(serving.base, '/metrics', secret)).status === 401);
   });
 
   it('a restricted key authorizes its datasets only', async () => {
-    const call = ['keys', 'create', '--kind', 'knowledge', '--workspace', ids.workspace, '--dataset', ids.dataset];
-    const { secret } = JSON.parse(assertSuccess(await run([...call, '--json'], { cwd })));
+    const args = ['keys', 'create', '--kind', 'knowledge', '--workspace', ids.workspace, '--dataset', ids.dataset];
+    const { secret } = JSON.parse(assertSuccess(await call([...args, '--json'], { cwd })));
     assert.equal((await sendRequest(serving.base, one.chunkPath, secret)).status, 200);
     const other = makeTenant();
     const dataset = { record: 'dataset', id: other.ids.dataset, workspace_id: ids.workspace, name: 'second' };
-    assertSuccess(await run(['import', '-'], { cwd, stdin: ndjson([dataset, ...other.records.slice(6, 9)]) }));
+    assertSuccess(await call(['import', '-'], { cwd, stdin: ndjson([dataset, ...other.records.slice(6, 9)]) }));
     assert.equal((await sendRequest(serving.base, other.chunkPath, one.keys.knowledge)).status, 200);
     const { status, body } = await sendRequest(serving.base, other.chunkPath, secret);
     assert.deepEqual([status, body.message], [404, 'dataset not found']);
-    const both = JSON.parse(assertSuccess(await run([...call, other.ids.dataset, '--json'], { cwd })));
+    const both = JSON.parse(assertSuccess(await call([...args, other.ids.dataset, '--json'], { cwd })));
     assert.equal((await sendRequest(serving.base, one.chunkPath, both.secret)).status, 200);
     assert.equal((await sendRequest(serving.base, other.chunkPath, both.secret)).status, 200);
   });
@@ -662,7 +663,7 @@ describe('while serve runs on the same file', parallel, () => {
     const path = `/v1/messages?conversation_id=${ids.conversation}&limit=1`;
     const before = await sendRequest(serving.base, path, one.keys.app);
     const added = message(ids.conversation, 2_000_000_000);
-    assertSuccess(await run(['import', '-'], { cwd, stdin: ndjson([added]) }));
+    assertSuccess(await call(['import', '-'], { cwd, stdin: ndjson([added]) }));
     const page = await sendRequest(serving.base, path, one.keys.app);
     assert.equal(page.body.data[0].id, added.id);
     assert.notEqual(page.headers.get('etag'), before.headers.get('etag'));
@@ -676,7 +677,7 @@ describe('while serve runs on the same file', parallel, () => {
     });
     assert.equal(status, 200);
     assert.ok((await exportAll(cwd)).includes(content));
-    assertSuccess(await run(['migrate'], { cwd }));
+    assertSuccess(await call(['migrate'], { cwd }));
     assert.equal((await sendRequest(serving.base, '/metrics', admin)).status, 200);
   });
 });
@@ -734,14 +735,14 @@ describe('purge', parallel, () => {
     }
     for (const { marker } of [ann, bob, cid]) assert.notDeepEqual(filesContaining(databaseIn(cwd), marker), []);
 
-    const purged = await run(['purge', '--app', ids.app, '--user', ann.marker, '--yes'], { cwd });
+    const purged = await call(['purge', '--app', ids.app, '--user', ann.marker, '--yes'], { cwd });
     const output = assertSuccess(purged);
     assert.match(output, /\b2\b.*conversation/);
     assert.match(output, /\b30\b.*message/);
     assert.deepEqual(filesContaining(databaseIn(cwd), ann.marker), [], 'no byte of it is left');
 
     const [purgedId = '', remainingId] = bob.conversations;
-    const one = assertSuccess(await run(['purge', '--conversation', purgedId.toUpperCase(), '--yes'], { cwd }));
+    const one = assertSuccess(await call(['purge', '--conversation', purgedId.toUpperCase(), '--yes'], { cwd }));
     assert.match(one, /\b1\b.*conversation/);
     assert.match(one, /\b15\b.*message/);
 
@@ -757,9 +758,9 @@ describe('purge', parallel, () => {
     const text = await contents(cwd);
     assert.ok(!text.includes(ann.marker) && !text.includes(purgedId));
     // Purging the second conversation removes the remaining markers of this user.
-    assertSuccess(await run(['purge', '--conversation', remainingId ?? '', '--yes'], { cwd }));
+    assertSuccess(await call(['purge', '--conversation', remainingId ?? '', '--yes'], { cwd }));
     assert.deepEqual(filesContaining(databaseIn(cwd), bob.marker), []);
-    assert.match(assertSuccess(await run(['purge', '--conversation', purgedId, '--yes'], { cwd })), /\b0\b/);
+    assert.match(assertSuccess(await call(['purge', '--conversation', purgedId, '--yes'], { cwd })), /\b0\b/);
   });
 
   it('shrinks the file while readers have it mapped, and they continue to read', async (t) => {
@@ -780,7 +781,7 @@ describe('purge', parallel, () => {
     const readers = [...cid.conversations, ...cid.conversations].map(read);
     const before = statSync(databaseIn(cwd)).size;
     for (const { marker } of [ann, bob]) {
-      assertSuccess(await run(['purge', '--app', ids.app, '--user', marker, '--yes'], { cwd }));
+      assertSuccess(await call(['purge', '--app', ids.app, '--user', marker, '--yes'], { cwd }));
     }
     isDone = true;
     for (const pages of await Promise.all(readers)) assert.ok(pages > 10, `${pages} pages read`);
@@ -795,8 +796,8 @@ describe('purge', parallel, () => {
     t.after(async () => void (reader.isOpen && reader.close()));
     reader.exec('BEGIN');
     reader.prepare('SELECT COUNT(*) FROM schema_migrations').get();
-    const call = ['purge', '--app', ids.app, '--user', ann.marker, '--yes'];
-    const pending = run(call, { cwd });
+    const args = ['purge', '--app', ids.app, '--user', ann.marker, '--yes'];
+    const pending = run(args, { cwd });
     // If the purge waits for the reader, it continues when the reader is done, some time after the rows are deleted.
     const observer = new DatabaseSync(databaseIn(cwd));
     t.after(async () => observer.close());
@@ -813,15 +814,15 @@ describe('purge', parallel, () => {
   it('asks for confirmation and accepts only yes', async (t) => {
     const { ids, ann, first } = makeUsers();
     const cwd = await newDatabase(t, first);
-    const call = ['purge', '--app', ids.app, '--user', ann.marker];
+    const args = ['purge', '--app', ids.app, '--user', ann.marker];
     const earlier = await contents(cwd);
     for (const stdin of ['n\n', '\n', 'maybe\n', '']) {
-      const { code, stdout, stderr } = await run(call, { cwd, stdin });
+      const { code, stdout, stderr } = await call(args, { cwd, stdin });
       assert.match(stdout + stderr, /\?/, 'a question');
       if (stdin === '') assert.notEqual(code, 0, 'no answer');
     }
     assert.equal(await contents(cwd), earlier);
-    const { code, stdout } = await run(call, { cwd, stdin: 'y\n' });
+    const { code, stdout } = await call(args, { cwd, stdin: 'y\n' });
     assert.equal(code, 0);
     assert.match(stdout, /\b2\b.*conversation/);
     assert.ok(!(await contents(cwd)).includes(ann.marker));
@@ -832,13 +833,13 @@ describe('purge', parallel, () => {
 describe('migrate', parallel, () => {
   it('creates the schema; --status only reports', async (t) => {
     const cwd = await newFolder(t);
-    assert.match(assertSuccess(await run(['migrate', '--status'], { cwd })), /./);
+    assert.match(assertSuccess(await call(['migrate', '--status'], { cwd })), /./);
     assert.deepEqual(readdirSync(cwd), []);
-    assertSuccess(await run(['migrate'], { cwd }));
+    assertSuccess(await call(['migrate'], { cwd }));
     assert.equal(statSync(databaseIn(cwd)).mode & 0o077, 0, 'for its owner only');
     const bytes = readFileSync(databaseIn(cwd));
-    assert.match(assertSuccess(await run(['migrate', '--status'], { cwd })), /up to date/);
-    assertSuccess(await run(['migrate'], { cwd }));
+    assert.match(assertSuccess(await call(['migrate', '--status'], { cwd })), /up to date/);
+    assertSuccess(await call(['migrate'], { cwd }));
     assert.deepEqual(readFileSync(databaseIn(cwd)), bytes);
   });
 
@@ -846,10 +847,10 @@ describe('migrate', parallel, () => {
     const cwd = await newFolder(t);
     await writeFile(join(cwd, 'empty.db'), '');
     const env = { DATABASE_URL: 'sqlite:empty.db' };
-    assert.doesNotMatch(assertSuccess(await run(['migrate', '--status'], { cwd, env })), /up to date/);
+    assert.doesNotMatch(assertSuccess(await call(['migrate', '--status'], { cwd, env })), /up to date/);
     assert.deepEqual([readdirSync(cwd), statSync(join(cwd, 'empty.db')).size], [['empty.db'], 0]);
-    assertSuccess(await run(['migrate'], { cwd, env }));
-    assert.match(assertSuccess(await run(['migrate', '--status'], { cwd, env })), /up to date/);
+    assertSuccess(await call(['migrate'], { cwd, env }));
+    assert.match(assertSuccess(await call(['migrate', '--status'], { cwd, env })), /up to date/);
   });
 
   it('makes every command reject a newer schema and leave it unchanged', async (t) => {
@@ -879,7 +880,7 @@ describe('migrate', parallel, () => {
     const cwd = await newFolder(t);
     const servings = await Promise.all(Array.from({ length: 4 }, () => serve(t, { cwd })));
     const { keys, records } = makeTenant();
-    assertSuccess(await run(['import', '-'], { cwd, stdin: ndjson(records) }));
+    assertSuccess(await call(['import', '-'], { cwd, stdin: ndjson(records) }));
     for (const { base } of servings) {
       const { status } = await sendRequest(base, '/v1/workspaces/current/models/model-types/llm', keys.app);
       assert.equal(status, 200);

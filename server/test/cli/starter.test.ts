@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { launcher, newFolder, run, type ServerProcess, sendRequest, serve } from '../support/cli-helpers.ts';
+import { call, launcher, newFolder, run, type ServerProcess, sendRequest, serve } from '../support/cli-helpers.ts';
 import { ndjson } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -53,7 +53,7 @@ async function fetchInstead(line: string): Promise<CommandResponse> {
 }
 
 async function exportAll(cwd: string): Promise<string> {
-  const { code, stdout, stderr } = await run(['export'], { cwd });
+  const { code, stdout, stderr } = await call(['export'], { cwd });
   assert.equal(code, 0, stderr);
   return stdout;
 }
@@ -214,7 +214,7 @@ describe('serve --starter', { concurrency: 3 }, () => {
     ];
     for (const records of existing) {
       const cwd = await newFolder(t);
-      assert.equal((await run(['import', '-'], { cwd, stdin: ndjson(records) })).code, 0);
+      assert.equal((await call(['import', '-'], { cwd, stdin: ndjson(records) })).code, 0);
       const before = await exportAll(cwd);
       const serving = await serve(t, { cwd, args: ['--starter'] });
       assert.equal(await exportAll(cwd), before);

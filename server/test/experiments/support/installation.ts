@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { newFolder, run, type Scope, type ServerProcess, serveWithWorkers } from '../../support/cli-helpers.ts';
+import { call, newFolder, type Scope, type ServerProcess, serveWithWorkers } from '../../support/cli-helpers.ts';
 import { chunkPath, makeTwoTenants, message, ndjson, type Tenant } from '../../support/harness.ts';
 
 export type Chunk = { id: string; path: string };
@@ -39,7 +39,7 @@ export async function install(
     content: text(0),
   }));
   const stdin = ndjson([...records, ...more, message(one.ids.conversation, 1), ...(options.records ?? [])]);
-  const { code, stderr } = await run(['import', '-'], { cwd, env, stdin });
+  const { code, stderr } = await call(['import', '-'], { cwd, env, stdin });
   if (code !== 0) throw new Error(`the installation cannot be created: ${stderr}`);
   return { cwd, env, one, admin, chunks, start: () => serveWithWorkers(scope, { cwd, env }) };
 }
