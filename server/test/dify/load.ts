@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { ids } from '../support/dify-database.ts';
 
@@ -13,6 +14,9 @@ export const manyRows = (conversations: number, messagesEach: number): string =>
   FROM conversations c, generate_series(1, ${messagesEach}) n WHERE c.name LIKE 'conversation %';
   INSERT INTO message_feedbacks (message_id, rating, from_source)
   SELECT id, 'like', 'user' FROM messages WHERE message_tokens % 5 = 1`;
+
+/** Between two turns: an import keeps up with the load, also on a busy machine. */
+const pauseMillis = 10;
 
 /** Writes to the source as a busy Dify does, until it is ended: messages begin without an answer, and get one later. */
 export function startLoad(url: string): { end: () => Promise<number> } {
@@ -57,6 +61,7 @@ export function startLoad(url: string): { end: () => Promise<number> } {
             [id],
           );
         }
+        await sleep(pauseMillis);
       }
       return turns;
     } finally {

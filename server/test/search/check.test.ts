@@ -9,7 +9,7 @@ import {
   makeTwoTenants,
   message,
   ndjson,
-  newDatabaseUrl,
+  newDatabaseWith,
   onEveryEngine,
   startService,
 } from '../support/harness.ts';
@@ -23,12 +23,11 @@ const damage = (engine: Engine, url: string, statements: Record<Engine, readonly
 
 async function indexedDatabase(t: Scope, engine: Engine) {
   const cwd = await newFolder(t);
-  const { url, remove } = await newDatabaseUrl(engine);
-  t.after(remove);
-  const env = { DATABASE_URL: url };
   const { one, admin, records } = makeTwoTenants();
   const sent = ['osprey', 'grebe', 'heron'].map((query, at) => message(one.ids.conversation, at + 1, { query }));
-  assert.equal((await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...sent]) })).code, 0);
+  const { url, remove } = await newDatabaseWith(engine, [...records, ...sent]);
+  t.after(remove);
+  const env = { DATABASE_URL: url };
   const reindex = (...options: string[]) => run(['reindex', ...options], { cwd, env });
   return { cwd, env, url, one, admin, sent, reindex };
 }

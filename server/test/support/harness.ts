@@ -21,18 +21,28 @@ import { createSharedState } from '../../src/http/shared-state.ts';
 import { validateInThreads } from '../../src/service/validation-pool.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import { citusUrl, createDatabase, dropDatabase, urlOf } from '../citus/cluster.ts';
+import { isLong, shortOrLong } from './long.ts';
 import { checkResponse } from './openapi-check.ts';
-
-/** A size of an experiment, or a number of runs: `npm test` takes the short one, `npm run test:all` the long one. */
-export const shortOrLong = (short: number, long: number): number => (process.env.TEST_LONG ? long : short);
 
 export type Engine = 'sqlite' | 'postgres';
 /** Every engine the suite runs on. `npm run test:citus` runs it on PostgreSQL only, with databases on a Citus cluster. */
 export const engines: readonly Engine[] = citusUrl === undefined ? ['sqlite', 'postgres'] : ['postgres'];
 
+export { isLong, shortOrLong };
+
 /** Runs the same tests on every engine. */
 export function onEveryEngine(name: string, tests: (engine: Engine) => void): void {
   for (const engine of engines) describe(`${name} [${engine}]`, () => tests(engine));
+}
+
+/** Runs tests of what no engine changes on the first one, and in `npm run test:all` on every one. */
+export function onOneEngine(name: string, tests: (engine: Engine) => void): void {
+  for (const engine of engines) describeOnOneEngine(engine, `${name} [${engine}]`, () => tests(engine));
+}
+
+/** A part of a suite that runs on every engine: what no engine changes, such as the rejection of a field. */
+export function describeOnOneEngine(engine: Engine, name: string, tests: () => void): void {
+  if (isLong || engine === engines[0]) describe(name, tests);
 }
 
 export type TestResponse = {
@@ -89,7 +99,7 @@ export async function newDatabaseUrl(
   }
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('no PostgreSQL: run the tests with npm test, or set TEST_DATABASE_URL');
-  const copy = template === undefined ? '' : `TEMPLATE ${template} STRATEGY FILE_COPY`;
+  const copy = template === undefined ? '' : `TEMPLATE ${template}`;
   await queryOnce(`${server}/postgres`, `CREATE DATABASE ${name} ${copy}`);
   const remove = () => queryOnce(`${server}/postgres`, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   return { url: `${server}/${name}`, remove };
@@ -166,6 +176,18 @@ export async function startService(
       await ownDatabase?.remove();
     },
   };
+}
+
+/** A database with these records, created without a process of its own. */
+export async function newDatabaseWith(
+  engine: Engine,
+  records: readonly object[],
+): Promise<{ url: string; remove: () => Promise<void> }> {
+  const database = await newMigratedUrl(engine);
+  const service = await startService(engine, {}, database.url);
+  await service.load(records);
+  await service.close();
+  return database;
 }
 
 /** Parses the tree that the framework's router prints: four characters per level, then a part of the path. */

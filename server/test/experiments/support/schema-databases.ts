@@ -30,10 +30,11 @@ export async function execute(
       return rows;
     });
   }
-  const db = new DatabaseSync(pathOf(database), { timeout: 5_000 });
+  // A service may write at the same time, on a busy machine.
+  const db = new DatabaseSync(pathOf(database), { timeout: 60_000 });
   try {
     let rows: Row[] = [];
-    db.exec('BEGIN');
+    db.exec('BEGIN IMMEDIATE');
     for (const { text, values = [] } of statements)
       rows = db.prepare(text.replaceAll(/\$\d+/g, '?')).all(...(values as string[])) as Row[];
     db.exec('COMMIT');
