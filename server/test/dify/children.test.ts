@@ -3,11 +3,11 @@ import { it, type TestContext } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import type { Store } from '../../src/domain/store/store.ts';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
-import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { onOneEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { exportOf, runImport } from './runs.ts';
 
-onEveryEngine('a record that is selected later', (engine) => {
+onOneEngine('a record that is selected later', (engine) => {
   const start = async (t: TestContext): Promise<{ dify: DifyDatabase; service: Service; store: Store }> => {
     const dify = await createDify();
     const service = await startService(engine);

@@ -8,7 +8,7 @@ import { it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { command, newFolder, oneLine, run, runMany } from '../support/cli-helpers.ts';
 import { createDify, difyId, difyRows, ids } from '../support/dify-database.ts';
-import { newDatabaseUrl, onEveryEngine, startService } from '../support/harness.ts';
+import { newDatabaseUrl, onOneEngine, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { exportOf } from './runs.ts';
 
@@ -21,7 +21,7 @@ const addressOf = (url: string, role: string): string => {
   return address.href;
 };
 
-onEveryEngine('backscroll import --from-dify', (engine) => {
+onOneEngine('backscroll import --from-dify', (engine) => {
   const start = async (t: TestContext) => {
     const dify = await createDify();
     await dify.run(difyRows);

@@ -4,7 +4,7 @@ import net from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
-import { type Engine, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { type Engine, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { exportOf, type Outcome, runImport } from './runs.ts';
 
@@ -64,7 +64,7 @@ const insertMessage = (dify: DifyDatabase, nth: number) =>
     VALUES ('${difyId(nth)}', '${ids.conversation}', '{}', 'q', now() AT TIME ZONE 'UTC')`);
 const chunks = `/v1/datasets/${ids.dataset}/documents/${ids.document}/segments/${ids.segment}/child_chunks`;
 
-onEveryEngine('a source that is followed', (engine) => {
+onOneEngine('a source that is followed', (engine) => {
   it('loses what users delete there: conversations, feedback, segments and child chunks', async (t) => {
     const setup = await start(t, engine);
     const { dify, service } = setup;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
-import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { onOneEngine, type Service, startService } from '../support/harness.ts';
 import { runImport } from './runs.ts';
 
-onEveryEngine('keys from Dify', (engine) => {
+onOneEngine('keys from Dify', (engine) => {
   const start = async (
     t: TestContext,
   ): Promise<{

@@ -7,7 +7,7 @@ import { mapMessage } from '../../src/dify/map/message.ts';
 import type { RecordInput, Skip } from '../../src/dify/source.ts';
 import { prepareRecord } from '../../src/domain/records/prepare-record.ts';
 import { difyId } from '../support/dify-database.ts';
-import { shortOrLong } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 import { defaults } from './readers.ts';
 
 const [id, other] = [difyId(1), difyId(2)];

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
-import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { onOneEngine, type Service, startService } from '../support/harness.ts';
 import { exportOf, runImport } from './runs.ts';
 
-onEveryEngine('a selection of a Dify', (engine) => {
+onOneEngine('a selection of a Dify', (engine) => {
   const start = async (t: TestContext): Promise<{ dify: DifyDatabase; service: Service }> => {
     const dify = await createDify();
     const service = await startService(engine);

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import { command, newFolder, oneLine, run, sendRequest, serve } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, newDatabaseWith, onOneEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-onEveryEngine('backscroll changes', (engine) => {
+onOneEngine('backscroll changes', (engine) => {
   const { one, admin, records } = makeTwoTenants();
 
   async function newDatabase(t: { after: (tidy: () => Promise<void>) => void }) {
-    const { url, remove } = await newDatabaseUrl(engine);
+    const { url, remove } = await newDatabaseWith(engine, records);
     t.after(remove);
     const options = { cwd: await newFolder(t), env: { DATABASE_URL: url } };
     const succeed = async (args: string[], stdin = '') => {
@@ -21,7 +21,6 @@ onEveryEngine('backscroll changes', (engine) => {
       assert.deepEqual([code, stderr], [0, ''], stderr);
       return stdout;
     };
-    await succeed(['import', '-'], ndjson(records));
     const entries = async (...args: string[]) =>
       (await succeed(['changes', ...args]))
         .split('\n')

@@ -9,14 +9,8 @@ import { after, before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { repository } from '../support/cli-helpers.ts';
-import {
-  makeTwoTenants,
-  newDatabaseUrl,
-  onEveryEngine,
-  type Service,
-  shortOrLong,
-  startService,
-} from '../support/harness.ts';
+import { makeTwoTenants, newDatabaseUrl, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 const key = 'sk-of-the-test';
@@ -186,7 +180,7 @@ onEveryEngine('the example of a worker that keeps an index current', (engine) =>
       () => second('embedded').then(() => sleep(randomInt(20))),
       () => sleep(randomInt(600)),
     ];
-    for (let round = 0; round < shortOrLong(9, 60); round += 1) {
+    for (let round = 0; round < shortOrLong(3, 60); round += 1) {
       await write();
       const moment = moments[round % moments.length]?.();
       const worker = startWorker();

@@ -7,6 +7,7 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type ChunkIds,
   chunkPath,
+  describeOnOneEngine,
   makeTenant,
   ndjson,
   onEveryEngine,
@@ -308,7 +309,7 @@ onEveryEngine('child chunks', (engine) => {
     });
   });
 
-  describe('the order of checks', () => {
+  describeOnOneEngine(engine, 'the order of checks', () => {
     const badPath = () =>
       chunkPath({ dataset: randomUUID(), document: randomUUID(), segment: randomUUID(), chunk: randomUUID() });
 
@@ -375,7 +376,7 @@ onEveryEngine('child chunks', (engine) => {
     });
   });
 
-  describe('the content type', () => {
+  describeOnOneEngine(engine, 'the content type', () => {
     for (const type of [
       'application/json',
       'application/json; charset=utf-8',
@@ -419,7 +420,7 @@ onEveryEngine('child chunks', (engine) => {
     });
   });
 
-  describe('the body', () => {
+  describeOnOneEngine(engine, 'the body', () => {
     /** Shared, because no test here changes it. */
     let tenant: Tenant;
     let unchangedChunk: TestResponse;
@@ -525,7 +526,7 @@ onEveryEngine('child chunks', (engine) => {
     });
   });
 
-  describe('large bodies', () => {
+  describeOnOneEngine(engine, 'large bodies', () => {
     it('200: a body of exactly 1 MiB is accepted', async () => {
       const response = await patchRaw(await createTenant(), bodyOfBytes(MiB));
       assert.equal(response.status, 200);
@@ -599,7 +600,7 @@ onEveryEngine('child chunks', (engine) => {
     });
   });
 
-  describe('ids in the path', () => {
+  describeOnOneEngine(engine, 'ids in the path', () => {
     it('200: the letter case of an id does not matter', async () => {
       const tenant = await createTenant();
       for (const part of parts) {

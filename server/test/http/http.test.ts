@@ -9,6 +9,7 @@ import {
   message,
   newDatabaseUrl,
   onEveryEngine,
+  onOneEngine,
   type Service,
   startService,
 } from '../support/harness.ts';
@@ -109,7 +110,7 @@ function assertError(response: RawResponse | undefined, status: number, code: st
   );
 }
 
-onEveryEngine('HTTP', (engine) => {
+onOneEngine('HTTP', (engine) => {
   let service: Service;
   const { one, admin, records } = makeTwoTenants();
   const pagePath = `/v1/messages?conversation_id=${one.ids.conversation}`;

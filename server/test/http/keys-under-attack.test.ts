@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { attackKeys } from '../experiments/keys.ts';
-import { onEveryEngine, shortOrLong } from '../support/harness.ts';
+import { onOneEngine } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 
-onEveryEngine('keys under attack', (engine) => {
+onOneEngine('keys under attack', (engine) => {
   it('every promise holds', async (t) => {
     const findings = await attackKeys(
       { engine, addresses: shortOrLong(3, 20), guesses: shortOrLong(130, 1_000), floodSeconds: shortOrLong(1, 10) },

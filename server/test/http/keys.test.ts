@@ -8,12 +8,14 @@ import { after, before, describe, it } from 'node:test';
 import { type KeyKind, keyKinds } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
+  describeOnOneEngine,
   type Engine,
   makeTenant,
   makeTwoTenants,
   message,
   ndjson,
   onEveryEngine,
+  onOneEngine,
   type RequestOptions,
   type Service,
   startService,
@@ -155,7 +157,7 @@ onEveryEngine('keys', (engine) => {
     });
   });
 
-  describe('how a key is sent', () => {
+  describeOnOneEngine(engine, 'how a key is sent', () => {
     const statusFor = async (authorization: string) =>
       /^HTTP\/1\.1 (\d+)/.exec(await rawResponse(service.port, page, `Authorization: ${authorization}`))?.[1];
 
@@ -235,7 +237,7 @@ onEveryEngine('keys', (engine) => {
     });
   });
 
-  describe('the key is checked before anything else', () => {
+  describeOnOneEngine(engine, 'the key is checked before anything else', () => {
     const requests: [string, string, string, RequestOptions][] = [
       ['no parameters', 'GET', '/v1/messages', {}],
       ['bad parameters', 'GET', `${page}&limit=abc&limit=-1&page_order=x`, {}],
@@ -302,7 +304,7 @@ onEveryEngine('keys', (engine) => {
   });
 });
 
-onEveryEngine('after 100 failed keys', (engine) => {
+onOneEngine('after 100 failed keys', (engine) => {
   const fixture = makeKeyFixture();
   const { keys, page, one } = fixture;
   let service: Service;
@@ -387,7 +389,7 @@ onEveryEngine('after 100 failed keys', (engine) => {
   });
 });
 
-onEveryEngine('RATE_LIMIT', (engine) => {
+onOneEngine('RATE_LIMIT', (engine) => {
   const fixture = makeKeyFixture();
   const { one, keys, page } = fixture;
   let service: Service;
@@ -436,7 +438,7 @@ onEveryEngine('RATE_LIMIT', (engine) => {
   });
 });
 
-onEveryEngine('no RATE_LIMIT', (engine) => {
+onOneEngine('no RATE_LIMIT', (engine) => {
   it('200: the number of requests is not limited', async () => {
     const fixture = makeKeyFixture();
     const service = await startWith(engine, fixture);
@@ -451,7 +453,7 @@ onEveryEngine('no RATE_LIMIT', (engine) => {
   });
 });
 
-onEveryEngine('METRICS_TOKEN', (engine) => {
+onOneEngine('METRICS_TOKEN', (engine) => {
   const fixture = makeKeyFixture();
   const token = 'scrape-me-3f9a.b_c~d+e/f=';
   let service: Service;

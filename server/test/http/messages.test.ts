@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
+  describeOnOneEngine,
   makeTenant,
   makeTwoTenants,
   message,
@@ -414,7 +415,7 @@ onEveryEngine('GET /messages', (engine) => {
     });
   });
 
-  describe('order of checks', () => {
+  describeOnOneEngine(engine, 'order of checks', () => {
     it('401: the key is checked before the app mode, the parameters and the path', async () => {
       const tenant = await createTenant(1, 'completion');
       const { admin, records } = makeTwoTenants();
@@ -491,7 +492,7 @@ onEveryEngine('GET /messages', (engine) => {
     }
   });
 
-  describe('limit', () => {
+  describeOnOneEngine(engine, 'limit', () => {
     it('200: the default is 20, and the response contains it', async () => {
       const tenant = await createTenant(21);
       const response = await tenant.get();
@@ -542,7 +543,7 @@ onEveryEngine('GET /messages', (engine) => {
     });
   });
 
-  describe('parameters', () => {
+  describeOnOneEngine(engine, 'parameters', () => {
     it('400: conversation_id is required', async () => {
       const tenant = await createTenant(1);
       const key = tenant.keys.app;
@@ -1379,7 +1380,7 @@ onEveryEngine('GET /messages', (engine) => {
     });
   });
 
-  describe('method', () => {
+  describeOnOneEngine(engine, 'method', () => {
     it('200: HEAD responds as GET does, without the body', async () => {
       const tenant = await createTenant(3);
       for (const more of [{}, { limit: '1' }, { limit: '1', page_order: 'oldest_first' }]) {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
+  describeOnOneEngine,
   makeTenant,
   ndjson,
   onEveryEngine,
@@ -402,7 +403,7 @@ onEveryEngine('the model listing', (engine) => {
     });
   });
 
-  describe('the type', () => {
+  describeOnOneEngine(engine, 'the type', () => {
     let tenant: Tenant;
     before(async () => {
       tenant = await createTenant(provider('p', [model('m')]));

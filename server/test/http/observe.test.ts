@@ -12,6 +12,7 @@ import {
   ndjson,
   newDatabaseUrl,
   onEveryEngine,
+  onOneEngine,
   type RequestOptions,
   type Service,
   startService,
@@ -74,7 +75,7 @@ function readMetrics(text: string): { samples: Sample[]; types: Map<string, stri
   return { samples, types };
 }
 
-onEveryEngine('logs and metrics', (engine) => {
+onOneEngine('logs and metrics', (engine) => {
   let service: Service;
   const { one, admin, records } = makeTwoTenants();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;

@@ -6,7 +6,7 @@ import {
   makeTwoTenants,
   message,
   ndjson,
-  onEveryEngine,
+  onOneEngine,
   type RequestOptions,
   type Service,
   startService,
@@ -49,7 +49,7 @@ async function startFixture(engine: Engine, settings: Record<string, string>) {
 }
 type Fixture = Awaited<ReturnType<typeof startFixture>>;
 
-onEveryEngine('rate limits', (engine) => {
+onOneEngine('rate limits', (engine) => {
   describe('RATE_LIMIT=3 and WRITE_LIMIT=2', () => {
     let fixture: Fixture;
     let service: Service;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import { countWords } from '../../src/domain/records/count-words.ts';
-import { makeTenant, onEveryEngine, shortOrLong, startService } from '../support/harness.ts';
+import { makeTenant, onEveryEngine, startService } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 
 type Segment = { id: string; document_id: string; position: number; content: string };
 const words = ['one', 'two words', 'и три слова', '这是中文', '', 'a,b', 'x '.repeat(30)];

@@ -8,7 +8,7 @@ import { SqlKnowledgeReads } from '../../src/store/knowledge/reads.ts';
 import { dialect as postgres } from '../../src/store/postgres/statements.ts';
 import { dialect } from '../../src/store/sqlite/statements.ts';
 import * as sql from '../../src/store/statements.ts';
-import { shortOrLong } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 import {
   describePlan,
   explain,

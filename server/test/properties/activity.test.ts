@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { ndjson, onEveryEngine, type Service, shortOrLong, startService } from '../support/harness.ts';
+import { ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 
 /** Compares the counts that are updated when messages are written with counts computed from an export. */
 
@@ -293,6 +294,6 @@ onEveryEngine('message counts and usage', (engine) => {
         }
       },
     );
-    await fc.assert(property, { numRuns: shortOrLong(20, 500) });
+    await fc.assert(property, { numRuns: shortOrLong(10, 500) });
   });
 });

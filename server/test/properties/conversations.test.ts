@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
-import { makeTenant, message, onEveryEngine, type Service, shortOrLong, startService } from '../support/harness.ts';
+import { makeTenant, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 
 const orders = ['created_at', '-created_at', 'updated_at', '-updated_at'] as const;
 type Change = { kind: 'create' | 'append' | 'rename' | 'delete'; slot: number; at: number };
@@ -113,7 +114,7 @@ onEveryEngine('scrolling through conversations', (engine) => {
           const unmoved = atStart.filter(({ isDeleted, movedAt }) => !isDeleted && !(isByUpdate && movedAt >= 0));
           for (const { id } of unmoved) assert.equal(visited.filter((one) => one === id).length, 1, id);
         }),
-        { numRuns: shortOrLong(20, 800) },
+        { numRuns: shortOrLong(8, 800) },
       );
     });
 
@@ -162,7 +163,7 @@ onEveryEngine('scrolling through conversations', (engine) => {
             if (!isByUpdate) assert.equal(visits, 1, `${row.id} was repeated`);
           }
         }),
-        { numRuns: shortOrLong(20, 800) },
+        { numRuns: shortOrLong(8, 800) },
       );
     });
   }

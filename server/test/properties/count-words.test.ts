@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { countWords } from '../../src/domain/records/count-words.ts';
+import { shortOrLong } from '../support/long.ts';
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 const countSegments = (text: string): number =>
@@ -16,7 +17,7 @@ describe('word counts', () => {
     it(`match Unicode word segmentation: ${name} texts`, () => {
       fc.assert(
         fc.property(texts, (text) => assert.equal(countWords(text), countSegments(text))),
-        { numRuns: 20_000 },
+        { numRuns: shortOrLong(3_000, 20_000) },
       );
     });
 

@@ -5,15 +5,8 @@ import fc from 'fast-check';
 import { commandLine } from '../../src/domain/import/check-references.ts';
 import { importRecords } from '../../src/domain/import/import-records.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import {
-  type Engine,
-  messageDefaults,
-  ndjson,
-  onEveryEngine,
-  type Service,
-  shortOrLong,
-  startService,
-} from '../support/harness.ts';
+import { type Engine, messageDefaults, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 
 type Json = Record<string, unknown>;
 
@@ -429,7 +422,7 @@ onEveryEngine('an arbitrary installation', (engine) => {
           assert.equal(await exportOf(second, admin), out);
         });
       }),
-      { numRuns: shortOrLong(2, 50) },
+      { numRuns: shortOrLong(1, 50) },
     );
   });
 });

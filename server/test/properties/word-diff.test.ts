@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { problemOf, readFromField, shownInField } from '../../../web/console/knowledge/chunk-text.ts';
 import { diffWords, type Part } from '../../../web/console/knowledge/word-diff.ts';
+import { shortOrLong } from '../support/long.ts';
 
 const textOf = (parts: readonly Part[], without: Part['kind']): string =>
   parts.map(({ kind, text }) => (kind === without ? '' : text)).join('');
@@ -30,7 +31,7 @@ function assertReversible(before: string, after: string): void {
 describe('a word diff', () => {
   for (const [name, texts] of Object.entries({ similar, any }))
     it(`contains both texts: ${name}`, () => {
-      fc.assert(fc.property(texts, texts, assertReversible), { numRuns: 5_000 });
+      fc.assert(fc.property(texts, texts, assertReversible), { numRuns: shortOrLong(800, 5_000) });
     });
 
   it('has no difference between a text and itself', () => {
@@ -44,7 +45,7 @@ describe('a word diff', () => {
         const commonParts = diffWords(a.join(''), b.join('')).filter(({ kind }) => kind === 'same');
         assert.equal(commonParts.map(({ text }) => text).join('').length, longestCommon(a, b));
       }),
-      { numRuns: 2_000 },
+      { numRuns: shortOrLong(400, 2_000) },
     );
   });
 

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { filesContaining } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, onEveryEngine, shortOrLong, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, startService } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 
 /** Few words, so that most messages of a transaction share some. */
 const words = ['auk', 'bittern', 'crake', 'dunlin', 'eider', 'finch', 'gull'];

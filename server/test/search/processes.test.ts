@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { newFolder, run, type Scope, sendRequest, serve } from '../support/cli-helpers.ts';
-import {
-  type Engine,
-  makeTwoTenants,
-  message,
-  ndjson,
-  newDatabaseUrl,
-  onEveryEngine,
-  shortOrLong,
-} from '../support/harness.ts';
+import { newFolder, run, runMany, type Scope, sendRequest, serve } from '../support/cli-helpers.ts';
+import { type Engine, makeTwoTenants, message, ndjson, newDatabaseWith, onEveryEngine } from '../support/harness.ts';
+import { isLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
-async function newDatabase(t: Scope, engine: Engine) {
+async function newDatabase(t: Scope, engine: Engine, records: readonly object[]) {
   const cwd = await newFolder(t);
-  const { url, remove } = await newDatabaseUrl(engine);
+  const { url, remove } = await newDatabaseWith(engine, records);
   t.after(remove);
   return { cwd, env: { DATABASE_URL: url } };
 }
@@ -38,54 +31,54 @@ const isUpToDate = async (service: Base, admin: string): Promise<boolean> =>
   (await metric(service, admin, 'backscroll_search_lag_changes')) === 0;
 
 onEveryEngine('processes that index', (engine) => {
-  it('kill -9 while it indexes, then a start: the index is that of a new one', async (t) => {
-    const { cwd, env } = await newDatabase(t, engine);
-    const { one, admin, records } = makeTwoTenants();
-    const sent = texts(600, one.ids.conversation);
-    assert.equal((await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...sent]) })).code, 0);
-    for (let kill = 0; kill < shortOrLong(2, 10); kill += 1) {
-      const service = await serve(t, { cwd, env });
-      const before = await countOf(service, admin, 'osprey');
-      await until(
-        async () => (await countOf(service, admin, 'osprey')) > Math.min(before, 599),
-        () => 'it indexes',
-      );
-      // Messages that are indexed again share their words with those that are not indexed yet.
-      for (const { id } of sent.slice(kill * 20, kill * 20 + 20)) {
-        const json = { rating: kill === 0 ? 'like' : 'dislike', user: 'ann' };
-        await sendRequest(service.base, `/v1/messages/${id}/feedbacks`, one.keys.app, { method: 'POST', json });
+  // Without TEST_LONG, `durability.test.ts` checks the index after kills.
+  if (isLong)
+    it('kill -9 while it indexes, then a start: the index is that of a new one', async (t) => {
+      const { one, admin, records } = makeTwoTenants();
+      const sent = texts(600, one.ids.conversation);
+      const { cwd, env } = await newDatabase(t, engine, [...records, ...sent]);
+      for (let kill = 0; kill < 10; kill += 1) {
+        const service = await serve(t, { cwd, env });
+        const before = await countOf(service, admin, 'osprey');
+        await until(
+          async () => (await countOf(service, admin, 'osprey')) > Math.min(before, 599),
+          () => 'it indexes',
+        );
+        // Messages that are indexed again share their words with those that are not indexed yet.
+        for (const { id } of sent.slice(kill * 20, kill * 20 + 20)) {
+          const json = { rating: kill === 0 ? 'like' : 'dislike', user: 'ann' };
+          await sendRequest(service.base, `/v1/messages/${id}/feedbacks`, one.keys.app, { method: 'POST', json });
+        }
+        await service.end('SIGKILL');
       }
-      await service.end('SIGKILL');
-    }
-    const service = await serve(t, { cwd, env });
-    const added = texts(20, one.ids.conversation);
-    const lines = ndjson(added);
-    assert.equal((await sendRequest(service.base, '/admin/records', admin, { method: 'POST', lines })).status, 200);
-    await until(
-      () => isUpToDate(service, admin),
-      () => 'the index is up to date',
-    );
-    const check = await run(['reindex', '--check'], { cwd, env });
-    assert.deepEqual([check.code, check.stderr], [0, ''], check.stdout);
-    const queries = ['osprey', 'w3', 'w3 x5', '"w3 x5"', 'numero', 'osp', '599', 'x10 x1'];
-    const counts = () => Promise.all(queries.map((q) => countOf(service, admin, q)));
-    const kept = await counts();
-    assert.deepEqual(kept.slice(0, 1), [620]);
-    const { code, stdout, stderr } = await run(['reindex'], { cwd, env });
-    assert.deepEqual([code, stderr], [0, '']);
-    assert.match(stdout, /^indexed \d+ records in [\d.]+ s\n$/);
-    await until(
-      () => isUpToDate(service, admin),
-      () => 'the index is built again',
-    );
-    assert.deepEqual(await counts(), kept);
-    await service.end('SIGTERM');
-  });
+      const service = await serve(t, { cwd, env });
+      const added = texts(20, one.ids.conversation);
+      const lines = ndjson(added);
+      assert.equal((await sendRequest(service.base, '/admin/records', admin, { method: 'POST', lines })).status, 200);
+      await until(
+        () => isUpToDate(service, admin),
+        () => 'the index is up to date',
+      );
+      const check = await run(['reindex', '--check'], { cwd, env });
+      assert.deepEqual([check.code, check.stderr], [0, ''], check.stdout);
+      const queries = ['osprey', 'w3', 'w3 x5', '"w3 x5"', 'numero', 'osp', '599', 'x10 x1'];
+      const counts = () => Promise.all(queries.map((q) => countOf(service, admin, q)));
+      const kept = await counts();
+      assert.deepEqual(kept.slice(0, 1), [620]);
+      const { code, stdout, stderr } = await run(['reindex'], { cwd, env });
+      assert.deepEqual([code, stderr], [0, '']);
+      assert.match(stdout, /^indexed \d+ records in [\d.]+ s\n$/);
+      await until(
+        () => isUpToDate(service, admin),
+        () => 'the index is built again',
+      );
+      assert.deepEqual(await counts(), kept);
+      await service.end('SIGTERM');
+    });
 
   it('two services share the work: each change is found through both', async (t) => {
-    const { cwd, env } = await newDatabase(t, engine);
     const { one, admin, records } = makeTwoTenants();
-    assert.equal((await run(['import', '-'], { cwd, env, stdin: ndjson(records) })).code, 0);
+    const { cwd, env } = await newDatabase(t, engine, records);
     const services = [await serve(t, { cwd, env }), await serve(t, { cwd, env })] as const;
     const append = async ({ base }: Base, query: string) => {
       const lines = ndjson([message(one.ids.conversation, 5, { query })]);
@@ -108,9 +101,9 @@ onEveryEngine('processes that index', (engine) => {
   });
 
   it('reindex: an error if the search is off', async (t) => {
-    const { cwd, env } = await newDatabase(t, engine);
-    for (const name of ['SEARCH', 'CHANGES']) {
-      const { code, stderr } = await run(['reindex'], { cwd, env: { ...env, [name]: 'off' } });
+    const options = await newDatabase(t, engine, []);
+    const calls = ['SEARCH', 'CHANGES'].map((name) => ({ args: ['reindex'], env: { [name]: 'off' } }));
+    for (const { code, stderr } of await runMany(calls, options)) {
       assert.equal(code, 1);
       assert.match(stderr, /^the search is off.*\n$/);
     }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { makeTwoTenants, message, onEveryEngine, shortOrLong, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, startService } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 
 /** Words of few letters, so that queries often match, and parts of words that are beginnings of others. */
 const words = [

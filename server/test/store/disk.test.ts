@@ -15,7 +15,8 @@ import {
   serve,
   withFileSizeLimit,
 } from '../support/cli-helpers.ts';
-import { makeTwoTenants, ndjson, shortOrLong } from '../support/harness.ts';
+import { makeTwoTenants, ndjson } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 
 function assertHolds(findings: readonly Finding[]): void {
   assert.deepEqual(
@@ -28,7 +29,7 @@ describe('disk failures', { concurrency: 2 }, () => {
   it('rejects writes with 503 and serves reads while the disk is full, and recovers by itself', async (t) => {
     const disk = await diskWithFileLimit(t, withFileSizeLimit(6_000));
     assertHolds(
-      findingsOf('a full disk', await fillDisk(disk, t, { cycles: shortOrLong(2, 5), requests: shortOrLong(20, 300) })),
+      findingsOf('a full disk', await fillDisk(disk, t, { cycles: shortOrLong(1, 5), requests: shortOrLong(20, 300) })),
     );
   });
 
@@ -59,7 +60,7 @@ describe('disk failures', { concurrency: 2 }, () => {
   });
 
   it('rejects writes with 503 and serves reads while the database is read-only, and recovers by itself', async () => {
-    assertHolds(await serveReadOnly({ starts: shortOrLong(2, 3), requests: shortOrLong(20, 300) }));
+    assertHolds(await serveReadOnly({ starts: shortOrLong(1, 3), requests: shortOrLong(20, 300) }));
   });
 
   it('keeps running while the log cannot be written, and logs again as soon as it can', async (t) => {

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { killService } from '../experiments/crash.ts';
 import { fileOf, type Installation, install } from '../experiments/support/installation.ts';
 import { sendRequest } from '../support/cli-helpers.ts';
-import { shortOrLong } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 const patch = (base: string, installation: Installation, at: number, content: string) =>
@@ -28,8 +28,8 @@ function lock(file: string): { release: () => void } {
 }
 
 describe('durability', { concurrency: 3 }, () => {
-  it('loses no acknowledged write and stores no partial import over 5 kills', async (t) => {
-    const findings = await killService({ kills: shortOrLong(5, 60), databases: 1, checkEvery: 5 });
+  it('loses no acknowledged write and stores no partial import over some kills', async (t) => {
+    const findings = await killService({ kills: shortOrLong(2, 60), databases: 1, checkEvery: shortOrLong(2, 5) });
     for (const { promise, measured } of findings) t.diagnostic(`${promise}: ${measured}`);
     assert.ok(findings.length >= 6);
     assert.deepEqual(

@@ -3,14 +3,15 @@ import { describe, it } from 'node:test';
 import pg from 'pg';
 import { purgeUnderLoad } from '../experiments/erasure.ts';
 import { newFolder, run } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, ndjson, newDatabaseUrl, shortOrLong } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 
 describe('erasure', { concurrency: 2 }, () => {
   it('leaves no byte in the file, its log, an export or a backup, under concurrent reads and writes', async () => {
     const findings = await purgeUnderLoad({
-      users: shortOrLong(2, 8),
+      users: shortOrLong(1, 8),
       messages: shortOrLong(90, 500),
-      rounds: 4,
+      rounds: shortOrLong(2, 4),
       readers: 2,
     });
     assert.deepEqual(

@@ -25,6 +25,7 @@ import {
 } from '../support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
 import { chunkPath, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
+import { isLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 function memoryMiB(pid: number): number {
@@ -109,7 +110,7 @@ async function install(scope: Scope, url: string, settings: Record<string, strin
   const store = await database.open();
   await importRecords(store, commandLine, [{ bytes: Readable.from([Buffer.from(lines)]) }], 1);
   await store.close();
-  const serving = await serveWithWorkers(scope, { cwd, env });
+  const serving = await (isLong ? serveWithWorkers : serve)(scope, { cwd, env });
   const paths = chunkIds.map((chunk) => chunkPath({ ...one.ids, chunk }));
   const page = messages.toReversed().slice(0, 20);
   return { url, cwd, env, serving, one, other, admin, chunkIds, paths, quiet, page, messages };
@@ -457,44 +458,46 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       assert.equal((await pending).status, 503);
     });
 
-    it('terminates all connections under load, and the service recovers', async (t) => {
-      const world = await install(t, await newUrl(), { DATABASE_TIMEOUT: '1500' });
-      const load = startLoad(world);
-      t.after(() => load.stop());
-      let ended = 0;
-      let slowest = 0;
-      for (let round = 0; round < 8; round += 1) {
-        await load.waitForResponses(200, 20);
-        const { rowCount } = await onDatabase(world.url, (client) =>
-          client.query(`SELECT pg_terminate_backend(pid) ${activity}`),
-        );
-        ended += rowCount ?? 0;
-        slowest = Math.max(slowest, await secondsToRecover(world));
-      }
-      t.diagnostic(`${ended} connections ended; recovered in at most ${slowest.toFixed(2)} s`);
-      assert.ok(ended >= 8);
-      await stopAndCheck(t, world, load);
-    });
-
-    it('loses backends to SIGKILL, and the service recovers', async (t) => {
-      // The server then ends all other backends and recovers by itself.
-      const world = await install(t, await newUrl(), { DATABASE_TIMEOUT: '1500' });
-      const load = startLoad(world);
-      t.after(() => load.stop());
-      await load.waitForResponses(200);
-      const { rows } = await onDatabase(world.url, (client) => client.query(`SELECT pid ${activity}`));
-      assert.ok(rows.length > 0);
-      for (const { pid } of rows) {
-        try {
-          process.kill(pid, 'SIGKILL');
-        } catch {
-          // The server has already ended this backend.
+    if (isLong)
+      it('terminates all connections under load, and the service recovers', async (t) => {
+        const world = await install(t, await newUrl(), { DATABASE_TIMEOUT: '1500' });
+        const load = startLoad(world);
+        t.after(() => load.stop());
+        let ended = 0;
+        let slowest = 0;
+        for (let round = 0; round < 8; round += 1) {
+          await load.waitForResponses(200, 20);
+          const { rowCount } = await onDatabase(world.url, (client) =>
+            client.query(`SELECT pg_terminate_backend(pid) ${activity}`),
+          );
+          ended += rowCount ?? 0;
+          slowest = Math.max(slowest, await secondsToRecover(world));
         }
-      }
-      const seconds = await secondsToRecover(world);
-      t.diagnostic(`recovered in ${seconds.toFixed(2)} s`);
-      await stopAndCheck(t, world, load);
-    });
+        t.diagnostic(`${ended} connections ended; recovered in at most ${slowest.toFixed(2)} s`);
+        assert.ok(ended >= 8);
+        await stopAndCheck(t, world, load);
+      });
+
+    if (isLong)
+      it('loses backends to SIGKILL, and the service recovers', async (t) => {
+        // The server then ends all other backends and recovers by itself.
+        const world = await install(t, await newUrl(), { DATABASE_TIMEOUT: '1500' });
+        const load = startLoad(world);
+        t.after(() => load.stop());
+        await load.waitForResponses(200);
+        const { rows } = await onDatabase(world.url, (client) => client.query(`SELECT pid ${activity}`));
+        assert.ok(rows.length > 0);
+        for (const { pid } of rows) {
+          try {
+            process.kill(pid, 'SIGKILL');
+          } catch {
+            // The server has already ended this backend.
+          }
+        }
+        const seconds = await secondsToRecover(world);
+        t.diagnostic(`recovered in ${seconds.toFixed(2)} s`);
+        await stopAndCheck(t, world, load);
+      });
   });
 
   describe('a pool of two connections, and a lock held by another session', { concurrency: 1 }, () => {
@@ -558,7 +561,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       const before = memoryMiB(serving.pid);
       let most = 0;
       const faults: string[] = [];
-      for (let round = 0; round < 3; round += 1) {
+      for (let round = 0; round < shortOrLong(1, 3); round += 1) {
         const edits = Array.from({ length: 240 }, (_, at) => patch(world, one.chunkPath, `rejected ${round} ${at}`));
         let isOver = false;
         void Promise.all(edits).then(() => {
@@ -586,7 +589,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       await release();
       const seconds = await secondsToRecover(world);
       t.diagnostic(
-        `of 720 edits ${shed} rejected at once; ${most} connections at most; memory grew by ${grown.toFixed(0)} MiB; ` +
+        `of ${240 * shortOrLong(1, 3)} edits ${shed} rejected at once; ${most} connections at most; memory grew by ${grown.toFixed(0)} MiB; ` +
           `recovered in ${seconds.toFixed(2)} s`,
       );
       const { rows } = await onDatabase(world.url, (client) =>
@@ -600,7 +603,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
         'edits applied after a 503': applied,
       };
       assert.deepEqual(wrong, { faults: {}, 'connections beyond DATABASE_POOL': 0, 'edits applied after a 503': 0 });
-      assert.ok(shed >= 300, `${shed} of 720 were rejected at once`);
+      assert.ok(shed >= 100 * shortOrLong(1, 3), `${shed} were rejected at once`);
       assert.ok(grown < 100, `memory grew by ${grown} MiB`);
     });
 

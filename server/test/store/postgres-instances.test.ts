@@ -27,6 +27,7 @@ import {
   serve,
 } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 /** Time that an instance may cache a key. */
@@ -152,8 +153,8 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
       assert.equal(count?.n, 2);
     });
 
-    it('runs 8 concurrent migrations on each of 10 empty databases without an error', async (t) => {
-      const urls = await Promise.all(Array.from({ length: 10 }, () => newUrl(t)));
+    it('runs 8 concurrent migrations on empty databases without an error', async (t) => {
+      const urls = await Promise.all(Array.from({ length: shortOrLong(2, 10) }, () => newUrl(t)));
       const migrate = (url: string) => databaseOf(readConfig({ DATABASE_URL: url, DATABASE_POOL: '2' })).migrate(1);
       for (const url of urls) {
         const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => migrate(url)));

@@ -5,7 +5,7 @@ import {
   makeTwoTenants,
   messageDefaults,
   ndjson,
-  onEveryEngine,
+  onOneEngine,
   type Service,
   startService,
 } from '../support/harness.ts';
@@ -589,7 +589,7 @@ function wrongValues({ type, nullable, nullUntested, items }: Field): unknown[] 
 
 const isText = ({ type }: Field) => type === 'string' || type === 'uuid' || type === 'decimal';
 
-onEveryEngine('fields of records', (engine) => {
+onOneEngine('fields of records', (engine) => {
   let service: Service;
   const { world, complete } = completeRecords();
   const ndjsonType = { 'content-type': 'application/x-ndjson' };

@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { it } from 'node:test';
 import { makeTwoTenants, message, ndjson, onEveryEngine, startService } from '../support/harness.ts';
+import { shortOrLong } from '../support/long.ts';
 
-const exportCount = 4;
+const exportCount = shortOrLong(2, 4);
 const writesDuringEach = 5;
 
 onEveryEngine('an export during writes', (engine) => {
