@@ -95,6 +95,11 @@ describe('durability', { concurrency: 3 }, () => {
       // The request that reads the metrics is in flight too.
       return text.includes(`backscroll_http_requests_in_flight ${installation.chunks.length + 1}\n`);
     });
+    // While a transaction reads, the log does not start again, so that all commits stay in it.
+    const reader = new DatabaseSync(fileOf(installation), { readOnly: true });
+    t.after(async () => reader.close());
+    reader.exec('BEGIN');
+    reader.prepare('SELECT COUNT(*) FROM child_chunks').get();
     const before = commitsIn(`${fileOf(installation)}-wal`);
     writeLock.release();
     const replies = await Promise.all(pending);

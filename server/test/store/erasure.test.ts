@@ -9,9 +9,9 @@ import { shortOrLong } from '../support/long.ts';
 describe('erasure', { concurrency: 2 }, () => {
   it('leaves no byte in the file, its log, an export or a backup, under concurrent reads and writes', async () => {
     const findings = await purgeUnderLoad({
-      users: shortOrLong(1, 8),
+      users: shortOrLong(2, 8),
       messages: shortOrLong(90, 500),
-      rounds: shortOrLong(2, 4),
+      rounds: 4,
       readers: 2,
     });
     assert.deepEqual(

@@ -25,7 +25,7 @@ import {
 } from '../support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
 import { chunkPath, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
-import { isLong, shortOrLong } from '../support/long.ts';
+import { isLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 function memoryMiB(pid: number): number {
@@ -110,7 +110,7 @@ async function install(scope: Scope, url: string, settings: Record<string, strin
   const store = await database.open();
   await importRecords(store, commandLine, [{ bytes: Readable.from([Buffer.from(lines)]) }], 1);
   await store.close();
-  const serving = await (isLong ? serveWithWorkers : serve)(scope, { cwd, env });
+  const serving = await serveWithWorkers(scope, { cwd, env });
   const paths = chunkIds.map((chunk) => chunkPath({ ...one.ids, chunk }));
   const page = messages.toReversed().slice(0, 20);
   return { url, cwd, env, serving, one, other, admin, chunkIds, paths, quiet, page, messages };
@@ -561,7 +561,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       const before = memoryMiB(serving.pid);
       let most = 0;
       const faults: string[] = [];
-      for (let round = 0; round < shortOrLong(1, 3); round += 1) {
+      for (let round = 0; round < 3; round += 1) {
         const edits = Array.from({ length: 240 }, (_, at) => patch(world, one.chunkPath, `rejected ${round} ${at}`));
         let isOver = false;
         void Promise.all(edits).then(() => {
@@ -589,7 +589,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       await release();
       const seconds = await secondsToRecover(world);
       t.diagnostic(
-        `of ${240 * shortOrLong(1, 3)} edits ${shed} rejected at once; ${most} connections at most; memory grew by ${grown.toFixed(0)} MiB; ` +
+        `of 720 edits ${shed} rejected at once; ${most} connections at most; memory grew by ${grown.toFixed(0)} MiB; ` +
           `recovered in ${seconds.toFixed(2)} s`,
       );
       const { rows } = await onDatabase(world.url, (client) =>
@@ -603,7 +603,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
         'edits applied after a 503': applied,
       };
       assert.deepEqual(wrong, { faults: {}, 'connections beyond DATABASE_POOL': 0, 'edits applied after a 503': 0 });
-      assert.ok(shed >= 100 * shortOrLong(1, 3), `${shed} were rejected at once`);
+      assert.ok(shed >= 300, `${shed} of 720 were rejected at once`);
       assert.ok(grown < 100, `memory grew by ${grown} MiB`);
     });
 
