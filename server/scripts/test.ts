@@ -5,7 +5,7 @@ import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { type FileTime, processorTime } from '../test/support/processor-time.ts';
+import { type FileTime, processorTime } from './processor-time.ts';
 
 /**
  * Runs the tests of the server and of the client: all of them, after lint and types, or those in the files and folders
@@ -58,7 +58,7 @@ async function runFiles(files: string[]): Promise<void> {
     concurrency,
     timeout: fileMillisMax,
     globalSetupPath: fileURLToPath(new URL('../test/support/global-setup.ts', import.meta.url)),
-    execArgv: ['--import', new URL('../test/support/processor-time.ts', import.meta.url).href],
+    execArgv: ['--import', new URL('./processor-time.ts', import.meta.url).href],
   };
   const tests = run(options);
   let suite = '';

@@ -17,7 +17,7 @@ export function processorTime(): ProcessorTime {
   return { own: seconds(11), children: seconds(13) };
 }
 
-/** Loaded before each test file: at its end, adds its times to a file, for `scripts/test.ts`. */
+/** Loaded before each test file: at its end, adds its times to a file, for `test.ts`. */
 const times = process.env.TEST_TIMES;
 const file = process.argv[1] ?? '';
 if (times !== undefined && isMainThread && /\.test\.[jt]s$/.test(file))
