@@ -76,10 +76,14 @@ export class TooManyRequests extends ApiError {}
 export class HeadersTooLarge extends ApiError {}
 /** 500 `internal_server_error`: an error in the service. */
 export class InternalServerError extends ApiError {}
-/** 501 `not_implemented`: the request used a transfer coding other than chunked. */
+/** 501 `not_implemented`: the operation needs an upstream, or the request used a transfer coding other than chunked. */
 export class NotImplemented extends ApiError {}
+/** 502 `bad_gateway`: the upstream of the service is not available. */
+export class BadGateway extends ApiError {}
 /** 503 `service_unavailable`: overloaded, shutting down or without its database. */
 export class ServiceUnavailable extends ApiError {}
+/** 504 `gateway_timeout`: the upstream of the service is too slow. */
+export class GatewayTimeout extends ApiError {}
 /** A response that is not from the service: an error page of a proxy, a redirect, another server at `baseUrl`. */
 export class UnexpectedResponse extends ApiError {}
 
@@ -101,7 +105,9 @@ const classes: Readonly<Record<ErrorResponse['code'], typeof ApiError>> = {
   headers_too_large: HeadersTooLarge,
   internal_server_error: InternalServerError,
   not_implemented: NotImplemented,
+  bad_gateway: BadGateway,
   service_unavailable: ServiceUnavailable,
+  gateway_timeout: GatewayTimeout,
 };
 
 /** The class for a code; codes of later versions get the base class. */

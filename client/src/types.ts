@@ -638,7 +638,9 @@ export type ErrorResponse = {
     | 'headers_too_large'
     | 'internal_server_error'
     | 'not_implemented'
-    | 'service_unavailable';
+    | 'bad_gateway'
+    | 'service_unavailable'
+    | 'gateway_timeout';
   /** Error message, for people. */
   message: string;
 };

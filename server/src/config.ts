@@ -112,6 +112,13 @@ export const settings = {
     parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
     withoutSecret: () => '…',
   } satisfies Setting<string | undefined>,
+  upstream_url: {
+    fallback: undefined,
+    allowed: 'http://HOST:PORT/PATH or https://…, without user, query and fragment',
+    help: 'the server that handles the operations of this API that Backscroll does not have, for example `http://dify-api:5001/v1`',
+    parse: (text) => (isUpstreamUrl(text) ? text : undefined),
+    withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
+  } satisfies Setting<string | undefined>,
   metrics_token: {
     fallback: undefined,
     allowed: 'visible ASCII without spaces',
@@ -162,6 +169,11 @@ export function settingsHelp(): string {
 function isDatabaseUrl(text: string): boolean {
   if (text.startsWith('sqlite:')) return !/^sqlite:(\/\/)?(:memory:)?$/.test(text);
   return postgresProblem(text) === undefined && typeof parsePostgresUrl(text) !== 'string';
+}
+
+function isUpstreamUrl(text: string): boolean {
+  const url = /^https?:\/\/[^\s?#@]+$/i.test(text) ? URL.parse(text) : null;
+  return url !== null && url.username === '' && url.password === '';
 }
 
 /** Undefined also for a text that does not begin like the address of a PostgreSQL server. */

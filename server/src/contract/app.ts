@@ -146,3 +146,12 @@ export const NewApp = Type.Object(
   { additionalProperties: false },
 );
 export type NewApp = Static<typeof NewApp>;
+
+/** A new message. Only the fields that decide the form of the response; an upstream gets the request as it is. */
+export const ChatMessageRequest = Type.Object(
+  {
+    response_mode: Type.Optional(text('`streaming` or `blocking`.')),
+    conversation_id: Type.Optional(nullable(text('Id of the conversation to continue.'))),
+  },
+  { title: 'ChatMessageRequest', description: 'A message to send.' },
+);

@@ -19,7 +19,9 @@ export const errorCodes = [
   'headers_too_large',
   'internal_server_error',
   'not_implemented',
+  'bad_gateway',
   'service_unavailable',
+  'gateway_timeout',
 ] as const;
 
 export type ErrorCode = (typeof errorCodes)[number];

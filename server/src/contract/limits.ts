@@ -172,6 +172,13 @@ export const limits = {
   /** Total size of responses that clients have not read yet. */
   unreadBytesMax: 268_435_456,
   connectionsMax: 10_000,
+  /** Requests to the upstream at the same time, each on its own connection. */
+  upstreamRequestsMax: 256,
+  upstreamBodyBytesMax: 104_857_600,
+  upstreamConnectMillisMax: 5_000,
+  /** Until the first byte of the response: a model may think for long. */
+  upstreamResponseMillisMax: 600_000,
+  upstreamIdleMillisMax: 120_000,
   /** Workers that `WORKERS=auto` starts at most. */
   autoWorkersMax: 4,
   /** Time between two log lines about rejected requests. */

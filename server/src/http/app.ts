@@ -32,6 +32,7 @@ import { type Lines, Observer, requestIdOf, unmatchedRoute } from './observe/obs
 import { Outages } from './observe/outages.ts';
 import { documentRoutes } from './openapi/openapi.ts';
 import { appInfoRoutes } from './operations/app-info.ts';
+import { chatMessageRoutes } from './operations/chat-messages.ts';
 import { childChunkRoutes } from './operations/child-chunks.ts';
 import { conversationRoutes } from './operations/conversations.ts';
 import { datasetRoutes } from './operations/datasets.ts';
@@ -46,6 +47,8 @@ import { validatorCompiler } from './request/query.ts';
 import { RouteTable } from './request/route-table.ts';
 import type { App, Dependencies, Routes } from './route-types.ts';
 import { createServer } from './server.ts';
+import { upstreamRoutes } from './upstream/routes.ts';
+import { Upstream } from './upstream/upstream.ts';
 import { contextOf, type SharedState, type WorkerContext } from './workers/context.ts';
 import { SharedSum } from './workers/shared-sum.ts';
 
@@ -70,6 +73,7 @@ export type AppOptions = {
   in_flight_max: number;
   write_limit: number;
   metrics_token: string | undefined;
+  upstream_url: string | undefined;
   changes: boolean;
   search: boolean;
 };
@@ -78,6 +82,7 @@ export type AppOptions = {
 const routes: readonly Routes[] = [
   documentRoutes,
   messageRoutes,
+  chatMessageRoutes,
   conversationRoutes,
   appInfoRoutes,
   datasetRoutes,
@@ -96,6 +101,7 @@ const routes: readonly Routes[] = [
   adminSearchRoutes,
   healthRoutes,
   pageRoutes,
+  upstreamRoutes,
 ];
 
 const buildValidator = () => validatorCompiler as never;
@@ -143,7 +149,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.decorateRequest('caller', null);
 
   const table = new RouteTable();
-  app.addHook('onRoute', (route) => table.add(route));
+  app.addHook('onRoute', (route) => void (route.url.endsWith('*') || table.add(route)));
   const checkRequest = checkFirst((request, reply) => {
     observe(request, reply);
     reply.header('x-request-id', request.id);
@@ -183,7 +189,9 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     context,
   );
   const rateLimits = new RateLimits(metrics, settings, shared);
-  const { failedKeys } = shared;
+  const { failedKeys, workers } = shared;
+  const errors = new ErrorSender(logger, new Outages(shared.outages));
+  const passed = new SharedSum(shared.passedOn, worker);
   return {
     store,
     pages: new PageCache(limits.pageCacheBytesMax),
@@ -191,7 +199,7 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     metrics,
     observer: new Observer(metrics, logger, lines),
     logger,
-    errors: new ErrorSender(logger, new Outages(shared.outages)),
+    errors,
     clock,
     validateLines,
     page_order,
@@ -200,6 +208,10 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     inFlight,
     changeWatch: new ChangeWatch(store),
     search: whyOff(settings),
+    upstream:
+      settings.upstream_url === undefined
+        ? undefined
+        : new Upstream({ url: settings.upstream_url, errors, passed, workers }),
     waiting,
     slowReaders: new SlowReaders(limits.unreadBytesMax, context),
     connectionsMax: Math.ceil(limits.connectionsMax / shared.workers),

@@ -21,6 +21,7 @@ export function createSharedState(
     channel: `backscroll-${randomUUID()}`,
     inFlight: new SharedArrayBuffer(SharedSum.bytes(workers)),
     waiting: new SharedArrayBuffer(SharedSum.bytes(workers)),
+    passedOn: new SharedArrayBuffer(SharedSum.bytes(workers)),
     slowReaders: new SharedArrayBuffer(SlowReaders.bytes(workers)),
     failedKeys: WindowCounter.create(),
     requestLimit: WindowCounter.create(),

@@ -199,6 +199,8 @@ const errorCodes = [
   'headers_too_large',
   'internal_server_error',
   'not_implemented',
+  'bad_gateway',
+  'gateway_timeout',
   'service_unavailable',
 ];
 

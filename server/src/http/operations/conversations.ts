@@ -48,7 +48,7 @@ function positionIn(
   return { id: id as string, value: value as number };
 }
 
-export const conversationRoutes: Routes = (app, { store, bearer, clock }) => {
+export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream }) => {
   const requireApp = bearer.requireKey(['app']);
   const requireChat = checkFirst((request) => requireChatApp(requireCaller(request, 'app').app));
   const seconds = () => Math.floor(clock() / 1000);
@@ -145,6 +145,8 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock }) => {
     },
   });
 
+  // An upstream may have them.
+  if (upstream !== undefined) return;
   app.route({
     method: 'GET',
     url: '/v1/messages/:message_id/suggested',

@@ -23,8 +23,10 @@ export const errorTable: Readonly<Record<ErrorCode, readonly [status: number, wh
   too_many_requests: [429, 'Retry after the number of seconds in `Retry-After`.'],
   headers_too_large: [431, 'The headers are too large.'],
   internal_server_error: [500, 'An error in the service; find it in the log by `X-Request-Id`.'],
-  not_implemented: [501, 'The body has a transfer coding other than chunked.'],
+  not_implemented: [501, 'The operation needs an upstream, or the body has a transfer coding other than chunked.'],
+  bad_gateway: [502, 'The upstream is not available, or its response is not HTTP.'],
   service_unavailable: [503, 'Overloaded, stopping or without its database; retry after `Retry-After` seconds.'],
+  gateway_timeout: [504, 'The upstream is too slow.'],
 };
 
 export const statusOf = (code: ErrorCode): number => errorTable[code][0];

@@ -7,6 +7,7 @@ export type SharedState = {
   readonly channel: string;
   readonly inFlight: SharedArrayBuffer;
   readonly waiting: SharedArrayBuffer;
+  readonly passedOn: SharedArrayBuffer;
   readonly slowReaders: SharedArrayBuffer;
   readonly failedKeys: SharedArrayBuffer;
   readonly requestLimit: SharedArrayBuffer;
