@@ -61,4 +61,4 @@ onEveryEngine('a migration', (engine) => {
 
 it('a migration on Citus is applied completely or not at all, and the next start completes it', (t) =>
   // Two processes never distribute tables at once: the second one waits for the lease.
-  assertComplete(t, 'postgres', { ...options, rounds: 0, install: installFakeCitus }));
+  assertComplete(t, 'postgres', { ...options, points: shortOrLong(3, 30), rounds: 0, install: installFakeCitus }));
