@@ -11,7 +11,7 @@ import { indexRegularly, numberRegularly, trimRegularly } from '../service/maint
 import { loggerOf, ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
-import { databaseOf } from '../store/open.ts';
+import { createStoreMemory, databaseOf } from '../store/open.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
 import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
 
@@ -34,14 +34,12 @@ Options:
     const workers = await workerCount(config, database, logger);
     for (const { version, name } of await database.migrate(epochSeconds())) logger.info({ version, name }, 'migrated');
     const writer = database.startWriter();
-    const keyChanges = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const store = await database
-      .open({ thread: 0, threads: workers, keyChanges, writer })
-      .catch(async (error: Error) => {
-        // The thread would keep the process running.
-        await writer?.close();
-        throw error;
-      });
+    const storeMemory = createStoreMemory(workers);
+    const store = await database.open({ ...storeMemory, thread: 0, writer }).catch(async (error: Error) => {
+      // The thread would keep the process running.
+      await writer?.close();
+      throw error;
+    });
     logger.info({ database: database.location }, 'opened');
     try {
       await switchFeed(store, config.changes);
@@ -55,7 +53,7 @@ Options:
       const trimming = trimRegularly(config.audit_days, { store, logger });
       const numbering = numberRegularly({ store, logger });
       const indexing = config.search && config.changes ? indexRegularly({ store, logger }) : undefined;
-      const pool = new WorkerPool({ data: { config, shared, keyChanges, port }, writer, logger, log: output.write });
+      const pool = new WorkerPool({ data: { config, shared, storeMemory, port }, writer, logger, log: output.write });
       lines.flush();
       const base = addressOf(config.host, port);
       if (secrets !== undefined) print(welcome(base, secrets, await signInToken(store, secrets)));

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Config } from '../config.ts';
 import type { SharedState } from '../http/workers/context.ts';
-import { databaseOf } from '../store/open.ts';
+import { databaseOf, type StoreMemory } from '../store/open.ts';
 import type { WriterLink, WriterLinks } from '../store/sqlite/writer-link.ts';
 import { BufferedLog } from './buffered-log.ts';
 import { loggerOf, ServiceWorker } from './worker.ts';
@@ -12,7 +12,7 @@ export type WorkerThreadData = {
   config: Config;
   worker: number;
   shared: SharedState;
-  keyChanges: Int32Array<SharedArrayBuffer>;
+  storeMemory: StoreMemory;
   port: number;
 };
 
@@ -21,7 +21,7 @@ export type MessageFromWorker = { log: string };
 
 if (parentPort === null) throw new Error('this is a worker thread');
 const parent = parentPort;
-const { config, worker, shared, keyChanges, port } = workerData as WorkerThreadData;
+const { config, worker, shared, storeMemory, port } = workerData as WorkerThreadData;
 
 const lines = new BufferedLog((log) => parent.postMessage({ log } satisfies MessageFromWorker));
 const logger = loggerOf(config, lines).child({ worker });
@@ -40,7 +40,7 @@ const writer: WriterLinks & { use: (link: WriterLink) => void; link: WriterLink 
 };
 
 async function start(): Promise<{ close: () => Promise<void> }> {
-  const store = await databaseOf(config).open({ thread: worker, threads: shared.workers, keyChanges, writer });
+  const store = await databaseOf(config).open({ ...storeMemory, thread: worker, writer });
   const service = await ServiceWorker.create({ config, store, shared, worker, logger, lines });
   await service.listen(config.host, port, true);
   return {

@@ -14,9 +14,9 @@ import type {
   FoundPage,
   NewChildChunk,
   NewStoredKey,
+  OpenPage,
   PagePosition,
   PageShape,
-  PageStream,
   PurgeSelection,
 } from '../domain/store/store.ts';
 
@@ -142,7 +142,7 @@ export interface Engine {
   dataVersion(): number | undefined;
   findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
   /** A page of any size. It has a separate connection until it is closed. */
-  openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined>;
+  openPage(position: PagePosition, shape: PageShape): Promise<OpenPage | undefined>;
   /** A snapshot for reading a large response. It has a separate connection until it is closed. */
   openSnapshot(): Promise<Snapshot>;
   /** For statements that read many rows, on an engine whose statements hold up the other requests of this thread. */

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limits } from '../contract/limits.ts';
 import { parsePostgresUrl } from '../database-url.ts';
 import type { Store } from '../domain/store/store.ts';
 import { explainDiskError, sqliteCode } from './disk-errors.ts';
+import { slotCounts } from './large-responses.ts';
 import type { PostgresPool } from './postgres/pool.ts';
 import type { Migration, SchemaStatus } from './schema/schema.ts';
 import { SqlStore } from './sql-store.ts';
@@ -13,13 +13,25 @@ import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
 import { Writer } from './sqlite/writer.ts';
 import type { WriterLinks } from './sqlite/writer-link.ts';
 
-/** State shared by the stores of a process, if several of its threads have one. */
-export type StoreShare = {
-  /** The number of this thread, from 0 to `threads` - 1. */
-  thread: number;
+/** The memory that the stores of a process share, one store for each thread. */
+export type StoreMemory = {
   threads: number;
   /** Counts the changes of keys. */
   keyChanges: Int32Array<SharedArrayBuffer>;
+  /** Counts the slots for large responses. */
+  largeResponses: Int32Array<SharedArrayBuffer>;
+};
+
+export const createStoreMemory = (threads: number): StoreMemory => ({
+  threads,
+  keyChanges: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)),
+  largeResponses: slotCounts(threads),
+});
+
+/** What the store of one thread has in common with the others. */
+export type StoreShare = StoreMemory & {
+  /** The number of this thread, from 0 to `threads` - 1. */
+  thread: number;
   /** The writer thread of the embedded engine. */
   writer: WriterLinks | undefined;
 };
@@ -80,20 +92,12 @@ function sqliteAt({ database_url, changes }: DatabaseOptions): Database {
     },
     backup: (target) => backupSqlite(path, target),
     startWriter: () => new Writer(path, changes),
-    open: ({ threads, keyChanges, writer } = onlyThread()) =>
-      withPath(() => {
-        const openPagesMax = Math.ceil(limits.largePagesMax / threads);
-        return new SqlStore(new SqliteEngine(path, { writer, openPagesMax, changes }), keyChanges);
-      }),
+    open: ({ thread, keyChanges, largeResponses: counts, writer } = onlyThread()) =>
+      withPath(() => new SqlStore(new SqliteEngine(path, { writer, changes }), keyChanges, { counts, thread })),
   };
 }
 
-const onlyThread = (): StoreShare => ({
-  thread: 0,
-  threads: 1,
-  keyChanges: new Int32Array(new SharedArrayBuffer(4)),
-  writer: undefined,
-});
+const onlyThread = (): StoreShare => ({ ...createStoreMemory(1), thread: 0, writer: undefined });
 
 /** The modules and the driver for PostgreSQL are loaded when used: the embedded engine starts faster without them. */
 function postgresAt(options: DatabaseOptions): Database {
@@ -136,13 +140,13 @@ function postgresAt(options: DatabaseOptions): Database {
       throw new Error('backup copies the embedded database, and this is PostgreSQL: use pg_dump, or export');
     },
     startWriter: () => undefined,
-    open: async ({ thread, threads, keyChanges } = onlyThread()) => {
+    open: async ({ thread, threads, keyChanges, largeResponses: counts } = onlyThread()) => {
       const { PostgresEngine } = await import('./postgres/engine.ts');
       const { layoutOf } = await import('./postgres/layouts.ts');
       // The parts of all threads add up to the configured number.
       const pool = await newPool(Math.floor((options.database_pool + thread) / threads));
       try {
-        return new SqlStore(new PostgresEngine(pool, await layoutOf(pool), threads), keyChanges);
+        return new SqlStore(new PostgresEngine(pool, await layoutOf(pool)), keyChanges, { counts, thread });
       } catch (error) {
         await pool.close();
         throw error;

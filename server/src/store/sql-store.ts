@@ -16,9 +16,9 @@ import type {
   LookupKind,
   NewChildChunk,
   NewStoredKey,
+  OpenPage,
   PagePosition,
   PageShape,
-  PageStream,
   PendingImport,
   PurgeSelection,
   ReferenceTarget,
@@ -33,7 +33,7 @@ import { SqlSessions } from './console/sessions.ts';
 import type { Engine, OpenScan } from './engine.ts';
 import { KeyCache } from './key-cache.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
-import { LargePages } from './large-pages.ts';
+import { type SlotMemory, Slots } from './large-responses.ts';
 import { SqlAppStore } from './messages/app-store.ts';
 import { exportSteps } from './records/export.ts';
 import { SqlImportSources } from './records/import-sources.ts';
@@ -58,14 +58,14 @@ export class SqlStore implements Store {
   readonly search: SqlSearchStore;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
-  readonly #largePages: LargePages;
+  readonly #slots: Slots;
 
-  constructor(engine: Engine, keyChanges: Int32Array<SharedArrayBuffer>) {
+  constructor(engine: Engine, keyChanges: Int32Array<SharedArrayBuffer>, slotMemory: SlotMemory) {
     this.#engine = engine;
     this.#keys = new KeyCache(keyChanges);
     this.sessions = new SqlSessions(engine);
     this.imports = new SqlImportSources(engine);
-    const scans = new LargePages(limits.scansMax);
+    const scans = new Slots(limits.scansMax);
     const open = engine.openScan?.bind(engine);
     const openScan: OpenScan | undefined = open && ((signal = unaborted) => scans.open(() => open(signal), signal));
     // A page of a list of the console may read large rows.
@@ -77,10 +77,10 @@ export class SqlStore implements Store {
       engine.dialect,
       openScan,
     );
-    this.#largePages = new LargePages(engine.openPagesMax);
-    this.changes = new SqlChangeReads(engine, this.#largePages);
+    this.#slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
+    this.changes = new SqlChangeReads(engine, this.#slots);
     this.search = new SqlSearchStore(engine, scans, this.changes);
-    this.apps = new SqlAppStore(engine, this.#largePages);
+    this.apps = new SqlAppStore(engine, this.#slots);
   }
 
   findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup {
@@ -108,8 +108,8 @@ export class SqlStore implements Store {
     return this.#engine.findPage(position, shape, cached);
   }
 
-  openPage(position: PagePosition, shape: PageShape, signal: AbortSignal): Promise<PageStream | undefined> {
-    return this.#largePages.open(() => this.#engine.openPage(position, shape), signal);
+  openPage(position: PagePosition, shape: PageShape, signal: AbortSignal): Promise<OpenPage | undefined> {
+    return this.#slots.open(() => this.#engine.openPage(position, shape), signal);
   }
 
   async findChildChunk(location: ChunkLocation): Promise<FoundChunkPath> {
@@ -129,7 +129,7 @@ export class SqlStore implements Store {
   }
 
   async openKnowledge(signal: AbortSignal): Promise<KnowledgeSnapshot> {
-    const { read, scan, close } = await this.#largePages.open(() => this.#engine.openSnapshot(), signal);
+    const { read, scan, close } = await this.#slots.open(() => this.#engine.openSnapshot(), signal);
     const openScan = scan && (async () => ({ read, scan, close: () => undefined }));
     return { reads: new SqlKnowledgeReads(read, this.#engine.dialect, openScan), close };
   }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { limits } from '../../src/contract/limits.ts';
+import { joinTexts, openText } from '../../src/domain/large-text.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { onNode, shardCount } from './cluster.ts';
 import { assertOneShard, shardsOf, startTracedService, type Trace, type TracedService, tables } from './trace.ts';
@@ -191,19 +193,27 @@ describe('large data on a cluster', () => {
     } as const;
     for (let round = 0; round < 5; round += 1) {
       const render = (row: { id: string; name: string | null }) => `${row.id}:${row.name}`;
-      const stream = await service.store.apps.openConversations(query, render, new AbortController().signal);
-      assert.ok(stream !== undefined);
-      const parts: Uint8Array[] = [];
-      for await (const part of stream.chunks) {
-        const id = conversations[(parts.length * 7) % conversations.length];
-        const body = { name: `renamed ${'x'.repeat(round + (parts.length % 50))}` };
-        if (parts.length % 5 === 0)
-          await service.request('POST', `/v1/conversations/${id}/name`, { key: one.keys.app, body });
-        parts.push(part);
-      }
-      stream.close();
-      assert.equal(Buffer.concat(parts).length, stream.bytes);
-      assert.equal(parts.length, conversations.length + 1);
+      const list = await service.store.apps.openConversations(query, new AbortController().signal);
+      assert.ok(list !== undefined);
+      let reads = 0;
+      const text = await openText({
+        ...{ head: '[', tail: ']', close: list.close },
+        // Each row is a batch.
+        items: list.rows.map((row) => ({ ...row, bytes: limits.largePageReadBytes })),
+        read: async (batch) => {
+          const id = conversations[(reads * 7) % conversations.length];
+          const body = { name: `renamed ${'x'.repeat(round + (reads % 50))}` };
+          if (reads % 5 === 0)
+            await service.request('POST', `/v1/conversations/${id}/name`, { key: one.keys.app, body });
+          reads += 1;
+          return joinTexts(await list.readRows(batch), render);
+        },
+      });
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of text.chunks) chunks.push(chunk);
+      text.close();
+      assert.equal(Buffer.concat(chunks).length, text.bytes);
+      assert.equal(reads, 2 * (conversations.length + 1));
     }
   });
 });

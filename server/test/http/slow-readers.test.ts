@@ -21,7 +21,7 @@ function endlessPage(): { page: LargePage; isClosed: () => boolean } {
   const close = () => {
     isClosed = true;
   };
-  return { page: { tag: 't', next: undefined, bytes: 0, text: text(), close }, isClosed: () => isClosed };
+  return { page: { tag: 't', next: undefined, bytes: 0, chunks: text(), close }, isClosed: () => isClosed };
 }
 
 /** Reads so many bytes, and then no more. */

@@ -2,6 +2,7 @@ import type { SegmentPath } from '../../contract/child-chunk.ts';
 import { type MetadataMode, metadataModes } from '../../contract/knowledge.ts';
 import type { CallerOf } from '../caller.ts';
 import { notFound, ServiceError } from '../errors.ts';
+import { joinTexts } from '../large-text.ts';
 import type {
   DatasetQuery,
   DocumentQuery,
@@ -16,7 +17,7 @@ import type {
 import type { Store } from '../store/store.ts';
 import { locationOf } from './find-knowledge.ts';
 import { renderBase, renderChunk, renderDocument, renderSegment, renderSingleDocument } from './knowledge-shapes.ts';
-import { envelopeEnd, type FoundItems, hasMore, type JsonBody, renderItems, renderRows } from './offset-page.ts';
+import { envelopeEnd, type FoundItems, hasMore, type JsonBody, renderItems } from './offset-page.ts';
 
 /** The lists of knowledge bases, documents, segments and child chunks that a knowledge key allows, as JSON text. */
 
@@ -41,7 +42,7 @@ export function listDatasets(
       tail: envelopeEnd({ has_more: hasMore(query, total), limit, total, page }),
       readRows: (ids: readonly string[]) => reads.readDatasets(ids),
       render: (rows: Rows<typeof found>) =>
-        renderRows(rows, (row) => JSON.stringify(renderBase(row, figures.get(row.id)))),
+        joinTexts(rows, (row) => JSON.stringify(renderBase(row, figures.get(row.id)))),
     };
   };
   return renderItems(store, find, disconnected);
@@ -74,7 +75,7 @@ export function listDocuments(
       tail: envelopeEnd({ has_more: hasMore(query, total), limit, total, page }),
       readRows: (ids: readonly string[]) => reads.readDocuments(location.dataset_id, ids),
       render: (rows: Rows<typeof found>) =>
-        renderRows(rows, (row) => JSON.stringify(renderDocument(row, caller.workspace_id))),
+        joinTexts(rows, (row) => JSON.stringify(renderDocument(row, caller.workspace_id))),
     };
   };
   return renderItems(store, find, disconnected);
@@ -141,7 +142,7 @@ function segmentItems(
         segments.map(({ id }) => id),
       );
       if (chunks === undefined) return undefined;
-      const text = renderRows(segments, (segment) => {
+      const text = joinTexts(segments, (segment) => {
         const { before, after } = renderSegment(segment, workspace_id);
         return `${before}${(chunks.get(segment.id) ?? []).map(renderChunk).join(',')}${after}`;
       });
@@ -180,7 +181,7 @@ export function listChildChunks(
       head: pageStart,
       tail: envelopeEnd({ total, total_pages: Math.ceil(total / limit), page, limit }),
       readRows: (ids: readonly string[]) => reads.readChildChunks(location.dataset_id, ids),
-      render: (rows: Rows<typeof found>) => renderRows(rows, renderChunk),
+      render: (rows: Rows<typeof found>) => joinTexts(rows, renderChunk),
     };
   };
   return renderItems(store, find, disconnected);

@@ -1,15 +1,13 @@
-import { limits } from '../../contract/limits.ts';
+import { type LargeText, openText, type TextParts } from '../large-text.ts';
 import type { ItemSize, KnowledgeReads, NumberedQuery, NumberedRows } from '../store/knowledge-reads.ts';
 import type { Store } from '../store/store.ts';
 
 /**
  * Pages of numbered lists as JSON text. A page whose texts fit into memory is rendered at once. A larger one is read from a
- * snapshot, in batches: once to compute its length, and once more while it is sent.
+ * snapshot.
  */
 
-/** A response that is too large for memory. The caller must always close it. Closing it twice is harmless. */
-export type LargeBody = { bytes: number; text: AsyncIterable<Uint8Array>; close(): void };
-export type JsonBody = string | LargeBody;
+export type JsonBody = string | LargeText;
 
 /** One page, or one object, that was found. */
 export type FoundItems<R> = Pick<NumberedRows<R>, 'items' | 'rows'> & {
@@ -38,66 +36,23 @@ export async function renderItems<R>(
     return body + found.tail;
   }
   const { reads, close } = await store.openKnowledge(disconnected());
-  try {
-    const large = await find(reads);
-    let bytes = 0;
-    for await (const part of textOf(large)) bytes += Buffer.byteLength(part);
-    return { bytes, text: encode(textOf(large)), close };
-  } catch (error) {
+  const large = await find(reads).catch((error: Error) => {
     close();
     throw error;
+  });
+  return openText({ ...large, read: (batch) => readText(large, batch), close });
+}
+
+async function readText<R>({ readRows, render, renderLarge }: FoundItems<R>, batch: readonly ItemSize[]) {
+  const rows = await readRows(batch.map(({ id }) => id));
+  return rows.length === 0 ? [] : ((await render(rows)) ?? joinLarge(rows, (row) => renderLarge?.(row) ?? []));
+}
+
+async function* joinLarge<R>(rows: readonly R[], textOf: (row: R) => TextParts): AsyncGenerator<string | Uint8Array> {
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) yield ',';
+    yield* textOf(row);
   }
-}
-
-/** Small parts are joined, so that few chunks are sent. */
-async function* encode(text: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  let joinedParts = '';
-  for await (const part of text) {
-    joinedParts += part;
-    if (joinedParts.length < limits.joinedDocBytesMax) continue;
-    yield Buffer.from(joinedParts);
-    joinedParts = '';
-  }
-  yield Buffer.from(joinedParts);
-}
-
-async function* textOf<R>(found: FoundItems<R>): AsyncGenerator<string> {
-  yield found.head;
-  let isFirst = true;
-  for (const batch of batchesOf(found.items)) {
-    const rows = await found.readRows(batch.map(({ id }) => id));
-    if (rows.length === 0) continue;
-    if (!isFirst) yield ',';
-    isFirst = false;
-    const text = await found.render(rows);
-    if (text !== undefined) yield* text;
-    else for (const [index, row] of rows.entries()) yield* joined(index, found.renderLarge?.(row) ?? []);
-  }
-  yield found.tail;
-}
-
-async function* joined(index: number, text: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
-  if (index > 0) yield ',';
-  yield* text;
-}
-
-/** Texts of rows, joined by commas. */
-export function* renderRows<R>(rows: readonly R[], textOfRow: (row: R) => string): Generator<string> {
-  for (const [index, row] of rows.entries()) yield index === 0 ? textOfRow(row) : `,${textOfRow(row)}`;
-}
-
-function* batchesOf(items: readonly ItemSize[]): Generator<ItemSize[]> {
-  let batch: ItemSize[] = [];
-  let bytes = 0;
-  for (const item of items) {
-    if (batch.length > 0 && bytes + item.bytes > limits.largePageReadBytes) {
-      yield batch;
-      [batch, bytes] = [[], 0];
-    }
-    batch.push(item);
-    bytes += item.bytes;
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** The rest of an envelope, after its data. */

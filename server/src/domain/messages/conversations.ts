@@ -4,6 +4,7 @@ import { canonicalId } from '../../contract/primitives.ts';
 import { notBlank } from '../../contract/rules.ts';
 import type { CallerOf } from '../caller.ts';
 import { invalidParam, notFound } from '../errors.ts';
+import { joinTexts, type LargeText, openText } from '../large-text.ts';
 import { derivedName } from '../records/conversation-name.ts';
 import type { ConversationPosition, ConversationQuery, ConversationRow } from '../store/app-store.ts';
 import type { Store } from '../store/store.ts';
@@ -16,8 +17,7 @@ const lastMissing = () => notFound('Last Conversation Not Exists.');
 export type ListParameters = Omit<ConversationQuery, 'app_id'>;
 
 export type ConversationList = {
-  /** The text of a page, or a page that is too large for memory: see `ListStream`. */
-  page: string | { bytes: number; text: AsyncIterable<Uint8Array>; close(): void };
+  page: string | LargeText;
   /** The position of the page's last conversation, if others follow. */
   next: ConversationPosition | undefined;
 };
@@ -46,17 +46,17 @@ export async function listConversations(
     const page = pageHead(limit, has_more) + rows.map(renderConversation).join(',') + pageTail;
     return { page, next: has_more ? positionOf(rows.at(-1), order) : undefined };
   }
-  const stream = await apps.openConversations(query, renderConversation, disconnected());
-  if (stream === undefined) throw lastMissing();
-  const { has_more, last, bytes, chunks, close } = stream;
-  const head = pageHead(limit, has_more);
-  async function* text() {
-    yield Buffer.from(head);
-    yield* chunks;
-    yield Buffer.from(pageTail);
-  }
-  const page = { bytes: head.length + bytes + pageTail.length, text: text(), close };
-  return { page, next: has_more ? positionOf(last, order) : undefined };
+  const openList = await apps.openConversations(query, disconnected());
+  if (openList === undefined) throw lastMissing();
+  const { has_more, rows, readRows, close } = openList;
+  const page = await openText({
+    head: pageHead(limit, has_more),
+    tail: pageTail,
+    items: rows,
+    read: async (batch) => joinTexts(await readRows(batch), renderConversation),
+    close,
+  });
+  return { page, next: has_more ? positionOf(rows.at(-1), order) : undefined };
 }
 
 const positionOf = (row: ConversationRow | undefined, order: ConversationOrder): ConversationPosition | undefined =>

@@ -3,7 +3,8 @@ import { canonicalId } from '../../contract/primitives.ts';
 import { chatModes } from '../../contract/rules.ts';
 import type { App } from '../caller.ts';
 import { notFound, ServiceError } from '../errors.ts';
-import type { Messages, PagePosition, PageShape, PageStream, Store } from '../store/store.ts';
+import { joinTexts, type LargeText, openText } from '../large-text.ts';
+import type { Messages, OpenPage, PagePosition, PageShape, Store } from '../store/store.ts';
 import type { MessagePage, PageCache, PageTag } from './page-cache.ts';
 
 /** The parameters of a request for a page, with their defaults. */
@@ -50,18 +51,8 @@ export function pageRequest(app_id: string, query: PageQuery): PageRequest {
   return { key, suffix, position: { app_id, conversation_id, user, first_id }, shape: { limit, page_order } };
 }
 
-/**
- * A page that is too large for memory, so it is sent while it is read. The caller must always close it, even if it was not
- * read. Closing it twice is harmless.
- */
-export type LargePage = {
-  tag: string;
-  next: string | undefined;
-  /** Length of the whole text. */
-  bytes: number;
-  text: AsyncIterable<Uint8Array>;
-  close(): void;
-};
+/** A page that is too large for memory, so it is sent while it is read. */
+export type LargePage = LargeText & { tag: string; next: string | undefined };
 
 export type Page = MessagePage | PageTag | LargePage;
 
@@ -116,18 +107,20 @@ const pageHead = (limit: number, next: string | undefined): string =>
 const pageTail = ']}';
 
 /** Checks again that the page exists: the conversation may have changed while the request waited for a free slot. */
-function openLargePage(stream: PageStream | undefined, suffix: string, limit: number): LargePage {
-  if (stream === undefined) throw notFound('conversation not exists');
-  const { version, first_message_exists, next, bytes, chunks, close } = stream;
+async function openLargePage(page: OpenPage | undefined, suffix: string, limit: number): Promise<LargePage> {
+  if (page === undefined) throw notFound('conversation not exists');
+  const { version, first_message_exists, next, messages, readDocs, close } = page;
   if (!first_message_exists) {
     close();
     throw notFound('first message not exists');
   }
-  const head = pageHead(limit, next);
-  async function* text() {
-    yield Buffer.from(head);
-    yield* chunks;
-    yield Buffer.from(pageTail);
-  }
-  return { tag: version + suffix, next, bytes: head.length + bytes + pageTail.length, text: text(), close };
+  const text = await openText({
+    head: pageHead(limit, next),
+    tail: pageTail,
+    items: messages,
+    itemBytes: messages.reduce((sum, { bytes }) => sum + bytes, 0),
+    read: async (batch) => joinTexts(await readDocs(batch), (doc) => doc),
+    close,
+  });
+  return { tag: version + suffix, next, ...text };
 }

@@ -29,17 +29,12 @@ export type ConversationRow = {
 /** The rows of a page, or `too_large` if the page must be streamed. */
 export type FoundList<R> = { rows: R[]; has_more: boolean } | 'too_large';
 
-/**
- * A list that is too large for memory: its items as JSON texts, joined by commas, all from one snapshot, which lasts until
- * `close`. The caller must always close it, even if it was not read. Closing it twice is harmless.
- */
-export type ListStream<R> = {
+/** A list that is too large for memory, in a snapshot that lasts until `close`. Its rows have null in large columns. */
+export type OpenList<R> = {
   has_more: boolean;
-  /** The last row of the page. Its large columns are null. */
-  last: R | undefined;
-  /** Length of all chunks together. */
-  bytes: number;
-  chunks: AsyncIterable<Uint8Array>;
+  rows: readonly (R & { bytes: number })[];
+  /** The same rows with all columns. */
+  readRows(batch: readonly R[]): Promise<R[]>;
   close(): void;
 };
 
@@ -62,12 +57,8 @@ export interface AppStore {
   findDetails(app_id: string): Promise<AppDetails | undefined>;
   /** Undefined if the page starts after the current position of a conversation that is not in the list. */
   listConversations(query: ConversationQuery): Promise<FoundList<ConversationRow> | undefined>;
-  /** A list of any size. `render` returns the JSON text of a row. See `Store.openPage` for the limit and the signal. */
-  openConversations(
-    query: ConversationQuery,
-    render: (row: ConversationRow) => string,
-    signal: AbortSignal,
-  ): Promise<ListStream<ConversationRow> | undefined>;
+  /** A list of any size. See `Store.openPage` for the limit and the signal. */
+  openConversations(query: ConversationQuery, signal: AbortSignal): Promise<OpenList<ConversationRow> | undefined>;
   /** The changed conversation. Undefined if it does not exist. */
   changeConversation(change: ConversationChange): Promise<ConversationRow | undefined>;
   /** `unrated`: there is no feedback to remove. */

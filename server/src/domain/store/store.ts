@@ -69,18 +69,19 @@ export type FoundPage = {
   messages: Messages | 'too_large' | undefined;
 };
 
+/** A message of a page before its text is read. */
+export type MessagePosition = { id: string; bytes: number; created_at: number; sequence: number };
+
 /**
- * A page that is too large for memory. The texts come in chunks, in the order of the page, joined by commas, and all from
- * one snapshot, which lasts until `close`. The caller must always close it, even if it was not read. Closing it twice is
- * harmless.
+ * A page that is too large for memory: its messages in the order of the page, and their texts, all from one snapshot, which
+ * lasts until `close`. The caller must always close it. Closing it twice is harmless.
  */
-export type PageStream = {
+export type OpenPage = {
   version: string;
   first_message_exists: boolean;
-  /** Length of all chunks together. */
-  bytes: number;
   next: string | undefined;
-  chunks: AsyncIterable<Uint8Array>;
+  messages: readonly MessagePosition[];
+  readDocs(batch: readonly MessagePosition[]): Promise<Uint8Array[]>;
   close(): void;
 };
 
@@ -174,7 +175,7 @@ export interface Store {
    * A page of any size. The number of open pages is limited: this waits a few seconds for a free slot, then throws. The
    * signal ends the wait.
    */
-  openPage(position: PagePosition, shape: PageShape, signal: AbortSignal): Promise<PageStream | undefined>;
+  openPage(position: PagePosition, shape: PageShape, signal: AbortSignal): Promise<OpenPage | undefined>;
 
   findChildChunk(location: ChunkLocation): Promise<FoundChunkPath>;
   /** Checks the edit against the stored chunk and writes it, atomically. Resolves when the edit is on disk. */

@@ -116,7 +116,7 @@ function sendChanges(reply: FastifyReply, { entries, cursor, hasMore, isLarge, c
   const text = `{"data":[${data}],"has_more":${hasMore},"cursor":${JSON.stringify(cursor)}}`;
   if (!isLarge) return reply.send(text);
   const bytes = Buffer.from(text);
-  return sendLargePage(reply, { bytes: bytes.length, text: toAsync(bytes), close });
+  return sendLargePage(reply, { bytes: bytes.length, chunks: toAsync(bytes), close });
 }
 
 async function* toAsync(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

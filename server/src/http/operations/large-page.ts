@@ -1,9 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { limits } from '../../contract/limits.ts';
-
-/** A response that is too large for memory: its length, and its text in chunks. It must always be closed. */
-export type LargeText = { bytes: number; text: AsyncIterable<Uint8Array>; close(): void };
+import type { LargeText } from '../../domain/large-text.ts';
 
 /** Sends a large page with its length. For HEAD only the length is sent. */
 export function sendLargePage(reply: FastifyReply, page: LargeText): FastifyReply {
@@ -23,7 +21,7 @@ export function readLargePage(page: LargeText): Readable {
   let taken = 0;
   let takenBefore = 0;
   async function* slices() {
-    for await (const chunk of page.text) {
+    for await (const chunk of page.chunks) {
       for (let start = 0; start < chunk.length; start += largePageWriteBytes) {
         const slice = chunk.subarray(start, start + largePageWriteBytes);
         yield slice;

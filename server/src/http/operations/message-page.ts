@@ -29,7 +29,7 @@ export function pageHeaders(page: Page, path: string, url: string): string[] {
 }
 
 export const isTag = (page: Page): page is PageTag => !('next' in page);
-export const isLarge = (page: Page): page is LargePage => 'text' in page;
+export const isLarge = (page: Page): page is LargePage => 'chunks' in page;
 
 /** Sends a page through the framework, or 304 if the client has it. */
 export function sendPage(reply: FastifyReply, page: Page, path: string): FastifyReply {

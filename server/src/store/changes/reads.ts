@@ -13,7 +13,7 @@ import {
   newEpoch,
 } from '../../domain/store/change-reads.ts';
 import type { Engine, Reader, Row, Value } from '../engine.ts';
-import type { LargePages } from '../large-pages.ts';
+import type { Slots } from '../large-responses.ts';
 import * as numbering from './numbering.ts';
 import { RecordReader } from './records.ts';
 import { type Candidate, keysStatement, sourceOf } from './sources.ts';
@@ -26,13 +26,13 @@ const findEntries = (ofWorkspace: boolean): string => `
 /** The change feed, on either engine. */
 export class SqlChangeReads implements ChangeReads {
   readonly #engine: Engine;
-  readonly #largePages: LargePages;
+  readonly #slots: Slots;
   readonly #owners;
 
-  /** `largePages`: the slots for large pages. */
-  constructor(engine: Engine, largePages: LargePages) {
+  /** `slots`: the slots for large pages. */
+  constructor(engine: Engine, slots: Slots) {
     this.#engine = engine;
-    this.#largePages = largePages;
+    this.#slots = slots;
     this.#owners = numbering.ownerStatements(engine.dialect);
   }
 
@@ -190,7 +190,7 @@ export class SqlChangeReads implements ChangeReads {
           if (change === undefined || !isWanted(change, scope)) continue;
           const size = change.isLarge ? change.bytes : Buffer.byteLength(change.line ?? '');
           if (changes.length > 0 && bytes + size > bytesMax) return pageUntil(candidates[at + index - 1]?.place);
-          if (bytes <= wholeBytesMax && bytes + size > wholeBytesMax) close = await this.#largePages.acquire(signal);
+          if (bytes <= wholeBytesMax && bytes + size > wholeBytesMax) close = await this.#slots.acquire(signal);
           if (change.isLarge) [change] = await reader.read([candidate], 'all');
           // Its conversation was erased in the meantime, which has an entry of its own.
           if (change === undefined) continue;

@@ -1,4 +1,5 @@
 import type { AppDetails } from '../../contract/app.ts';
+import { limits } from '../../contract/limits.ts';
 import type {
   AppStore,
   ConversationChange,
@@ -6,23 +7,22 @@ import type {
   ConversationQuery,
   ConversationRow,
   FoundList,
-  ListStream,
   MessageRating,
+  OpenList,
 } from '../../domain/store/app-store.ts';
-import type { Engine } from '../engine.ts';
-import { type LargeList, openList, readList } from '../large-list.ts';
-import type { LargePages } from '../large-pages.ts';
+import type { Engine, Snapshot, Value } from '../engine.ts';
+import type { Slots } from '../large-responses.ts';
 import { columnsOf } from '../records/tables.ts';
 import * as sql from './statements.ts';
 
 /** Operations of app keys besides messages, on either engine. */
 export class SqlAppStore implements AppStore {
   readonly #engine: Engine;
-  readonly #largePages: LargePages;
+  readonly #slots: Slots;
 
-  constructor(engine: Engine, largePages: LargePages) {
+  constructor(engine: Engine, slots: Slots) {
     this.#engine = engine;
-    this.#largePages = largePages;
+    this.#slots = slots;
   }
 
   async findDetails(app_id: string): Promise<AppDetails | undefined> {
@@ -33,13 +33,22 @@ export class SqlAppStore implements AppStore {
   }
 
   async listConversations(query: ConversationQuery): Promise<FoundList<ConversationRow> | undefined> {
-    const list = await this.#conversations(query);
-    if (list === undefined) return undefined;
-    const foundList = await readList<ConversationRow>(this.#engine, list);
+    const statement = await this.#conversations(query);
+    if (statement === undefined) return undefined;
+    const foundList = await this.#readList(statement, query.limit);
     const isEmpty = foundList !== 'too_large' && foundList.rows.length === 0;
     return isEmpty && query.after !== undefined && !(await this.#findPosition(query, query.after))
       ? undefined
       : foundList;
+  }
+
+  /** Texts over `limits.joinedDocBytesMax` are read only after the size of the page was checked. */
+  async #readList(statement: sql.ConversationStatement, limit: number): Promise<FoundList<ConversationRow>> {
+    const smallRows = (await this.#engine.read(...statement('small'))) as SizedRow[];
+    if (smallRows.slice(0, limit).reduce((sum, { bytes }) => sum + bytes, 0) > limits.pageBytesMax) return 'too_large';
+    const isWhole = smallRows.every(({ bytes }) => bytes <= limits.joinedDocBytesMax);
+    const rows = isWhole ? smallRows : ((await this.#engine.read(...statement('all'))) as SizedRow[]);
+    return { rows: rows.slice(0, limit), has_more: rows.length > limit };
   }
 
   /** The position with its value. Undefined if it has none, and the conversation is not in the list. */
@@ -53,7 +62,7 @@ export class SqlAppStore implements AppStore {
   }
 
   /** Undefined if the position was read and does not exist. */
-  async #conversations(query: ConversationQuery): Promise<LargeList | undefined> {
+  async #conversations(query: ConversationQuery): Promise<sql.ConversationStatement | undefined> {
     if (query.after === undefined || !this.#engine.dialect.readsCursorFirst) return sql.conversations(query);
     const after = await this.#findPosition(query, query.after);
     return after && sql.conversations({ ...query, after });
@@ -61,12 +70,11 @@ export class SqlAppStore implements AppStore {
 
   async openConversations(
     query: ConversationQuery,
-    render: (row: ConversationRow) => string,
     signal: AbortSignal,
-  ): Promise<ListStream<ConversationRow> | undefined> {
-    const list = await this.#conversations(query);
-    if (list === undefined) return undefined;
-    return this.#largePages.open(async () => openList(await this.#engine.openSnapshot(), list, render), signal);
+  ): Promise<OpenList<ConversationRow> | undefined> {
+    const statement = await this.#conversations(query);
+    if (statement === undefined) return undefined;
+    return this.#slots.open(async () => openList(await this.#engine.openSnapshot(), statement('none'), query), signal);
   }
 
   changeConversation(change: ConversationChange): Promise<ConversationRow | undefined> {
@@ -75,6 +83,28 @@ export class SqlAppStore implements AppStore {
 
   rateMessage(rating: MessageRating): Promise<'rated' | 'unrated' | 'missing'> {
     return this.#engine.write('rateMessage', rating);
+  }
+}
+
+type SizedRow = ConversationRow & { bytes: number };
+
+async function openList(
+  { read, close }: Snapshot,
+  statement: [string, ...Value[]],
+  { limit }: ConversationQuery,
+): Promise<OpenList<ConversationRow>> {
+  const readRow = async ({ id }: ConversationRow) => (await read(sql.findConversation, id))[0] as ConversationRow;
+  try {
+    const rows = (await read(...statement)) as SizedRow[];
+    const readRows = async (batch: readonly ConversationRow[]) => {
+      const whole: ConversationRow[] = [];
+      for (const row of batch) whole.push(await readRow(row));
+      return whole;
+    };
+    return { rows: rows.slice(0, limit), has_more: rows.length > limit, readRows, close };
+  } catch (error) {
+    close();
+    throw error;
   }
 }
 

@@ -3,13 +3,13 @@ import { limits } from '../../contract/limits.ts';
 import type { ConversationChange, ConversationQuery, ConversationScope } from '../../domain/store/app-store.ts';
 import { sorted } from '../console/admin-statements.ts';
 import type { Value } from '../engine.ts';
-import type { LargeList } from '../large-list.ts';
 
 /** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
 
 export const findDetails = 'SELECT name, mode, details FROM apps WHERE id = ?';
 
-type Texts = Parameters<LargeList['page']>[0];
+/** `small`: texts are null if they are larger than `limits.joinedDocBytesMax`; `none`: always. */
+type Texts = 'small' | 'all' | 'none';
 
 const texts = {
   name: 'COALESCE(c.name, c.derived_name)',
@@ -43,27 +43,29 @@ function inScope(table: string, { app_id, user }: ConversationScope): [string, .
 const columnOf = (order: ConversationOrder): string => order.replace('-', '');
 
 /**
- * A page of conversations: one range of an index, in either direction. On a distributed database it is read from every shard,
+ * A page of conversations, and one more, to detect whether others follow. Each has its `bytes`, the length of its texts. One
+ * range of an index, in either direction. On a distributed database it is read from every shard,
  * since conversations of an app are on all of them. If the position has no value, the statement finds it; the page is empty
  * if there is none.
  */
-export function conversations({ after, order, limit, ...scope }: ConversationQuery): LargeList {
+export function conversations({ after, order, limit, ...scope }: ConversationQuery): ConversationStatement {
   const column = columnOf(order);
   const direction = order.startsWith('-') ? ' DESC' : '';
   const [condition, ...values] = inScope('c', scope);
   const [afterCondition, ...afterValues] = startAfter(after, order, scope);
-  return {
-    limit,
-    page: (which) => [
-      `SELECT ${columns(which)} FROM conversations c WHERE ${condition} ${afterCondition}
-       ORDER BY c.${column}${direction}, c.conversation_id${direction} LIMIT ?`,
-      ...values,
-      ...afterValues,
-      limit + 1,
-    ],
-    row: ({ id }) => [`SELECT ${columns('all')} FROM conversations c WHERE c.conversation_id = ?`, id as string],
-  };
+  return (which) => [
+    `SELECT ${columns(which)} FROM conversations c WHERE ${condition} ${afterCondition}
+     ORDER BY c.${column}${direction}, c.conversation_id${direction} LIMIT ?`,
+    ...values,
+    ...afterValues,
+    limit + 1,
+  ];
 }
+
+export type ConversationStatement = (which: Texts) => [text: string, ...values: Value[]];
+
+/** Parameter: id. */
+export const findConversation = `SELECT ${columns('all')} FROM conversations c WHERE c.conversation_id = ?`;
 
 function startAfter(
   after: ConversationQuery['after'],

@@ -1,7 +1,8 @@
 import { tmpdir } from 'node:os';
 import { limits } from '../../contract/limits.ts';
+import { clientDisconnected } from '../../domain/errors.ts';
 import type { ConversationRow } from '../../domain/store/app-store.ts';
-import type { CachedVersion, FoundPage, PagePosition, PageShape, PageStream } from '../../domain/store/store.ts';
+import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import { newVersion } from '../../domain/version.ts';
 import * as audit from '../accounting/audit.ts';
 import { NoteTally, noteOfConversation, noteOfMessages } from '../changes/notes.ts';
@@ -11,6 +12,7 @@ import type {
   Dialect,
   Engine,
   ExportStep,
+  Reader,
   Row,
   Snapshot,
   Value,
@@ -44,12 +46,12 @@ export class PostgresEngine implements Engine {
   readonly #layout: Layout;
   #lastImport: Promise<unknown> = Promise.resolve();
 
-  constructor(pool: PostgresPool, layout: Layout, threads: number) {
+  constructor(pool: PostgresPool, layout: Layout) {
     this.#pool = pool;
     this.#layout = layout;
     this.dialect = layout.dialect;
     // If there is more than one connection, one is reserved for other requests.
-    this.openPagesMax = Math.max(1, Math.min(Math.ceil(limits.largePagesMax / threads), pool.connections - 1));
+    this.openPagesMax = Math.max(1, Math.min(limits.largePagesMax, pool.connections - 1));
   }
 
   read(statement: string, ...values: Value[]): Promise<Row[]> {
@@ -69,8 +71,8 @@ export class PostgresEngine implements Engine {
     return this.#layout.readPage(position, shape, cached);
   }
 
-  openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined> {
-    return openPage(this.#pool, position, shape);
+  async openPage(position: PagePosition, shape: PageShape): Promise<OpenPage | undefined> {
+    return openPage(await this.openSnapshot(), position, shape);
   }
 
   async openSnapshot(): Promise<Snapshot> {
@@ -79,8 +81,16 @@ export class PostgresEngine implements Engine {
     });
     const { value: transaction } = await steps.next();
     if (transaction === undefined) throw new Error('a snapshot has a transaction');
-    // The generator ends the transaction when it is resumed.
-    return { read: transaction.query, close: () => void steps.next().catch(() => undefined) };
+    let isOpen = true;
+    // After the end of the transaction the connection belongs to others.
+    const read: Reader = (statement, ...values) =>
+      isOpen ? transaction.query(statement, ...values) : Promise.reject(clientDisconnected());
+    const close = () => {
+      isOpen = false;
+      // The generator ends the transaction when it is resumed.
+      void steps.next().catch(() => undefined);
+    };
+    return { read, close };
   }
 
   async ping(): Promise<void> {

@@ -1,8 +1,15 @@
 import { limits } from '../../contract/limits.ts';
-import type { FoundPage, Messages, PagePosition, PageShape, PageStream } from '../../domain/store/store.ts';
-import type { Row, Value } from '../engine.ts';
-import { type MessagePosition, pageOfRows, readInBatches } from '../page-stream.ts';
-import type { PostgresPool, Transaction } from './pool.ts';
+import type {
+  FoundPage,
+  MessagePosition,
+  Messages,
+  OpenPage,
+  PagePosition,
+  PageShape,
+} from '../../domain/store/store.ts';
+import type { Reader, Row, Snapshot, Value } from '../engine.ts';
+import { pageOfRows } from '../large-responses.ts';
+import type { PostgresPool } from './pool.ts';
 import * as postgres from './statements.ts';
 
 /** A row for each message, newest first, or one row without a message. */
@@ -27,7 +34,7 @@ const statements = {
 
 /** Reads one message more than the page has, to detect whether there are older ones. */
 async function readRows(
-  database: PostgresPool | Transaction,
+  read: Reader,
   columns: keyof typeof statements,
   { first_id, conversation_id, app_id, user }: PagePosition,
   { limit }: PageShape,
@@ -38,7 +45,7 @@ async function readRows(
   if (first_id !== undefined) values.unshift(first_id);
   if (user !== undefined) values.push(user);
   const statement = statements[columns][(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
-  return database.query(statement, ...values, limit + 1);
+  return read(statement, ...values, limit + 1);
 }
 
 export async function readPage(
@@ -48,7 +55,7 @@ export async function readPage(
   cachedVersion: string | undefined,
 ): Promise<FoundPage | undefined> {
   const read = async (columns: 'smallTexts' | 'allTexts') =>
-    (await readRows(pool, columns, position, shape, cachedVersion)) as PageRow[];
+    (await readRows((...statement) => pool.query(...statement), columns, position, shape, cachedVersion)) as PageRow[];
   let rows = await read('smallTexts');
   if (rows.some((row) => row.id !== null && row.doc === null) && bytesOf(rows, shape) <= limits.pageBytesMax) {
     rows = await read('allTexts');
@@ -78,39 +85,26 @@ export function joinMessages(rows: readonly PageRow[], { limit, page_order }: Pa
   return { docs, next };
 }
 
-type PageHead = Omit<PageStream, 'chunks' | 'close'>;
-
-/** A page that holds a connection and its transaction until it is closed. */
+/** A page that uses a snapshot alone. Closes it if the page does not exist. */
 export async function openPage(
-  pool: PostgresPool,
+  { read, close }: Snapshot,
   position: PagePosition,
   shape: PageShape,
-): Promise<PageStream | undefined> {
-  const steps = pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (transaction) =>
-    readSteps(transaction, position, shape),
-  );
-  const { value: head } = await steps.next();
-  const close = () => void steps.return(undefined);
-  if (head === undefined) return undefined;
-  return { ...(head as PageHead), chunks: steps as AsyncGenerator<Uint8Array>, close };
-}
-
-/** Yields the head of the page first, then its texts. Yields nothing if the page does not exist. */
-async function* readSteps(
-  transaction: Transaction,
-  position: PagePosition,
-  shape: PageShape,
-): AsyncGenerator<PageHead | Uint8Array> {
-  const rows = await readRows(transaction, 'positions', position, shape, undefined);
-  const [first] = rows as PageRow[];
-  if (first === undefined) return;
-  const { version, first_message_exists, id } = first;
-  const { messages, bytes, next } = pageOfRows(id === null ? [] : rows, shape);
-  yield { version, first_message_exists, bytes, next };
-  yield* readInBatches(messages, async (batch) => {
+): Promise<OpenPage | undefined> {
+  const readDocs: OpenPage['readDocs'] = async (batch) => {
     const column = (name: keyof MessagePosition) => batch.map((message) => message[name]) as unknown as Value;
-    const values = [position.conversation_id, column('created_at'), column('sequence')];
-    const docs = await transaction.query(postgres.findDocs, ...values);
+    const docs = await read(postgres.findDocs, position.conversation_id, column('created_at'), column('sequence'));
     return docs.map(({ doc }) => Buffer.from(doc as string));
-  });
+  };
+  let page: OpenPage | undefined;
+  try {
+    const rows = await readRows(read, 'positions', position, shape, undefined);
+    const [first] = rows as PageRow[];
+    if (first === undefined) return undefined;
+    const { version, first_message_exists, id } = first;
+    page = { version, first_message_exists, ...pageOfRows(id === null ? [] : rows, shape), readDocs, close };
+    return page;
+  } finally {
+    if (page === undefined) close();
+  }
 }

@@ -5,7 +5,7 @@ import { ReadBudget } from '../../domain/store/read-budget.ts';
 import type { IndexChange, IndexCheck, IndexDifference, IndexState } from '../../domain/store/search-reads.ts';
 import type { SearchStore } from '../../domain/store/search-store.ts';
 import type { Engine } from '../engine.ts';
-import type { LargePages } from '../large-pages.ts';
+import type { Slots } from '../large-responses.ts';
 import { checkIndex } from './check.ts';
 import { SqlSearchReads } from './search-reads.ts';
 import * as sql from './statements.ts';
@@ -14,11 +14,11 @@ import * as sql from './statements.ts';
 export class SqlSearchStore implements SearchStore {
   readonly #engine: Engine;
   readonly #reads: SqlSearchReads;
-  readonly #slots: LargePages;
+  readonly #slots: Slots;
   readonly #changes: Pick<ChangeReads, 'number'>;
 
   /** `slots`: for reads that take long. */
-  constructor(engine: Engine, slots: LargePages, changes: Pick<ChangeReads, 'number'>) {
+  constructor(engine: Engine, slots: Slots, changes: Pick<ChangeReads, 'number'>) {
     this.#changes = changes;
     this.#engine = engine;
     this.#reads = new SqlSearchReads(engine.dialect, (statement, ...values) => engine.read(statement, ...values));

@@ -7,9 +7,9 @@ import type {
   CachedVersion,
   ChildChunkEdit,
   FoundPage,
+  OpenPage,
   PagePosition,
   PageShape,
-  PageStream,
 } from '../../domain/store/store.ts';
 import {
   type Engine,
@@ -58,7 +58,7 @@ function visitSome(rows: Iterator<Row>, visit: (row: Row) => void): boolean {
 /** The embedded engine: this thread reads, the writer thread writes. */
 export class SqliteEngine implements Engine {
   readonly dialect = embedded.dialect;
-  readonly openPagesMax: number;
+  readonly openPagesMax = limits.largePagesMax;
   readonly spoolFolder: string;
   readonly #path: string;
   readonly #reader: Connection;
@@ -71,13 +71,9 @@ export class SqliteEngine implements Engine {
   #tickCommits: number | undefined;
 
   /** The schema must be up to date. */
-  constructor(
-    path: string,
-    { writer, openPagesMax, changes }: { writer: WriterLinks | undefined; openPagesMax: number; changes: boolean },
-  ) {
+  constructor(path: string, { writer, changes }: { writer: WriterLinks | undefined; changes: boolean }) {
     this.#path = path;
     this.background = new BackgroundReader(path);
-    this.openPagesMax = openPagesMax;
     this.spoolFolder = dirname(path);
     this.#reader = new Connection(path, readerBusyMillis);
     const memory = `PRAGMA mmap_size = ${mappedBytesMax}; PRAGMA cache_size = -${cacheKibibytes}`;
@@ -117,10 +113,10 @@ export class SqliteEngine implements Engine {
     return orUnavailable(() => this.#reader.snapshot(() => findPage(this.#reader, position, shape, cached?.version)));
   }
 
-  async openPage(position: PagePosition, shape: PageShape): Promise<PageStream | undefined> {
+  async openPage(position: PagePosition, shape: PageShape): Promise<OpenPage | undefined> {
     return orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
-      let page: PageStream | undefined;
+      let page: OpenPage | undefined;
       try {
         page = openPage(db, position, shape);
         return page;

@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
-import type { FoundPage, Messages, PagePosition, PageShape, PageStream } from '../../domain/store/store.ts';
+import type { FoundPage, Messages, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import type { Value } from '../engine.ts';
-import { pageOfRows, readInBatches } from '../page-stream.ts';
+import { pageOfRows } from '../large-responses.ts';
 import type { Connection } from './connection.ts';
 import { pageStatements } from './statements.ts';
 
@@ -72,16 +72,21 @@ function pageBytes([count, , , parts]: JoinedRow, { limit, page_order }: PageSha
 }
 
 /** A page that uses `db` alone, in one transaction. Closing the page closes the connection. */
-export function openPage(db: Connection, position: PagePosition, shape: PageShape): PageStream | undefined {
+export function openPage(db: Connection, position: PagePosition, shape: PageShape): OpenPage | undefined {
   db.db.exec('PRAGMA query_only = ON; BEGIN');
   const conversation = findConversation(db, position);
   if (conversation === undefined) return undefined;
   const { version, start } = conversation;
   const rows =
     start === undefined ? [] : db.all(pageStatements.positions[start.from], ...start.values, shape.limit + 1);
-  const { messages, bytes, next } = pageOfRows(rows, shape);
   const readDoc = ({ created_at, sequence }: { created_at: number; sequence: number }) =>
     db.first(pageStatements.doc, position.conversation_id, created_at, sequence)?.[0] as Uint8Array;
-  const chunks = readInBatches(messages, async (batch) => batch.map(readDoc));
-  return { version, first_message_exists: start !== undefined, bytes, next, chunks, close: () => db.close() };
+  const readDocs: OpenPage['readDocs'] = async (batch) => batch.map(readDoc);
+  return {
+    version,
+    first_message_exists: start !== undefined,
+    ...pageOfRows(rows, shape),
+    readDocs,
+    close: () => db.close(),
+  };
 }

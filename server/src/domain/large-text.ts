@@ -1,0 +1,97 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { limits } from '../contract/limits.ts';
+
+/**
+ * A response that is too large for memory: its length, and its text in chunks, which are read while they are sent, all from
+ * one snapshot. The snapshot lasts until `close`. The caller must always close it, even if the text was not read. Closing it
+ * twice is harmless.
+ */
+export type LargeText = { bytes: number; chunks: AsyncIterable<Uint8Array>; close(): void };
+
+/** Parts of a JSON text. */
+export type TextParts = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+
+/** A list of JSON texts in a snapshot, before its texts are read. */
+export type LargeItems<I> = {
+  /** The JSON text before and after the items. */
+  head: string;
+  tail: string;
+  /** `bytes` is about the size of an item, for the size of a batch. */
+  items: readonly (I & { bytes: number })[];
+  /** The texts of some items, joined by commas. */
+  read(batch: readonly I[]): Promise<TextParts>;
+  /** Length of all items without the commas, if it is known. Otherwise all texts are read twice, first for their length. */
+  itemBytes?: number;
+  close(): void;
+};
+
+/** Closes the snapshot if it fails. */
+export async function openText<I>(list: LargeItems<I>): Promise<LargeText> {
+  const { head, tail, items, itemBytes, close } = list;
+  try {
+    let bytes = 0;
+    if (itemBytes === undefined) for await (const part of partsOf(list)) bytes += Buffer.byteLength(part);
+    else bytes = Buffer.byteLength(head + tail) + itemBytes + Math.max(0, items.length - 1);
+    return { bytes, chunks: joinParts(partsOf(list)), close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** Other requests can run between two batches. */
+async function* partsOf<I>({ head, tail, items, read }: LargeItems<I>): AsyncGenerator<string | Uint8Array> {
+  yield head;
+  let isFirst = true;
+  for (const batch of batchesOf(items)) {
+    let isStart = true;
+    for await (const part of await read(batch)) {
+      if (isStart && !isFirst) yield ',';
+      isStart = false;
+      isFirst = false;
+      yield part;
+    }
+    await nextTick();
+  }
+  yield tail;
+}
+
+/** Small parts are joined, so that few chunks are sent. */
+async function* joinParts(parts: AsyncIterable<string | Uint8Array>): AsyncGenerator<Uint8Array> {
+  let small: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of parts) {
+    const chunk = typeof part === 'string' ? Buffer.from(part) : part;
+    small.push(chunk);
+    bytes += chunk.length;
+    if (bytes < limits.joinedDocBytesMax) continue;
+    yield* chunk.length === bytes ? small : [Buffer.concat(small)];
+    [small, bytes] = [[], 0];
+  }
+  yield Buffer.concat(small);
+}
+
+function* batchesOf<I extends { bytes: number }>(items: readonly I[]): Generator<I[]> {
+  let batch: I[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    if (batch.length > 0 && bytes + item.bytes > limits.largePageReadBytes) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(item);
+    bytes += item.bytes;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Texts of rows, joined by commas. */
+export function* joinTexts<R, T extends string | Uint8Array>(
+  rows: readonly R[],
+  textOf: (row: R) => T,
+): Generator<T | string> {
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) yield ',';
+    yield textOf(row);
+  }
+}
