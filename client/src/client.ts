@@ -1,4 +1,5 @@
 import { changePages, changesIn } from './changes.ts';
+import { NotFound } from './errors.ts';
 import { type ConversationPlace, type Items, numberedItems, type OffsetPage, scrolledConversations } from './lists.ts';
 import {
   chunkPath,
@@ -56,6 +57,8 @@ import type {
 
 /** Items per request in a loop, if the caller gives no limit. */
 const pageItems = 100;
+
+const nothingToRemove = 'rating is null, but the message has no feedback';
 
 /** A client of a Backscroll service, with one key. */
 export class Backscroll {
@@ -130,7 +133,8 @@ export class Backscroll {
   async deleteConversation(deletion: ConversationDeletion, options: CallOptions = {}): Promise<void> {
     const { conversation_id, user } = deletion;
     const body = user === undefined ? undefined : { user };
-    const request = { path: conversationPath(conversation_id), body, messageIfDone: 'Conversation Not Exists.' };
+    const isDone = (error: Error) => error instanceof NotFound;
+    const request = { path: conversationPath(conversation_id), body, isDone };
     await this.#transport.send({ method: 'DELETE', ...request }, options);
   }
 
@@ -140,8 +144,9 @@ export class Backscroll {
    */
   async feedback(feedback: MessageFeedback, options: CallOptions = {}): Promise<void> {
     const { message_id, ...body } = feedback;
-    const messageIfDone = body.rating === null ? 'rating is null, but the message has no feedback' : undefined;
-    const request = { path: `${messagePath(message_id)}/feedbacks`, body, messageIfDone };
+    // The code of this error is that of every invalid field.
+    const isDone = ({ message }: Error) => body.rating === null && message === nothingToRemove;
+    const request = { path: `${messagePath(message_id)}/feedbacks`, body, isDone };
     await this.#transport.send({ method: 'POST', ...request }, options);
   }
 
@@ -225,8 +230,20 @@ export class Backscroll {
    */
   async deleteChildChunk(path: ChildChunkPath, options: UpdateOptions = {}): Promise<void> {
     const { ifMatch, ...call } = options;
-    const request = { path: chunkPath(path), headers: ifMatchHeader(ifMatch), messageIfDone: 'child chunk not found' };
+    const isDone = (error: Error) => error instanceof NotFound && this.#hasSegment(path, call);
+    const request = { path: chunkPath(path), headers: ifMatchHeader(ifMatch), isDone };
     await this.#transport.send({ method: 'DELETE', ...request }, call);
+  }
+
+  async #hasSegment(path: SegmentPath, options: CallOptions): Promise<boolean> {
+    const chunks = withQuery(`${segmentPath(path)}/child_chunks`, { limit: 1 });
+    return this.#get(chunks, options).then(
+      () => true,
+      (error: Error) => {
+        if (error instanceof NotFound) return false;
+        throw error;
+      },
+    );
   }
 
   /** Providers with their models of one type. Requires an app key or a knowledge key. */

@@ -46,10 +46,10 @@ export type ApiRequest = {
   /** Sent as JSON; a list as NDJSON. */
   body?: object | readonly object[] | undefined;
   /**
-   * The message of the error for a second execution, if there was a first one: what the request deletes no longer exists. A
-   * retry that gets it succeeds.
+   * Whether an error of a retry shows that an earlier attempt was executed and its response was lost: what the request deletes
+   * no longer exists. Such a retry succeeds.
    */
-  messageIfDone?: string | undefined;
+  isDone?: ((error: BackscrollError) => boolean | Promise<boolean>) | undefined;
   /** Time that the service may wait for a change. The attempt may take this much longer. */
   holdMillis?: number | undefined;
 };
@@ -86,7 +86,7 @@ export class Transport {
       try {
         return await this.#attempt<Body>(request, timeout, signal);
       } catch (error) {
-        const isDone = attempt > 0 && (error as BackscrollError).message === request.messageIfDone;
+        const isDone = attempt > 0 && (await request.isDone?.(error as BackscrollError));
         if (isDone) return { body: undefined as Body, headers: new Headers() };
         const wait = attempt < retries ? waitBefore(attempt, error as BackscrollError, maxWait) : undefined;
         if (wait === undefined) throw error;

@@ -9,6 +9,15 @@ export type SchemaProblem = {
   message: string;
 };
 
+/** Names of fields and positions in lists: `['message_files', 0, 'id']`. */
+export type ValuePath = readonly (string | number)[];
+
+/**
+ * Why a value is rejected: a sentence for people, the path of the value, and the sentence without anything that the client
+ * sent, for the log.
+ */
+export type Problem = { path: ValuePath; text: string; logged: string };
+
 const formats: Record<string, string> = {
   uuid: 'a UUID',
   decimal: 'a decimal number with an exponent of at most two digits',
@@ -20,42 +29,56 @@ const patterns: Record<string, string> = {
   [cursorPattern.source]: cursorProblem,
 };
 
-/** `message_files[0].id` for `/message_files/0/id`. */
-function fieldName(instancePath: string): string {
-  return instancePath
+const pathOf = (instancePath: string): ValuePath =>
+  instancePath
     .split('/')
     .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : join(path, part)), '');
-}
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part.replaceAll('~1', '/').replaceAll('~0', '~')));
 
-const join = (path: string, name: unknown): string => (path === '' ? `${name}` : `${path}.${name}`);
+/** `message_files[0].id` */
+const nameOf = (path: ValuePath): string =>
+  path.reduce<string>((name, part) => (typeof part === 'number' ? `${name}[${part}]` : join(name, part)), '');
 
-/** One sentence that names the field and its problem. */
-export function describeProblem(problems: readonly SchemaProblem[], whole = 'the record'): string {
+const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
+
+/** Names one field and its problem. `whole`: the subject if the problem is not that of a field. */
+export function describeProblem(problems: readonly SchemaProblem[], whole = 'the record'): Problem {
   // An unknown field is reported twice, once for the schema `false`; a nullable object once for each branch.
   const problem = problems.find(({ keyword }) => keyword !== 'boolean' && keyword !== 'anyOf') ?? problems[0];
-  if (problem === undefined) return `${whole} does not match its schema`;
-  const { keyword, params, message } = problem;
-  const field = fieldName(problem.instancePath);
-  const named = field === '' ? whole : field;
+  if (problem === undefined) return plainProblem([], `${whole} does not match its schema`);
+  const { keyword, params } = problem;
+  const path = pathOf(problem.instancePath);
+  if (keyword === 'additionalProperties') {
+    const unknown = [...path, (params.additionalProperties as string[])[0] ?? ''];
+    return { path: unknown, text: `${nameOf(unknown)} is not a known field`, logged: 'a field is not known' };
+  }
+  if (keyword === 'required') {
+    const required = [...path, (params.requiredProperties as string[])[0] ?? ''];
+    return plainProblem(required, `${nameOf(required)} is required`);
+  }
+  const rule = ruleOf(problem);
+  // Names inside an open object are the client's.
+  const logged = path.length > 1 ? `${path[0]}... ${rule}` : `${path[0] ?? whole} ${rule}`;
+  return { path, text: `${nameOf(path) || whole} ${rule}`, logged };
+}
+
+/** A problem whose text has nothing from the client. */
+export const plainProblem = (path: ValuePath, text: string): Problem => ({ path, text, logged: text });
+
+function ruleOf({ keyword, params, message }: SchemaProblem): string {
   switch (keyword) {
-    case 'additionalProperties':
-      return `${join(field, (params.additionalProperties as string[])[0])} is not a known field`;
-    case 'required':
-      return `${join(field, (params.requiredProperties as string[])[0])} is required`;
     case 'enum':
-      return `${named} must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`;
+      return `must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`;
     case 'format':
-      return `${named} must be ${formats[`${params.format}`] ?? `a ${params.format}`}`;
+      return `must be ${formats[`${params.format}`] ?? `a ${params.format}`}`;
     case 'type':
-      return `${named} must be ${[params.type].flat().map(withArticle).join(' or ')}`;
+      return `must be ${[params.type].flat().map(withArticle).join(' or ')}`;
     case 'pattern':
-      return `${named} ${patterns[`${params.pattern}`] ?? message}`;
+      return patterns[`${params.pattern}`] ?? message;
     case 'minLength':
-      return `${named} must not be empty`;
+      return 'must not be empty';
     default:
-      return `${named} ${message}`;
+      return message;
   }
 }
 
@@ -66,8 +89,8 @@ const withArticle = (type: unknown): string =>
  * Describes the first value that cannot be stored and returned unchanged. `json` is the text that `value` was parsed
  * from. It is well-formed Unicode, so only an escape can produce a lone surrogate or NUL.
  */
-export function findBadValue(value: unknown, json: string): string | undefined {
-  return isSuspect(value, 0, json.includes('\\u')) ? findBad(value, '', 0) : undefined;
+export function findBadValue(value: unknown, json: string): Problem | undefined {
+  return isSuspect(value, 0, json.includes('\\u')) ? findBad(value, []) : undefined;
 }
 
 /** Doubles cannot distinguish integers of magnitude 2^53 or more from their neighbours. */
@@ -89,30 +112,29 @@ function isSuspect(value: unknown, depth: number, hasEscapes: boolean): boolean 
 
 const isBadText = (text: string): boolean => !text.isWellFormed() || text.includes('\0');
 
-function findBad(value: unknown, path: string, depth: number): string | undefined {
+function findBad(value: unknown, path: ValuePath): Problem | undefined {
   if (typeof value === 'string') return badText(value, path);
   if (typeof value === 'number') {
-    return isTooLarge(value) ? `${path} must be a number within ±${Number.MAX_SAFE_INTEGER}` : undefined;
+    return isTooLarge(value) ? badValue(path, `must be a number within ±${Number.MAX_SAFE_INTEGER}`) : undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  if (depth > limits.jsonDepthMax) return `${path.slice(0, 80)} is nested more than ${limits.jsonDepthMax} deep`;
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index += 1) {
-      const bad = findBad(value[index], `${path}[${index}]`, depth + 1);
-      if (bad !== undefined) return bad;
-    }
-    return undefined;
+  if (path.length > limits.jsonDepthMax) {
+    return badValue(path, `is nested more than ${limits.jsonDepthMax} deep`, nameOf(path).slice(0, 80));
   }
-  for (const name of Object.keys(value)) {
-    const inner = join(path, name);
-    const bad = badText(name, inner) ?? findBad((value as never)[name], inner, depth + 1);
+  for (const [name, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    const innerPath = [...path, name];
+    const bad = (typeof name === 'string' ? badText(name, innerPath) : undefined) ?? findBad(inner, innerPath);
     if (bad !== undefined) return bad;
   }
   return undefined;
 }
 
-function badText(value: string, path: string): string | undefined {
-  if (!value.isWellFormed()) return `${path.toWellFormed()} must be well-formed Unicode`;
-  if (value.includes('\0')) return `${path.replaceAll('\0', '')} must not contain NUL`;
+function badText(value: string, path: ValuePath): Problem | undefined {
+  if (!value.isWellFormed()) return badValue(path, 'must be well-formed Unicode', nameOf(path).toWellFormed());
+  if (value.includes('\0')) return badValue(path, 'must not contain NUL', nameOf(path).replaceAll('\0', ''));
   return undefined;
 }
+
+const badValue = (path: ValuePath, rule: string, name = nameOf(path)): Problem => ({
+  ...{ path, text: `${name} ${rule}`, logged: `a value ${rule}` },
+});

@@ -127,7 +127,7 @@ export class Writer {
         else candidates.push(prepare(withoutEqual(input, changed), now));
       } catch (error) {
         if (!(error instanceof BadRecord)) throw error;
-        this.#skip(given, problemOf(error));
+        this.#skip(given, error.problem.text);
       }
     }
     return { changed: candidates, unchanged };
@@ -212,10 +212,9 @@ export class Writer {
         await importRecords(store, commandLine, [], Math.floor(Date.now() / 1000), { validate });
         return;
       } catch (error) {
-        const number = Number(/^line (\d+): /.exec((error as Error).message)?.[1]);
-        const bad = batch[number - 1];
-        if (!isBadRecord(error) || bad === undefined) throw error;
-        this.#skip(bad.input, problemOf(error as Error));
+        const bad = error instanceof BadRecord ? batch[error.line.number - 1] : undefined;
+        if (!(error instanceof BadRecord) || bad === undefined) throw error;
+        this.#skip(bad.input, error.problem.text);
         this.#count(bad.input.record).written -= 1;
         left = batch.filter((candidate) => candidate !== bad);
       }
@@ -227,9 +226,6 @@ export class Writer {
   }
 }
 
-const isBadRecord = (error: unknown): boolean =>
-  error instanceof BadRecord || (error as { code?: string }).code === 'invalid_param';
-const problemOf = (error: Error): string => error.message.replace(/^line \d+: (?:\w+: )?/, '');
 const keyOf = (kind: string, id: string): string => `${kind} ${id}`;
 const idOf = ({ record, id, workspace_id, provider }: RecordInput): string =>
   record === 'model_provider' ? `${workspace_id}/${provider}` : (id as string);

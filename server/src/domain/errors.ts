@@ -1,33 +1,83 @@
 import type { ErrorCode } from '../contract/error.ts';
+import { type Problem, plainProblem } from '../contract/problem.ts';
+
+type Details = {
+  retryAfterSeconds?: number | undefined;
+  /** The message without anything that the client sent. Default: the message. */
+  logged?: string;
+};
 
 /** An error that is returned to the client. Any other error is internal, and its message is not returned. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly retryAfterSeconds: number | undefined;
+  /** The message for the log. */
+  readonly logged: string;
   /** Set if a valid key is not allowed because of its kind. It is logged; the client is not told. */
   wrongKindKey?: string;
 
-  constructor(code: ErrorCode, message: string, retryAfterSeconds?: number) {
+  constructor(code: ErrorCode, message: string, { retryAfterSeconds, logged = message }: Details = {}) {
     super(message);
     this.code = code;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.logged = logged;
   }
 }
 
-export const invalidParam = (message: string) => new ServiceError('invalid_param', message);
+/** `logged`: the message without anything that the client sent, if it differs. */
+export const invalidParam = (message: string, logged = message) =>
+  new ServiceError('invalid_param', message, { logged });
 export const notFound = (message: string) => new ServiceError('not_found', message);
-export const unavailable = (message: string) => new ServiceError('service_unavailable', message, 1);
+export const unavailable = (message: string) =>
+  new ServiceError('service_unavailable', message, { retryAfterSeconds: 1 });
 /** The response is never sent: it ends what the request has started. */
 export const clientDisconnected = () => unavailable('the client has disconnected');
 
 /** One object for all requests: creating an error takes longer than rejecting a request. */
 export const overloaded = unavailable('the service is overloaded, try again');
 
+/** The line of a record. `source` is the name of the file, if an import reads several. */
+export type Line = { number: number; source?: string | undefined };
+
 /** A rejected line of an import: `line 17: message: conversation_id does not exist`. */
 export class BadRecord extends ServiceError {
-  /** `source` is the name of the file, if an import reads several. */
-  constructor(line: number, kind: string | undefined, problem: string, source?: string) {
-    const location = source === undefined ? `line ${line}` : `${source}: line ${line}`;
-    super('invalid_param', [location, kind, problem].filter((part) => part !== undefined).join(': '));
+  readonly line: Line;
+  /** The kind of the record, if it is known. */
+  readonly record: string | undefined;
+  /** What is wrong with the record, without its line and kind. */
+  readonly problem: Problem;
+
+  constructor(line: Line, record: string | undefined, problem: string | Problem) {
+    const described = typeof problem === 'string' ? plainProblem([], problem) : problem;
+    const location = line.source === undefined ? `line ${line.number}` : `${line.source}: line ${line.number}`;
+    const sentence = (end: string) => [location, record, end].filter((part) => part !== undefined).join(': ');
+    super('invalid_param', sentence(described.text), { logged: sentence(described.logged) });
+    this.line = line;
+    this.record = record;
+    this.problem = described;
   }
+}
+
+/** An error as a message to another thread: messages lose the class of an error. */
+export type ErrorMessage =
+  | { kind: 'bad-record'; line: Line; record: string | undefined; problem: Problem }
+  | { kind: 'service'; code: ErrorCode; message: string; details: Details }
+  | { kind: 'internal'; message: string };
+
+export function toErrorMessage(error: unknown): ErrorMessage {
+  if (error instanceof BadRecord) {
+    const { line, record, problem } = error;
+    return { kind: 'bad-record', line, record, problem };
+  }
+  if (!(error instanceof ServiceError)) {
+    return { kind: 'internal', message: error instanceof Error ? error.message : String(error) };
+  }
+  const { code, message, retryAfterSeconds, logged } = error;
+  return { kind: 'service', code, message, details: { retryAfterSeconds, logged } };
+}
+
+export function fromErrorMessage(error: ErrorMessage): Error {
+  if (error.kind === 'bad-record') return new BadRecord(error.line, error.record, error.problem);
+  if (error.kind === 'service') return new ServiceError(error.code, error.message, error.details);
+  return new Error(error.message);
 }

@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { limits } from '../contract/limits.ts';
-import { type Batch, type PreparedLines, prepareLines } from '../domain/records/prepare-lines.ts';
+import { fromErrorMessage } from '../domain/errors.ts';
+import { type PreparedLines, prepareLines } from '../domain/records/prepare-lines.ts';
 import type { Lines } from '../domain/records/read-lines.ts';
+import type { ValidationResult } from './validation-thread.ts';
 
 /** Maximum number of chunks that one thread has at a time: the current one and the next. */
 const threadChunksMax = 2;
@@ -69,13 +71,13 @@ class ValidationPool {
 
 class ValidationThread {
   readonly #worker: Worker;
-  readonly #waiting: PromiseWithResolvers<Batch | undefined>[] = [];
+  readonly #waiting: PromiseWithResolvers<ValidationResult>[] = [];
   #isReady = false;
 
   constructor() {
     const file = import.meta.url.endsWith('.ts') ? './validation-thread.ts' : './validation-thread.js';
     this.#worker = new Worker(new URL(file, import.meta.url));
-    this.#worker.on('message', (message: 'ready' | Batch | undefined) => {
+    this.#worker.on('message', (message: 'ready' | ValidationResult) => {
       if (message === 'ready') this.#isReady = true;
       else this.#waiting.shift()?.resolve(message);
     });
@@ -89,12 +91,12 @@ class ValidationThread {
     return this.#isReady && this.#waiting.length < threadChunksMax;
   }
 
-  /** A chunk with a bad line is validated again in this thread, which returns the error. */
   async prepare(lines: Lines, now: number): Promise<PreparedLines> {
-    const batch = Promise.withResolvers<Batch | undefined>();
-    this.#waiting.push(batch);
+    const result = Promise.withResolvers<ValidationResult>();
+    this.#waiting.push(result);
     this.#worker.postMessage({ lines, now });
-    return (await batch.promise) ?? prepareLines(lines, now);
+    const { failure, ...batch } = await result.promise;
+    return { ...batch, failure: failure && fromErrorMessage(failure) };
   }
 
   close(): void {

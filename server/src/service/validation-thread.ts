@@ -1,12 +1,15 @@
 import { parentPort } from 'node:worker_threads';
-import { prepareLines } from '../domain/records/prepare-lines.ts';
+import { type ErrorMessage, toErrorMessage } from '../domain/errors.ts';
+import { type Batch, prepareLines } from '../domain/records/prepare-lines.ts';
 import type { Lines } from '../domain/records/read-lines.ts';
 
-/** A thread that validates lines. Messages between threads lose the class of an error, so a bad line is sent as `undefined`. */
+/** A thread that validates lines. */
+
+export type ValidationResult = Batch & { failure: ErrorMessage | undefined };
 
 parentPort?.on('message', ({ lines, now }: { lines: Lines; now: number }) => {
   const { failure, ...batch } = prepareLines(lines, now);
-  if (failure === undefined) parentPort?.postMessage(batch, [batch.texts.buffer as ArrayBuffer]);
-  else parentPort?.postMessage(undefined);
+  const result: ValidationResult = { ...batch, failure: failure === undefined ? undefined : toErrorMessage(failure) };
+  parentPort?.postMessage(result, [batch.texts.buffer as ArrayBuffer]);
 });
 parentPort?.postMessage('ready');

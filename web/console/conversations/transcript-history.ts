@@ -1,6 +1,15 @@
-import { pathOf, request } from '../state/api.ts';
+import { type ApiError, pathOf, request } from '../state/api.ts';
 import { limits } from '../state/server-rules.ts';
 import type { FeedbackTexts, LocatedPage, Message, MessagePage } from '../state/types.ts';
+
+/** Whether an error means that the conversation does not exist, rather than one of its messages. */
+export async function isGone(path: readonly string[], error: ApiError, signal: AbortSignal): Promise<boolean> {
+  if (error.status !== 404) return false;
+  return request(pathOf(path), { signal }).then(
+    () => false,
+    ({ status }: ApiError) => status === 404,
+  );
+}
 
 /** A message with the text of its feedback, which is not part of it. */
 export type ShownMessage = Message & { feedback_content?: string | undefined };

@@ -5,7 +5,7 @@ import { siblingsOf } from '../messages/message-actions.ts';
 import type { ApiError } from '../state/api.ts';
 import { highlight } from '../state/highlight.ts';
 import { timeText } from '../state/times.ts';
-import { History } from './transcript-history.ts';
+import { History, isGone } from './transcript-history.ts';
 import { Scroll } from './transcript-scroll.ts';
 import { useLiveMessages } from './use-live-messages.ts';
 import { useStableFocus } from './use-stable-focus.ts';
@@ -29,7 +29,7 @@ type TranscriptProps = {
 /** A conversation as a chat, which starts at its newest message, or at the one that the address names. */
 export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown, loaded }: TranscriptProps) {
   const [, draw] = useState(0);
-  const [error, setError] = useState<ApiError>();
+  const [failure, setFailure] = useState<{ error: ApiError; isOfConversation: boolean }>();
   const scroller = useRef<HTMLDivElement>(null);
   const above = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -37,13 +37,17 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
   const [unmount] = useState(() => new AbortController());
   const latestTotal = useRef(total);
   latestTotal.current = total;
+  const fail = async (error: ApiError) => {
+    const isOfConversation = await isGone(path, error, unmount.signal);
+    if (!unmount.signal.aborted) setFailure({ error, isOfConversation });
+  };
   const [scroll] = useState(
     () =>
       new Scroll({
         open: () => new History(path, unmount.signal),
         total: () => latestTotal.current ?? 0,
         redraw: () => draw((count) => count + 1),
-        fail: (error) => unmount.signal.aborted || setError(error as ApiError),
+        fail: (error) => fail(error as ApiError),
       }),
   );
 
@@ -71,11 +75,11 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
   useLayoutEffect(() => scroll.settle());
   useLayoutEffect(() => highlight(list.current, '.query, .answer', words));
   useLayoutEffect(loaded, [scroll.history.rows.length]);
-  const isStale = useLiveMessages(scroll, path.at(-1), setError);
+  const isStale = useLiveMessages(scroll, path.at(-1), fail);
   useStableFocus(scroller.current);
 
   const retry = () => {
-    setError(undefined);
+    setFailure(undefined);
     scroll.retry();
   };
   // Without the newest messages, the browser's own End would stop too early.
@@ -108,7 +112,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
       h(
         'div',
         { ref: above, class: 'above' },
-        scroll.isReading && error === undefined && h('p', { class: 'soft' }, 'Loading older messages…'),
+        scroll.isReading && failure === undefined && h('p', { class: 'soft' }, 'Loading older messages…'),
       ),
       h(
         'div',
@@ -130,13 +134,13 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
       isEmpty && h('p', { class: 'soft empty' }, 'No messages yet.'),
     ),
     h('p', { class: 'soft stale', role: 'status' }, isStale && 'Not up to date: the service cannot be reached.'),
-    error &&
+    failure &&
       h(
         'div',
         { class: 'trouble' },
-        error.message === 'conversation not exists'
+        failure.isOfConversation
           ? h('p', { class: 'note bad', role: 'alert' }, 'This conversation does not exist or was deleted.')
-          : h(ErrorNote, { error, retry }),
+          : h(ErrorNote, { error: failure.error, retry }),
       ),
     h(
       'div',

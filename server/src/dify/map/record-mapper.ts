@@ -1,4 +1,5 @@
 import { limits } from '../../contract/limits.ts';
+import type { Problem } from '../../contract/problem.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { BadRecord } from '../../domain/errors.ts';
 import { prepareRecord } from '../../domain/records/prepare-record.ts';
@@ -7,7 +8,10 @@ import { parseJson } from './json.ts';
 import { removeSignatures } from './links.ts';
 import { isAbsent, isObject, type OpenObject } from './values.ts';
 
-const tooLarge = `longer than ${limits.recordBytesMax} bytes`;
+type RecordProblem = Pick<Problem, 'path' | 'text'> & { reason: 'too large' | 'not valid' };
+const tooLarge: RecordProblem = {
+  ...{ reason: 'too large', path: [], text: `longer than ${limits.recordBytesMax} bytes` },
+};
 
 /** Maps the values of one record. Lists what cannot be imported, by the path of the part. */
 export class RecordMapper {
@@ -88,18 +92,17 @@ export class RecordMapper {
     for (;;) {
       const problem = findProblem(record);
       if (problem === undefined) return record;
-      const isTooLarge = problem === tooLarge;
-      const reason = isTooLarge ? 'too large' : 'not valid';
-      const [, named = '', index] = isTooLarge ? [] : (/^(\w+)(?:\[(\d+)\])?/.exec(problem) ?? []);
-      const field = isTooLarge && !skipsLarge ? longestField(record, Object.keys(optional)) : named;
-      if (index !== undefined && lists.includes(field)) {
-        const [part] = (record[field] as unknown[]).splice(Number(index), 1);
-        this.skip(this.#paths.get(part) ?? `${field}[${index}]`, reason, problem);
+      const { reason, text, path } = problem;
+      const isShortened = reason === 'too large' && !skipsLarge;
+      const [field = '', index] = isShortened ? [longestField(record, Object.keys(optional))] : path;
+      if (typeof index === 'number' && lists.includes(`${field}`)) {
+        const [part] = (record[field] as unknown[]).splice(index, 1);
+        this.skip(this.#paths.get(part) ?? `${field}[${index}]`, reason, text);
       } else if (Object.hasOwn(optional, field) && !isEqual(record[field], optional[field])) {
         record[field] = optional[field];
-        this.skip(field, reason, problem);
+        this.skip(`${field}`, reason, text);
       } else {
-        this.skip(undefined, reason, problem);
+        this.skip(undefined, reason, text);
         return undefined;
       }
     }
@@ -119,7 +122,7 @@ function longestField(record: RecordInput, fields: readonly string[]): string {
 }
 
 /** The reason for which the import would reject the record. */
-function findProblem(record: RecordInput): string | undefined {
+function findProblem(record: RecordInput): RecordProblem | undefined {
   const json = JSON.stringify(record);
   if (Buffer.byteLength(json) > limits.recordBytesMax) return tooLarge;
   try {
@@ -127,6 +130,6 @@ function findProblem(record: RecordInput): string | undefined {
     return undefined;
   } catch (error) {
     if (!(error instanceof BadRecord)) throw error;
-    return error.message.replace(`line 1: ${record.record}: `, '');
+    return { reason: 'not valid', path: error.problem.path, text: error.problem.text };
   }
 }

@@ -116,7 +116,8 @@ function checkKey(key: Prepared<'api_key'>, find: FindTarget): Added {
   }
   for (const dataset_id of key.dataset_ids ?? []) {
     if (find('dataset', dataset_id)?.parent !== workspace_id) {
-      throw badRecord(key, `dataset_ids: ${dataset_id} does not exist in workspace_id`);
+      const text = (id: string) => `dataset_ids: ${id} does not exist in workspace_id`;
+      throw badRecord(key, { path: ['dataset_ids'], text: text(dataset_id), logged: text('...') });
     }
   }
   const owner = ownerOf(digest, find);

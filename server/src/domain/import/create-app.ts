@@ -31,7 +31,7 @@ export async function createApp(
 async function findWorkspace({ admin }: Store, id: string | undefined): Promise<Workspace | undefined> {
   if (id !== undefined) {
     const workspace = await admin.findWorkspace(canonicalId(id));
-    if (workspace === undefined) throw invalidParam(`workspace ${id} does not exist`);
+    if (workspace === undefined) throw invalidParam(`workspace ${id} does not exist`, 'workspace ... does not exist');
     return workspace;
   }
   const { rows, has_more } = await admin.listWorkspaces({ after: undefined, count: 1 });

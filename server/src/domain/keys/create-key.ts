@@ -69,7 +69,7 @@ async function resolveReach(store: Store, { workspace_id, app_id, dataset_ids }:
     const stored = await store.lookup(kind, ids);
     return ids.map((id) => {
       const target = stored.get(id);
-      if (target === undefined) throw invalidParam(`${kind} ${id} does not exist`);
+      if (target === undefined) throw invalidParam(`${kind} ${id} does not exist`, `${kind} ... does not exist`);
       return target;
     });
   };
@@ -79,7 +79,10 @@ async function resolveReach(store: Store, { workspace_id, app_id, dataset_ids }:
   if (workspace === undefined) return { workspace_id: app?.parent ?? null, app_id: app?.id ?? null, dataset_ids: null };
   const requireParent = (kind: LookupKind, target: ReferenceTarget) => {
     if (target.parent === workspace.id) return target.id;
-    throw invalidParam(`${kind} ${target.id} does not exist in that workspace`);
+    throw invalidParam(
+      `${kind} ${target.id} does not exist in that workspace`,
+      `${kind} ... does not exist in that workspace`,
+    );
   };
   return {
     workspace_id: workspace.id,

@@ -9,21 +9,21 @@ import {
 } from '../../contract/key-kinds.ts';
 import { modelTypes } from '../../contract/model.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import { describeProblem, findBadValue } from '../../contract/problem.ts';
+import { describeProblem, findBadValue, type Problem, plainProblem } from '../../contract/problem.ts';
 import { now as nowDefault, type RecordKind, recordKinds, records } from '../../contract/record.ts';
 import { compile, type Validator } from '../../contract/validator.ts';
-import { BadRecord } from '../errors.ts';
+import { BadRecord, type Line } from '../errors.ts';
 import { digestOf } from '../secret.ts';
 import { deriveName } from './conversation-name.ts';
 import { countWords } from './count-words.ts';
-import type { Line, Prepared, PreparedRecord } from './prepared-record.ts';
+import type { Prepared, PreparedRecord } from './prepared-record.ts';
 import { keptFields } from './record-kinds.ts';
 import { usageOf } from './usage.ts';
 
 /** Validates one line by itself and prepares its record. The JSON text of a message is added to `texts`. Throws BadRecord. */
 export function prepareRecord(line: Line, json: string, now: number, texts: string[]): PreparedRecord {
-  const rejectAs = (kind: string | undefined, problem: string): never => {
-    throw new BadRecord(line.number, kind, problem, line.source);
+  const rejectAs = (kind: string | undefined, problem: string | Problem): never => {
+    throw new BadRecord(line, kind, problem);
   };
   let input: Fields;
   try {
@@ -45,7 +45,7 @@ export function prepareRecord(line: Line, json: string, now: number, texts: stri
   const fields = fill(input);
   for (const name of idFields) fields[name] = idOrNull(fields[name]);
   for (const name of timeFields) if (fields[name] === nowDefault) fields[name] = now;
-  const reject = (problem: string) => rejectAs(kind, problem);
+  const reject: Reject = (field, problem) => rejectAs(kind, plainProblem([field], problem));
   const prepared = converters[kind]?.(fields, { input, now, texts, reject }) ?? fields;
   return { record: kind, line, ...prepared };
 }
@@ -54,7 +54,8 @@ const timeFields = ['created_at', 'updated_at'];
 
 // biome-ignore lint/suspicious/noExplicitAny: validated against the kind's schema
 type Fields = any;
-type Reject = (problem: string) => never;
+/** Rejects the record because of a field. */
+type Reject = (field: string, problem: string) => never;
 type Context = { input: Fields; now: number; texts: string[]; reject: Reject };
 type PreparedFields<K extends RecordKind> = Omit<Prepared<K>, 'record' | 'line' | 'dataset_id'>;
 
@@ -65,8 +66,9 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
   api_key: ({ secret, ...fields }, { reject }) => {
     const kind: KeyKind = fields.kind;
     const problem = findReachProblem(kind, fields, storedReachFields(kind));
-    if (problem !== undefined) reject(describeReachProblem(kind, problem));
-    if (fields.read_only && !readOnlyKinds.includes(kind)) reject(`read_only is not allowed for kind ${kind}`);
+    if (problem !== undefined) reject('field' in problem ? problem.field : 'kind', describeReachProblem(kind, problem));
+    if (fields.read_only && !readOnlyKinds.includes(kind))
+      reject('read_only', `read_only is not allowed for kind ${kind}`);
     return {
       ...fields,
       is_unnamed: fields.id === null,
@@ -81,7 +83,8 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
 
   message: (fields, { input, texts, reject }) => {
     fields.total_tokens = fields.message_tokens + fields.answer_tokens;
-    if (!Number.isSafeInteger(fields.total_tokens)) reject('message_tokens and answer_tokens add up to too much');
+    if (!Number.isSafeInteger(fields.total_tokens))
+      reject('message_tokens', 'message_tokens and answer_tokens add up to too much');
     const { id, conversation_id, created_at, feedback_content, rated_at } = fields;
     // Not part of the text that readers get.
     fields.feedback_content = undefined;
@@ -131,11 +134,12 @@ function omittedFields(kind: RecordKind, input: Fields): string[] {
 }
 
 function requireDigest(kind: KeyKind, secret: string | null, digest: string | null, reject: Reject): string {
-  if (secret === null) return digest ?? reject('secret or digest is required');
+  if (secret === null) return digest ?? reject('secret', 'secret or digest is required');
   const { prefix } = keyKindTable[kind];
-  if (!secret.startsWith(prefix) || secret === prefix) reject(`secret of kind ${kind} must start with ${prefix}`);
-  if (!/^[\x21-\x7e]+$/.test(secret)) reject('secret must be visible ASCII without spaces');
-  if (digest !== null && digest !== digestOf(secret)) reject('digest is not that of secret');
+  if (!secret.startsWith(prefix) || secret === prefix)
+    reject('secret', `secret of kind ${kind} must start with ${prefix}`);
+  if (!/^[\x21-\x7e]+$/.test(secret)) reject('secret', 'secret must be visible ASCII without spaces');
+  if (digest !== null && digest !== digestOf(secret)) reject('digest', 'digest is not that of secret');
   return digestOf(secret);
 }
 

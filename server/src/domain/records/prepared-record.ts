@@ -1,10 +1,8 @@
 import type { Static } from 'typebox';
+import type { Problem } from '../../contract/problem.ts';
 import type { RecordKind, records } from '../../contract/record.ts';
-import { BadRecord } from '../errors.ts';
+import { BadRecord, type Line } from '../errors.ts';
 import { ratingsOf, type Usage, type UsageFields, usageOf } from './usage.ts';
-
-/** A line of an input. `source` is the name of the file, if an import reads several. */
-export type Line = { number: number; source?: string | undefined };
 
 type Fields<K extends RecordKind> = Static<(typeof records)[K]>;
 
@@ -59,9 +57,8 @@ export type Prepared<K extends RecordKind> = { record: K; line: Line } & (K exte
   : Fields<K>);
 export type PreparedRecord = { [K in RecordKind]: Prepared<K> }[RecordKind];
 
-export function badRecord({ record, line }: { record: RecordKind; line: Line }, problem: string): BadRecord {
-  return new BadRecord(line.number, record, problem, line.source);
-}
+export const badRecord = ({ record, line }: { record: RecordKind; line: Line }, problem: string | Problem): BadRecord =>
+  new BadRecord(line, record, problem);
 
 /** Fields of a stored message that a record may omit. `feedback` and `inputs` are JSON texts; feedback may be null. */
 export type KeptMessage = {

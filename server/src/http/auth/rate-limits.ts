@@ -70,4 +70,5 @@ function setHeaders(response: ServerResponse, states: readonly LimitState[], now
   response.setHeader('ratelimit-reset', nearest.seconds);
 }
 
-export const tooMany = (message: string, seconds: number) => new ServiceError('too_many_requests', message, seconds);
+export const tooMany = (message: string, retryAfterSeconds: number) =>
+  new ServiceError('too_many_requests', message, { retryAfterSeconds });

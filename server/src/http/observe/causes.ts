@@ -14,20 +14,9 @@ export function causeOf(response: ServerResponse): { code?: string; message: str
   const error = errors.get(response);
   if (error === undefined) return { message: '' };
   const { code, wrongKindKey: key_id } = error;
-  const message = key_id === undefined ? withoutClientText(error.message) : 'the key is of the wrong kind';
+  const message = key_id === undefined ? error.logged : 'the key is of the wrong kind';
   return { code, message: safeText(message), key_id };
 }
-
-/** Some messages quote ids or names of fields that the client sent. */
-const withoutClientText = (message: string): string =>
-  message
-    .replace(/^(line \d+: \w+: )?.* is not a known field$/s, '$1a field is not known')
-    .replace(/^(app|dataset|workspace|line \d+: \w+: dataset_ids:) .* does not exist/s, '$1 ... does not exist')
-    .replace(
-      /^(line \d+: (?:\w+: )?)?.* (must be well-formed|must not contain NUL|must be a number within|is nested)/s,
-      '$1a value $2',
-    )
-    .replace(/[.[].* must /s, '... must ');
 
 /** Bounded, in printable ASCII, and without anything that looks like a secret. */
 export const safeText = (text: string): string =>

@@ -2,7 +2,7 @@ import type { FastifySchemaCompiler } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { describeProblem } from '../../contract/problem.ts';
 import { compile, type Validator } from '../../contract/validator.ts';
-import { invalidParam } from '../../domain/errors.ts';
+import { invalidParam, type ServiceError } from '../../domain/errors.ts';
 
 type ObjectSchema = TSchema & { properties: Record<string, { type?: string }>; required?: string[] };
 
@@ -13,8 +13,7 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
   return (raw: unknown) => {
     const value = read(raw);
     validator ??= compile(schema);
-    if (!validator.Check(value))
-      return { error: invalidParam(describeProblem(validator.Errors(value), wholeOf(schema))) };
+    if (!validator.Check(value)) return { error: rejected(validator, value, schema) };
     return { value: value as Static<TSchema> };
   };
 };
@@ -25,8 +24,13 @@ const validators = new WeakMap<TSchema, Validator>();
 export function requireValid<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const validator = validators.get(schema) ?? compile(schema);
   validators.set(schema, validator);
-  if (!validator.Check(value)) throw invalidParam(describeProblem(validator.Errors(value), wholeOf(schema)));
+  if (!validator.Check(value)) throw rejected(validator, value, schema);
   return value as Static<S>;
+}
+
+function rejected(validator: Validator, value: unknown, schema: TSchema): ServiceError {
+  const { text, logged } = describeProblem(validator.Errors(value), wholeOf(schema));
+  return invalidParam(text, logged);
 }
 
 /** The subject of an error message if the body is not an object. */

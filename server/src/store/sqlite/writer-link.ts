@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { ErrorMessage } from '../../domain/errors.ts';
 import type { WriteInput, WriteName } from '../engine.ts';
 
 /** The connection of one thread to the writer thread. It can be sent to another thread; then `port` must be transferred. */
@@ -27,8 +28,7 @@ export interface WriterLinks {
 
 /** Messages between a thread and the writer thread. */
 export type QueuedWrite = { [N in WriteName]: { name: N; input: WriteInput<N> } }[WriteName];
-export type WriteFailure = { kind: 'bad-record' | 'unavailable' | 'internal'; message: string };
-export type WriteOutcome = { result: unknown } | { failure: WriteFailure };
+export type WriteOutcome = { result: unknown } | { failure: ErrorMessage };
 export type WriterMessage = { outcomes: WriteOutcome[] } | { busy: true } | { applied: number } | { withdrawn: true };
 
 /** Such a write is sent and committed alone. */

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
-import { ServiceError, unavailable } from '../../domain/errors.ts';
+import { BadRecord, fromErrorMessage, ServiceError, toErrorMessage, unavailable } from '../../domain/errors.ts';
 import { TickQueue } from '../../domain/tick-queue.ts';
 import type { WriteInput, WriteName, WriteOptions, WriteResult } from '../engine.ts';
 import {
   groupStates,
   isLong,
   type QueuedWrite,
-  type WriteFailure,
   type WriteOutcome,
   type WriterLink,
   type WriterLinks,
@@ -56,7 +55,7 @@ export class WriterQueue {
     if (this.#link !== link) return;
     this.#link = undefined;
     this.#isWithdrawn = false;
-    const failure = { kind: 'unavailable', message: 'the writer thread has ended' } as const;
+    const failure = toErrorMessage(unavailable('the writer thread has ended'));
     for (const waiting of this.#inFlight.splice(0)) settle(waiting, { failure });
   }
 
@@ -157,12 +156,11 @@ const tooBusy = () => unavailable('the database is busy with a long write, try a
 function settle({ resolve, reject, timer }: WaitingWrite, outcome: WriteOutcome): void {
   clearTimeout(timer);
   if ('result' in outcome) resolve(outcome.result as never);
-  else reject(errorOf(outcome.failure));
+  else reject(errorOf(fromErrorMessage(outcome.failure)));
 }
 
-function errorOf({ kind, message }: WriteFailure): Error {
-  if (kind === 'bad-record') return new ServiceError('invalid_param', message);
-  // The client only gets a 503; the cause is for the log.
-  if (kind === 'unavailable') return Object.assign(unavailable('the database cannot write'), { cause: message });
-  return new Error(message);
+/** The client only gets a 503; the cause is for the log. */
+function errorOf(error: Error): Error {
+  if (!(error instanceof ServiceError) || error instanceof BadRecord) return error;
+  return Object.assign(unavailable('the database cannot write'), { cause: error.message });
 }

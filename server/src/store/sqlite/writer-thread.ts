@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { limits } from '../../contract/limits.ts';
-import { BadRecord, ServiceError } from '../../domain/errors.ts';
+import { type ErrorMessage, toErrorMessage, unavailable } from '../../domain/errors.ts';
 import type { AuditEntry } from '../../domain/store/audit.ts';
 import * as audit from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
@@ -24,7 +24,6 @@ import {
   groupStates,
   isLong,
   type QueuedWrite,
-  type WriteFailure,
   type WriteOutcome,
   type WriterLink,
   type WriterMessage,
@@ -280,17 +279,11 @@ function addAuditEntry(entry: AuditEntry, scope?: string): void {
   db.run(audit.writeEntry, ...audit.entryValues(entry, scope));
 }
 
-function failureOf(error: unknown): WriteFailure {
-  const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof BadRecord) return { kind: 'bad-record', message };
-  if (error instanceof ServiceError) return { kind: 'unavailable', message };
-  if (error instanceof CleanFailed) return { kind: 'internal', message };
-  const code = sqliteCode(error);
-  if (code !== undefined && transientSqliteCodes.includes(code)) {
-    lastFailure = code;
-    return { kind: 'unavailable', message: `${workerData.path}: ${explainDiskError(error)}` };
-  }
-  return { kind: 'internal', message };
+function failureOf(error: unknown): ErrorMessage {
+  const code = error instanceof CleanFailed ? undefined : sqliteCode(error);
+  if (code === undefined || !transientSqliteCodes.includes(code)) return toErrorMessage(error);
+  lastFailure = code;
+  return toErrorMessage(unavailable(`${workerData.path}: ${explainDiskError(error)}`));
 }
 
 function fail(message: string): never {

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { ErrorCode } from '../../../contract/error.ts';
-import { clientDisconnected, ServiceError, unavailable } from '../../../domain/errors.ts';
+import { clientDisconnected, type ErrorMessage, fromErrorMessage, unavailable } from '../../../domain/errors.ts';
 import type { SearchInput, SearchName, SearchResult } from '../../../domain/search/search.ts';
 import type { Background, Reader, Row, Value } from '../../engine.ts';
 
@@ -9,10 +8,7 @@ export type BackgroundRequest =
   | { number: number; statement: string; values: Value[] }
   | { number: number; name: SearchName; input: unknown }
   | { ended: number };
-export type BackgroundResponse = { number: number } & (
-  | { result: unknown }
-  | { failure: { code: ErrorCode | undefined; message: string } }
-);
+export type BackgroundResponse = { number: number } & ({ result: unknown } | { failure: ErrorMessage });
 
 type Pending = { resolve: (result: never) => void; reject: (error: Error) => void };
 type WaitingRead = {
@@ -103,7 +99,7 @@ export class BackgroundReader implements Background {
       const pending = this.#pending.get(response.number);
       this.#pending.delete(response.number);
       if ('result' in response) pending?.resolve(response.result as never);
-      else pending?.reject(errorOf(response.failure));
+      else pending?.reject(fromErrorMessage(response.failure));
     });
     thread.on('error', () => undefined);
     thread.once('exit', () => {
@@ -115,6 +111,3 @@ export class BackgroundReader implements Background {
     return thread;
   }
 }
-
-const errorOf = ({ code, message }: { code: ErrorCode | undefined; message: string }): Error =>
-  code === undefined ? new Error(message) : new ServiceError(code, message, 1);

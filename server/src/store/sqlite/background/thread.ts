@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { ServiceError } from '../../../domain/errors.ts';
+import { toErrorMessage } from '../../../domain/errors.ts';
 import type { Reader } from '../../engine.ts';
 import { SqlSearchReads } from '../../search/search-reads.ts';
 import { runSearchOn } from '../../search/search-store.ts';
@@ -28,8 +28,7 @@ parent.on('message', async (request: BackgroundRequest) => {
       result: await ('statement' in request ? read(request.statement, ...request.values) : search(request)),
     });
   } catch (error) {
-    const code = error instanceof ServiceError ? error.code : undefined;
-    send({ number, failure: { code, message: (error as Error).message } });
+    send({ number, failure: toErrorMessage(error) });
   }
 });
 
