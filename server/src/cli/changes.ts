@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { changeKinds } from '../contract/change.ts';
 import { limits } from '../contract/limits.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
-import { parseKinds, readChanges, startEpoch, startOf } from '../domain/changes/changes.ts';
+import { parseKinds, startEpoch, startOf } from '../domain/changes/changes.ts';
+import { followChanges } from '../domain/changes/follow-changes.ts';
 import { indexLag, requireSearch, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { IndexDifference } from '../domain/store/search-reads.ts';
 import type { Store } from '../domain/store/store.ts';
@@ -62,16 +63,15 @@ async function printChanges(
   const watch = new ChangeWatch(store);
   const stop = () => watch.close();
   if (follow) for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
-  let place = await startOf(store, after);
-  while (!watch.isClosed) {
-    const page = await readChanges(store, place, selection);
-    place = page.next;
+  const waits = {
+    waitMillis: follow ? Infinity : 0,
+    checkMillis: limits.changesWaitSecondsMax * 1000,
+    clock: Date.now,
+  };
+  for await (const page of followChanges(store, await startOf(store, after), selection, { watch, ...waits })) {
     for (const { json } of page.entries) if (!process.stdout.write(`${json}\n`)) await once(process.stdout, 'drain');
     page.close();
-    if (page.hasMore) continue;
-    if (!follow) return;
-    do await watch.wait(limits.changesWaitSecondsMax * 1000);
-    while (!watch.isClosed && !(await store.changes.hasNews(place)));
+    if (!follow && !page.hasMore) return;
   }
 }
 

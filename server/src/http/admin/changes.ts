@@ -8,13 +8,8 @@ import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
-import {
-  type ChangePlace,
-  type ChangePage as Page,
-  parseKinds,
-  readChanges,
-  startOf,
-} from '../../domain/changes/changes.ts';
+import { type ChangePlace, type ChangePage as Page, parseKinds, startOf } from '../../domain/changes/changes.ts';
+import { followChanges } from '../../domain/changes/follow-changes.ts';
 import { clientDisconnected, unavailable } from '../../domain/errors.ts';
 import type { ChangeScope, ChangeSelection } from '../../domain/store/change-reads.ts';
 import { leaveGate } from '../front/gate.ts';
@@ -86,7 +81,7 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
       );
       const pages = follow(dependencies, request, reply, start, changes, {
         waitMillis: wait * 1000,
-        hasHeartbeats: encoding !== undefined,
+        heartbeatMillis: encoding === undefined ? undefined : heartbeatMillis,
         scopeFor,
       });
       if (encoding === undefined) {
@@ -144,12 +139,9 @@ async function* encode(
   }
 }
 
-type FollowOptions = { waitMillis: number; hasHeartbeats: boolean; scopeFor: (caller: Caller) => ChangeScope };
-
 /**
  * Pages of the feed, until there was no entry for `waitMillis`, or the key is no longer valid. If the key allows something
- * else by now, later pages are limited to that. A page is empty if the wait is over, if a stream needs a heartbeat, or if the reader may see nothing of what was read. A request that waits does not count
- * as being in flight.
+ * else by now, later pages are limited to that. A request that waits does not count as being in flight.
  */
 async function* follow(
   { store, changeWatch, waiting, inFlight, bearer, clock }: Dependencies,
@@ -157,56 +149,37 @@ async function* follow(
   reply: FastifyReply,
   start: ChangePlace,
   changes: ChangeSelection,
-  { waitMillis, hasHeartbeats, scopeFor }: FollowOptions,
+  { waitMillis, heartbeatMillis, scopeFor }: StreamOptions,
 ): AsyncGenerator<Page, undefined> {
-  let place = start;
-  let idleSince = performance.now();
   let checkedAt = clock();
-  let sentAt = clock();
   let isWaiting = false;
-  // The clock of the machine may be set back.
-  const isPast = (since: number, millis: number) => Math.abs(clock() - since) >= millis;
-  const isAllowed = async (): Promise<boolean> => {
-    if (!isPast(checkedAt, checkMillis)) return true;
+  const beforeWait = (): void => {
+    if (isWaiting) return;
+    if (!waiting.tryIncrement(limits.waitingMax)) throw unavailable('too many requests wait for changes');
+    isWaiting = true;
+    leaveGate(reply.raw, inFlight);
+  };
+  const mayContinue = async (): Promise<boolean> => {
+    // The clock of the machine may be set back.
+    if (Math.abs(clock() - checkedAt) < checkMillis) return true;
     checkedAt = clock();
     const caller = await bearer.findCallerAgain(request);
     if (caller !== undefined) changes.scope = scopeFor(caller);
     return caller !== undefined;
   };
+  const options = { watch: changeWatch, waitMillis, checkMillis, heartbeatMillis, clock, beforeWait, mayContinue };
   try {
-    for (;;) {
-      const page = await readChanges(store, place, changes);
-      place = page.next;
-      if (page.entries.length > 0 || page.hasMore) {
-        idleSince = performance.now();
-        sentAt = clock();
-        yield page;
-        if (changeWatch.isClosed || !(await isAllowed())) return;
-        continue;
-      }
-      do {
-        const left = idleSince + waitMillis - performance.now();
-        if (left <= 0 || changeWatch.isClosed || changes.signal.aborted) {
-          yield page;
-          return;
-        }
-        if (!isWaiting) {
-          if (!waiting.tryIncrement(limits.waitingMax)) throw unavailable('too many requests wait for changes');
-          isWaiting = true;
-          leaveGate(reply.raw, inFlight);
-        }
-        await changeWatch.wait(Math.min(left, checkMillis));
-        if (!(await isAllowed())) return;
-        if (hasHeartbeats && isPast(sentAt, heartbeatMillis)) {
-          sentAt = clock();
-          yield page;
-        }
-      } while (!(await store.changes.hasNews(place)));
-    }
+    return yield* followChanges(store, start, changes, options);
   } finally {
     if (isWaiting) waiting.add(-1);
   }
 }
+
+type StreamOptions = {
+  waitMillis: number;
+  heartbeatMillis: number | undefined;
+  scopeFor: (caller: Caller) => ChangeScope;
+};
 
 /** The parameters restrict what the key allows. */
 function scopeOf(caller: Caller | null, { kinds, app_id, dataset_id }: ChangesQuery): ChangeScope {
