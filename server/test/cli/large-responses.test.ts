@@ -26,7 +26,11 @@ describe('large responses of several workers', () => {
       );
       const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/x-ndjson' };
       for (const record of messages) {
-        const { status } = await fetch(`${base}/admin/records`, { method: 'POST', headers, body: JSON.stringify(record) });
+        const { status } = await fetch(`${base}/admin/records`, {
+          method: 'POST',
+          headers,
+          body: JSON.stringify(record),
+        });
         assert.equal(status, 200);
       }
 
