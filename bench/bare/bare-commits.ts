@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { newEntryId } from '../../server/src/domain/store/audit.ts';
-import { writeEntry } from '../../server/src/store/accounting/audit.ts';
+import { writeEntries } from '../../server/src/store/accounting/audit.ts';
+import { replaceChunk } from '../../server/src/store/knowledge/chunk-writes.ts';
 import { Connection } from '../../server/src/store/sqlite/connection.ts';
-import { addRevision, replaceChildChunk } from '../../server/src/store/sqlite/statements.ts';
 import { chunkId, dataset_id, editText } from '../support/data.ts';
 import { chunks } from '../support/embedded.ts';
 import { serveHelper } from '../support/servers.ts';
@@ -11,9 +11,15 @@ import { serveHelper } from '../support/servers.ts';
 
 const [path = ''] = process.argv.slice(2);
 const { db } = new Connection(path, 1_000);
-const insertRevision = db.prepare(addRevision);
-const updateChunk = db.prepare(replaceChildChunk);
-const insertAuditEntry = db.prepare(writeEntry);
+/** Stores the current text as the next revision. Parameters: replaced_at, key_id, dataset_id, id. */
+const insertRevision = db.prepare(`
+  INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
+  SELECT c.dataset_id, c.id, 1 + COALESCE((
+      SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = c.dataset_id AND r.child_chunk_id = c.id
+    ), 0), c.content, CAST(? AS BIGINT), CAST(? AS TEXT)
+  FROM child_chunks c WHERE c.dataset_id = ? AND c.id = ?`);
+const updateChunk = db.prepare(replaceChunk.replace(' AND version = ?', ''));
+const insertAuditEntry = db.prepare(writeEntries.one);
 const ids = Array.from({ length: chunks }, (_, at) => chunkId(at));
 const key_id = 'a-key-of-the-bench';
 const wordCount = 64;

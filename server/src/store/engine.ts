@@ -19,6 +19,11 @@ import type {
   PageShape,
   PurgeSelection,
 } from '../domain/store/store.ts';
+import type { MessageTables } from './records/message-tables.ts';
+import type { IndexTables } from './search/index-tables.ts';
+import type { Row, Statement, Value } from './statement.ts';
+
+export type { Row, Value } from './statement.ts';
 
 /** Checked records that wait to be written: in memory while they are small, else in a temporary file. */
 export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
@@ -33,9 +38,6 @@ export type SessionChange =
   | { end: string }
   | { trim: number };
 
-export type Row = Record<string, unknown>;
-export type Value = string | number | null | Uint8Array | readonly string[];
-
 /** Changes of the values of a source of imports, or of its listed ids of one kind. */
 export type ImportSourceChange = { source: string } & (
   | { values: Readonly<Record<string, string | null>> }
@@ -43,11 +45,15 @@ export type ImportSourceChange = { source: string } & (
   | { kind: string; removed: readonly string[] }
 );
 
-/** Runs one statement with `?` for its parameters. */
-export type Reader = (sql: string, ...values: Value[]) => Promise<Row[]>;
+/** Runs one statement. */
+export type Reader = <R extends object = Row>(statement: Statement<R>, ...values: Value[]) => Promise<R[]>;
 
 /** Visits the rows of one statement. Other requests run meanwhile. */
-export type Scanner = (visit: (row: Row) => void, sql: string, ...values: Value[]) => Promise<void>;
+export type Scanner = <R extends object = Row>(
+  visit: (row: R) => void,
+  statement: Statement<R>,
+  ...values: Value[]
+) => Promise<void>;
 
 /** Reads from one snapshot on a separate connection. It must be closed. */
 export type Snapshot = { read: Reader; scan?: Scanner; close(): void };
@@ -107,6 +113,18 @@ export type WriteName = keyof Writes;
 export type WriteInput<N extends WriteName> = Writes[N]['input'];
 export type WriteResult<N extends WriteName> = Writes[N]['result'];
 
+/** What a write gets from the engine that runs it. */
+export type WriteContext<T> = {
+  dialect: Dialect;
+  index: IndexTables;
+  messages: MessageTables;
+  /** Whether writes are noted for the change feed. */
+  notesChanges: boolean;
+  /** If this is a retry: the result of an attempt that may have been committed. */
+  earlier: T | undefined;
+  progress: (applied: number) => void;
+};
+
 export type WriteOptions = {
   /** Waits without a time limit, instead of failing with 503. */
   waitForever?: boolean;
@@ -134,8 +152,8 @@ export type ReadEngine = Pick<Engine, 'read' | 'dialect'>;
 /** A database engine: runs the shared SQL, and its own where the engines differ. */
 export interface Engine {
   readonly dialect: Dialect;
-  /** Runs one statement with `?` for its parameters. Throws ServiceError if the database does not respond. */
-  read(sql: string, ...values: Value[]): Promise<Row[]>;
+  /** Runs one statement. Throws ServiceError if the database does not respond. */
+  read: Reader;
   /** For reads that may take long, on an engine whose statements hold up the other requests of this thread. */
   background?: Background;
   /** See `Store`. */
@@ -163,13 +181,17 @@ export interface Engine {
 export type Dialect = {
   /** A condition: the column is one of the values of a list parameter. */
   isIn(column: string): string;
-  list(values: readonly string[]): Value;
+  list(values: readonly (string | number)[]): Value;
   /**
    * A condition: the two columns are one of the pairs in the parameters that `pairs` returns. It finds rows by an index of both
    * columns. An engine may also find other combinations of these values.
    */
   isPair(first: string, second: string): string;
   pairs(pairs: readonly (readonly [string, string])[]): Value[];
+  /** Only one transaction writes at a time, so locks are not needed. */
+  hasOneWriter: boolean;
+  /** Reads rows that stay locked until the end of the transaction. `unchanged` is any column that is no part of a key. */
+  lockRows(columns: string, table: string, condition: string, unchanged?: string): string;
   /** A table with the column `value`: the values of a list parameter. */
   listTable: string;
   /** A text in the JSON object of a column. */

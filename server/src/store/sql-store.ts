@@ -136,7 +136,7 @@ export class SqlStore implements Store {
 
   async findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]> {
     const rows = await this.#engine.read(sql.findModelEntries, workspace_id, model_type);
-    return rows.map(({ entry }) => entry as string);
+    return rows.map(({ entry }) => entry);
   }
 
   async openImport(): Promise<PendingImport> {
@@ -205,11 +205,9 @@ export class SqlStore implements Store {
 
   async countConversations(selection: PurgeSelection) {
     const [by, values] = sql.purgeBy(selection);
-    const count = async (statement: string) => (await this.#engine.read(statement, ...values))[0]?.n as number;
-    return {
-      conversations: await count(sql.purge.countConversations(by)),
-      messages: await count(sql.purge.countMessages(by)),
-    };
+    const [conversations] = await this.#engine.read(sql.countConversations(by), ...values);
+    const [messages] = await this.#engine.read(sql.countMessages(by), ...values);
+    return { conversations: conversations?.n ?? 0, messages: messages?.n ?? 0 };
   }
 
   purge(selection: PurgeSelection, now: number): Promise<{ conversations: number; messages: number }> {
@@ -218,11 +216,9 @@ export class SqlStore implements Store {
 
   async listAudit(query: AuditQuery): Promise<AuditPage> {
     const scanEnd = audit.scanEnd(query);
-    const end = scanEnd && ((await this.#engine.read(...scanEnd))[0]?.id as string | undefined);
+    const end = scanEnd && (await this.#engine.read(...scanEnd))[0]?.id;
     const rows = await this.#engine.read(...audit.findEntries(query, end));
-    const entries = rows
-      .slice(0, query.limit)
-      .map((row) => ({ ...row, ids: JSON.parse(row.ids as string) }) as AuditEntry);
+    const entries = rows.slice(0, query.limit).map((row): AuditEntry => ({ ...row, ids: JSON.parse(row.ids) }));
     return { entries, next: rows.length > query.limit ? entries.at(-1)?.id : end };
   }
 
@@ -259,7 +255,6 @@ async function findTargets(engine: Engine, kind: LookupKind, ids: readonly strin
   const { isIn, list } = engine.dialect;
   const [id] = ids;
   // One id: an equality, which a distributed database plans once.
-  if (ids.length === 1 && id !== undefined)
-    return (await engine.read(lookupStatement(kind, isEqual), id)) as ReferenceTarget[];
-  return (await engine.read(lookupStatement(kind, isIn), list(ids))) as ReferenceTarget[];
+  if (ids.length === 1 && id !== undefined) return engine.read(lookupStatement(kind, isEqual), id);
+  return engine.read(lookupStatement(kind, isIn), list(ids));
 }

@@ -4,10 +4,10 @@ import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import type { KnowledgeLocation, NumberedQuery } from '../../src/domain/store/knowledge-reads.ts';
 import type { Dialect, ScanSnapshot } from '../../src/store/engine.ts';
+import { findLastChunk } from '../../src/store/knowledge/chunk-writes.ts';
 import { SqlKnowledgeReads } from '../../src/store/knowledge/reads.ts';
 import { dialect as postgres } from '../../src/store/postgres/statements.ts';
 import { dialect } from '../../src/store/sqlite/statements.ts';
-import * as sql from '../../src/store/statements.ts';
 import { shortOrLong } from '../support/long.ts';
 import {
   describePlan,
@@ -92,7 +92,7 @@ async function casesOf(dialect: Dialect): Promise<Record<string, Case>> {
   await reads.findFigures(['d1']);
   const [text, ...values] = statement;
   cases['figures of a dataset'] = { text, values, index: 'documents_by_status', table: 'documents' };
-  const lastChunk = { text: sql.findLastChunk, values: ['d1', 's1'] };
+  const lastChunk = { text: findLastChunk, values: ['d1', 's1'] };
   cases['last child chunk'] = { ...lastChunk, index: 'child_chunks_by_position', table: 'child_chunks' };
   return cases;
 }

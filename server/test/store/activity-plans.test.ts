@@ -8,7 +8,8 @@ import * as overview from '../../src/store/console/overview-statements.ts';
 import * as summary from '../../src/store/console/summary-statements.ts';
 import type { Dialect, Value } from '../../src/store/engine.ts';
 import * as postgres from '../../src/store/postgres/statements.ts';
-import * as embedded from '../../src/store/sqlite/statements.ts';
+import { updateActivity } from '../../src/store/sqlite/messages.ts';
+import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
 import * as sql from '../../src/store/statements.ts';
 import {
   describePlan,
@@ -96,7 +97,7 @@ describe('query plans of activity on SQLite', () => {
   });
   after(() => close?.());
 
-  for (const { name, text, values } of planCases(embedded.dialect)) {
+  for (const { name, text, values } of planCases(sqlite)) {
     it(`${name}: uses an index in its order`, (t) => {
       const plan = planOf(db, text);
       t.diagnostic(plan.join(' / '));
@@ -111,12 +112,11 @@ describe('query plans of activity on SQLite', () => {
   }
 
   it('finds the rows of writes and purges by keys only', () => {
-    const conversationsOfUser = sql.purge.selectedIds('user');
     assert.match(
-      planOf(db, conversationsOfUser).join(),
+      planOf(db, sql.deleteConversations('user')).join(),
       /conversations_by_user\w* \(app_id=\? AND deleted=\? AND <expr>=\?\)/,
     );
-    const newest = planOf(db, embedded.recountConversation).join('\n');
+    const newest = planOf(db, updateActivity).join('\n');
     assert.match(newest, /SEARCH m USING PRIMARY KEY \(conversation_id=\?\)/);
   });
 });

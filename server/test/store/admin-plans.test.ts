@@ -14,7 +14,7 @@ import {
   listPage,
   lists,
 } from '../../src/store/console/admin-statements.ts';
-import { changeSession, findSession } from '../../src/store/console/session-statements.ts';
+import { findSession, sessionStatement } from '../../src/store/console/session-statements.ts';
 import type { Dialect, Engine, Reader } from '../../src/store/engine.ts';
 import { dialect as postgres } from '../../src/store/postgres/statements.ts';
 import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
@@ -56,7 +56,7 @@ const numbers = `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 F
 
 const session = { digest: 'y1', key_id: 'k1', key_digest: 'x1', created_at: 1, expires_at: 9 };
 type PlanCase = { text: string; values: (string | number)[]; reads: number };
-const planCase = ([text, ...values]: [string, ...unknown[]], reads: number): PlanCase => ({
+const planCase = ([text, ...values]: readonly [string, ...unknown[]], reads: number): PlanCase => ({
   text,
   values: values as (string | number)[],
   reads,
@@ -96,7 +96,7 @@ Object.assign(planCases, {
   'activity in a dataset': planCase(findEntries({ dataset_id: 'd1', limit: 20 }, undefined), 10),
   'activity in a document': planCase(findEntries({ dataset_id: 'd1', document_id: 'o1', limit: 20 }, undefined), 10),
   'activity, the newest': planCase(findEntries({ before: 'e9', limit: 20 }, undefined), 21),
-  'the end of a session': planCase(changeSession({ end: 'y1' }), 1),
+  'the end of a session': planCase(sessionStatement({ end: 'y1' }), 1),
 });
 
 /** The statements for a page of datasets. */
@@ -134,9 +134,8 @@ describe('query plans of the console on SQLite', () => {
   }
 
   it('a page of datasets: two statements, which read documents and edits from indexes', async () => {
-    const statements = await statementsForDatasets(sqlite, async (text, ...values) =>
-      db.prepare(text).all(...(values as string[])),
-    );
+    const read = async (text: string, ...values: unknown[]) => db.prepare(text).all(...(values as string[]));
+    const statements = await statementsForDatasets(sqlite, read as Reader);
     assert.equal(statements.length, 2);
     const plan = planOf(db, statements[1]?.[0] ?? '').filter((step) => !step.startsWith('SCAN json_each'));
     assert.deepEqual(plan.filter(isWasteful), [], plan.join('\n'));
@@ -144,8 +143,8 @@ describe('query plans of the console on SQLite', () => {
   });
 
   it('writes a session', () => {
-    const [text, ...values] = changeSession({ open: { ...session, digest: 'new' } });
-    assert.equal(db.prepare(text).run(...values).changes, 1);
+    const [text, ...values] = sessionStatement({ open: { ...session, digest: 'new' } });
+    assert.equal(db.prepare(text).run(...(values as string[])).changes, 1);
   });
 });
 

@@ -9,9 +9,13 @@ import pg from 'pg';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { newVersion } from '../../src/domain/version.ts';
 import * as audit from '../../src/store/accounting/audit.ts';
+import { setLastUse, setRevoked } from '../../src/store/keys/writes.ts';
+import { insertNextRevision, replaceChunk } from '../../src/store/knowledge/chunk-writes.ts';
 import { pageStatement, updateChildChunk } from '../../src/store/postgres/statements.ts';
 import { exportSteps } from '../../src/store/records/export.ts';
 import { lookupStatement } from '../../src/store/records/lookups.ts';
+import * as recordStatements from '../../src/store/records/statements.ts';
+import * as messages from '../../src/store/sqlite/messages.ts';
 import * as embedded from '../../src/store/sqlite/statements.ts';
 import { groupStates } from '../../src/store/sqlite/writer-link.ts';
 import * as sql from '../../src/store/statements.ts';
@@ -582,13 +586,8 @@ describe('statements executed on SQLite', () => {
     assert.deepEqual(
       steps.map((step) => step.trim()),
       [
-        ...[
-          'BEGIN',
-          'SAVEPOINT',
-          findChunkStatement,
-          'INSERT child_chunk_revisions child_chunks',
-          'UPDATE child_chunks',
-        ],
+        ...['BEGIN', 'SAVEPOINT', findChunkStatement, 'UPDATE child_chunks'],
+        'INSERT child_chunk_revisions',
         ...['INSERT audit_entries', 'RELEASE', 'INSERT changes_new', 'COMMIT'],
       ],
     );
@@ -859,21 +858,29 @@ describe('query plans on SQLite', () => {
       /^SEARCH c USING PRIMARY KEY \(dataset_id=\? AND id=\?\)/,
     );
     assertSearch(
-      embedded.addRevision,
+      recordStatements.addRevisions(embedded.dialect),
       /^SEARCH c USING PRIMARY KEY/,
       /^SEARCH r USING .*dataset_id=\? AND child_chunk_id=\?/,
     );
-    const { findMessage, replaceMessage, findSequence, advanceConversation, replaceChildChunk } = embedded;
-    const { findProviderPosition, findLastPosition, clearModelEntries, findChunkText, revokeKey } = sql;
-    const others = [findMessage, replaceMessage, findSequence, advanceConversation, findProviderPosition];
-    const more = [findLastPosition, clearModelEntries, findChunkText, revokeKey, replaceChildChunk];
+    const { findMessage, replaceMessage, findConversation, advanceConversation } = messages;
+    const { findProviderPosition, findLastPosition, clearModelEntries, findMessageIds } = recordStatements;
+    const others = [findMessage, replaceMessage, findConversation, findProviderPosition, findMessageIds];
+    const more = [
+      advanceConversation,
+      findLastPosition,
+      clearModelEntries,
+      setRevoked,
+      replaceChunk,
+      insertNextRevision,
+    ];
     const filter = { before: 'e', from: 1, key_id: 'k', record_id: 'r', limit: 1 };
     for (const [text] of [audit.findEntries(filter, undefined), audit.scanEnd(filter) ?? assert.fail()])
       assertSearch(text);
-    for (const text of [audit.trimEntries, embedded.noteKeyUse]) assertSearch(text);
+    for (const text of [audit.trimEntries, setLastUse.one]) assertSearch(text);
     for (const text of [...others, ...more]) assertSearch(text);
     for (const by of ['conversation', 'user'] as const)
-      for (const statement of Object.values(sql.purge)) assertSearch(statement(by));
+      for (const statement of [sql.countConversations, sql.countMessages, sql.deleteConversations])
+        assertSearch(statement(by));
     const kinds = ['workspace', 'app', 'dataset', 'document', 'segment', 'child_chunk', 'conversation'] as const;
     for (const kind of [...kinds, 'api_key', 'digest', 'key_digest'] as const)
       for (const condition of ['IN (SELECT value FROM json_each(?))', '= ?'])

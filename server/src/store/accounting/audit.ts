@@ -1,36 +1,34 @@
 import { limits } from '../../contract/limits.ts';
 import type { ConversationChange, MessageRating } from '../../domain/store/app-store.ts';
 import { type AuditEntry, type AuditQuery, firstEntryId, newEntryId } from '../../domain/store/audit.ts';
-import type { Value } from '../engine.ts';
+import { type Bound, execute, insertInto, type Scalar, type Value, type Write } from '../statement.ts';
 
 /** The audit log: its entries, and its SQL, which both engines share. */
 
-export const columns = ['id', 'scope', 'at', 'key_id', 'action', 'record', 'count', 'ids', 'document_id'] as const;
+export const writeEntries = insertInto('audit_entries', {
+  id: 'text',
+  scope: 'text',
+  at: 'bigint',
+  key_id: 'text',
+  action: 'text',
+  record: 'text',
+  count: 'bigint',
+  ids: 'text',
+  document_id: 'text',
+});
 
 /**
- * In the order of `columns`. `scope`: the dataset or conversation that is on the same node. Only writes of child chunks by API requests
- * have a document.
+ * In the order of the columns of `writeEntries`. `scope`: the dataset or conversation that is on the same node. Only writes of child
+ * chunks by API requests have a document.
  */
-export function entryValues(
-  entry: AuditEntry,
-  scope = entry.id,
-  document_id: string | null = null,
-): (string | number | null)[] {
+export function entryValues(entry: AuditEntry, scope = entry.id, document_id: string | null = null): Scalar[] {
   const { id, at, key_id, action, record, count, ids } = entry;
   return [id, scope, at, key_id, action, record, count, JSON.stringify(ids), document_id];
 }
 
-export const editEntry = (edit: ChunkEntry): AuditEntry => chunkEntry('update', edit);
+type ChunkWrite = { now: number; key_id: string; child_chunk_id: string };
 
-type ChunkEntry = { now: number; key_id: string; child_chunk_id: string };
-type ChunkWrite = ChunkEntry & { dataset_id: string; document_id: string };
-
-export const chunkValues = (action: ChunkAction, write: ChunkWrite): (string | number | null)[] =>
-  entryValues(chunkEntry(action, write), write.dataset_id, write.document_id);
-
-type ChunkAction = 'create' | 'update' | 'delete';
-
-function chunkEntry(action: ChunkAction, write: ChunkEntry): AuditEntry {
+export function chunkEntry(action: 'create' | 'update' | 'delete', write: ChunkWrite): AuditEntry {
   const { now, key_id, child_chunk_id } = write;
   return { id: newEntryId(), at: now, key_id, action, record: 'child_chunk', count: 1, ids: [child_chunk_id] };
 }
@@ -46,15 +44,6 @@ export function ratingEntry({ now: at, key_id, message_id }: MessageRating, conv
   return { id: newEntryId(), at, key_id, action: 'update', record: 'message', count: 1, ids };
 }
 
-export function keyEntry(
-  action: 'create' | 'update' | 'revoke',
-  id: string,
-  key_id: string | null,
-  now: number,
-): AuditEntry {
-  return { id: newEntryId(), at: now, key_id, action, record: 'api_key', count: 1, ids: [id] };
-}
-
 export function purgeEntries(conversations: readonly string[], messages: number, now: number): AuditEntry[] {
   if (conversations.length === 0) return [];
   const common = { at: now, key_id: null, action: 'purge' } as const;
@@ -65,10 +54,6 @@ export function purgeEntries(conversations: readonly string[], messages: number,
   ];
 }
 
-export const writeEntry = `
-  INSERT INTO audit_entries (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
-
-type Statement = [text: string, ...values: Value[]];
 type Conditions = readonly (readonly [condition: string, ...values: Value[]])[];
 
 /** `action <> 'import'` and `document_id IS NOT NULL` are conditions of the indexes. */
@@ -95,19 +80,21 @@ function otherConditions({ action, record, record_id }: AuditQuery): Conditions 
 }
 
 /** The id of the last entry that one request compares with conditions without an index; undefined if it compares none. */
-export function scanEnd(query: AuditQuery): Statement | undefined {
+export function scanEnd(query: AuditQuery): Bound<{ id: string }> | undefined {
   if (otherConditions(query).length === 0) return undefined;
   return selectEntries('id', indexedConditions(query), `1 OFFSET ${limits.auditScanMax - 1}`);
 }
 
+type StoredEntry = Omit<AuditEntry, 'ids'> & { ids: string };
+
 /** `end`: the oldest entry that is compared. */
-export function findEntries(query: AuditQuery, end: string | undefined): Statement {
+export function findEntries(query: AuditQuery, end: string | undefined): Bound<StoredEntry> {
   const conditions = [...indexedConditions(query), ...otherConditions(query)];
   if (end !== undefined) conditions.push(['id >= ?', end]);
   return selectEntries('id, at, key_id, action, record, count, ids', conditions, `${query.limit + 1}`);
 }
 
-function selectEntries(selected: string, conditions: Conditions, limit: string): Statement {
+function selectEntries<R extends object>(selected: string, conditions: Conditions, limit: string): Bound<R> {
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(([condition]) => condition).join(' AND ')}`;
   const text = `SELECT ${selected} FROM audit_entries ${where} ORDER BY id DESC LIMIT ${limit}`;
   return [text, ...conditions.flatMap(([, ...values]) => values)];
@@ -116,3 +103,6 @@ function selectEntries(selected: string, conditions: Conditions, limit: string):
 /** Deletes the oldest entries before an id. Parameters: id, count. */
 export const trimEntries = `
   DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_entries WHERE id < ? ORDER BY id LIMIT ?)`;
+
+export const trimAudit = ({ before }: { before: string }): Write<number> =>
+  execute(trimEntries, before, limits.auditBatchMax);

@@ -1,7 +1,7 @@
 import type { ChangeKind } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import { newEntryId } from '../../domain/store/audit.ts';
-import type { SpooledRecord } from '../records/spool.ts';
+import type { SpooledRecord } from '../records/spooled-record.ts';
 
 /**
  * Which records a transaction has changed, for the change feed. A transaction writes notes about them. They are numbered

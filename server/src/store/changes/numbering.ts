@@ -1,23 +1,26 @@
 import type { ChangeKind } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Dialect, Row } from '../engine.ts';
+import type { ChangesHead } from '../../domain/store/change-reads.ts';
+import type { Dialect, WriteContext, WriteResult } from '../engine.ts';
+import { begin, execute, first, insertInto, query, type Statement, type Write, writeRows } from '../statement.ts';
 import type { Note } from './notes.ts';
 
 /**
- * Numbers committed notes: moves them to `changes`, with the next positions. The caller does it in one transaction that has
- * locked the head first. So a note is numbered once, and a reader that sees a head sees all entries up to it.
+ * Numbers committed notes: moves them to `changes`, with the next positions, in one transaction that locks the head first.
+ * So a note is numbered once, and a reader that sees a head sees all entries up to it.
  */
 
-export const findHead = `SELECT epoch, position FROM changes_head WHERE name = 'head'`;
-export const findNotes = `SELECT id, scope, at, notes FROM changes_new ORDER BY id LIMIT ${limits.changesBatchMax}`;
+export const findHead: Statement<ChangesHead> = `SELECT epoch, position FROM changes_head WHERE name = 'head'`;
+type NoteRow = { id: string; scope: string; at: number; notes: string };
+const findNotes: Statement<NoteRow> = `SELECT id, scope, at, notes FROM changes_new ORDER BY id LIMIT ${limits.changesBatchMax}`;
 /** Parameters: position. */
-export const moveHead = `UPDATE changes_head SET position = ? WHERE name = 'head'`;
+const moveHead = `UPDATE changes_head SET position = ? WHERE name = 'head'`;
 /** Parameters: epoch. */
 export const setEpoch = `UPDATE changes_head SET epoch = ? WHERE name = 'head'`;
-export const countNotes = 'SELECT COUNT(*) AS n, MIN(at) AS oldest FROM changes_new';
-export const findAnyNote = 'SELECT id FROM changes_new LIMIT 1';
+export const countNotes: Statement<{ n: number; oldest: number | null }> =
+  'SELECT COUNT(*) AS n, MIN(at) AS oldest FROM changes_new';
+export const findAnyNote: Statement<{ id: string }> = 'SELECT id FROM changes_new LIMIT 1';
 
-export const changeColumns = ['kind', 'scope', 'id', 'position', 'at', 'workspace_id', 'owner'] as const;
 export type Entry = {
   kind: ChangeKind;
   scope: string;
@@ -28,61 +31,115 @@ export type Entry = {
   owner: string | null;
 };
 
+const entryColumns = {
+  kind: 'text',
+  scope: 'text',
+  id: 'text',
+  position: 'bigint',
+  at: 'bigint',
+  workspace_id: 'text',
+  owner: 'text',
+} as const satisfies Record<keyof Entry, string>;
+const entryFields = Object.keys(entryColumns) as (keyof Entry)[];
 /** A record that was written again moves to its new position. */
-export const onKnownRecord = `
-  ON CONFLICT (kind, scope, id) DO UPDATE SET position = excluded.position, at = excluded.at`;
+const onKnownRecord = 'ON CONFLICT (kind, scope, id) DO UPDATE SET position = excluded.position, at = excluded.at';
+const writeEntries = { ...insertInto('changes', entryColumns, onKnownRecord), isUndistributed: true } as const;
 
 type NotedRecord = { kind: ChangeKind; scope: string; id: string; at: number; owner: string | null };
 
 /** The records of some notes, each once, and the ids of these notes. All if they are few, else the first ones. */
-export function expandNotes(rows: readonly Row[]): { records: NotedRecord[]; noteIds: string[]; scopes: string[] } {
+function expandNotes(rows: readonly NoteRow[]): { records: NotedRecord[]; expanded: NoteRow[] } {
   const records = new Map<string, NotedRecord>();
-  const noteIds: string[] = [];
-  const scopes: string[] = [];
+  const expanded: NoteRow[] = [];
   for (const row of rows) {
     if (records.size >= limits.changesBatchMax) break;
-    noteIds.push(row.id as string);
-    scopes.push(row.scope as string);
-    for (const [kind, scope, owner, ids] of JSON.parse(row.notes as string) as Note[]) {
+    expanded.push(row);
+    const notes: Note[] = JSON.parse(row.notes);
+    for (const [kind, scope, owner, ids] of notes) {
       for (const id of ids) {
         const key = `${kind} ${scope} ${id}`;
         // The last change of a record decides on its place.
         records.delete(key);
-        records.set(key, { kind, scope, id, at: row.at as number, owner });
+        records.set(key, { kind, scope, id, at: row.at, owner });
       }
     }
   }
-  return { records: [...records.values()], noteIds, scopes };
+  return { records: [...records.values()], expanded };
 }
 
+/** Only one reader at a time numbers notes, since the head stays locked until the end; writers do not use the head. */
+export function* numberChanges(
+  _: undefined,
+  { dialect }: WriteContext<WriteResult<'numberChanges'>>,
+): Write<WriteResult<'numberChanges'>> {
+  yield* begin();
+  const lockHead: typeof findHead = dialect.lockRows('epoch, position', 'changes_head', `name = 'head'`, 'epoch');
+  const { epoch, position } = (yield* first(lockHead)) ?? noHead();
+  // Read after the lock was taken: each statement sees what was committed before it.
+  const rows = yield* query(findNotes);
+  if (rows.length === 0) return { epoch, position, hasMore: false };
+  const { records, expanded } = expandNotes(rows);
+  const owners = ownerStatements(dialect);
+  const find = function* (statement: FindOwners, ids: string[]): Write<Owners> {
+    return ownersOf(ids.length === 0 ? [] : yield* query(statement, dialect.list(ids)));
+  };
+  const conversations = conversationsOf(records);
+  const appOfConversation = yield* find(owners.conversations, conversations);
+  const workspaceOfApp = yield* find(owners.apps, appsOf(records, appOfConversation));
+  const workspaceOfDataset = yield* find(owners.datasets, datasetsOf(records));
+  const erased = conversations.filter((id) => !appOfConversation.has(id));
+  if (erased.length > 0) {
+    const deleteMessages = `DELETE FROM changes WHERE kind = 'message' AND ${dialect.isIn('scope')}`;
+    yield* execute(deleteMessages, dialect.list(erased));
+  }
+  const workspaceOf = new Map([...workspaceOfApp, ...workspaceOfDataset]);
+  const entries = entriesOf(records, position, { appOfConversation, workspaceOf });
+  const head = position + entries.length;
+  yield* writeRows(
+    writeEntries,
+    entries.map((entry) => entryFields.map((field) => entry[field])),
+  );
+  if (entries.length > 0) yield* execute(moveHead, head);
+  const deleteNotes = `DELETE FROM changes_new WHERE ${dialect.isPair('scope', 'id')}`;
+  yield* execute(deleteNotes, ...dialect.pairs(expanded.map(({ scope, id }) => [scope, id])));
+  return { epoch, position: head, hasMore: expanded.length < rows.length || rows.length === limits.changesBatchMax };
+}
+
+export function* startEpoch({ epoch }: { epoch: string }): Write<undefined> {
+  yield* execute(setEpoch, epoch);
+  return undefined;
+}
+
+export function noHead(): never {
+  throw new Error('the change feed has no head');
+}
+
+type Owner = { id: string; owner: string };
+export type FindOwners = Statement<Owner>;
+
 /** Parameters: a list of ids. */
-export const ownerStatements = ({ isIn }: Dialect) => ({
+export const ownerStatements = ({ isIn }: Dialect): Record<'conversations' | 'apps' | 'datasets', FindOwners> => ({
   conversations: `SELECT conversation_id AS id, app_id AS owner FROM conversations WHERE ${isIn('conversation_id')}`,
   apps: `SELECT id, workspace_id AS owner FROM apps WHERE ${isIn('id')}`,
   datasets: `SELECT id, workspace_id AS owner FROM datasets WHERE ${isIn('id')}`,
 });
 
 type Owners = ReadonlyMap<string, string>;
-export const ownersOf = (rows: readonly Row[]): Owners =>
-  new Map(rows.map(({ id, owner }) => [id as string, owner as string]));
+export const ownersOf = (rows: readonly Owner[]): Owners => new Map(rows.map(({ id, owner }) => [id, owner]));
 
 const unique = (texts: readonly (string | null | undefined)[]): string[] => [
   ...new Set(texts.filter((text) => typeof text === 'string')),
 ];
 
-/** More notes than were read, or than were expanded, may be left. */
-export const mayHaveMore = (rows: readonly Row[], noteIds: readonly string[]): boolean =>
-  noteIds.length < rows.length || rows.length === limits.changesBatchMax;
-
 /** The ids of which the entries need the owners: conversations first, since their apps are needed too. */
-export const conversationsOf = (records: readonly NotedRecord[]): string[] =>
+const conversationsOf = (records: readonly NotedRecord[]): string[] =>
   unique(records.map(({ kind, scope, id }) => (kind === 'message' ? scope : kind === 'conversation' ? id : null)));
-export const appsOf = (records: readonly NotedRecord[], appOfConversation: Owners): string[] =>
+const appsOf = (records: readonly NotedRecord[], appOfConversation: Owners): string[] =>
   unique([
     ...records.map(({ kind, owner }) => (kind === 'app' || kind === 'conversation' ? owner : null)),
     ...appOfConversation.values(),
   ]);
-export const datasetsOf = (records: readonly NotedRecord[]): string[] => unique(records.map(datasetOf));
+const datasetsOf = (records: readonly NotedRecord[]): string[] => unique(records.map(datasetOf));
 
 const inDataset: readonly ChangeKind[] = ['document', 'segment', 'child_chunk'];
 
@@ -92,7 +149,7 @@ const datasetOf = ({ kind, scope, owner }: NotedRecord): string | null => {
 };
 
 /** Entries from the next position on. A message whose conversation was erased has none: the conversation has one. */
-export function entriesOf(
+function entriesOf(
   records: readonly NotedRecord[],
   head: number,
   owners: { appOfConversation: Owners; workspaceOf: Owners },

@@ -12,14 +12,15 @@ import {
   type FoundChanges,
   newEpoch,
 } from '../../domain/store/change-reads.ts';
-import type { Engine, Reader, Row, Value } from '../engine.ts';
+import type { Engine, Reader } from '../engine.ts';
 import type { Slots } from '../large-responses.ts';
+import type { Statement } from '../statement.ts';
 import * as numbering from './numbering.ts';
 import { RecordReader } from './records.ts';
-import { type Candidate, keysStatement, sourceOf } from './sources.ts';
+import { type Candidate, type KeyRow, keysStatement, sourceOf } from './sources.ts';
 
 const batch = limits.changesBatchMax;
-const findEntries = (ofWorkspace: boolean): string => `
+const findEntries = (ofWorkspace: boolean): Statement<numbering.Entry> => `
   SELECT kind, scope, id, position, at, workspace_id, owner FROM changes
   WHERE ${ofWorkspace ? 'workspace_id = ? AND ' : ''} position > ? AND position <= ? ORDER BY position LIMIT ${batch}`;
 
@@ -46,8 +47,8 @@ export class SqlChangeReads implements ChangeReads {
   }
 
   async head(): Promise<ChangesHead> {
-    const [row] = await this.#engine.read(numbering.findHead);
-    return row as ChangesHead;
+    const [head] = await this.#engine.read(numbering.findHead);
+    return head ?? numbering.noHead();
   }
 
   async hasNews(since: ChangesHead): Promise<boolean> {
@@ -58,7 +59,7 @@ export class SqlChangeReads implements ChangeReads {
 
   async count(): Promise<ChangeCounts> {
     const [row] = await this.#engine.read(numbering.countNotes);
-    return { ...(await this.head()), notes: Number(row?.n), oldestNote: row?.oldest as number | null };
+    return { ...(await this.head()), notes: Number(row?.n), oldestNote: row?.oldest ?? null };
   }
 
   async startEpoch(epoch = newEpoch()): Promise<ChangesHead> {
@@ -77,8 +78,8 @@ export class SqlChangeReads implements ChangeReads {
       const changes = rows.map((row) => ({
         at: placeOf(kind, row, place.position),
         kind,
-        scope: row.change_scope as string,
-        id: row.change_id as string,
+        scope: row.change_scope,
+        id: row.change_id,
       }));
       return { changes, next, hasMore: true };
     }
@@ -99,7 +100,7 @@ export class SqlChangeReads implements ChangeReads {
     const head = (await this.number()).position;
     const inWorkspace = workspace_id === undefined ? [] : [workspace_id];
     const statement = findEntries(workspace_id !== undefined);
-    const rows = (await this.#engine.read(statement, ...inWorkspace, position, head)) as unknown as numbering.Entry[];
+    const rows = await this.#engine.read(statement, ...inWorkspace, position, head);
     const isAll = rows.length < batch;
     return { rows, next: isAll ? head : (rows.at(-1)?.position ?? head), hasMore: !isAll };
   }
@@ -129,7 +130,7 @@ export class SqlChangeReads implements ChangeReads {
   async #replayKeys(
     { position, replay }: ChangePosition,
     kinds: readonly ChangeKind[] | undefined,
-  ): Promise<{ kind: ChangeKind; rows: Row[]; next: ChangePosition }> {
+  ): Promise<{ kind: ChangeKind; rows: KeyRow[]; next: ChangePosition }> {
     if (replay === undefined) throw new Error('nothing to replay');
     const { kind, key } = replay;
     const isFirst = key.length === 0;
@@ -143,20 +144,23 @@ export class SqlChangeReads implements ChangeReads {
   }
 
   /** Finds the apps and workspaces of replayed rows. */
-  async #ownedBy(kind: ChangeKind, rows: readonly Row[], position: number): Promise<Candidate[]> {
-    const read = async (statement: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+  async #ownedBy(kind: ChangeKind, rows: readonly KeyRow[], position: number): Promise<Candidate[]> {
+    const read = async (
+      statement: numbering.FindOwners,
+      ids: readonly string[],
+    ): Promise<ReadonlyMap<string, string>> =>
       numbering.ownersOf(
         ids.length === 0 ? [] : await this.#engine.read(statement, this.#engine.dialect.list([...new Set(ids)])),
       );
-    const scopes = rows.map(({ change_scope }) => change_scope as string);
+    const scopes = rows.map(({ change_scope }) => change_scope);
     const appOf = kind === 'message' ? await read(this.#owners.conversations, scopes) : undefined;
-    const owners = rows.map((row, at) => appOf?.get(scopes[at] as string) ?? (row.change_owner as string | null));
+    const owners = rows.map((row) => appOf?.get(row.change_scope) ?? row.change_owner);
     const ofApp = kind === 'app' || kind === 'conversation' || kind === 'message';
     const known = owners.filter((owner) => owner !== null);
     const workspaceOf = await read(ofApp ? this.#owners.apps : this.#owners.datasets, known);
     const at = Math.floor(Date.now() / 1000);
     return rows.flatMap((row, index) => {
-      const { change_id: id, change_scope: scope } = row as { change_id: string; change_scope: string };
+      const { change_id: id, change_scope: scope } = row;
       const owner = owners[index] ?? null;
       const workspace_id = kind === 'workspace' ? id : kind === 'model_provider' ? scope : workspaceOf.get(owner ?? '');
       return workspace_id === undefined
@@ -212,10 +216,8 @@ export class SqlChangeReads implements ChangeReads {
 const firstSlice = 25;
 const lastSlice = 100;
 
-function placeOf(kind: ChangeKind, row: Row, position: number): ChangePosition {
-  const key: Value[] = [];
-  for (let at = 0; `key_${at}` in row; at += 1) key.push(row[`key_${at}`] as Value);
-  return { position, replay: { kind, key: key as (string | number)[] } };
+function placeOf(kind: ChangeKind, { key_0, key_1, key_2 }: KeyRow, position: number): ChangePosition {
+  return { position, replay: { kind, key: [key_0, key_1, key_2].filter((part) => part !== undefined) } };
 }
 
 const ofApps: readonly ChangeKind[] = ['app', 'conversation', 'message'];

@@ -1,7 +1,7 @@
 import { type ChangeKind, changeKinds } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import type { FoundChange } from '../../domain/store/change-reads.ts';
-import type { ReadEngine, Row, Value } from '../engine.ts';
+import type { ReadEngine, Value } from '../engine.ts';
 import {
   type Candidate,
   type ChangeTexts,
@@ -9,11 +9,14 @@ import {
   findSegments,
   keyOf,
   keyOfRow,
+  type ParentRow,
+  type RecordRow,
   recordsStatement,
   sourceOf,
 } from './sources.ts';
 
-type Rows = ReadonlyMap<string, Row>;
+type Records = ReadonlyMap<string, RecordRow>;
+type Parents = ReadonlyMap<string, ParentRow>;
 
 /** `isLarge`: its line was left out because it is large. */
 export type ReadChange = FoundChange & { bytes: number; isLarge: boolean };
@@ -49,7 +52,7 @@ export class RecordReader {
         ? [dialect.list(candidates.map(({ id }) => id))]
         : dialect.pairs(candidates.map(({ scope, id }) => [scope, id]));
     const records = await this.#engine.read(recordsStatement(source, texts, dialect), ...keys);
-    const rows: Rows = new Map(records.map((row) => [keyOfRow(row), row]));
+    const rows: Records = new Map(records.map((row) => [keyOfRow(row), row]));
     const parents = await this.#findParents(kind, candidates, rows);
     for (const candidate of candidates) {
       const row = rows.get(keyOf(candidate));
@@ -65,17 +68,15 @@ export class RecordReader {
   }
 
   /** Conversations of messages by id, segments of child chunks by id. */
-  async #findParents(kind: ChangeKind, candidates: readonly Candidate[], rows: Rows): Promise<Rows> {
+  async #findParents(kind: ChangeKind, candidates: readonly Candidate[], rows: Records): Promise<Parents> {
     const { dialect } = this.#engine;
-    const byId = (list: readonly Row[]): Rows => new Map(list.map((row) => [row.id as string, row]));
+    const byId = (list: readonly ParentRow[]): Parents => new Map(list.map((row) => [row.id, row]));
     if (kind === 'message') {
       const ids = dialect.list([...new Set(candidates.map(({ scope }) => scope))]);
       return byId(await this.#engine.read(findConversations(dialect), ids));
     }
     if (kind !== 'child_chunk') return new Map();
-    const segments = new Map(
-      [...rows.values()].map(({ change_scope, segment_id }) => [segment_id as string, change_scope as string]),
-    );
+    const segments = new Map([...rows.values()].map(({ change_scope, segment_id = '' }) => [segment_id, change_scope]));
     const keys = dialect.pairs([...segments].map(([segment_id, dataset_id]) => [dataset_id, segment_id]));
     return byId(await this.#engine.read(findSegments(dialect), ...keys));
   }
@@ -84,24 +85,23 @@ export class RecordReader {
 /** The ids of what a record belongs to. */
 function pathOf(
   { kind, scope, workspace_id, owner }: Candidate,
-  row: Row | undefined,
-  parents: Rows,
+  row: RecordRow | undefined,
+  parents: Parents,
 ): Record<string, string | null> {
-  const text = (value: unknown) => (value as string | undefined) ?? null;
   switch (kind) {
     case 'document':
       return { workspace_id, dataset_id: scope };
     case 'segment':
-      return { workspace_id, dataset_id: scope, document_id: text(row?.document_id) };
+      return { workspace_id, dataset_id: scope, document_id: row?.document_id ?? null };
     case 'child_chunk': {
-      const segment_id = text(row?.segment_id);
-      const document_id = text(parents.get(segment_id ?? '')?.document_id);
+      const segment_id = row?.segment_id ?? null;
+      const document_id = parents.get(segment_id ?? '')?.document_id ?? null;
       return { workspace_id, dataset_id: scope, document_id, segment_id };
     }
     case 'conversation':
       return { workspace_id, app_id: owner };
     case 'message':
-      return { workspace_id, app_id: owner, conversation_id: scope, user: text(parents.get(scope)?.user) };
+      return { workspace_id, app_id: owner, conversation_id: scope, user: parents.get(scope)?.user ?? null };
     default:
       return kind === 'workspace' ? {} : { workspace_id };
   }

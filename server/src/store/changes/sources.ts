@@ -1,9 +1,10 @@
 import type { ChangeKind } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ChangePosition } from '../../domain/store/change-reads.ts';
-import type { Dialect, ExportStep, Row } from '../engine.ts';
+import type { Dialect, ExportStep } from '../engine.ts';
 import { exportSteps } from '../records/export.ts';
 import { textColumnsOf } from '../records/tables.ts';
+import type { Row, Statement } from '../statement.ts';
 import type { Entry } from './numbering.ts';
 
 /** How the records of each kind are found for the change feed. */
@@ -45,8 +46,18 @@ const identity = ({ id, scope }: Source): string => `${id} AS change_id, ${scope
 /** Which texts of records are read. `small`: without those of a record that has more than `limits.joinedDocBytesMax`. */
 export type ChangeTexts = 'none' | 'small' | 'all';
 
+/** A record with the columns of its kind: a segment has a document, a child chunk has a segment. */
+export type RecordRow = Row & {
+  change_id: string;
+  change_scope: string;
+  is_gone: number;
+  bytes: number;
+  document_id?: string;
+  segment_id?: string;
+};
+
 /** Records by their ids, with the size of their texts. Parameters: the ids, as pairs with the scope if the kind has one. */
-export function recordsStatement(source: Source, texts: ChangeTexts, { isIn, isPair }: Dialect): string {
+export function recordsStatement(source: Source, texts: ChangeTexts, { isIn, isPair }: Dialect): Statement<RecordRow> {
   const { step, id, scope, gone } = source;
   const textColumns = textColumnsOf(step.kind);
   const bytes = textColumns.map((column) => `COALESCE(octet_length(${column}), 0)`).join(' + ');
@@ -60,8 +71,18 @@ export function recordsStatement(source: Source, texts: ChangeTexts, { isIn, isP
     FROM ${step.table} WHERE ${scope === undefined ? isIn(id) : isPair(scope, id)}`;
 }
 
+/** `key_0` and so on are the parts of the record's key. */
+export type KeyRow = {
+  change_id: string;
+  change_scope: string;
+  change_owner: string | null;
+  key_0: string | number;
+  key_1?: string | number;
+  key_2?: string | number;
+};
+
 /** The ids of records in the order of their key, without their texts. Parameters: the key of the last one, if any, and a count. */
-export function keysStatement(source: Source, isFirst: boolean): string {
+export function keysStatement(source: Source, isFirst: boolean): Statement<KeyRow> {
   const { step, owner, gone } = source;
   const { key, table } = step;
   const after = `(${key.join(', ')}) > (${key.map(() => '?').join(', ')})`;
@@ -74,11 +95,14 @@ export function keysStatement(source: Source, isFirst: boolean): string {
 
 /** Identifies a record among those of its kind. */
 export const keyOf = ({ scope, id }: Pick<Entry, 'scope' | 'id'>): string => `${scope} ${id}`;
-export const keyOfRow = (row: Row): string => `${row.change_scope} ${row.change_id}`;
+export const keyOfRow = (row: RecordRow): string => `${row.change_scope} ${row.change_id}`;
+
+/** A conversation, or a segment. */
+export type ParentRow = { id: string; user?: string | null; deleted?: number; document_id?: string };
 
 /** Parameters: a list of ids. */
-export const findConversations = ({ isIn }: Dialect): string => `
+export const findConversations = ({ isIn }: Dialect): Statement<ParentRow> => `
   SELECT conversation_id AS id, app_id, "user", deleted FROM conversations WHERE ${isIn('conversation_id')}`;
 /** Parameters: pairs of a dataset id and an id. */
-export const findSegments = ({ isPair }: Dialect): string => `
+export const findSegments = ({ isPair }: Dialect): Statement<ParentRow> => `
   SELECT id, document_id FROM segments WHERE ${isPair('dataset_id', 'id')}`;

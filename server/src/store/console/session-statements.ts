@@ -1,9 +1,11 @@
+import type { StoredSession } from '../../domain/store/session.ts';
 import type { SessionChange } from '../engine.ts';
+import { type Bound, execute, type Statement, type Write } from '../statement.ts';
 
 /** The SQL about sessions, which both engines share. */
 
 /** Parameters: digest, now, now. */
-export const findSession = `
+export const findSession: Statement<StoredSession & { key_expires_at: number | null }> = `
   SELECT s.key_id, k.name, s.expires_at, k.expires_at AS key_expires_at
   FROM console_sessions s JOIN api_keys k ON k.id = s.key_id
   WHERE s.digest = ? AND s.expires_at > ? AND k.digest = s.key_digest AND k.kind = 'admin'
@@ -19,7 +21,7 @@ export const endSession = 'DELETE FROM console_sessions WHERE digest = ?';
 export const trimSessions = 'DELETE FROM console_sessions WHERE expires_at <= ?';
 
 /** The statement and its parameters. */
-export function changeSession(change: SessionChange): [string, ...(string | number)[]] {
+export function sessionStatement(change: SessionChange): Bound {
   if ('end' in change) return [endSession, change.end];
   if ('trim' in change) return [trimSessions, change.trim];
   if ('exchange' in change) {
@@ -28,4 +30,9 @@ export function changeSession(change: SessionChange): [string, ...(string | numb
   }
   const { digest, key_id, key_digest, created_at, expires_at } = change.open;
   return [openSession, digest, key_id, key_digest, created_at, expires_at];
+}
+
+export function* changeSession(change: SessionChange): Write<undefined> {
+  yield* execute(...sessionStatement(change));
+  return undefined;
 }

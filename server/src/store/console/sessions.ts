@@ -12,7 +12,7 @@ export class SqlSessions implements Sessions {
   async find(digest: string, now: number): Promise<StoredSession | undefined> {
     const [row] = await this.#engine.read(findSession, digest, now, now);
     if (row === undefined) return undefined;
-    const { key_id, name, expires_at, key_expires_at } = row as StoredSession & { key_expires_at: number | null };
+    const { key_id, name, expires_at, key_expires_at } = row;
     return { key_id, name, expires_at: Math.min(expires_at, key_expires_at ?? expires_at) };
   }
 

@@ -28,7 +28,7 @@ export class SqlAppStore implements AppStore {
   async findDetails(app_id: string): Promise<AppDetails | undefined> {
     const [row] = await this.#engine.read(sql.findDetails, app_id);
     if (row === undefined) return undefined;
-    const { name, mode, details } = row as { name: string; mode: string; details: string | null };
+    const { name, mode, details } = row;
     return { name, mode, ...(detailsColumn?.read(details) as Omit<AppDetails, 'name' | 'mode'>) };
   }
 
@@ -58,7 +58,7 @@ export class SqlAppStore implements AppStore {
   ): Promise<ConversationPosition | undefined> {
     if (after.value !== undefined) return after;
     const [row] = await this.#engine.read(...sql.findValue(query, after.id));
-    return row && { id: after.id, value: row.value as number };
+    return row && { id: after.id, value: row.value };
   }
 
   /** Undefined if the position was read and does not exist. */

@@ -1,12 +1,18 @@
 import type { ConversationOrder } from '../../contract/conversation.ts';
 import { limits } from '../../contract/limits.ts';
-import type { ConversationChange, ConversationQuery, ConversationScope } from '../../domain/store/app-store.ts';
+import type {
+  ConversationChange,
+  ConversationQuery,
+  ConversationRow,
+  ConversationScope,
+} from '../../domain/store/app-store.ts';
 import { sorted } from '../console/admin-statements.ts';
-import type { Value } from '../engine.ts';
+import type { Bound, Statement, Value } from '../statement.ts';
 
 /** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
 
-export const findDetails = 'SELECT name, mode, details FROM apps WHERE id = ?';
+export const findDetails: Statement<{ name: string; mode: string; details: string | null }> =
+  'SELECT name, mode, details FROM apps WHERE id = ?';
 
 /** `small`: texts are null if they are larger than `limits.joinedDocBytesMax`; `none`: always. */
 type Texts = 'small' | 'all' | 'none';
@@ -82,7 +88,7 @@ function startAfter(
 export function findValue(
   { order, ...scope }: ConversationScope & { order: ConversationOrder },
   conversation_id: string,
-): [string, ...Value[]] {
+): Bound<{ value: number }> {
   const [condition, ...values] = inScope('l', scope);
   const text = `SELECT l.${columnOf(order)} AS value FROM conversations l WHERE l.conversation_id = ? AND ${condition}`;
   return [text, conversation_id, ...values];
@@ -97,7 +103,7 @@ const renamed = `name = ?, ${increase('renamed_at')}, ${increase('updated_at')}`
 const renameTimes = renamed.split('?').length - 2;
 
 /** Returns the changed conversation, if it exists. */
-export function changeConversation(change: ConversationChange, version: string): [string, ...Value[]] {
+export function changeConversation(change: ConversationChange, version: string): Bound<ConversationRow> {
   const { app_id, user, conversation_id, now } = change;
   const [sets, values] =
     'deleted' in change ? ['deleted = 1', []] : [renamed, [change.name, ...Array<number>(renameTimes).fill(now)]];
@@ -113,12 +119,12 @@ export function changeConversation(change: ConversationChange, version: string):
  * tables of a CROSS JOIN in this order (https://sqlite.org/optoverview.html#crossjoin). Asks every shard of a
  * distributed database. Parameters: message_id, app_id, user.
  */
-export const findMessageById = `
+export const findMessageById: Statement<{ conversation_id: string }> = `
   SELECT m.conversation_id FROM messages m CROSS JOIN conversations c
   WHERE c.conversation_id = m.conversation_id AND m.id = ? AND c.app_id = ? AND c.deleted = 0 AND (c."user" IS NULL OR c."user" = ?) LIMIT 2`;
 
 /** Parameters: conversation_id, id. */
-export const findDoc = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
+export const findDoc: Statement<{ doc: string }> = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
 
 /** Also locks the conversation. Parameters: version, conversation_id. */
 export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND deleted = 0';

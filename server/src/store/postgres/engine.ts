@@ -1,13 +1,7 @@
 import { tmpdir } from 'node:os';
 import { limits } from '../../contract/limits.ts';
 import { clientDisconnected } from '../../domain/errors.ts';
-import type { ConversationRow } from '../../domain/store/app-store.ts';
 import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
-import { newVersion } from '../../domain/version.ts';
-import * as audit from '../accounting/audit.ts';
-import { NoteTally, noteOfConversation, noteOfMessages } from '../changes/notes.ts';
-import { setEpoch } from '../changes/numbering.ts';
-import { changeSession } from '../console/session-statements.ts';
 import type {
   Dialect,
   Engine,
@@ -21,18 +15,15 @@ import type {
   WriteOptions,
   WriteResult,
 } from '../engine.ts';
-import { contentOf, rate } from '../messages/rating.ts';
-import * as apps from '../messages/statements.ts';
-import { changeStatements } from '../records/import-sources.ts';
-import { upsertOf } from '../records/upserts.ts';
+import { isAppend } from '../records/apply-records.ts';
+import type { Statement } from '../statement.ts';
 import * as sql from '../statements.ts';
-import { addAuditEntries, applyRecords, isAppend } from './apply-records.ts';
-import { addNotes, numberChanges } from './changes.ts';
-import { createChildChunk, deleteChildChunk } from './child-chunks.ts';
+import { type WriteOf, writes } from '../writes.ts';
 import type { Layout } from './layouts.ts';
 import { openPage } from './page.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
-import * as search from './search.ts';
+import { runWrite } from './run-write.ts';
+import { index } from './search.ts';
 import * as postgres from './statements.ts';
 
 /** For imports and purges, whose statements take longer than those of other requests. */
@@ -54,7 +45,7 @@ export class PostgresEngine implements Engine {
     this.openPagesMax = Math.max(1, Math.min(limits.largePagesMax, pool.connections - 1));
   }
 
-  read(statement: string, ...values: Value[]): Promise<Row[]> {
+  read<R extends object = Row>(statement: Statement<R>, ...values: Value[]): Promise<R[]> {
     return this.#pool.query(statement, ...values);
   }
 
@@ -97,157 +88,39 @@ export class PostgresEngine implements Engine {
     await this.read(sql.ping);
   }
 
-  write<N extends WriteName>(name: N, input: WriteInput<N>, options: WriteOptions = {}): Promise<WriteResult<N>> {
-    return this.#writers[name](input, options);
+  write<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>> {
+    return this.#writers[name]?.(input, options) ?? this.#run(name, input, { options });
   }
 
-  readonly #writers: { [N in WriteName]: (input: WriteInput<N>, options: WriteOptions) => Promise<WriteResult<N>> } = {
-    updateChildChunk: (edit) => this.#layout.updateChildChunk(edit),
-    createChildChunk: (chunk) => createChildChunk(this.#pool, chunk),
-    deleteChildChunk: (deletion) => deleteChildChunk(this.#pool, deletion),
+  #run<N extends WriteName>(
+    name: N,
+    input: WriteInput<N>,
+    { options = {}, statementMillis }: { options?: WriteOptions | undefined; statementMillis?: number },
+  ): Promise<WriteResult<N>> {
+    const { dialect, messages, singleRowsMax } = this.#layout;
+    const { notesChanges } = this.#pool;
+    const { progress = () => undefined } = options;
+    const write: WriteOf<N> = this.#layout.writes[name] ?? writes[name];
+    const context = { dialect, index, messages, notesChanges, progress };
+    return runWrite(this.#pool, (earlier) => write(input, { ...context, earlier }), { singleRowsMax, statementMillis });
+  }
 
+  readonly #writers: {
+    [N in WriteName]?: (input: WriteInput<N>, options?: WriteOptions) => Promise<WriteResult<N>>;
+  } = {
+    purge: (input) => this.#run('purge', input, { statementMillis: longStatementMillis }),
     applyRecords: (input, options) => this.#applyRecords(input, options),
-
-    createKey: ({ key, createdBy }) =>
-      this.#pool.transaction(async (transaction) => {
-        const { one, values } = upsertOf('api_key');
-        await transaction.query(one, ...values({ ...key, revoked_at: null }));
-        await addAuditEntries(transaction, this.#layout.rows, [
-          audit.keyEntry('create', key.id, createdBy, key.created_at),
-        ]);
-        return undefined;
-      }),
-
-    revokeKey: ({ id, by, now }) =>
-      this.#pool.transaction(async (transaction) => {
-        const exists = (await transaction.query(`${sql.revokeKey} RETURNING id`, now, id)).length > 0;
-        if (exists) await addAuditEntries(transaction, this.#layout.rows, [audit.keyEntry('revoke', id, by, now)]);
-        return exists;
-      }),
-
-    changeConversation: (change) => {
-      // A retry finds no conversation if an earlier attempt has deleted it: the response to its COMMIT was lost.
-      let changedRow: ConversationRow | undefined;
-      return this.#pool.transaction(async (transaction) => {
-        const [row] = await transaction.query(...apps.changeConversation(change, newVersion()));
-        if (row === undefined) return changedRow;
-        const entry = audit.conversationEntry(change);
-        await addAuditEntries(transaction, this.#layout.rows, [entry], change.conversation_id);
-        const { app_id, conversation_id, now } = change;
-        await addNotes(transaction, [noteOfConversation(app_id, conversation_id)], now, conversation_id);
-        changedRow = row as ConversationRow;
-        return changedRow;
-      });
-    },
-
-    // The conversation is found before the transaction, which then uses one shard of a distributed database.
-    rateMessage: async (rating) => {
-      const { message_id, app_id, user } = rating;
-      const [found, another] = await this.#pool.query(apps.findMessageById, message_id, app_id, user);
-      if (found === undefined || another !== undefined) return 'missing';
-      const conversation_id = found.conversation_id as string;
-      if (rating.rating === null) {
-        // The transaction would replace the version of the conversation, although nothing changes.
-        const [message] = await this.#pool.query(apps.findDoc, conversation_id, message_id);
-        if (message !== undefined && rate(message.doc as string, rating) === 'unrated') return 'unrated';
-      }
-      // A retry finds no feedback if an earlier attempt has removed it: the response to its COMMIT was lost.
-      let isRated = false;
-      return this.#pool.transaction(async (transaction) => {
-        const locked = await transaction.query(
-          `${apps.touchConversation} RETURNING version`,
-          newVersion(),
-          conversation_id,
-        );
-        const [message] = await transaction.query(apps.findDoc, conversation_id, message_id);
-        if (locked.length === 0 || message === undefined) return 'missing';
-        const rated = rate(message.doc as string, rating);
-        if (rated === 'unrated') return isRated ? 'rated' : rated;
-        const values = [rated.doc, contentOf(rating), rating.now, conversation_id, message_id];
-        await transaction.query(apps.rateMessage, ...values);
-        const usage = rated.usage.take();
-        if (usage.length > 0) await this.#layout.rows.addDays(transaction, usage);
-        const entry = audit.ratingEntry(rating, conversation_id);
-        await addAuditEntries(transaction, this.#layout.rows, [entry], conversation_id);
-        await addNotes(transaction, [noteOfMessages(conversation_id, [message_id])], rating.now, conversation_id);
-        isRated = true;
-        return 'rated';
-      });
-    },
-
-    updateKey: ({ id, change, by, now }) =>
-      this.#pool.transaction(async (transaction) => {
-        const values = [change.read_only ? 1 : 0, id];
-        const exists = (await transaction.query(`${sql.updateKey} RETURNING id`, ...values)).length > 0;
-        if (exists) await addAuditEntries(transaction, this.#layout.rows, [audit.keyEntry('update', id, by, now)]);
-        return exists;
-      }),
-
-    changeSession: async (change) => {
-      await this.#pool.query(...changeSession(change));
-    },
-
-    // Conversations first: this waits for the locks of appends in flight, so their messages are deleted too.
-    purge: ({ selection, now }) => {
-      const [by, values] = sql.purgeBy(selection);
-      return this.#pool.transaction(async (transaction) => {
-        const deleted = await transaction.query(
-          `${sql.purge.conversations(by)} RETURNING conversation_id, app_id`,
-          ...values,
-        );
-        const ids = deleted.map(({ conversation_id }) => conversation_id as string);
-        await transaction.query(postgres.deleteDays, ids);
-        const [count] = await transaction.query(postgres.deleteMessages, ids);
-        const messages = count?.n as number;
-        await transaction.query(search.eraseConversations, ids);
-        await addAuditEntries(transaction, this.#layout.rows, audit.purgeEntries(ids, messages, now));
-        const tally = new NoteTally();
-        for (const row of deleted) tally.add(noteOfConversation(row.app_id as string, row.conversation_id as string));
-        await addNotes(transaction, tally.take(), now);
-        return { conversations: deleted.length, messages };
-      }, longStatementMillis);
-    },
-
-    trimAudit: async ({ before }) =>
-      (await this.#pool.query(`${audit.trimEntries} RETURNING id`, before, limits.auditBatchMax)).length,
-
-    noteKeyUse: async (uses) => {
-      const sorted = uses.toSorted(([one], [other]) => (one < other ? -1 : 1));
-      const [ids, times] = [sorted.map(([id]) => id), sorted.map(([, at]) => at)];
-      await this.#pool.query(postgres.noteKeyUse, ids, times as unknown as Value);
-    },
-
-    numberChanges: () => numberChanges(this.#pool),
-
-    startEpoch: async ({ epoch }) => {
-      await this.#pool.query(setEpoch, epoch);
-    },
-
-    changeImportSource: (change) =>
-      this.#pool.transaction(async (transaction) => {
-        for (const statement of changeStatements(change, this.dialect)) await transaction.query(...statement);
-        return undefined;
-      }),
-    takeIndexLease: (lease) => search.takeIndexLease(this.#pool, lease),
-    resetIndex: ({ rules }) => search.resetIndex(this.#pool, rules),
-    applyToIndex: (changes) => search.applyToIndex(this.#pool, changes),
   };
 
   /**
    * Imports run one after another, across all instances; appends of chat back ends do not wait. Imports of this instance
    * wait before they use a connection, since readers need the connections.
    */
-  #applyRecords({ spool, author }: WriteInput<'applyRecords'>, { progress }: WriteOptions): Promise<number> {
-    const { rows } = this.#layout;
-    const apply = (transaction: Transaction) => applyRecords(transaction, rows, spool, author, progress);
-    if (isAppend(spool)) return this.#pool.transaction(apply);
-    const applyLocked = async (transaction: Transaction) => {
-      await transaction.query(postgres.lockImports);
-      return apply(transaction);
-    };
+  #applyRecords(input: WriteInput<'applyRecords'>, options?: WriteOptions): Promise<number> {
+    if (isAppend(input.spool)) return this.#run('applyRecords', input, { options });
     const done = this.#lastImport.then(async () => {
-      const applied = await this.#pool.transaction(applyLocked, longStatementMillis);
-      if ('fd' in spool) await this.#updateStatistics();
+      const applied = await this.#run('applyRecords', input, { options, statementMillis: longStatementMillis });
+      if ('fd' in input.spool) await this.#updateStatistics();
       return applied;
     });
     this.#lastImport = done.catch(() => undefined);

@@ -1,24 +1,18 @@
-import type {
-  CachedVersion,
-  ChildChunkEdit,
-  ChildChunkOutcome,
-  FoundPage,
-  PagePosition,
-  PageShape,
-} from '../../domain/store/store.ts';
+import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import type { Dialect, ExportStep } from '../engine.ts';
+import type { MessageTables } from '../records/message-tables.ts';
+import type { writes } from '../writes.ts';
 import { isDistributed } from './citus/distribute.ts';
-import * as citusEdit from './citus/edit.ts';
 import { exportPages } from './citus/export.ts';
+import { messages as citusMessages, singleRowsMax } from './citus/messages.ts';
 import * as citusPage from './citus/page.ts';
-import { citusRows } from './citus/rows.ts';
 import { updateChildChunk } from './edit.ts';
 import { exportSnapshot, type StepRows } from './export.ts';
+import { messages } from './messages.ts';
 import { readPage } from './page.ts';
 import type { PostgresPool } from './pool.ts';
-import { bulkRows, type Rows } from './rows.ts';
 import * as postgres from './statements.ts';
-import { type ConversationVersion, VersionChecks } from './version-checks.ts';
+import { VersionChecks } from './version-checks.ts';
 
 type ReadPage = (
   position: PagePosition,
@@ -33,9 +27,12 @@ type ReadPage = (
 export type Layout = {
   dialect: Dialect;
   readPage: ReadPage;
-  updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome>;
+  /** Writes that do not use the shared one. */
+  writes: Partial<typeof writes>;
+  /** Up to this number, one statement for each row is faster than one for all. */
+  singleRowsMax: number;
   readAll(steps: readonly ExportStep[]): AsyncIterable<StepRows>;
-  rows: Rows;
+  messages: MessageTables;
 };
 
 /** The schema must be up to date. */
@@ -47,7 +44,7 @@ export async function layoutOf(pool: PostgresPool): Promise<Layout> {
 function oneServer(pool: PostgresPool): Layout {
   const checks = new VersionChecks({
     readPage: ({ position, shape, version }) => readPage(pool, position, shape, version),
-    findVersions: (ids) => pool.query(postgres.findVersions, ids) as Promise<ConversationVersion[]>,
+    findVersions: (ids) => pool.query(postgres.findVersions, ids),
     millisMax: pool.statementMillis,
   });
   return {
@@ -56,9 +53,10 @@ function oneServer(pool: PostgresPool): Layout {
       cached?.page_exists
         ? checks.check({ position, shape, version: cached.version })
         : readPage(pool, position, shape, cached?.version),
-    updateChildChunk: (edit) => updateChildChunk(pool, edit),
+    writes: { updateChildChunk },
+    singleRowsMax: 0,
     readAll: (steps) => exportSnapshot(pool, steps),
-    rows: bulkRows,
+    messages,
   };
 }
 
@@ -70,8 +68,9 @@ function distributed(pool: PostgresPool): Layout {
   return {
     dialect: { ...postgres.dialect, readsCursorFirst: true },
     readPage: (position, shape, cached) => citusPage.readPage(pool, position, shape, cached),
-    updateChildChunk: (edit) => citusEdit.updateChildChunk(pool, edit),
+    writes: {},
+    singleRowsMax,
     readAll: (steps) => exportPages(pool, steps),
-    rows: citusRows,
+    messages: citusMessages,
   };
 }

@@ -28,7 +28,7 @@ export async function postgresSchemaStatus(pool: PostgresPool): Promise<SchemaSt
   return { ...statusAt(current, 'postgres'), undistributed: remainingTables(await findCluster(pool)) };
 }
 
-async function currentVersion(database: Transaction): Promise<number> {
+async function currentVersion(database: Pick<Transaction, 'query'>): Promise<number> {
   const [row] = await database.query('SELECT MAX(version) AS version FROM schema_migrations');
   return Number(row?.version ?? 0);
 }

@@ -2,8 +2,9 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { PostgresAddress } from '../../database-url.ts';
-import { ServiceError, unavailable } from '../../domain/errors.ts';
-import type { Row, Value } from '../engine.ts';
+import { unavailable } from '../../domain/errors.ts';
+import type { Row, Statement, Value } from '../statement.ts';
+import { codeOf, isLost, isRetryable, isTimeout, publicError, readOnly } from './errors.ts';
 import { type HostClient, Hosts } from './hosts.ts';
 
 export type PoolOptions = {
@@ -20,7 +21,14 @@ export type PoolOptions = {
 export interface Transaction {
   /** Whether its writes are noted for the change feed. */
   readonly notesChanges: boolean;
-  query(sql: string, ...values: Value[]): Promise<Row[]>;
+  query<R extends object = Row>(statement: Statement<R>, ...values: readonly Value[]): Promise<R[]>;
+  /** The number of changed rows. */
+  execute(statement: string, ...values: readonly Value[]): Promise<number>;
+}
+
+/** Statements on one connection. Those before `begin` are no part of the transaction. */
+export interface Session extends Transaction {
+  begin(): Promise<void>;
 }
 
 const attemptsMax = 5;
@@ -37,16 +45,6 @@ const waitersPerConnection = 50;
  */
 const preparedListMax = 20;
 const isLongList = (value: Value): boolean => Array.isArray(value) && value.length > preparedListMax;
-
-/** Serialization failure, deadlock, unique violation: a retry sees what the other transaction wrote. */
-const conflicts = ['40001', '40P01', '23505'];
-/** The server has become a standby, in a failover. */
-const readOnly = '25006';
-/** Read-only during a failover, shutting down, starting up. */
-const transient = [readOnly, '57P01', '57P02', '57P03'];
-/** The statement took too long or waited too long for a lock. */
-const timeouts = ['57014', '55P03'];
-const networkErrors = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'];
 
 const types = {
   // BIGINT as a number: every stored integer is a safe integer.
@@ -102,34 +100,56 @@ export class PostgresPool {
   }
 
   /** One statement, in its own transaction. */
-  query(sql: string, ...values: Value[]): Promise<Row[]> {
-    return this.queryWithin(this.#options.statementMillis, sql, ...values);
+  query<R extends object = Row>(statement: Statement<R>, ...values: readonly Value[]): Promise<R[]> {
+    return this.queryWithin(this.#options.statementMillis, statement, ...values);
   }
 
   /** One statement with its own time limit. */
-  queryWithin(millis: number, sql: string, ...values: Value[]): Promise<Row[]> {
-    return this.#withRetries(millis, (client) => this.#run(client, sql, values, millis));
+  queryWithin<R extends object = Row>(
+    millis: number,
+    statement: Statement<R>,
+    ...values: readonly Value[]
+  ): Promise<R[]> {
+    return this.#withRetries(millis, (client) => this.#on(client, millis).query(statement, ...values));
   }
 
   /** All or nothing. Retried from the start after transient errors. `statementMillis` is for long statements. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>, statementMillis?: number): Promise<T> {
-    const millis = statementMillis ?? this.#options.statementMillis;
-    const run = (client: pg.PoolClient, sql: string, ...values: Value[]) => this.#run(client, sql, values, millis);
-    return this.#withRetries(millis, async (client) => {
-      await run(client, 'BEGIN');
+    return this.session(async (session) => {
+      await session.begin();
+      return work(session);
+    }, statementMillis);
+  }
+
+  /** As `transaction`, but `work` begins the transaction. It is committed at the end. */
+  session<T>(work: (session: Session) => Promise<T>, statementMillis = this.#options.statementMillis): Promise<T> {
+    return this.#withRetries(statementMillis, async (client) => {
+      const statements = this.#on(client, statementMillis);
+      let isOpen = false;
+      const begin = async () => {
+        await statements.query('BEGIN');
+        isOpen = true;
+      };
       try {
-        const result = await work({
-          notesChanges: this.notesChanges,
-          query: (sql, ...values) => run(client, sql, ...values),
-        });
-        await run(client, 'COMMIT');
+        const result = await work({ ...statements, begin });
+        if (isOpen) await statements.query('COMMIT');
         return result;
       } catch (error) {
         // If the rollback fails too, the connection is closed; the first error is reported.
-        if (!isLost(error)) await run(client, 'ROLLBACK').catch(() => Object.assign(error as object, { isLost: true }));
+        const fail = () => Object.assign(error as object, { isLost: true });
+        if (isOpen && !isLost(error)) await statements.query('ROLLBACK').catch(fail);
         throw error;
       }
     });
+  }
+
+  #on(client: pg.PoolClient, millis: number): Transaction {
+    return {
+      notesChanges: this.notesChanges,
+      query: async <R>(statement: string, ...values: Value[]) =>
+        (await this.#run(client, statement, values, millis)).rows as R[],
+      execute: async (statement, ...values) => (await this.#run(client, statement, values, millis)).rowCount ?? 0,
+    };
   }
 
   /** A transaction that stays open while a generator yields; it is never retried. */
@@ -138,10 +158,10 @@ export class PostgresPool {
     const client = await this.#connect();
     let isDone = false;
     try {
-      const query = (sql: string, ...values: Value[]) => this.#run(client, sql, values, statementMillis);
-      await query(begin);
-      yield* work({ notesChanges: this.notesChanges, query });
-      await query('COMMIT');
+      const transaction = this.#on(client, statementMillis);
+      await transaction.query(begin);
+      yield* work(transaction);
+      await transaction.query('COMMIT');
       isDone = true;
     } catch (error) {
       throw publicError(error);
@@ -201,14 +221,14 @@ export class PostgresPool {
     }
   }
 
-  async #run(client: pg.PoolClient, sql: string, values: readonly Value[], millis: number): Promise<Row[]> {
+  async #run(client: pg.PoolClient, sql: string, values: readonly Value[], millis: number): Promise<pg.QueryResult> {
     const { text, name } = this.#toDialect(sql);
     const prepared = this.#options.prepared && values.length > 0 && !values.some(isLongList) ? { name } : {};
     const query = { text, values: values as Value[], query_timeout: millis, ...prepared };
     try {
-      return (await client.query(query)).rows;
+      return await client.query(query);
     } catch (error) {
-      if (timedOut.test(messageOf(error))) cancel(client);
+      if (isTimeout(error)) cancel(client);
       throw error;
     }
   }
@@ -237,63 +257,4 @@ function cancel(client: pg.PoolClient): void {
   const socket = isLocal ? connect(`${host}/.s.PGSQL.${port}`) : connect(Number(port), `${host}`);
   socket.setTimeout(closeMillis, () => socket.destroy());
   socket.on('error', () => undefined).end(request);
-}
-
-const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
-const messageOf = (error: unknown): string => (error as Error).message ?? '';
-
-/** The connection is closed or in an unknown state: it must not be used again. */
-function isLost(error: unknown): boolean {
-  if (error instanceof ServiceError) return 'isLost' in error;
-  if (isNodeFailure(error)) return 'isLost' in (error as object);
-  const code = codeOf(error);
-  const isGone = networkErrors.includes(code) || code.startsWith('08') || code.startsWith('57P') || code === '25P02';
-  return isGone || code === readOnly || 'isLost' in (error as object) || isTerminated(error);
-}
-
-/**
- * A distributed database has lost the connection to one of its nodes: the statement failed, but this connection is intact.
- * Citus reports most of these as internal errors, with the messages of its own client library.
- */
-function isNodeFailure(error: unknown): boolean {
-  if ((error as { severity?: string }).severity !== 'ERROR') return false;
-  const code = codeOf(error);
-  if (code.startsWith('08') || code.startsWith('57P') || code === '58030') return true;
-  return code === 'XX000' && lostNode.test(messageOf(error));
-}
-
-function isTerminated(error: unknown): boolean {
-  return /connection terminated|timeout expired|query read timeout|client has encountered a connection error|not queryable/i.test(
-    messageOf(error),
-  );
-}
-
-/** Messages of Citus, and of the client library by which its nodes connect to each other. */
-const lostNode = new RegExp(
-  [
-    'SSL SYSCALL|SSL connection has been closed|closed the connection|connection not open|no connection to the server',
-    'could not (?:receive data from|send data to|connect to) server|postmaster was shut down',
-    'connection to the remote node|marked as essential|connection establishment for|wait event for node',
-    'could not connect to any active placements|could not establish (?:any )?connection|could not find an available connection',
-    'could not (?:commit transaction for shard|start copy)|failed to (?:commit|prepare) transaction|failed to complete COPY',
-  ].join('|'),
-  'i',
-);
-const timedOut = /query read timeout|timeout exceeded when trying to connect/i;
-
-/** Whether a retry may succeed. False after a statement that timed out, and for a server without free resources. */
-function isRetryable(error: unknown): boolean {
-  if (error instanceof ServiceError || timedOut.test(messageOf(error))) return false;
-  const code = codeOf(error);
-  return conflicts.includes(code) || transient.includes(code) || isLost(error) || isNodeFailure(error);
-}
-
-/** The client only gets a 503; the cause is for the log. */
-function publicError(error: unknown, isConnecting = false): Error {
-  if (error instanceof ServiceError) return error;
-  const code = codeOf(error);
-  // Class 53: the server has no free disk space, memory or connections.
-  const isTemporary =
-    isConnecting || isRetryable(error) || isLost(error) || timeouts.includes(code) || code.startsWith('53');
-  return isTemporary ? Object.assign(unavailable('the database is not available'), { cause: error }) : (error as Error);
 }

@@ -1,6 +1,8 @@
 import { limits } from '../../contract/limits.ts';
 import type { Dialect, SearchDialect } from '../engine.ts';
-import { derivedColumns, updatedAt } from '../messages/conversation-columns.ts';
+import type { Statement } from '../statement.ts';
+import type { FoundPathRow } from '../statements.ts';
+import type { ConversationVersion } from './version-checks.ts';
 
 /** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
 
@@ -44,13 +46,13 @@ export function pageStatement(hasFirst: boolean, hasUser: boolean, columns: stri
 }
 
 /** Texts by their positions in one conversation. Parameters: conversation_id, created_at, sequence. */
-export const findDocs = `
+export const findDocs: Statement<{ doc: string }> = `
   SELECT m.doc FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS given (created_at, sequence, place)
   JOIN messages m ON m.conversation_id = $1 AND m.created_at = given.created_at AND m.sequence = given.sequence
   WHERE m.conversation_id = $1 ORDER BY given.place`;
 
 /** Checks many cached pages in one query. Parameters: conversation ids. */
-export const findVersions = `
+export const findVersions: Statement<ConversationVersion> = `
   SELECT conversation_id, app_id, "user", version FROM conversations WHERE conversation_id = ANY($1) AND deleted = 0`;
 
 /** Tokens have no quotation marks and no backslashes. */
@@ -71,7 +73,11 @@ export const dialect: Dialect = {
   isIn: (column) => `${column} = ANY(?)`,
   list: (values) => values,
   isPair: (first, second) => `${first} = ANY(?) AND ${second} = ANY(?)`,
-  pairs: (pairs) => [0, 1].map((part) => [...new Set(pairs.map((pair) => pair[part] as string))]),
+  pairs: (pairs) => [[...new Set(pairs.map(([first]) => first))], [...new Set(pairs.map(([, second]) => second))]],
+  hasOneWriter: false,
+  // Distributed engines reject a SELECT … FOR UPDATE of rows on several nodes.
+  lockRows: (columns, table, condition, unchanged = 'version') =>
+    `UPDATE ${table} SET ${unchanged} = ${unchanged} WHERE ${condition} RETURNING ${columns}`,
   listTable: 'unnest(CAST(? AS text[])) AS listed (value)',
   jsonField: (column, name) => `CAST(${column} AS json) ->> '${name}'`,
   readsCursorFirst: false,
@@ -84,7 +90,7 @@ export const dialect: Dialect = {
  * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null;
  * id and ids of the audit entry; id and text of the note for the change feed; without an id there is none.
  */
-export const updateChildChunk = `
+export const updateChildChunk: Statement<FoundPathRow & { changed_at: number | null }> = `
   WITH place AS (
     SELECT o.id AS found_document, s.id AS found_segment, c.id, c.segment_id, c.content, c.position, c.word_count,
       c.type, c.created_at, c.updated_at, c.version
@@ -118,119 +124,6 @@ export const updateChildChunk = `
   )
   SELECT place.*, changed.updated_at AS changed_at FROM place LEFT JOIN changed ON true`;
 
-/** An older time never replaces a newer one. Parameters: ids, times. */
-export const noteKeyUse = `
-  UPDATE api_keys SET last_used_at = u.at FROM unnest($1::text[], $2::bigint[]) AS u (id, at)
-  WHERE api_keys.id = u.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < u.at)`;
-
-export const writeAudit = `
-  INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids, document_id)
-  SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[],
-    $9::text[])`;
-
-/**
- * What a conversation stores about its first and newest messages after new ones were added. `newest`, `created_at` (of the
- * oldest new one), `derived_name` and `derived_inputs` are expressions. If a stored message is replaced, `updateActivity`
- * corrects this.
- */
-export function addedMessages(value: (name: string) => string): string {
-  const isFirst = `(next_sequence = 1 OR ${value('created_at')} < first_message_at)`;
-  const ofFirst = (column: string, name: string) =>
-    `${column} = CASE WHEN ${isFirst} THEN ${value(name)} ELSE ${column} END`;
-  return `
-    last_message_at = CASE WHEN next_sequence = 1 THEN ${value('newest')}
-      ELSE GREATEST(last_message_at, ${value('newest')}) END,
-    updated_at = GREATEST(updated_at, ${value('newest')}),
-    ${ofFirst('first_message_at', 'created_at')}, ${ofFirst('derived_name', 'derived_name')},
-    ${ofFirst('derived_inputs', 'derived_inputs')}`;
-}
-
-const isTime = (name: string) => name === 'newest' || name === 'created_at';
-/**
- * Sets a new version of each conversation and what it stores about its messages, and reserves sequences for this many
- * messages. Parameters: ids, count, unique part of the version, values of `addedMessages` by id.
- */
-export const openConversations = `
-  UPDATE conversations SET next_sequence = next_sequence + $2, version = $3 || '.' || conversation_id,
-    ${addedMessages((name) => `($4::jsonb -> conversation_id ->> '${name}')${isTime(name) ? '::bigint' : ''}`)}
-  WHERE conversation_id = ANY($1)
-  RETURNING conversation_id, app_id, next_sequence - $2 AS first_sequence, first_message_at`;
-
-const inConversation = 'FROM messages m WHERE m.conversation_id = conversations.conversation_id';
-const newestTime = `(SELECT MAX(m.created_at) ${inConversation})`;
-const ofFirst = (columns: string) => `(SELECT ${columns} ${inConversation} ORDER BY m.created_at, m.sequence LIMIT 1)`;
-const { derived_name, derived_inputs } = derivedColumns.postgres;
-/** Recomputes what conversations store about their messages. Parameters: ids. */
-export const updateActivity = `
-  UPDATE conversations SET last_message_at = ${newestTime},
-    (first_message_at, derived_name, derived_inputs) = ${ofFirst(`m.created_at, ${derived_name}, ${derived_inputs}`)},
-    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at', 'record_updated_at')}
-  WHERE conversation_id = ANY($1)`;
-
-export const insertMessages = `
-  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content, rated_at)
-  SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[])
-  ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc,
-    feedback_content = excluded.feedback_content, rated_at = excluded.rated_at`;
-
-/** The fields of a stored message `m` for its usage, and those that a record may omit. */
-export const storedFields = `m.conversation_id, m.id, m.created_at, f.total_tokens, f.total_price, f.currency, f.feedback,
-    f.inputs, f.status, m.feedback_content, m.rated_at`;
-export const parseStored = `CROSS JOIN LATERAL json_to_record(CAST(m.doc AS json))
-    AS f (total_tokens float8, total_price text, currency text, feedback text, inputs text, status text)`;
-
-/**
- * Which of these messages exist. Parameters: conversation ids, ids. `LIMIT` makes PostgreSQL look up each message in the index.
- * Otherwise it reads the whole table for each statement, as long as it has no statistics of the table.
- */
-export const findMessages = `
-  SELECT ${storedFields}
-  FROM unnest($1::text[], $2::text[]) AS given (conversation_id, id)
-  CROSS JOIN LATERAL (
-    SELECT * FROM messages WHERE conversation_id = given.conversation_id AND id = given.id LIMIT 1
-  ) m
-  ${parseStored}`;
-
-/** The rows stay locked until the end of the transaction. Parameters: conversation ids. */
-export const lockConversations = `
-  UPDATE conversations SET version = version WHERE conversation_id = ANY($1) RETURNING conversation_id, deleted`;
-
-/** Parameters: conversation ids. */
-export const deleteMessages = `
-  WITH deleted AS (DELETE FROM messages WHERE conversation_id = ANY($1) RETURNING 1) SELECT COUNT(*) AS n FROM deleted`;
-
-export const deleteDays = 'DELETE FROM conversation_days WHERE conversation_id = ANY($1)';
-
-/** The current texts. Updating the rows locks them until the end of the transaction, so that no edit can interfere. */
-export const lockChunkTexts = `
-  UPDATE child_chunks SET version = version WHERE dataset_id = $1 AND id = ANY($2) RETURNING id, content`;
-
-/** Stores the current texts as the next revisions. Parameters: dataset_id, ids, replaced_at. */
-export const addRevisions = `
-  INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
-  SELECT c.dataset_id, c.id, 1 + COALESCE((
-      SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = $1 AND r.child_chunk_id = c.id
-    ), 0), c.content, CAST($3 AS BIGINT), NULL
-  FROM child_chunks c WHERE c.dataset_id = $1 AND c.id = ANY($2)`;
-
-/** Parameters: dataset ids, ids. */
-export const findDocumentPositions = `
-  SELECT id, position FROM documents WHERE dataset_id = ANY($1) AND id = ANY($2)`;
-export const findHighestPositions = `
-  SELECT dataset_id, MAX(position) AS position FROM documents WHERE dataset_id = ANY($1) GROUP BY dataset_id`;
-export const findSegmentWords = `
-  SELECT id, word_count FROM segments WHERE dataset_id = ANY($1) AND id = ANY($2)`;
-
-/**
- * Adds to the counts of documents, all of which exist. It is an upsert, since a distributed engine rejects an UPDATE that
- * joins a list. Parameters: dataset ids, ids, segments, words.
- */
-export const addDocumentCounts = `
-  INSERT INTO documents (dataset_id, id, segment_count, word_count, name)
-  SELECT *, '' FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
-  ON CONFLICT (dataset_id, id) DO UPDATE SET segment_count = documents.segment_count + excluded.segment_count,
-    word_count = documents.word_count + excluded.word_count`;
-
 /** Leases are rows of a table, since distributed engines have no advisory locks. */
 export const leaseTable = `
   CREATE TABLE IF NOT EXISTS leases (
@@ -245,11 +138,6 @@ export const takeLease = `
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
   WHERE leases.expires_at < $4 OR leases.holder = excluded.holder
   RETURNING holder`;
-
-/** The row stays locked until the end of the transaction. */
-export const lockImports = `
-  INSERT INTO leases (name, holder, expires_at) VALUES ('import', '', 0)
-  ON CONFLICT (name) DO UPDATE SET expires_at = leases.expires_at + 1`;
 
 /** Of the tables that grow with imports. */
 export const updateStatistics = 'ANALYZE conversations, messages, documents, segments, child_chunks';

@@ -7,7 +7,8 @@ import {
   type MessageCount,
   type StoredRecord,
 } from '../../domain/store/import-sources.ts';
-import type { Dialect, Engine, ImportSourceChange, Row, Value } from '../engine.ts';
+import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext } from '../engine.ts';
+import { type Bound, begin, execute, type Write } from '../statement.ts';
 import { exportSteps } from './export.ts';
 import { type RowKind, tables } from './tables.ts';
 
@@ -138,8 +139,16 @@ export class SqlImportSources implements ImportSources {
   }
 }
 
-/** The statements of a change, which run in one transaction. */
-export function changeStatements(change: ImportSourceChange, dialect: Dialect): [string, ...Value[]][] {
+export function* changeImportSource(
+  change: ImportSourceChange,
+  { dialect }: WriteContext<undefined>,
+): Write<undefined> {
+  yield* begin();
+  for (const statement of changeStatements(change, dialect)) yield* execute(...statement);
+  return undefined;
+}
+
+function changeStatements(change: ImportSourceChange, dialect: Dialect): Bound[] {
   const { source } = change;
   if ('values' in change) {
     return Object.entries(change.values).map(([name, value]) =>

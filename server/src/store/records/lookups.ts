@@ -1,12 +1,13 @@
 import { kindRules } from '../../domain/records/record-kinds.ts';
-import type { LookupKind } from '../../domain/store/store.ts';
+import type { LookupKind, ReferenceTarget } from '../../domain/store/store.ts';
+import type { Statement } from '../statement.ts';
 import { tables } from './tables.ts';
 
 /**
  * The statement that finds references of one kind: id, parent and scope. `condition` compares the id's column with the
  * parameter.
  */
-export function lookupStatement(kind: LookupKind, condition: (column: string) => string): string {
+export function lookupStatement(kind: LookupKind, condition: (column: string) => string): Statement<ReferenceTarget> {
   const { table, id, parent, scope } = columnsFor(kind);
   return `SELECT ${id} AS id, ${parent} AS parent, ${scope} AS scope FROM ${table} WHERE ${condition(id)}`;
 }

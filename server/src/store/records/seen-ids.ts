@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { limits } from '../../contract/limits.ts';
+import type { RecordKind } from '../../contract/record.ts';
 import type { LookupKind, ReferenceTarget } from '../../domain/store/store.ts';
 import { spoolFailure } from './spool.ts';
 
@@ -10,7 +11,7 @@ export class SeenIds {
   readonly #memory = new Map<string, ReferenceTarget>();
   #disk: { db: DatabaseSync; find: StatementSync; insert: StatementSync } | undefined;
 
-  get(kind: LookupKind, id: string): ReferenceTarget | undefined {
+  get(kind: RecordKind | LookupKind, id: string): ReferenceTarget | undefined {
     const key = `${kind} ${id}`;
     const inMemory = this.#memory.get(key);
     if (inMemory !== undefined || this.#disk === undefined) return inMemory;
@@ -18,7 +19,7 @@ export class SeenIds {
     return row && { id, parent: row.parent as string | null, scope: row.scope as string | null };
   }
 
-  set(kind: LookupKind, target: ReferenceTarget): void {
+  set(kind: RecordKind | LookupKind, target: ReferenceTarget): void {
     try {
       if (this.#memory.size >= limits.seenIdsInMemoryMax) this.#spill();
     } catch (error) {

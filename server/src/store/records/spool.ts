@@ -5,13 +5,9 @@ import { limits } from '../../contract/limits.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type { Batch } from '../../domain/records/prepare-lines.ts';
-import type { Prepared } from '../../domain/records/prepared-record.ts';
 import { explainDiskError } from '../disk-errors.ts';
 import type { SpoolHandle } from '../engine.ts';
-
-/** A record read from the spool: a message has its text. */
-export type SpooledRecord = { [K in RecordKind]: SpooledOf<K> }[RecordKind];
-export type SpooledOf<K extends RecordKind> = K extends 'message' ? Prepared<K> & { doc: Buffer } : Prepared<K>;
+import type { SpooledRecord } from './spooled-record.ts';
 
 const write = promisify(writev);
 /** The header of each batch: the length of its records as JSON, and the length of its texts. */

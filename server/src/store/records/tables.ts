@@ -1,8 +1,8 @@
 import { now, type RecordKind, records } from '../../contract/record.ts';
 import { displayStatusOf } from '../../domain/records/display-status.ts';
 import { newVersion } from '../../domain/version.ts';
-import type { Row, Value } from '../engine.ts';
 import { updatedAt } from '../messages/conversation-columns.ts';
+import type { Row, Scalar } from '../statement.ts';
 
 /** A table with a row for each record and a column for each field. */
 type RowTable = {
@@ -39,7 +39,7 @@ export type Column = {
   /** The field of the record; undefined for a column that is not exported. */
   field: string | undefined;
   /** From the record to the value of the column, and back. */
-  write: (record: Row) => Value;
+  write: (record: Row) => Scalar;
   read: (value: unknown) => unknown;
 };
 
@@ -203,7 +203,7 @@ export function detailsOf(kind: RowKind, details: unknown): Row {
 function fieldColumn(field: string, column: string, schema: { type?: string | string[] }): Column {
   // `user` is a reserved word of SQL.
   const base = { name: column === 'user' ? '"user"' : column, field };
-  const plain = { ...base, write: (record: Row) => (record[field] ?? null) as Value, read: identity };
+  const plain = { ...base, write: (record: Row) => (record[field] ?? null) as Scalar, read: identity };
   switch ([schema.type].flat()[0]) {
     case 'boolean':
       return { ...base, type: 'bigint', write: (record) => (record[field] ? 1 : 0), read: (value) => value === 1 };

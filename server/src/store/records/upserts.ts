@@ -1,22 +1,13 @@
 import { kindRules } from '../../domain/records/record-kinds.ts';
-import type { Row, Value } from '../engine.ts';
+import { insertInto, type KeyedRowStatements, type Row, type Scalar } from '../statement.ts';
 import { type Column, columnsOf, type RowKind, tables } from './tables.ts';
 
-/** The statements that write records of a kind that has one row per record. */
-export type Upsert = {
-  /** One row, one parameter per column. A stored row with another parent is not changed. */
-  one: string;
+/** The statements that write records of a kind that has one row per record. A stored row with another parent is not changed. */
+export type Upsert = KeyedRowStatements & {
   /** As `one`, but a row that already has these values is not written either. */
   changed: string;
-  /** Returns the key of the row, if `one` has written it. */
-  returning: string;
-  /** Many rows, one list parameter per column (PostgreSQL). Returns the keys of the rows that were written. */
-  many: string;
   /** The parameters of a record, in the order of the columns. */
-  values: (record: object) => Value[];
-  /** The key of a row that `many` returned, as one text. */
-  keyOfRow: (row: Row) => string;
-  keyOfRecord: (record: object) => string;
+  values: (record: object) => Scalar[];
 };
 
 const upserts = new Map<string, Upsert>();
@@ -37,19 +28,15 @@ function makeUpsert(kind: RowKind, omitted: readonly string[]): Upsert {
   const { name, key } = tables[kind];
   const columns = columnsOf(kind);
   const names = columns.map((column) => column.name);
-  const keyColumns = columns.filter((column) => key.includes(column.name));
-  const into = `INSERT INTO ${name} (${names.join(', ')})`;
-  const placeholders = columns.map(() => '?').join(', ');
-  const lists = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
-  const returning = `RETURNING ${key.map((column) => `${name}.${column}`).join(', ')}`;
+  const types = Object.fromEntries(columns.map((column) => [column.name, column.type]));
+  const { one, many } = insertInto(name, types, onConflict(kind, columns, omitted));
   return {
-    one: `${into} VALUES (${placeholders}) ${onConflict(kind, columns, omitted)}`,
-    changed: `${into} VALUES (${placeholders}) ${onConflict(kind, columns, omitted, true)}`,
-    many: `${into} SELECT * FROM unnest(${lists}) ${onConflict(kind, columns, omitted)} ${returning}`,
-    returning,
+    one,
+    many,
+    changed: insertInto(name, types, onConflict(kind, columns, omitted, true)).one,
+    key: key.map((column) => names.indexOf(column)),
+    returning: `RETURNING ${key.map((column) => `${name}.${column}`).join(', ')}`,
     values: (record) => columns.map(({ write }) => write(record as Row)),
-    keyOfRow: (row) => keyColumns.map((column) => row[column.name]).join(' '),
-    keyOfRecord: (record) => keyColumns.map(({ write }) => write(record as Row)).join(' '),
   };
 }
 

@@ -1,8 +1,9 @@
 import { limits } from '../../contract/limits.ts';
 import type { ChangeReads } from '../../domain/store/change-reads.ts';
-import type { ChunkKind, IndexCheck, IndexDifference, IndexState } from '../../domain/store/search-reads.ts';
+import type { ChunkKind, IndexCheck, IndexDifference } from '../../domain/store/search-reads.ts';
 import { indexedMessage, tokensWithIds } from '../../domain/words/search-document.ts';
-import type { Dialect, Engine, Row, SearchTable } from '../engine.ts';
+import type { Dialect, Engine, SearchTable } from '../engine.ts';
+import type { Statement } from '../statement.ts';
 import { type Digest, digestOf, EntrySlice } from './entry-slice.ts';
 import * as sql from './statements.ts';
 
@@ -15,10 +16,24 @@ type Report = (difference: IndexDifference) => void;
 type RecordKind = IndexDifference['kind'];
 type Fault = IndexDifference['fault'];
 type Difference = Omit<IndexDifference, 'kind'>;
+type Key = { scope: string; id: string };
+/** `text` is null if the record is gone. The last columns are only those of messages. */
+type EntryRow = Key & {
+  position: number;
+  kind: RecordKind;
+  tokens: string[] | null;
+  text: string | null;
+  app_id: string;
+  user: string | null;
+  created_at: number;
+  cost: number | null;
+  latency: number;
+  waits_until: number | null;
+};
 type Confirm = (kind: RecordKind, differences: readonly Difference[]) => Promise<void>;
 
 /** Records in the order of an index. Parameters: id, scope, count. */
-const keysOf: Record<RecordKind, string> = {
+const keysOf: Record<RecordKind, Statement<Key>> = {
   message: `
     SELECT conversation_id AS scope, id FROM messages
     WHERE (id, conversation_id) > (?, ?) ORDER BY id, conversation_id LIMIT ?`,
@@ -26,30 +41,30 @@ const keysOf: Record<RecordKind, string> = {
   child_chunk: keysOfChunks('child_chunks', 'AND deleted = 0'),
 };
 
-function keysOfChunks(table: string, condition: string): string {
+function keysOfChunks(table: string, condition: string): Statement<Key> {
   return `
     SELECT dataset_id AS scope, id FROM ${table}
     WHERE (id, dataset_id) > (?, ?) ${condition} ORDER BY id, dataset_id LIMIT ?`;
 }
 
 /** Those of some records that have an entry. Parameters: scopes, ids. */
-const findIndexed: Record<RecordKind, (dialect: Dialect) => string> = {
+const findIndexed: Record<RecordKind, (dialect: Dialect) => Statement<Key>> = {
   message: ({ isIn }) => `
     SELECT conversation_id AS scope, id FROM search_messages WHERE ${isIn('conversation_id')} AND ${isIn('id')}`,
   segment: findIndexedChunks('segment'),
   child_chunk: findIndexedChunks('child_chunk'),
 };
 
-function findIndexedChunks(kind: ChunkKind): (dialect: Dialect) => string {
+function findIndexedChunks(kind: ChunkKind): (dialect: Dialect) => Statement<Key> {
   return ({ isIn }) => `
     SELECT dataset_id AS scope, id FROM search_chunks WHERE ${isIn('dataset_id')} AND kind = '${kind}' AND ${isIn('id')}`;
 }
 
-const findDeleted = ({ isIn }: Dialect) =>
+const findDeleted = ({ isIn }: Dialect): Statement<{ scope: string }> =>
   `SELECT conversation_id AS scope FROM conversations WHERE ${isIn('conversation_id')} AND deleted = 1`;
 
 /** Entries in the order of their positions, with the text of their record. `tokens` are those of the entry. */
-const entriesOf: Record<SearchTable, (tokens: string) => string> = {
+const entriesOf: Record<SearchTable, (tokens: string) => Statement<EntryRow>> = {
   search_messages: (tokens) => `
     SELECT s.position, s.conversation_id AS scope, s.id, s.created_at, s.cost, s.latency, s.waits_until, ${tokens} AS tokens,
       'message' AS kind, c.app_id, c."user", CASE WHEN c.deleted = 0 THEN r.doc END AS text
@@ -78,7 +93,7 @@ export async function checkIndex(
 ): Promise<IndexCheck> {
   const { dialect } = engine;
   const [state] = await engine.read(sql.findState);
-  const since = Number((state as IndexState).cursor.split('.')[1]);
+  const since = Number(state?.cursor.split('.')[1]);
   const counts = { records: 0, strayWords: 0 };
   /** Reports those that are not behind the cursor. */
   const confirm: Confirm = async (kind, differences) => {
@@ -93,22 +108,22 @@ export async function checkIndex(
       if (!changed.has(`${scope} ${id}`) && !changed.has(` ${scope}`)) report({ kind, ...difference });
     }
   };
-  for (const kind of Object.keys(keysOf) as RecordKind[]) {
+  for (const kind of ['message', 'segment', 'child_chunk'] as const) {
     for await (const rows of pages(engine, keysOf[kind], limits.indexCheckRows, ['', ''], keyOf)) {
       counts.records += rows.length;
       await confirm(kind, await missingOf(engine, kind, rows));
     }
   }
-  for (const table of Object.keys(entriesOf) as SearchTable[]) {
+  for (const table of ['search_messages', 'search_chunks'] as const) {
     counts.strayWords += await checkEntries(engine, table, confirm, sliceMax);
   }
   return counts;
 }
 
 /** Those of these records that have no entry, without messages of deleted conversations. */
-async function missingOf(engine: Engine, kind: RecordKind, rows: readonly Row[]): Promise<Difference[]> {
+async function missingOf(engine: Engine, kind: RecordKind, rows: readonly Key[]): Promise<Difference[]> {
   const { dialect } = engine;
-  const listOf = (values: readonly unknown[]) => dialect.list([...new Set(values as string[])]);
+  const listOf = (values: readonly string[]) => dialect.list([...new Set(values)]);
   const scopes = listOf(rows.map(({ scope }) => scope));
   const entries = await engine.read(findIndexed[kind](dialect), scopes, listOf(rows.map(({ id }) => id)));
   const indexed = new Set(entries.map(({ scope, id }) => `${scope} ${id}`));
@@ -118,17 +133,17 @@ async function missingOf(engine: Engine, kind: RecordKind, rows: readonly Row[])
   return missing.filter(({ scope }) => !hidden.has(scope)).map((row) => differenceOf(row, 'missing'));
 }
 
-const keyOf = ({ scope, id }: Row) => [id as string, scope as string] as const;
-const placeOf = ({ position, id }: Row) => [position as number, id as string] as const;
+const keyOf = ({ scope, id }: Key) => [id, scope] as const;
+const placeOf = ({ position, id }: EntryRow) => [position, id] as const;
 
 /** All rows of a statement that continues behind a key. */
-async function* pages<Key extends readonly [string | number, string]>(
+async function* pages<R extends object, K extends readonly [string | number, string]>(
   engine: Engine,
-  statement: string,
+  statement: Statement<R>,
   count: number,
-  first: Key,
-  keyOfRow: (row: Row) => Key,
-): AsyncGenerator<Row[]> {
+  first: K,
+  keyOfRow: (row: R) => K,
+): AsyncGenerator<R[]> {
   for (let after = first; ; ) {
     const rows = await engine.read(statement, ...after, count);
     yield rows;
@@ -143,8 +158,8 @@ async function checkEntries(engine: Engine, table: SearchTable, confirm: Confirm
   const { tokensOfEntry, tokenList } = engine.dialect.search;
   let strayWords = 0;
   let slice = new EntrySlice(-Infinity, sliceMax);
-  const confirmRows = async (rows: readonly Row[], fault: Fault) => {
-    for (const [kind, group] of Map.groupBy(rows, (row) => row.kind as RecordKind)) {
+  const confirmRows = async (rows: readonly EntryRow[], fault: Fault) => {
+    for (const [kind, group] of Map.groupBy(rows, (row) => row.kind)) {
       await confirm(
         kind,
         group.map((row) => differenceOf(row, fault)),
@@ -166,16 +181,17 @@ async function checkEntries(engine: Engine, table: SearchTable, confirm: Confirm
   const before = [Number.MIN_SAFE_INTEGER, ''] as const;
   const statement = entriesOf[table](tokensOfEntry);
   for await (const rows of pages(engine, statement, limits.indexCheckRows, before, placeOf)) {
-    const [erased, stored] = [rows.filter(({ text }) => text === null), rows.filter(({ text }) => text !== null)];
-    const different: Row[] = [];
-    for (const row of stored) {
-      const { digest, hasValues } = expectedOf(row);
+    const erased = rows.filter(({ text }) => text === null);
+    const different: EntryRow[] = [];
+    for (const row of rows) {
+      if (row.text === null) continue;
+      const { digest, hasValues } = expectedOf(row, row.text);
       if (!hasValues) different.push(row);
       else if (tokenList !== undefined) {
-        if (slice.isFull) await checkSlice(row.position as number);
-        slice.add(row.position as number, digest);
+        if (slice.isFull) await checkSlice(row.position);
+        slice.add(row.position, digest);
       } else {
-        const found = digestOf(new Set(row.tokens as string[] | null));
+        const found = digestOf(new Set(row.tokens));
         if (found.count !== digest.count || found.sum !== digest.sum) different.push(row);
       }
     }
@@ -186,19 +202,17 @@ async function checkEntries(engine: Engine, table: SearchTable, confirm: Confirm
   return strayWords;
 }
 
-const differenceOf = ({ scope, id }: Row, fault: Fault) => ({ scope, id, fault }) as Difference;
+const differenceOf = ({ scope, id }: Key, fault: Fault): Difference => ({ scope, id, fault });
 
 /** The tokens that an entry should have. `hasValues`: its columns have the values that they should have. */
-function expectedOf(row: Row): { digest: Digest; hasValues: boolean } {
-  const text = row.text as string;
+function expectedOf(row: EntryRow, text: string): { digest: Digest; hasValues: boolean } {
   if (row.kind !== 'message') {
-    return { digest: digestOf(new Set(tokensWithIds([text], [row.id as string]))), hasValues: true };
+    return { digest: digestOf(new Set(tokensWithIds([text], [row.id]))), hasValues: true };
   }
-  const owner = { app_id: row.app_id as string, user: row.user as string | null };
-  const { words, marks, created_at, cost, latency, waits_until } = indexedMessage(text, owner);
-  const columns = { created_at, cost, latency, waits_until };
+  const { words, marks, created_at, cost, latency, waits_until } = indexedMessage(text, row);
   return {
     digest: digestOf(new Set(`${words} ${marks}`.split(' ').filter((token) => token !== ''))),
-    hasValues: Object.entries(columns).every(([name, value]) => row[name] === value),
+    hasValues:
+      row.created_at === created_at && row.cost === cost && row.latency === latency && row.waits_until === waits_until,
   };
 }

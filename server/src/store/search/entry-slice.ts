@@ -1,5 +1,8 @@
 import { limits } from '../../contract/limits.ts';
-import type { Engine, Row, SearchTable } from '../engine.ts';
+import type { Engine, SearchTable } from '../engine.ts';
+import type { Statement } from '../statement.ts';
+
+type Token = { term: string; doc: number };
 
 /** The number and the sum of the hashes of tokens: equal for equal sets. */
 export type Digest = { count: number; sum: number };
@@ -46,10 +49,11 @@ export class EntrySlice {
   /** Subtracts the stored tokens, in ranges of tokens, so that no snapshot is open for long. Returns the number of words without an entry. */
   async subtractStored(engine: Engine, table: SearchTable, list: string, end: number): Promise<number> {
     let strayWords = 0;
-    const findEnd = `SELECT term FROM ${list} WHERE term >= ? LIMIT 1 OFFSET ${limits.indexCheckTokens}`;
+    const findEnd: Statement<{ term: string }> =
+      `SELECT term FROM ${list} WHERE term >= ? LIMIT 1 OFFSET ${limits.indexCheckTokens}`;
     for (let from: string | undefined = ''; from !== undefined; ) {
-      const [row] = await engine.read(findEnd, from);
-      const found = row?.term as string | undefined;
+      const rows: { term: string }[] = await engine.read(findEnd, from);
+      const found = rows[0]?.term;
       // A token that more entries have is read alone. No longer token sorts before it followed by this character.
       const next: string | undefined = found === from ? `${found}\u{1}` : found;
       strayWords += await this.#subtractRange(engine, table, list, [from, next], end);
@@ -70,18 +74,18 @@ export class EntrySlice {
     const strays = new Map<number, number>();
     let term = '';
     let hash = 0;
-    const visit = (row: Row) => {
-      if (row.term !== term) hash = hashOf((term = row.term as string));
-      const position = row.doc as number;
+    const visit = (row: Token) => {
+      if (row.term !== term) hash = hashOf((term = row.term));
+      const position = row.doc;
       const at = this.#find(position);
       if (at !== undefined) {
-        this.#counts[at] = (this.#counts[at] as number) - 1;
-        this.#sums[at] = (this.#sums[at] as number) - hash;
+        this.#counts[at] = (this.#counts[at] ?? 0) - 1;
+        this.#sums[at] = (this.#sums[at] ?? 0) - hash;
       } else if (position >= this.#start && position < end && strays.size < limits.indexCheckStraysMax) {
         strays.set(position, (strays.get(position) ?? 0) + 1);
       }
     };
-    const range = `SELECT term, doc FROM ${list} WHERE term >= ? ${next === undefined ? '' : 'AND term < ?'}`;
+    const range: Statement<Token> = `SELECT term, doc FROM ${list} WHERE term >= ? ${next === undefined ? '' : 'AND term < ?'}`;
     try {
       await snapshot.scan(visit, range, from, ...(next === undefined ? [] : [next]));
       let strayWords = 0;
@@ -100,7 +104,7 @@ export class EntrySlice {
     let high = this.#length - 1;
     while (low <= high) {
       const middle = (low + high) >> 1;
-      const found = this.#positions[middle] as number;
+      const found = this.#positions[middle] ?? 0;
       if (found === position) return middle;
       if (found < position) low = middle + 1;
       else high = middle - 1;
@@ -110,7 +114,7 @@ export class EntrySlice {
 
   *different(): Generator<number> {
     for (let at = 0; at < this.#length; at += 1) {
-      if (this.#counts[at] !== 0 || this.#sums[at] !== 0) yield this.#positions[at] as number;
+      if (this.#counts[at] !== 0 || this.#sums[at] !== 0) yield this.#positions[at] ?? 0;
     }
   }
 }

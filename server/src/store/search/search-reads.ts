@@ -11,7 +11,9 @@ import type {
 } from '../../domain/store/search-reads.ts';
 import { positionsPerSecond } from '../../domain/words/search-document.ts';
 import type { QueryToken } from '../../domain/words/tokens.ts';
-import type { Dialect, Reader, Row, SearchTable } from '../engine.ts';
+import type { Dialect, Reader, SearchTable } from '../engine.ts';
+import { findDoc } from '../messages/statements.ts';
+import type { Statement } from '../statement.ts';
 import * as sql from './statements.ts';
 
 /** The newest part of the index that the first statement of a search reads. */
@@ -45,7 +47,12 @@ export class SqlSearchReads implements SearchReads {
   }
 
   /** Searches windows of positions, from the newest one back, each by one statement, so that none of them takes long. */
-  async #find<Hit>(table: SearchTable, query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<Hit>> {
+  async #find<Hit extends object>(
+    table: SearchTable,
+    query: IndexQuery,
+    count: number,
+    budget: ReadBudget,
+  ): Promise<IndexPart<Hit>> {
     const [newest] = await this.#read(sql.findLast(table));
     const [oldest] = await this.#read(sql.findFirst(table));
     if (typeof newest?.position !== 'number' || typeof oldest?.position !== 'number') return nothing;
@@ -53,8 +60,8 @@ export class SqlSearchReads implements SearchReads {
     let end = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, newest.position + 1);
     const expanded = await this.#expand(table, query);
     if (expanded === undefined) return nothing;
-    const [statement, values] = sql.findEntries(this.#dialect.search, table, expanded.query);
-    const hits: Row[] = [];
+    const [statement, values] = sql.findEntries<Hit>(this.#dialect.search, table, expanded.query);
+    const hits: Hit[] = [];
     for (let window = expanded.isSlow ? end - first : firstWindow; end > first && hits.length < count; ) {
       const start = Math.max(first, end - window);
       const startedAt = performance.now();
@@ -64,9 +71,9 @@ export class SqlSearchReads implements SearchReads {
       if (millis > windowMillis.tooSlow) window = Math.max(firstWindow, Math.floor(window / 2));
       end = start;
       await budget.spend(0);
-      if (budget.isSpent && end > first && hits.length < count) return { hits: hits as Hit[], end };
+      if (budget.isSpent && end > first && hits.length < count) return { hits, end };
     }
-    return { hits: hits as Hit[], end: undefined };
+    return { hits, end: undefined };
   }
 
   /**
@@ -93,15 +100,15 @@ export class SqlSearchReads implements SearchReads {
     return { query: { ...query, tokens }, isSlow };
   }
 
-  async #wordsWith(statement: string, start: string): Promise<string[]> {
+  async #wordsWith(statement: Statement<{ term: string }>, start: string): Promise<string[]> {
     const rows = await this.#read(statement, start, start, start, start, start, wordsMax + 1);
-    return rows.map(({ term }) => term as string);
+    return rows.map(({ term }) => term);
   }
 
   async readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]> {
     if (hits.length === 0) return [];
     const { isPair, pairs } = this.#dialect;
-    const statement = `
+    const statement: Statement<MessageHit & { conversation_id: string; id: string }> = `
       SELECT m.conversation_id, m.id, m.created_at, c.app_id, c."user", ${textColumns('m.doc')}
       FROM messages m CROSS JOIN conversations c
       WHERE ${isPair('m.conversation_id', 'm.id')} AND c.conversation_id = m.conversation_id AND c.deleted = 0`;
@@ -109,42 +116,38 @@ export class SqlSearchReads implements SearchReads {
     const rows = new Map(
       (await this.#read(statement, ...pairs(keys))).map((row) => [`${row.conversation_id} ${row.id}`, row]),
     );
-    return keys.map((key) => rows.get(key.join(' ')) as MessageHit | undefined);
+    return keys.map((key) => rows.get(key.join(' ')));
   }
 
   async readMessage({ conversation_id, id }: IndexHit): Promise<string | undefined> {
-    const [row] = await this.#read(
-      'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?',
-      conversation_id,
-      id,
-    );
-    return row?.doc as string | undefined;
+    const [row] = await this.#read(findDoc, conversation_id, id);
+    return row?.doc;
   }
 
   async readChunk({ kind, dataset_id, id }: ChunkIndexHit): Promise<string | undefined> {
     const table = kind === 'segment' ? 'segments' : 'child_chunks';
-    const [row] = await this.#read(`SELECT content FROM ${table} WHERE dataset_id = ? AND id = ?`, dataset_id, id);
-    return row?.content as string | undefined;
+    const statement: Statement<{ content: string }> = `SELECT content FROM ${table} WHERE dataset_id = ? AND id = ?`;
+    return (await this.#read(statement, dataset_id, id))[0]?.content;
   }
 
   async readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]> {
-    const segments = await this.#readIn(
+    const segments = await this.#readIn<SegmentText>(
       'segments',
       `id, dataset_id, document_id, ${textColumns('content')}`,
       hits.filter(({ kind }) => kind === 'segment'),
     );
-    const chunks = await this.#readIn(
+    const chunks = await this.#readIn<ChunkKey & Text & { segment_id: string; deleted: number }>(
       'child_chunks',
       `id, dataset_id, segment_id, deleted, ${textColumns('content')}`,
       hits.filter(({ kind }) => kind === 'child_chunk'),
     );
-    const parents = await this.#readIn(
+    const parents = await this.#readIn<Segment>(
       'segments',
       'id, dataset_id, document_id',
-      [...chunks.values()].map(({ dataset_id, segment_id: id }) => ({ dataset_id, id }) as ChunkKey),
+      [...chunks.values()].map(({ dataset_id, segment_id: id }) => ({ dataset_id, id })),
     );
-    const documentOf = (row: Row) => ({ dataset_id: row.dataset_id, id: row.document_id }) as ChunkKey;
-    const documents = await this.#readIn(
+    const documentOf = ({ dataset_id, document_id: id }: Segment): ChunkKey => ({ dataset_id, id });
+    const documents = await this.#readIn<ChunkKey & { name: string }>(
       'documents',
       'id, dataset_id, name',
       [...segments.values(), ...parents.values()].map(documentOf),
@@ -154,43 +157,49 @@ export class SqlSearchReads implements SearchReads {
       const isSegment = hit.kind === 'segment';
       const chunk = isSegment ? undefined : chunks.get(keyOf(hit));
       if (!isSegment && (chunk === undefined || chunk.deleted === 1)) return undefined;
-      const segment = isSegment
-        ? segments.get(keyOf(hit))
-        : parents.get(keyOf({ dataset_id: hit.dataset_id, id: chunk?.segment_id as string }));
+      const text = chunk ?? segments.get(keyOf(hit));
+      const segment = chunk ? parents.get(keyOf({ ...chunk, id: chunk.segment_id })) : segments.get(keyOf(hit));
       const document = segment && documents.get(keyOf(documentOf(segment)));
-      if (segment === undefined || document === undefined) return undefined;
+      if (segment === undefined || document === undefined || text === undefined) return undefined;
       return {
         dataset_id: hit.dataset_id,
         dataset_name: datasets.get(hit.dataset_id) ?? '',
-        document_id: document.id as string,
-        document_name: document.name as string,
-        segment_id: segment.id as string,
+        document_id: document.id,
+        document_name: document.name,
+        segment_id: segment.id,
         child_chunk_id: isSegment ? null : hit.id,
-        text: (chunk ?? segment).text as string | null,
-        bytes: (chunk ?? segment).bytes as number,
+        text: text.text,
+        bytes: text.bytes,
       };
     });
   }
 
   /** Rows of a table whose key begins with the dataset, by dataset and id. */
-  async #readIn(table: string, columns: string, keys: readonly ChunkKey[]): Promise<Map<string, Row>> {
+  async #readIn<R extends ChunkKey>(
+    table: string,
+    columns: string,
+    keys: readonly ChunkKey[],
+  ): Promise<Map<string, R>> {
     if (keys.length === 0) return new Map();
     const { isPair, pairs } = this.#dialect;
-    const statement = `SELECT ${columns} FROM ${table} WHERE ${isPair('dataset_id', 'id')}`;
+    const statement: Statement<R> = `SELECT ${columns} FROM ${table} WHERE ${isPair('dataset_id', 'id')}`;
     const rows = await this.#read(statement, ...pairs(keys.map(({ dataset_id, id }) => [dataset_id, id])));
-    return new Map(rows.map((row) => [keyOf(row as ChunkKey), row]));
+    return new Map(rows.map((row) => [keyOf(row), row]));
   }
 
   async #readDatasets(hits: readonly ChunkIndexHit[]): Promise<ReadonlyMap<string, string>> {
     if (hits.length === 0) return new Map();
     const { isIn, list } = this.#dialect;
     const ids = list([...new Set(hits.map(({ dataset_id }) => dataset_id))]);
-    const rows = await this.#read(`SELECT id, name FROM datasets WHERE ${isIn('id')}`, ids);
-    return new Map(rows.map(({ id, name }) => [id as string, name as string]));
+    const statement: Statement<{ id: string; name: string }> = `SELECT id, name FROM datasets WHERE ${isIn('id')}`;
+    return new Map((await this.#read(statement, ids)).map(({ id, name }) => [id, name]));
   }
 }
 
 type ChunkKey = { dataset_id: string; id: string };
+type Segment = ChunkKey & { document_id: string };
+type Text = { text: string | null; bytes: number };
+type SegmentText = Segment & Text;
 const keyOf = ({ dataset_id, id }: ChunkKey): string => `${dataset_id} ${id}`;
 
 const nothing: IndexPart<never> = { hits: [], end: undefined };

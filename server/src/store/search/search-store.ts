@@ -27,12 +27,13 @@ export class SqlSearchStore implements SearchStore {
 
   async state(): Promise<IndexState> {
     const [row] = await this.#engine.read(sql.findState);
-    return row as IndexState;
+    if (row === undefined) throw new Error('the index of the search has no state');
+    return row;
   }
 
   async timeAfter(position: number): Promise<number | null> {
     const [row] = await this.#engine.read(sql.findTimeAfter, position);
-    return (row?.at as number | undefined) ?? null;
+    return row?.at ?? null;
   }
 
   takeLease(holder: string, expires_at: number, now: number): Promise<IndexState | undefined> {

@@ -1,5 +1,6 @@
-import type { IndexQuery } from '../../domain/store/search-reads.ts';
-import type { SearchDialect, SearchTable, Value } from '../engine.ts';
+import type { IndexQuery, IndexState } from '../../domain/store/search-reads.ts';
+import type { SearchDialect, SearchTable, Value, WriteInput } from '../engine.ts';
+import { first, type Statement, type Write } from '../statement.ts';
 
 /** SQL of the search, in the subset that both engines understand. */
 
@@ -9,7 +10,11 @@ const columns: Record<SearchTable, string> = {
 };
 
 /** Rows in a range of positions, newest first. Parameters: the returned values, the first position, the end, a count. */
-export function findEntries(dialect: SearchDialect, table: SearchTable, query: IndexQuery): [string, Value[]] {
+export function findEntries<R extends object>(
+  dialect: SearchDialect,
+  table: SearchTable,
+  query: IndexQuery,
+): [Statement<R>, Value[]] {
   const { tokens, conversation_id, min_cost, min_latency, waits_after, created_from, created_to } = query;
   const hasTokens = tokens.length > 0;
   const position = hasTokens ? dialect.position : 's.position';
@@ -30,19 +35,35 @@ export function findEntries(dialect: SearchDialect, table: SearchTable, query: I
 }
 
 /** One statement for both would read the whole table on SQLite (https://sqlite.org/optoverview.html#minmax). */
-export const findFirst = (table: SearchTable): string => `SELECT MIN(position) AS position FROM ${table}`;
-export const findLast = (table: SearchTable): string => `SELECT MAX(position) AS position FROM ${table}`;
+export const findFirst = (table: SearchTable): Statement<{ position: number | null }> =>
+  `SELECT MIN(position) AS position FROM ${table}`;
+export const findLast = (table: SearchTable): Statement<{ position: number | null }> =>
+  `SELECT MAX(position) AS position FROM ${table}`;
 
-export const countEntries = ['search_messages', 'search_chunks'].map((table) => `SELECT COUNT(*) AS n FROM ${table}`);
+/** Of one conversation. Parameters: conversation_id, count. */
+export const findIndexed = ({ isIndexed }: SearchDialect): Statement<{ conversation_id: string; id: string }> => `
+  SELECT s.conversation_id, s.id FROM search_messages s
+  WHERE s.conversation_id = ? AND ${isIndexed.search_messages} LIMIT ?`;
 
-export const findState = `SELECT cursor, rules FROM search_state WHERE name = 'state'`;
+export const countEntries = ['search_messages', 'search_chunks'].map(
+  (table): Statement<{ n: number }> => `SELECT COUNT(*) AS n FROM ${table}`,
+);
+
+export const findState: Statement<IndexState> = `SELECT cursor, rules FROM search_state WHERE name = 'state'`;
 /** Parameters: a position of the change feed. */
-export const findTimeAfter = 'SELECT at FROM changes WHERE position > ? ORDER BY position LIMIT 1';
+export const findTimeAfter: Statement<{ at: number }> =
+  'SELECT at FROM changes WHERE position > ? ORDER BY position LIMIT 1';
 /** Parameters: cursor. */
 export const moveCursor = `UPDATE search_state SET cursor = ? WHERE name = 'state'`;
 /** The next process that takes the lease begins. Parameters: rules. */
 export const resetState = `UPDATE search_state SET cursor = '', rules = ?, holder = '', expires_at = 0 WHERE name = 'state'`;
 /** Parameters: holder, expires_at, holder, now. */
-export const takeLease = `
+const takeLease: Statement<IndexState> = `
   UPDATE search_state SET holder = ?, expires_at = ?
   WHERE name = 'state' AND (holder = ? OR expires_at < ?) RETURNING cursor, rules`;
+
+export const takeIndexLease = ({
+  holder,
+  expires_at,
+  now,
+}: WriteInput<'takeIndexLease'>): Write<IndexState | undefined> => first(takeLease, holder, expires_at, holder, now);

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { unavailable } from '../../domain/errors.ts';
 import type { PendingNote } from '../changes/notes.ts';
-import type { Row, Value } from '../engine.ts';
+import type { Row, Statement, Value } from '../statement.ts';
 
 /** With 16 KiB pages most messages need no overflow page. The size is fixed when a file is created. */
 const pageBytes = 16_384;
@@ -61,12 +61,12 @@ export class Connection {
     return statement;
   }
 
-  get(sql: string, ...values: Value[]): Row | undefined {
-    return this.#prepare(sql).get(...(values as SQLInputValue[]));
+  get<R extends object = Row>(sql: Statement<R>, ...values: Value[]): R | undefined {
+    return this.#prepare(sql).get(...(values as SQLInputValue[])) as R | undefined;
   }
 
-  all(sql: string, ...values: Value[]): Row[] {
-    return this.#prepare(sql).all(...(values as SQLInputValue[]));
+  all<R extends object = Row>(sql: Statement<R>, ...values: readonly Value[]): R[] {
+    return this.#prepare(sql).all(...(values as SQLInputValue[])) as R[];
   }
 
   /** The values of the first row, in the order of the columns: cheaper than an object. */
@@ -81,7 +81,7 @@ export class Connection {
   }
 
   /** The number of rows changed. */
-  run(sql: string, ...values: Value[]): number {
+  run(sql: string, ...values: readonly Value[]): number {
     let statement = this.#changing.get(sql);
     if (statement === undefined) {
       statement = this.db.prepare(sql);
@@ -102,8 +102,8 @@ export class Connection {
     }
   }
 
-  iterate(sql: string, ...values: Value[]): IteratorObject<Row> {
-    return this.#prepare(sql).iterate(...(values as SQLInputValue[]));
+  iterate<R extends object = Row>(sql: Statement<R>, ...values: Value[]): IteratorObject<R> {
+    return this.#prepare(sql).iterate(...(values as SQLInputValue[])) as IteratorObject<R>;
   }
 
   /** Throws if the file was deleted or replaced while it is open: further writes would be lost. */

@@ -25,6 +25,7 @@ import {
   type WriteOptions,
   type WriteResult,
 } from '../engine.ts';
+import type { Statement } from '../statement.ts';
 import * as sql from '../statements.ts';
 import { BackgroundReader } from './background/reader.ts';
 import { Connection } from './connection.ts';
@@ -45,7 +46,7 @@ const cacheKibibytes = 32_768;
 const batchUnits = 65_536;
 
 /** Visits rows for one tick of the event loop. Returns whether all have been visited. */
-function visitSome(rows: Iterator<Row>, visit: (row: Row) => void): boolean {
+function visitSome<R>(rows: Iterator<R>, visit: (row: R) => void): boolean {
   const end = performance.now() + limits.scanTickMillis;
   do {
     const { done, value } = rows.next();
@@ -82,7 +83,7 @@ export class SqliteEngine implements Engine {
     this.#writes = new WriterQueue(writer ?? (this.#ownWriter as Writer));
   }
 
-  async read(statement: string, ...values: Value[]): Promise<Row[]> {
+  async read<R extends object = Row>(statement: Statement<R>, ...values: Value[]): Promise<R[]> {
     return orUnavailable(() => this.#reader.all(statement, ...values));
   }
 

@@ -1,7 +1,8 @@
 import { limits } from '../../contract/limits.ts';
 import type { PageOrder } from '../../contract/message.ts';
+import type { MessagePosition } from '../../domain/store/store.ts';
 import type { Dialect, SearchDialect } from '../engine.ts';
-import { derivedColumns, updatedAt } from '../messages/conversation-columns.ts';
+import type { Statement } from '../statement.ts';
 
 /** SQL for the embedded engine only. Parameters are positional. */
 
@@ -44,6 +45,8 @@ export const dialect: Dialect = {
   list: (values) => JSON.stringify(values),
   isPair: (first, second) => `(${first}, ${second}) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
   pairs: (pairs) => [JSON.stringify(pairs)],
+  hasOneWriter: true,
+  lockRows: (columns, table, condition) => `SELECT ${columns} FROM ${table} WHERE ${condition}`,
   listTable: 'json_each(?)',
   jsonField: (column, name) => `${column} ->> '${name}'`,
   readsCursorFirst: false,
@@ -90,6 +93,11 @@ const inBothOrders = (hasFirst: boolean, docBytesMax: number) => ({
   oldest_first: joinMessages(hasFirst, 'oldest_first', docBytesMax),
 });
 
+const positionStatements: Record<'newest' | 'older', Statement<MessagePosition>> = {
+  newest: newestMessages('id, octet_length(doc) AS bytes', false),
+  older: newestMessages('id, octet_length(doc) AS bytes', true),
+};
+
 /** The statements that read a page, in each form. */
 export const pageStatements = {
   conversation: {
@@ -107,65 +115,7 @@ export const pageStatements = {
     older: inBothOrders(true, Number.MAX_SAFE_INTEGER),
   },
   /** Positions and lengths, for a page that does not fit into memory. */
-  positions: {
-    newest: newestMessages('id, octet_length(doc) AS bytes', false),
-    older: newestMessages('id, octet_length(doc) AS bytes', true),
-  },
+  positions: positionStatements,
   /** One text. Parameters: conversation_id, created_at, sequence. */
   doc: 'SELECT CAST(doc AS BLOB) FROM messages WHERE conversation_id = ? AND created_at = ? AND sequence = ?',
 };
-
-/** An older time never replaces a newer one. Parameters: time, id. */
-export const noteKeyUse = 'UPDATE api_keys SET last_used_at = MAX(COALESCE(last_used_at, 0), ?) WHERE id = ?';
-
-/** Stores the current text as the next revision. Parameters: replaced_at, key_id, dataset_id, id. */
-export const addRevision = `
-  INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
-  SELECT c.dataset_id, c.id, 1 + COALESCE((
-      SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = c.dataset_id AND r.child_chunk_id = c.id
-    ), 0), c.content, CAST(? AS BIGINT), CAST(? AS TEXT)
-  FROM child_chunks c WHERE c.dataset_id = ? AND c.id = ?`;
-
-/** Parameters: content, word_count, updated_at, version, dataset_id, id. */
-export const replaceChildChunk = `
-  UPDATE child_chunks SET content = ?, word_count = ?, type = 'customized', updated_at = ?, version = ?
-  WHERE dataset_id = ? AND id = ?`;
-
-/** Writes nothing if the message already exists. The text is bound as bytes. */
-export const insertMessage = `
-  INSERT INTO messages (conversation_id, created_at, sequence, id, doc, feedback_content, rated_at)
-  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?)
-  ON CONFLICT (conversation_id, id) DO NOTHING`;
-/** A message's position, the fields for its usage, and those that a record may omit. */
-export const findMessage = `
-  SELECT created_at, sequence, doc ->> 'total_tokens' AS total_tokens, doc ->> 'total_price' AS total_price,
-    doc ->> 'currency' AS currency, doc ->> 'feedback' AS feedback, doc ->> 'inputs' AS inputs, doc ->> 'status' AS status,
-    feedback_content, rated_at
-  FROM messages WHERE conversation_id = ? AND id = ?`;
-/** Parameters: created_at, doc as bytes, feedback_content, rated_at, conversation_id, stored created_at, sequence. */
-export const replaceMessage = `
-  UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT), feedback_content = ?, rated_at = ?
-  WHERE conversation_id = ? AND created_at = ? AND sequence = ?`;
-export const findSequence =
-  'SELECT next_sequence, app_id, first_message_at FROM conversations WHERE conversation_id = ?';
-
-const advance = (more: string): string => `
-  UPDATE conversations SET next_sequence = ?, version = ?,
-    last_message_at = CASE WHEN first_message_at IS NULL THEN ? ELSE MAX(last_message_at, ?) END,
-    updated_at = MAX(updated_at, ?) ${more}
-  WHERE conversation_id = ?`;
-/** After new messages, none of them the first. Parameters: next_sequence, version, newest time three times, conversation_id. */
-export const advanceConversation = advance('');
-/** If one of them is the first: its time, derived_name and derived_inputs are parameters before conversation_id. */
-export const beginConversation = advance(', first_message_at = ?, derived_name = ?, derived_inputs = ?');
-
-const inConversation = 'FROM messages m WHERE m.conversation_id = conversations.conversation_id';
-const newestTime = `(SELECT MAX(m.created_at) ${inConversation})`;
-const ofFirst = (columns: string) => `(SELECT ${columns} ${inConversation} ORDER BY m.created_at, m.sequence LIMIT 1)`;
-const { derived_name, derived_inputs } = derivedColumns.sqlite;
-/** After a change of stored messages. Parameters: next_sequence, version, conversation_id. */
-export const recountConversation = `
-  UPDATE conversations SET next_sequence = ?, version = ?, last_message_at = ${newestTime},
-    (first_message_at, derived_name, derived_inputs) = ${ofFirst(`m.created_at, ${derived_name}, ${derived_inputs}`)},
-    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at', 'record_updated_at')}
-  WHERE conversation_id = ?`;

@@ -1,25 +1,15 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { limits } from '../../contract/limits.ts';
 import { type ErrorMessage, toErrorMessage, unavailable } from '../../domain/errors.ts';
-import type { AuditEntry } from '../../domain/store/audit.ts';
-import * as audit from '../accounting/audit.ts';
-import { AuditTally } from '../accounting/audit-tally.ts';
-import * as numbering from '../changes/numbering.ts';
-import { changeSession } from '../console/session-statements.ts';
 import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
 import type { WriteInput, WriteName, WriteResult } from '../engine.ts';
-import { changeStatements } from '../records/import-sources.ts';
-import { readSpool } from '../records/spool.ts';
-import { upsertOf } from '../records/upserts.ts';
-import * as sql from '../statements.ts';
-import { changeConversation, rateMessage, updateKey } from './app-writes.ts';
-import { numberChanges, writePendingNotes } from './changes.ts';
-import { createChildChunk, deleteChildChunk, updateChildChunk } from './child-chunks.ts';
+import { writes } from '../writes.ts';
+import { writePendingNotes } from './changes.ts';
 import { Connection } from './connection.ts';
-import { purge } from './purge.ts';
-import { RecordWriter } from './record-writer.ts';
-import { applyToIndex, resetIndex, takeIndexLease } from './search.ts';
-import * as embedded from './statements.ts';
+import { messages } from './messages.ts';
+import { runWrite } from './run-write.ts';
+import { index } from './search.ts';
+import { dialect } from './statements.ts';
 import {
   groupStates,
   isLong,
@@ -38,7 +28,6 @@ type Group = { link: WriterLink; writes: QueuedWrite[] };
 
 /** How long one attempt to get the write lock lasts while another process has it. */
 const busyMillis = 200;
-const progressEvery = 10_000;
 /** How long a purge waits until no one else reads the file: longer than a slow reader of a large page stays connected. */
 const cleanMillisMax = 2 * limits.slowReaderMillis + 10_000;
 
@@ -210,73 +199,8 @@ function attempt({ name, input }: QueuedWrite, link: WriterLink): WriteOutcome {
 type Progress = (applied: number) => void;
 
 function perform<N extends WriteName>(name: N, input: WriteInput<N>, progress: Progress): WriteResult<N> {
-  return writers[name](input, progress);
-}
-
-const writers: { [N in WriteName]: (input: WriteInput<N>, progress: Progress) => WriteResult<N> } = {
-  updateChildChunk: (edit) => updateChildChunk(db, edit),
-  createChildChunk: (newChunk) => createChildChunk(db, newChunk),
-  deleteChildChunk: (deletion) => deleteChildChunk(db, deletion),
-
-  applyRecords: ({ spool, author }, progress) => {
-    const tally = new AuditTally();
-    const writer = new RecordWriter(db, author.now);
-    let applied = 0;
-    for (const batch of readSpool(spool)) {
-      for (const record of batch) {
-        writer.write(record);
-        tally.add(record);
-        applied += 1;
-        if (applied % progressEvery === 0) progress(applied);
-      }
-    }
-    writer.finish();
-    for (const entry of tally.entries(author)) addAuditEntry(entry);
-    return applied;
-  },
-
-  createKey: ({ key, createdBy }) => {
-    const { one, values } = upsertOf('api_key');
-    db.run(one, ...values({ ...key, revoked_at: null }));
-    addAuditEntry(audit.keyEntry('create', key.id, createdBy, key.created_at));
-  },
-
-  revokeKey: ({ id, by, now }) => {
-    if (db.run(sql.revokeKey, now, id) === 0) return false;
-    addAuditEntry(audit.keyEntry('revoke', id, by, now));
-    return true;
-  },
-
-  changeConversation: (change) => changeConversation(db, change),
-
-  rateMessage: (rating) => rateMessage(db, rating),
-
-  updateKey: (change) => updateKey(db, change),
-
-  changeSession: (change) => void db.run(...changeSession(change)),
-
-  purge: (input) => purge(db, input),
-
-  trimAudit: ({ before }) => db.run(audit.trimEntries, before, limits.auditBatchMax),
-
-  noteKeyUse: (uses) => {
-    for (const [id, at] of uses) db.run(embedded.noteKeyUse, at, id);
-  },
-
-  numberChanges: () => numberChanges(db),
-
-  startEpoch: ({ epoch }) => void db.run(numbering.setEpoch, epoch),
-
-  changeImportSource: (change) => {
-    for (const statement of changeStatements(change, embedded.dialect)) db.run(...statement);
-  },
-  takeIndexLease: (lease) => takeIndexLease(db, lease),
-  resetIndex: ({ rules }) => void resetIndex(db, rules),
-  applyToIndex: (changes) => applyToIndex(db, changes),
-};
-
-function addAuditEntry(entry: AuditEntry, scope?: string): void {
-  db.run(audit.writeEntry, ...audit.entryValues(entry, scope));
+  const { notesChanges } = db;
+  return runWrite(db, writes[name](input, { dialect, index, messages, notesChanges, earlier: undefined, progress }));
 }
 
 function failureOf(error: unknown): ErrorMessage {

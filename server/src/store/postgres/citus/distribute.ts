@@ -1,4 +1,5 @@
 import { distribution } from '../../schema/schema.ts';
+import type { Statement } from '../../statement.ts';
 import type { PostgresPool } from '../pool.ts';
 
 /**
@@ -31,12 +32,12 @@ export async function findCluster(pool: PostgresPool): Promise<Cluster | undefin
   if ((await pool.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length === 0) return undefined;
   const [group] = await pool.query('SELECT groupid FROM pg_dist_local_group');
   const rows = await pool.query(tableStates, allTables);
-  const tables = new Map(rows.map(({ name, state }) => [name as string, state as TableState]));
+  const tables = new Map(rows.map(({ name, state }) => [name, state]));
   return { isCoordinator: group?.groupid === 0, tables };
 }
 
 /** Parameter: names of tables. */
-const tableStates = `
+const tableStates: Statement<{ name: string; state: TableState }> = `
   SELECT name, CASE WHEN d.logicalrelid IS NULL THEN 'local'
     WHEN pg_relation_size(d.logicalrelid) > 0 THEN 'copied' ELSE 'distributed' END AS state
   FROM unnest($1::text[]) AS name LEFT JOIN pg_dist_partition d ON d.logicalrelid = to_regclass(name)

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../../../contract/record.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { type KindRules, kindRules } from '../../../domain/records/record-kinds.ts';
-import type { LookupKind } from '../../../domain/store/store.ts';
 import type { ExportStep, Row, Value } from '../../engine.ts';
 import { SeenIds } from '../../records/seen-ids.ts';
 import { distribution } from '../../schema/schema.ts';
@@ -14,6 +13,8 @@ const pageMillis = 60_000;
 /** An export that has begun waits this long for a node that is down. */
 const outageMillis = 60_000;
 const retryMillis = 500;
+
+const referenceTables: readonly string[] = distribution.reference;
 
 /**
  * The rows of a distributed database. Its nodes have no common snapshot, and a cursor would collect the whole table first.
@@ -28,7 +29,7 @@ export async function* exportPages(pool: PostgresPool, steps: readonly ExportSte
   const reader = new PageReader(pool);
   try {
     const all = [...steps.entries()];
-    const isSmall = ({ table }: ExportStep) => (distribution.reference as readonly string[]).includes(table);
+    const isSmall = ({ table }: ExportStep) => referenceTables.includes(table);
     const small = all.filter(([, step]) => isSmall(step));
     // These are on every node. In one snapshot of one node they fit together.
     yield* pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {
@@ -83,10 +84,10 @@ class PageReader {
     const withSequence = { ...step, columns: [...step.columns, 'next_sequence'] };
     for await (const rows of this.readTable(withSequence)) {
       for (const { id, next_sequence } of rows) {
-        messages += next_sequence as number;
+        messages += Number(next_sequence);
         conversations += 1;
         if (messages < pageRows) continue;
-        this.#ranges.push({ last: id as string, single: conversations === 1 });
+        this.#ranges.push({ last: `${id}`, single: conversations === 1 });
         [messages, conversations] = [0, 0];
       }
       yield rows;
@@ -128,18 +129,16 @@ class PageReader {
   /** Whether the export has what the row refers to. */
   #add(kind: RecordKind, row: Row): boolean {
     const { parent, identity }: KindRules = kindRules[kind];
-    const references: [LookupKind, unknown][] = parent === null ? [] : [[parent.kind as LookupKind, row[parent.field]]];
+    const id = `${row.id}`;
+    const references: [RecordKind, unknown][] = parent === null ? [] : [[parent.kind, row[parent.field]]];
     if (kind === 'api_key') {
       references.push(['app', row.app_id]);
-      for (const id of JSON.parse((row.dataset_ids as string | null) ?? '[]')) references.push(['dataset', id]);
+      for (const dataset of JSON.parse(`${row.dataset_ids ?? '[]'}`)) references.push(['dataset', dataset]);
     }
-    const isComplete = references.every(
-      ([of, id]) => id === null || this.#exported.get(of, id as string) !== undefined,
-    );
-    if (!isComplete) return false;
-    if (identity.length === 1)
-      this.#exported.set(kind as LookupKind, { id: row.id as string, parent: null, scope: null });
-    if (kind === 'dataset') this.#datasets.push(row.id as string);
+    const isExported = (of: RecordKind, parentId: unknown) => this.#exported.get(of, `${parentId}`) !== undefined;
+    if (!references.every(([of, parentId]) => parentId === null || isExported(of, parentId))) return false;
+    if (identity.length === 1) this.#exported.set(kind, { id, parent: null, scope: null });
+    if (kind === 'dataset') this.#datasets.push(id);
     return true;
   }
 

@@ -1,9 +1,10 @@
 import { limits } from '../../../contract/limits.ts';
 import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../../domain/store/store.ts';
-import type { Row } from '../../engine.ts';
 import { bytesOf, joinMessages, type PageRow, readPage as readPageAtOnce } from '../page.ts';
 import type { PostgresPool } from '../pool.ts';
 import * as citus from './statements.ts';
+
+type Position = { created_at: number; sequence: number };
 
 const findConversation = { any: citus.findConversation(false), user: citus.findConversation(true) };
 const findMessages = {
@@ -43,20 +44,20 @@ async function findVersion(
     user === undefined
       ? await pool.query(findConversation.any, conversation_id, app_id)
       : await pool.query(findConversation.user, conversation_id, app_id, user);
-  return row?.version as string | undefined;
+  return row?.version;
 }
 
 /** Reads one message more than the page has, to detect whether there are older ones. */
 async function readRows(
   pool: PostgresPool,
   conversation_id: string,
-  first: Row | undefined,
+  first: Position | undefined,
   shape: PageShape,
 ): Promise<PageRow[]> {
-  const range = first === undefined ? [] : [first.created_at as number, first.sequence as number];
+  const range = first === undefined ? [] : [first.created_at, first.sequence];
   const statements = first === undefined ? findMessages.newest : findMessages.older;
-  const read = async (columns: keyof typeof statements) =>
-    (await pool.query(statements[columns], conversation_id, ...range, shape.limit + 1)) as PageRow[];
+  const read = (columns: keyof typeof statements): Promise<PageRow[]> =>
+    pool.query(statements[columns], conversation_id, ...range, shape.limit + 1);
   const rows = await read('smallTexts');
   const isIncomplete = rows.some(({ doc }) => doc === null) && bytesOf(rows, shape) <= limits.pageBytesMax;
   return isIncomplete ? read('allTexts') : rows;

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { clientDisconnected, type ErrorMessage, fromErrorMessage, unavailable } from '../../../domain/errors.ts';
 import type { SearchInput, SearchName, SearchResult } from '../../../domain/search/search.ts';
-import type { Background, Reader, Row, Value } from '../../engine.ts';
+import type { Background, Reader } from '../../engine.ts';
+import type { Statement, Value } from '../../statement.ts';
 
 /** A statement, a search, or the number of a search whose client has disconnected. */
 export type BackgroundRequest =
@@ -15,7 +16,7 @@ type WaitingRead = {
   statement: string;
   values: Value[];
   signal: AbortSignal | undefined;
-  resolve: (rows: Row[]) => void;
+  resolve: (rows: object[]) => void;
   reject: (error: Error) => void;
 };
 
@@ -37,9 +38,9 @@ export class BackgroundReader implements Background {
   }
 
   reader(signal?: AbortSignal): Reader {
-    return (statement, ...values) =>
-      new Promise<Row[]>((resolve, reject) => {
-        this.#waiting.push({ statement, values, signal, resolve, reject });
+    return <R extends object>(statement: Statement<R>, ...values: Value[]) =>
+      new Promise<R[]>((resolve, reject) => {
+        this.#waiting.push({ statement, values, signal, resolve: resolve as (rows: object[]) => void, reject });
         this.#readNext();
       });
   }
@@ -58,7 +59,7 @@ export class BackgroundReader implements Background {
       this.#isReading = false;
       this.#readNext();
     };
-    this.#send<Row[]>((number) => ({ number, statement, values }))
+    this.#send<object[]>((number) => ({ number, statement, values }))
       .then(resolve, reject)
       .finally(end);
   }

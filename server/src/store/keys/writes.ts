@@ -1,0 +1,56 @@
+import { type AuditEntry, newEntryId } from '../../domain/store/audit.ts';
+import { changed } from '../changes/changed.ts';
+import type { WriteInput } from '../engine.ts';
+import { upsertOf } from '../records/upserts.ts';
+import { begin, execute, type RowStatements, type Write, writeRows } from '../statement.ts';
+
+/** Parameters: read_only, id. */
+const setReadOnly = 'UPDATE api_keys SET read_only = ? WHERE id = ?';
+/** Parameters: time, id. */
+export const setRevoked = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?';
+
+/** An older time never replaces a newer one. Columns: time, id. */
+export const setLastUse: RowStatements = {
+  one: 'UPDATE api_keys SET last_used_at = MAX(COALESCE(last_used_at, 0), ?) WHERE id = ?',
+  many: `
+    UPDATE api_keys SET last_used_at = u.at FROM unnest($1::bigint[], $2::text[]) AS u (at, id)
+    WHERE api_keys.id = u.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < u.at)`,
+  isUndistributed: true,
+};
+
+export function* createKey({ key, createdBy }: WriteInput<'createKey'>): Write<undefined> {
+  const { one, values } = upsertOf('api_key');
+  yield* begin();
+  yield* execute(one, ...values({ ...key, revoked_at: null }));
+  yield* keyChanged('create', key.id, createdBy, key.created_at);
+  return undefined;
+}
+
+export function* revokeKey({ id, by, now }: WriteInput<'revokeKey'>): Write<boolean> {
+  yield* begin();
+  if ((yield* execute(setRevoked, now, id)) === 0) return false;
+  yield* keyChanged('revoke', id, by, now);
+  return true;
+}
+
+export function* updateKey({ id, change, by, now }: WriteInput<'updateKey'>): Write<boolean> {
+  yield* begin();
+  if ((yield* execute(setReadOnly, change.read_only ? 1 : 0, id)) === 0) return false;
+  yield* keyChanged('update', id, by, now);
+  return true;
+}
+
+/** In the order of ids, so that two instances never deadlock. */
+export function* noteKeyUse(uses: WriteInput<'noteKeyUse'>): Write<undefined> {
+  const sorted = uses.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  yield* writeRows(
+    setLastUse,
+    sorted.map(([id, at]) => [at, id]),
+  );
+  return undefined;
+}
+
+function keyChanged(action: 'create' | 'update' | 'revoke', id: string, by: string | null, at: number): Write<void> {
+  const entry: AuditEntry = { id: newEntryId(), at, key_id: by, action, record: 'api_key', count: 1, ids: [id] };
+  return changed({ audit: [entry], notes: [], at });
+}

@@ -1,0 +1,175 @@
+import type { ChildChunk } from '../../contract/child-chunk.ts';
+import { unavailable } from '../../domain/errors.ts';
+import { decideCreation, decideDeletion, decideEdit } from '../../domain/knowledge/update-child-chunk.ts';
+import { countWords } from '../../domain/records/count-words.ts';
+import type {
+  ChildChunkDeletion,
+  ChildChunkEdit,
+  ChildChunkOutcome,
+  ChunkLocation,
+  FoundChunkPath,
+  NewChildChunk,
+  Versioned,
+} from '../../domain/store/store.ts';
+import { chunkEntry } from '../accounting/audit.ts';
+import { changed } from '../changes/changed.ts';
+import { noteOfChunk } from '../changes/notes.ts';
+import type { Dialect, WriteContext } from '../engine.ts';
+import { begin, execute, first, lock, query, type Statement, type Write } from '../statement.ts';
+import { childChunkOf, childChunkValues, findChildChunk } from '../statements.ts';
+
+/** Writes of child chunks by API requests. All statements use the shard of the dataset. */
+
+/** Parameters: content, word_count, updated_at, new version, dataset_id, id, stored version. */
+export const replaceChunk = `
+  UPDATE child_chunks SET content = ?, word_count = ?, type = 'customized', updated_at = ?, version = ?
+  WHERE dataset_id = ? AND id = ? AND version = ?`;
+
+/** Parameters: dataset_id, id. */
+const lockChunk = 'UPDATE child_chunks SET version = version WHERE dataset_id = ? AND id = ?';
+
+/** Parameters: dataset_id, child_chunk_id. */
+const findLastRevision: Statement<{ revision: number | null }> = `
+  SELECT MAX(revision) AS revision FROM child_chunk_revisions WHERE dataset_id = ? AND child_chunk_id = ?`;
+
+const intoRevisions =
+  'INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)';
+/** Parameters: dataset_id, child_chunk_id, revision, content, replaced_at, key_id. */
+const insertRevision = `${intoRevisions} VALUES (?, ?, ?, ?, ?, ?)`;
+/** Parameters: dataset_id, child_chunk_id, content, replaced_at, key_id, dataset_id, child_chunk_id. */
+export const insertNextRevision = `${intoRevisions}
+  SELECT ?, ?, 1 + COALESCE(MAX(revision), 0), ?, ?, ?
+  FROM child_chunk_revisions WHERE dataset_id = ? AND child_chunk_id = ?`;
+
+/** Chunks that are added concurrently get different positions. Parameters: dataset_id, id, document_id. */
+const lockSegment = 'UPDATE segments SET status = status WHERE dataset_id = ? AND id = ? AND document_id = ?';
+
+/** Parameters: dataset_id, segment_id. */
+export const findLastChunk: Statement<{ position: number | null }> = `
+  SELECT MAX(position) AS position FROM child_chunks WHERE dataset_id = ? AND segment_id = ? AND deleted = 0`;
+
+const addChunk = `
+  INSERT INTO child_chunks
+    (dataset_id, id, segment_id, content, position, word_count, type, created_at, updated_at, version)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Parameters: new version, dataset_id, id, stored version. */
+const deleteChunk = `
+  UPDATE child_chunks SET deleted = 1, version = ? WHERE dataset_id = ? AND id = ? AND version = ? AND deleted = 0`;
+
+export function* updateChildChunk(
+  edit: ChildChunkEdit,
+  { dialect }: Pick<WriteContext<ChildChunkOutcome>, 'dialect'>,
+): Write<ChildChunkOutcome> {
+  const { dataset_id, child_chunk_id, content, now, key_id, version } = edit;
+  const word_count = countWords(content);
+  let updated_at = now;
+  const decided = yield* changeChunk(
+    edit,
+    (foundPath) => decideEdit(foundPath, edit),
+    (stored) => {
+      updated_at = Math.max(now, stored.chunk.updated_at);
+      return execute(
+        replaceChunk,
+        content,
+        word_count,
+        updated_at,
+        version,
+        dataset_id,
+        child_chunk_id,
+        stored.version,
+      );
+    },
+  );
+  if ('outcome' in decided) return decided.outcome;
+  const { chunk } = decided.written;
+  const path = [dataset_id, child_chunk_id] as const;
+  if (chunk.content !== content) yield* addRevision(dialect, path, chunk.content, now, key_id);
+  yield* chunkChanged('update', edit);
+  return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
+}
+
+/** A distributed database would collect the rows of an INSERT … SELECT on one node first. */
+function* addRevision(
+  { hasOneWriter }: Dialect,
+  path: readonly [dataset_id: string, child_chunk_id: string],
+  ...values: [content: string, replaced_at: number, key_id: string]
+): Write<void> {
+  if (hasOneWriter) {
+    yield* execute(insertNextRevision, ...path, ...values, ...path);
+  } else {
+    const last = yield* first(findLastRevision, ...path);
+    yield* execute(insertRevision, ...path, (last?.revision ?? 0) + 1, ...values);
+  }
+}
+
+export function* createChildChunk(newChunk: NewChildChunk): Write<ChildChunkOutcome> {
+  const { dataset_id, segment_id, document_id, child_chunk_id: id, content, now, version } = newChunk;
+  // If this is a retry after a COMMIT whose response was lost, the chunk exists.
+  const outcome = decideCreation(yield* findPath(newChunk));
+  if (outcome !== undefined) return outcome;
+  yield* begin();
+  yield* lock(lockSegment, dataset_id, segment_id, document_id);
+  const last = yield* first(findLastChunk, dataset_id, segment_id);
+  const position = Math.min((last?.position ?? 0) + 1, Number.MAX_SAFE_INTEGER);
+  const word_count = countWords(content);
+  const type = 'customized';
+  yield* execute(addChunk, dataset_id, id, segment_id, content, position, word_count, type, now, now, version);
+  yield* chunkChanged('create', newChunk);
+  return { chunk: { id, segment_id, content, position, word_count, type, created_at: now, updated_at: now }, version };
+}
+
+export function* deleteChildChunk(
+  deletion: ChildChunkDeletion,
+  { earlier }: WriteContext<ChildChunkOutcome>,
+): Write<ChildChunkOutcome> {
+  const { dataset_id, child_chunk_id, version } = deletion;
+  const decided = yield* changeChunk(
+    deletion,
+    (foundPath) => decideDeletion(foundPath, deletion),
+    (stored) => execute(deleteChunk, version, dataset_id, child_chunk_id, stored.version),
+  );
+  if ('outcome' in decided) return 'missing' in decided.outcome ? (earlier ?? decided.outcome) : decided.outcome;
+  yield* chunkChanged('delete', deletion);
+  return { chunk: decided.written.chunk, version };
+}
+
+function* findPath(location: ChunkLocation): Write<FoundChunkPath> {
+  return childChunkOf(yield* query(findChildChunk, ...childChunkValues(location)));
+}
+
+/**
+ * Decides on a change and writes it if the chunk still has the version that was read. If another change came first, the
+ * chunk is locked and read again: editors of one chunk wait for each other.
+ */
+function* changeChunk(
+  location: ChunkLocation,
+  decide: (foundPath: FoundChunkPath) => ChildChunkOutcome | undefined,
+  write: (stored: Versioned<ChildChunk>) => Write<number>,
+): Write<{ outcome: ChildChunkOutcome } | { written: Versioned<ChildChunk> }> {
+  for (const isLocked of [false, true]) {
+    const foundPath = yield* findPath(location);
+    const outcome = decide(foundPath);
+    if (outcome !== undefined) return { outcome };
+    const { child_chunk } = foundPath;
+    if (child_chunk === undefined) throw new Error('a change was decided without a chunk');
+    if (!isLocked) yield* begin();
+    if ((yield* write(child_chunk)) > 0) return { written: child_chunk };
+    yield* lock(lockChunk, location.dataset_id, location.child_chunk_id);
+  }
+  throw unavailable('too many concurrent edits of the child chunk');
+}
+
+function chunkChanged(
+  action: 'create' | 'update' | 'delete',
+  write: ChunkLocation & { now: number; key_id: string },
+): Write<void> {
+  const { dataset_id, document_id, child_chunk_id, now } = write;
+  return changed({
+    audit: [chunkEntry(action, write)],
+    notes: [noteOfChunk(dataset_id, child_chunk_id)],
+    at: now,
+    shard: dataset_id,
+    document_id,
+  });
+}

@@ -1,0 +1,81 @@
+import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/store/app-store.ts';
+import { newVersion } from '../../domain/version.ts';
+import { conversationEntry, purgeEntries, ratingEntry } from '../accounting/audit.ts';
+import { changed } from '../changes/changed.ts';
+import { NoteTally, noteOfConversation, noteOfMessages } from '../changes/notes.ts';
+import type { WriteContext, WriteInput, WriteResult } from '../engine.ts';
+import { eraseEntries } from '../search/index-writes.ts';
+import { begin, execute, first, query, type Write } from '../statement.ts';
+import { deleteConversations, purgeBy } from '../statements.ts';
+import { contentOf, rate } from './rating.ts';
+import * as sql from './statements.ts';
+
+export function* changeConversation(
+  change: ConversationChange,
+  { earlier }: WriteContext<ConversationRow | undefined>,
+): Write<ConversationRow | undefined> {
+  const { app_id, conversation_id, now } = change;
+  yield* begin();
+  const row = yield* first(...sql.changeConversation(change, newVersion()));
+  // A retry finds no conversation if an earlier attempt has deleted it.
+  if (row === undefined) return earlier;
+  yield* changed({
+    audit: [conversationEntry(change)],
+    notes: [noteOfConversation(app_id, conversation_id)],
+    at: now,
+    shard: conversation_id,
+  });
+  return row;
+}
+
+type Rated = 'rated' | 'unrated' | 'missing';
+
+/** The conversation is found before the transaction, which then uses one shard of a distributed database. */
+export function* rateMessage(rating: MessageRating, { earlier }: WriteContext<Rated>): Write<Rated> {
+  const { message_id, app_id, user, now } = rating;
+  const [found, another] = yield* query(sql.findMessageById, message_id, app_id, user);
+  if (found === undefined || another !== undefined) return 'missing';
+  const { conversation_id } = found;
+  if (rating.rating === null) {
+    // The transaction would replace the version of the conversation, although nothing changes.
+    const message = yield* first(sql.findDoc, conversation_id, message_id);
+    // A retry finds no feedback if an earlier attempt has removed it.
+    if (message !== undefined && rate(message.doc, rating) === 'unrated') return earlier ?? 'unrated';
+  }
+  yield* begin();
+  const locked = yield* execute(sql.touchConversation, newVersion(), conversation_id);
+  const message = yield* first(sql.findDoc, conversation_id, message_id);
+  if (locked === 0 || message === undefined) return 'missing';
+  const rated = rate(message.doc, rating);
+  if (rated === 'unrated') return earlier ?? rated;
+  yield* execute(sql.rateMessage, rated.doc, contentOf(rating), now, conversation_id, message_id);
+  yield* changed({
+    audit: [ratingEntry(rating, conversation_id)],
+    notes: [noteOfMessages(conversation_id, [message_id])],
+    at: now,
+    shard: conversation_id,
+    usage: rated.usage.take(),
+  });
+  return 'rated';
+}
+
+/** Conversations first: this waits for the locks of appends in flight, so their messages are deleted too. */
+export function* purge(
+  { selection, now }: WriteInput<'purge'>,
+  { dialect, index }: WriteContext<WriteResult<'purge'>>,
+): Write<WriteResult<'purge'>> {
+  const [by, values] = purgeBy(selection);
+  yield* begin();
+  const purged = yield* query(deleteConversations(by), ...values);
+  const ids = purged.map(({ conversation_id }) => conversation_id);
+  const list = dialect.list(ids);
+  const inList = dialect.isIn('conversation_id');
+  if (index.removeTokens !== undefined) yield* index.removeTokens(ids);
+  yield* execute(`DELETE FROM conversation_days WHERE ${inList}`, list);
+  const messages = yield* execute(`DELETE FROM messages WHERE ${inList}`, list);
+  yield* eraseEntries(ids, dialect);
+  const notes = new NoteTally();
+  for (const { app_id, conversation_id } of purged) notes.add(noteOfConversation(app_id, conversation_id));
+  yield* changed({ audit: purgeEntries(ids, messages, now), notes: notes.take(), at: now });
+  return { conversations: purged.length, messages };
+}

@@ -1,0 +1,75 @@
+import { ServiceError, unavailable } from '../../domain/errors.ts';
+
+/** Which errors of PostgreSQL may be retried, and which end a connection. */
+
+/** Serialization failure, deadlock, unique violation: a retry sees what the other transaction wrote. */
+const conflicts = ['40001', '40P01', '23505'];
+/** The server has become a standby, in a failover. */
+export const readOnly = '25006';
+/** Read-only during a failover, shutting down, starting up. */
+const transient = [readOnly, '57P01', '57P02', '57P03'];
+/** The statement took too long or waited too long for a lock. */
+const timeouts = ['57014', '55P03'];
+const networkErrors = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'];
+
+export const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
+const messageOf = (error: unknown): string => (error as Error).message ?? '';
+
+/** The connection is closed or in an unknown state: it must not be used again. */
+export function isLost(error: unknown): boolean {
+  if (error instanceof ServiceError) return 'isLost' in error;
+  if (isNodeFailure(error)) return 'isLost' in (error as object);
+  const code = codeOf(error);
+  const isGone = networkErrors.includes(code) || code.startsWith('08') || code.startsWith('57P') || code === '25P02';
+  return isGone || code === readOnly || 'isLost' in (error as object) || isTerminated(error);
+}
+
+/**
+ * A distributed database has lost the connection to one of its nodes: the statement failed, but this connection is intact.
+ * Citus reports most of these as internal errors, with the messages of its own client library.
+ */
+function isNodeFailure(error: unknown): boolean {
+  if ((error as { severity?: string }).severity !== 'ERROR') return false;
+  const code = codeOf(error);
+  if (code.startsWith('08') || code.startsWith('57P') || code === '58030') return true;
+  return code === 'XX000' && lostNode.test(messageOf(error));
+}
+
+function isTerminated(error: unknown): boolean {
+  return /connection terminated|timeout expired|query read timeout|client has encountered a connection error|not queryable/i.test(
+    messageOf(error),
+  );
+}
+
+/** Messages of Citus, and of the client library by which its nodes connect to each other. */
+const lostNode = new RegExp(
+  [
+    'SSL SYSCALL|SSL connection has been closed|closed the connection|connection not open|no connection to the server',
+    'could not (?:receive data from|send data to|connect to) server|postmaster was shut down',
+    'connection to the remote node|marked as essential|connection establishment for|wait event for node',
+    'could not connect to any active placements|could not establish (?:any )?connection|could not find an available connection',
+    'could not (?:commit transaction for shard|start copy)|failed to (?:commit|prepare) transaction|failed to complete COPY',
+  ].join('|'),
+  'i',
+);
+
+/** A statement that took too long may still run on the server. */
+export const isTimeout = (error: unknown): boolean =>
+  /query read timeout|timeout exceeded when trying to connect/i.test(messageOf(error));
+
+/** Whether a retry may succeed. False after a statement that timed out, and for a server without free resources. */
+export function isRetryable(error: unknown): boolean {
+  if (error instanceof ServiceError || isTimeout(error)) return false;
+  const code = codeOf(error);
+  return conflicts.includes(code) || transient.includes(code) || isLost(error) || isNodeFailure(error);
+}
+
+/** The client only gets a 503; the cause is for the log. */
+export function publicError(error: unknown, isConnecting = false): Error {
+  if (error instanceof ServiceError) return error;
+  const code = codeOf(error);
+  // Class 53: the server has no free disk space, memory or connections.
+  const isTemporary =
+    isConnecting || isRetryable(error) || isLost(error) || timeouts.includes(code) || code.startsWith('53');
+  return isTemporary ? Object.assign(unavailable('the database is not available'), { cause: error }) : (error as Error);
+}

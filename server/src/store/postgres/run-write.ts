@@ -1,0 +1,83 @@
+import { noteValues, writeNotes } from '../changes/notes.ts';
+import type { Command, Scalar, Value, Write } from '../statement.ts';
+import type { PostgresPool, Session } from './pool.ts';
+
+export type RunOptions = {
+  /** Up to this number, rows are written by a statement each. */
+  singleRowsMax: number;
+  /** For long statements. */
+  statementMillis?: number | undefined;
+};
+
+/**
+ * Runs a write. After a transient error it starts again. `earlier` is the result of an attempt that was ready to commit: it
+ * may have been committed, and only the response to COMMIT was lost.
+ */
+export function runWrite<T>(
+  pool: PostgresPool,
+  start: (earlier: T | undefined) => Write<T>,
+  { singleRowsMax, statementMillis }: RunOptions,
+): Promise<T> {
+  let earlier: T | undefined;
+  return pool.session(async (session) => {
+    earlier = await runIn(session, start(earlier), singleRowsMax);
+    return earlier;
+  }, statementMillis);
+}
+
+async function runIn<T>(session: Session, write: Write<T>, singleRowsMax: number): Promise<T> {
+  let step = write.next();
+  while (step.done !== true) step = write.next(await run(session, step.value, singleRowsMax));
+  return step.value;
+}
+
+async function run(session: Session, command: Command, singleRowsMax: number): Promise<unknown> {
+  switch (command.kind) {
+    case 'query':
+      return session.query(command.statement, ...command.values);
+    case 'execute':
+    case 'lock':
+      return session.execute(command.statement, ...command.values);
+    case 'rows':
+      return writeRows(session, command, singleRowsMax);
+    case 'keyed-rows':
+      return writeKeyedRows(session, command, singleRowsMax);
+    case 'begin':
+      return session.begin();
+    case 'notes':
+      if (command.notes.length === 0 || !session.notesChanges) return undefined;
+      return session.execute(writeNotes, ...noteValues(command.notes, command.at, command.shard));
+  }
+}
+
+async function writeRows(
+  session: Session,
+  { statements, rows }: Extract<Command, { kind: 'rows' }>,
+  singleRowsMax: number,
+): Promise<number> {
+  if (rows.length > singleRowsMax || statements.isUndistributed)
+    return session.execute(statements.many, ...listsOf(rows));
+  let changed = 0;
+  for (const values of rows) changed += await session.execute(statements.one, ...values);
+  return changed;
+}
+
+async function writeKeyedRows(
+  session: Session,
+  { statements, rows }: Extract<Command, { kind: 'keyed-rows' }>,
+  singleRowsMax: number,
+): Promise<boolean[]> {
+  const { one, many, key, returning } = statements;
+  if (rows.length > singleRowsMax) {
+    const written = await session.query(`${many} ${returning}`, ...listsOf(rows));
+    const keys = new Set(written.map((row) => Object.values(row).join(' ')));
+    return rows.map((values) => keys.has(key.map((at) => values[at]).join(' ')));
+  }
+  const isWritten: boolean[] = [];
+  for (const values of rows) isWritten.push((await session.execute(one, ...values)) > 0);
+  return isWritten;
+}
+
+/** One list of values for each column. */
+export const listsOf = (rows: readonly (readonly Scalar[])[]): Value[] =>
+  [...(rows[0]?.keys() ?? [])].map((column) => rows.map((row) => row[column] ?? null));

@@ -1,0 +1,143 @@
+import { limits } from '../../contract/limits.ts';
+import type { ChunkKind } from '../../domain/store/search-reads.ts';
+import { firstPosition, positionAfter, positionsPerSecond } from '../../domain/words/search-document.ts';
+import type { Dialect, WriteContext, WriteInput } from '../engine.ts';
+import { begin, execute, first, query, type Statement, type Write } from '../statement.ts';
+import type { ChunkChange, FoundMessage, IndexTables, MessageKey } from './index-tables.ts';
+import * as sql from './statements.ts';
+
+const findConversation: Statement<{ user: string | null; deleted: number }> =
+  'SELECT "user", deleted FROM conversations WHERE conversation_id = ?';
+/** With another user than the conversation. Parameters: conversation_id, user, count. */
+const findOutdated: Statement<MessageKey> = `
+  SELECT conversation_id, id FROM search_messages
+  WHERE conversation_id = ? AND "user" IS DISTINCT FROM CAST(? AS TEXT) LIMIT ?`;
+const chunkTables: Record<ChunkKind, Statement<{ content: string; deleted: number }>> = {
+  segment: 'SELECT content, 0 AS deleted FROM segments WHERE dataset_id = ? AND id = ?',
+  child_chunk: 'SELECT content, deleted FROM child_chunks WHERE dataset_id = ? AND id = ?',
+};
+
+export function* resetIndex({ rules }: WriteInput<'resetIndex'>, { index }: WriteContext<undefined>): Write<undefined> {
+  yield* begin();
+  yield* emptyIndex(index, rules);
+  return undefined;
+}
+
+export function* emptyIndex({ empty }: IndexTables, rules: string): Write<void> {
+  yield* execute(sql.resetState, rules);
+  for (const statement of empty) yield* execute(statement);
+}
+
+export function* applyToIndex(
+  { from, changes, millis }: WriteInput<'applyToIndex'>,
+  { dialect, index }: WriteContext<string | undefined>,
+): Write<string | undefined> {
+  yield* begin();
+  const lockState: typeof sql.findState = dialect.lockRows('cursor, rules', 'search_state', `name = 'state'`, 'rules');
+  if ((yield* first(lockState))?.cursor !== from) return undefined;
+  const end = performance.now() + millis;
+  const messages: FoundMessage[] = [];
+  let count = 0;
+  // Most of the time is spent here, on the words.
+  while (count < changes.length && (count === 0 || performance.now() < end)) {
+    const part = changes.slice(count, count + index.findMax);
+    messages.push(...(yield* index.find(part.filter((change) => change.kind === 'message'))));
+    count += part.length;
+  }
+  yield* putMessages(messages, dialect, index);
+  let cursor = from;
+  for (const change of changes.slice(0, count)) {
+    if (cursor !== from && performance.now() > end + millis) break;
+    if (change.kind === 'segment' || change.kind === 'child_chunk') yield* putChunk(change, index);
+    // Its messages are many: the rest follows with the next transaction.
+    if (change.kind === 'conversation' && !(yield* updateConversation(change.id, dialect, index))) break;
+    cursor = change.cursor;
+  }
+  yield* execute(sql.moveCursor, cursor);
+  return cursor;
+}
+
+/** Whether it is done. */
+function* updateConversation(id: string, dialect: Dialect, index: IndexTables): Write<boolean> {
+  const conversation = yield* first(findConversation, id);
+  if (conversation === undefined || conversation.deleted === 1) {
+    if (index.removeTokens === undefined) yield* eraseEntries([id], dialect);
+    // A purge has removed its messages from the index.
+    if (index.removeTokens === undefined || conversation === undefined) return true;
+  }
+  const max = limits.indexWriteMax;
+  const outdated =
+    conversation.deleted === 1
+      ? yield* query(sql.findIndexed(dialect.search), id, max)
+      : yield* query(findOutdated, id, conversation.user, max);
+  yield* putMessages(yield* index.find(outdated), dialect, index);
+  return outdated.length < max;
+}
+
+/** To be run after the messages were erased. */
+export function* eraseEntries(conversation_ids: readonly string[], { isIn, list }: Dialect): Write<void> {
+  yield* execute(`DELETE FROM search_messages WHERE ${isIn('conversation_id')}`, list(conversation_ids));
+}
+
+function* putMessages(messages: readonly FoundMessage[], dialect: Dialect, index: IndexTables): Write<void> {
+  if (messages.length === 0) return;
+  yield* index.remove(messages);
+  const added = messages
+    .flatMap(({ indexed, isGone, ...message }) => (indexed === undefined || isGone ? [] : { indexed, ...message }))
+    // FTS5 writes positions that only grow at once.
+    .sort((one, other) => one.indexed.created_at - other.indexed.created_at);
+  const isPlaced = ({ position, created_at, indexed }: (typeof added)[number]): boolean =>
+    position !== null && created_at === indexed.created_at;
+  const times = added.flatMap((message) => (isPlaced(message) ? [] : [message.indexed.created_at]));
+  const free = (yield* freePositions(times, dialect)).values();
+  yield* index.add(
+    added.map((message) => {
+      const position = (isPlaced(message) ? message.position : free.next().value) ?? 0;
+      return { conversation_id: message.conversation_id, id: message.id, position, indexed: message.indexed };
+    }),
+  );
+}
+
+/** The first positions of a second that are looked up together with those of other seconds. */
+const triedPositions = 8;
+const findLastPosition: Statement<{ position: number | null }> = `
+  SELECT MAX(position) AS position FROM search_messages WHERE position >= ? AND position < ?`;
+
+/** A position for each of these times. */
+function* freePositions(times: readonly number[], { isIn, list }: Dialect): Write<number[]> {
+  const tried = [...new Set(times)].flatMap((time) =>
+    Array.from({ length: triedPositions }, (_, at) => firstPosition(time) + at),
+  );
+  if (tried.length === 0) return [];
+  const findPositions: Statement<{ position: number }> =
+    `SELECT position FROM search_messages WHERE ${isIn('position')}`;
+  const used = new Set((yield* query(findPositions, list(tried))).map(({ position }) => position));
+  const positions: number[] = [];
+  for (const time of times) {
+    const start = firstPosition(time);
+    let position = start;
+    while (used.has(position)) position += 1;
+    if (position - start >= triedPositions) position = yield* nextPosition(time, used);
+    used.add(position);
+    positions.push(position);
+  }
+  return positions;
+}
+
+function* nextPosition(created_at: number, used: ReadonlySet<number>): Write<number> {
+  const find = function* (from: number, end: number): Write<number | null> {
+    return (yield* first(findLastPosition, from, end))?.position ?? null;
+  };
+  const start = firstPosition(created_at);
+  let last = yield* find(start, start + positionsPerSecond);
+  while (used.has((last ?? start) + 1)) last = (last ?? start) + 1;
+  for (;;) {
+    const { position, isFree } = positionAfter(last, created_at);
+    if (!used.has(position) && (isFree || (yield* find(position, position + 1)) === null)) return position;
+  }
+}
+
+function* putChunk(change: ChunkChange, index: IndexTables): Write<void> {
+  const row = yield* first(chunkTables[change.kind], change.dataset_id, change.id);
+  yield* index.putChunk(change, row === undefined || row.deleted === 1 ? undefined : row.content);
+}

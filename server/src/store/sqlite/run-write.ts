@@ -1,0 +1,33 @@
+import type { Command, Write } from '../statement.ts';
+import { addNotes, writeManyNotes } from './changes.ts';
+import type { Connection } from './connection.ts';
+
+/** Runs a write inside the transaction of the writer thread, which is the only one that writes. */
+export function runWrite<T>(db: Connection, write: Write<T>): T {
+  let step = write.next();
+  while (step.done !== true) step = write.next(run(db, step.value));
+  return step.value;
+}
+
+function run(db: Connection, command: Command): unknown {
+  switch (command.kind) {
+    case 'query':
+      return db.all(command.statement, ...command.values);
+    case 'execute':
+      return db.run(command.statement, ...command.values);
+    case 'rows': {
+      let changed = 0;
+      for (const values of command.rows) changed += db.run(command.statements.one, ...values);
+      return changed;
+    }
+    case 'keyed-rows': {
+      const { one } = command.statements;
+      return command.rows.map((values) => db.run(one, ...values) > 0);
+    }
+    case 'notes':
+      return (command.isLarge ? writeManyNotes : addNotes)(db, command.notes, command.at);
+    case 'begin':
+    case 'lock':
+      return undefined;
+  }
+}

@@ -1,0 +1,40 @@
+import { trimAudit } from './accounting/audit.ts';
+import { numberChanges, startEpoch } from './changes/numbering.ts';
+import { changeSession } from './console/session-statements.ts';
+import type { WriteContext, WriteInput, WriteName, WriteResult } from './engine.ts';
+import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
+import { createChildChunk, deleteChildChunk, updateChildChunk } from './knowledge/chunk-writes.ts';
+import { changeConversation, purge, rateMessage } from './messages/writes.ts';
+import { applyRecords } from './records/apply-records.ts';
+import { changeImportSource } from './records/import-sources.ts';
+import { applyToIndex, resetIndex } from './search/index-writes.ts';
+import { takeIndexLease } from './search/statements.ts';
+import type { Write } from './statement.ts';
+
+export type WriteOf<N extends WriteName> = (
+  input: WriteInput<N>,
+  context: WriteContext<WriteResult<N>>,
+) => Write<WriteResult<N>>;
+
+/** The writes, each for both engines. */
+export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
+  updateChildChunk,
+  createChildChunk,
+  deleteChildChunk,
+  applyRecords,
+  createKey,
+  revokeKey,
+  updateKey,
+  noteKeyUse,
+  changeConversation,
+  rateMessage,
+  purge,
+  changeSession,
+  trimAudit,
+  numberChanges,
+  startEpoch,
+  changeImportSource,
+  takeIndexLease,
+  resetIndex,
+  applyToIndex,
+};
