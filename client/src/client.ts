@@ -133,7 +133,8 @@ export class Backscroll {
   async deleteConversation(deletion: ConversationDeletion, options: CallOptions = {}): Promise<void> {
     const { conversation_id, user } = deletion;
     const body = user === undefined ? undefined : { user };
-    const isDone = (error: Error) => error instanceof NotFound;
+    // The list exists, so this is the API, and it is the conversation that does not.
+    const isDone = (error: Error) => error instanceof NotFound && this.#finds('/conversations', options);
     const request = { path: conversationPath(conversation_id), body, isDone };
     await this.#transport.send({ method: 'DELETE', ...request }, options);
   }
@@ -230,14 +231,16 @@ export class Backscroll {
    */
   async deleteChildChunk(path: ChildChunkPath, options: UpdateOptions = {}): Promise<void> {
     const { ifMatch, ...call } = options;
-    const isDone = (error: Error) => error instanceof NotFound && this.#hasSegment(path, call);
+    // The segment exists, so it is the chunk that does not.
+    const chunks = `${segmentPath(path)}/child_chunks`;
+    const isDone = (error: Error) => error instanceof NotFound && this.#finds(chunks, call);
     const request = { path: chunkPath(path), headers: ifMatchHeader(ifMatch), isDone };
     await this.#transport.send({ method: 'DELETE', ...request }, call);
   }
 
-  async #hasSegment(path: SegmentPath, options: CallOptions): Promise<boolean> {
-    const chunks = withQuery(`${segmentPath(path)}/child_chunks`, { limit: 1 });
-    return this.#get(chunks, options).then(
+  /** Whether a list exists. */
+  async #finds(path: string, options: CallOptions): Promise<boolean> {
+    return this.#get(withQuery(path, { limit: 1 }), options).then(
       () => true,
       (error: Error) => {
         if (error instanceof NotFound) return false;
