@@ -85,7 +85,7 @@ describe('durability', { concurrency: 3 }, () => {
   });
 
   it('commits queued edits together', async (t) => {
-    const installation = await install(t, { chunks: 40 });
+    const installation = await install(t, { chunks: 20 });
     const serving = await installation.start();
     const writeLock = lock(fileOf(installation));
     t.after(async () => writeLock.release());
@@ -106,7 +106,7 @@ describe('durability', { concurrency: 3 }, () => {
     assert.deepEqual([...new Set(replies.map(({ status }) => status))], [200]);
     for (const [at, { body }] of replies.entries()) assert.equal(body.data.content, `queued ${at}`);
     const commits = commitsIn(`${fileOf(installation)}-wal`) - before;
-    assert.ok(commits >= 1 && commits <= 10, `${commits} commits for 40 edits`);
+    assert.ok(commits >= 1 && commits <= 10, `${commits} commits for 20 edits`);
   });
 });
 
