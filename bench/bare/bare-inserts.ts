@@ -15,12 +15,15 @@ const from = new DatabaseSync(source, { readOnly: true });
 const into = new DatabaseSync(target);
 into.exec('PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
 into.exec('PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864');
-for (const { sql } of from.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL').all()) into.exec(`${sql}`);
+const ownSchema = `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND tbl_name IN ('conversations', 'messages')`;
+for (const { sql } of from.prepare(ownSchema).all()) into.exec(`${sql}`);
 
 const findConversation = from.prepare('SELECT * FROM conversations WHERE conversation_id = ?');
 const findMessages = from.prepare('SELECT * FROM messages WHERE conversation_id = ?');
-const insertConversation = into.prepare('INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-const insertMessage = into.prepare('INSERT INTO messages VALUES (?, ?, ?, ?, ?)');
+const insertInto = (table: string, { length }: { length: number }) =>
+  into.prepare(`INSERT INTO ${table} VALUES (${Array(length).fill('?').join(', ')})`);
+const insertConversation = insertInto('conversations', findConversation.columns());
+const insertMessage = insertInto('messages', findMessages.columns());
 for (const find of [findConversation, findMessages]) find.setReturnArrays(true);
 
 type Values = (string | number | null)[];
