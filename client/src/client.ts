@@ -134,7 +134,7 @@ export class Backscroll {
     const { conversation_id, user } = deletion;
     const body = user === undefined ? undefined : { user };
     // The list exists, so this is the API, and it is the conversation that does not.
-    const isDone = (error: Error) => error instanceof NotFound && this.#finds('/conversations', options);
+    const isDone = (error: Error) => error instanceof NotFound && this.#transport.finds('/conversations', options);
     const request = { path: conversationPath(conversation_id), body, isDone };
     await this.#transport.send({ method: 'DELETE', ...request }, options);
   }
@@ -231,22 +231,10 @@ export class Backscroll {
    */
   async deleteChildChunk(path: ChildChunkPath, options: UpdateOptions = {}): Promise<void> {
     const { ifMatch, ...call } = options;
-    // The segment exists, so it is the chunk that does not.
     const chunks = `${segmentPath(path)}/child_chunks`;
-    const isDone = (error: Error) => error instanceof NotFound && this.#finds(chunks, call);
+    const isDone = (error: Error) => error instanceof NotFound && this.#transport.finds(chunks, call);
     const request = { path: chunkPath(path), headers: ifMatchHeader(ifMatch), isDone };
     await this.#transport.send({ method: 'DELETE', ...request }, call);
-  }
-
-  /** Whether a list exists. */
-  async #finds(path: string, options: CallOptions): Promise<boolean> {
-    return this.#get(withQuery(path, { limit: 1 }), options).then(
-      () => true,
-      (error: Error) => {
-        if (error instanceof NotFound) return false;
-        throw error;
-      },
-    );
   }
 
   /** Providers with their models of one type. Requires an app key or a knowledge key. */

@@ -4,6 +4,7 @@ import {
   type BackscrollError,
   Connection,
   classOf,
+  NotFound,
   Timeout,
   UnexpectedResponse,
 } from './errors.ts';
@@ -73,6 +74,17 @@ export class Transport {
     this.#timeout = checkNumber('timeout', options.timeout ?? limits.timeoutMillis, 1);
     this.#retries = checkNumber('retries', options.retries ?? limits.retries, 0);
     this.#maxWait = checkNumber('maxWait', options.maxWait ?? limits.waitMillisMax, 0);
+  }
+
+  /** Whether a list exists. */
+  finds(path: string, options: CallOptions): Promise<boolean> {
+    return this.send({ method: 'GET', path: `${path}?limit=1` }, options).then(
+      () => true,
+      (error: Error) => {
+        if (error instanceof NotFound) return false;
+        throw error;
+      },
+    );
   }
 
   async send<Body>(

@@ -9,7 +9,9 @@ const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, imp
 const scripts: Record<Engine, (url: string, nth: number) => string> = {
   sqlite: (url, nth) => `
     import { Connection } from ${source('store/sqlite/connection.ts')};
-    import { numberChanges } from ${source('store/sqlite/changes.ts')};
+    import { runWrite } from ${source('store/sqlite/run-write.ts')};
+    import { dialect } from ${source('store/sqlite/statements.ts')};
+    import { numberChanges } from ${source('store/changes/numbering.ts')};
     const db = new Connection(${JSON.stringify(url.replace('sqlite:', ''))}, 5000);
     let count = 0;
     for (const method of ['get', 'all', 'run']) {
@@ -20,7 +22,7 @@ const scripts: Record<Engine, (url: string, nth: number) => string> = {
       };
     }
     db.run('BEGIN IMMEDIATE');
-    numberChanges(db);
+    runWrite(db, numberChanges(undefined, { dialect }));
     db.run('COMMIT');
     console.log('done');`,
   postgres: (url, nth) => `

@@ -86,13 +86,15 @@ function* putMessages(messages: readonly FoundMessage[], dialect: Dialect, index
     .flatMap(({ indexed, isGone, ...message }) => (indexed === undefined || isGone ? [] : { indexed, ...message }))
     // FTS5 writes positions that only grow at once.
     .sort((one, other) => one.indexed.created_at - other.indexed.created_at);
-  const isPlaced = ({ position, created_at, indexed }: (typeof added)[number]): boolean =>
-    position !== null && created_at === indexed.created_at;
-  const times = added.flatMap((message) => (isPlaced(message) ? [] : [message.indexed.created_at]));
-  const free = (yield* freePositions(times, dialect)).values();
+  /** The position that it had, if it keeps it. */
+  const keptPosition = ({ position, created_at, indexed }: (typeof added)[number]): number | undefined =>
+    created_at === indexed.created_at ? (position ?? undefined) : undefined;
+  const kept = added.flatMap((message) => keptPosition(message) ?? []);
+  const times = added.flatMap((message) => (keptPosition(message) === undefined ? message.indexed.created_at : []));
+  const free = (yield* freePositions(times, kept, dialect)).values();
   yield* index.add(
     added.map((message) => {
-      const position = (isPlaced(message) ? message.position : free.next().value) ?? 0;
+      const position = keptPosition(message) ?? free.next().value ?? 0;
       return { conversation_id: message.conversation_id, id: message.id, position, indexed: message.indexed };
     }),
   );
@@ -103,15 +105,16 @@ const triedPositions = 8;
 const findLastPosition: Statement<{ position: number | null }> = `
   SELECT MAX(position) AS position FROM search_messages WHERE position >= ? AND position < ?`;
 
-/** A position for each of these times. */
-function* freePositions(times: readonly number[], { isIn, list }: Dialect): Write<number[]> {
+/** A position for each of these times, none of them among `kept`, whose entries are about to be written. */
+function* freePositions(times: readonly number[], kept: readonly number[], { isIn, list }: Dialect): Write<number[]> {
   const tried = [...new Set(times)].flatMap((time) =>
     Array.from({ length: triedPositions }, (_, at) => firstPosition(time) + at),
   );
   if (tried.length === 0) return [];
   const findPositions: Statement<{ position: number }> =
     `SELECT position FROM search_messages WHERE ${isIn('position')}`;
-  const used = new Set((yield* query(findPositions, list(tried))).map(({ position }) => position));
+  const rows = yield* query(findPositions, list(tried));
+  const used = new Set([...kept, ...rows.map(({ position }) => position)]);
   const positions: number[] = [];
   for (const time of times) {
     const start = firstPosition(time);
