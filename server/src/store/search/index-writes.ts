@@ -47,7 +47,9 @@ export function* applyToIndex(
   yield* putMessages(messages, dialect, index);
   let cursor = from;
   for (const change of changes.slice(0, count)) {
-    if (cursor !== from && performance.now() > end + millis) break;
+    // Messages are indexed by now, however long it took.
+    const isIndexed = change.kind === 'message' || change.kind === 'none';
+    if (!isIndexed && cursor !== from && performance.now() > end + millis) break;
     if (change.kind === 'segment' || change.kind === 'child_chunk') yield* putChunk(change, index);
     // Its messages are many: the rest follows with the next transaction.
     if (change.kind === 'conversation' && !(yield* updateConversation(change.id, dialect, index))) break;
