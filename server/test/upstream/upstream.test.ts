@@ -303,7 +303,8 @@ describe('an upstream', () => {
     upstream.isSilent = true;
     const chunked = await send('POST', '/v1/x', { body: endless() });
     upstream.isSilent = false;
-    assert.equal(chunked.status, 413);
+    assert.deepEqual([chunked.status, chunked.isComplete], [413, true]);
+    assert.equal(JSON.parse(`${chunked.body}`).code, 'payload_too_large');
     const loop = await send('GET', '/v1/x', { headers: { via: '1.1 proxy, 1.1 backscroll' } });
     assert.deepEqual([loop.status, /UPSTREAM_URL/.test(`${loop.body}`)], [502, true]);
     upstream.requests.length = 0;

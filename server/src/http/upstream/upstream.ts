@@ -68,6 +68,7 @@ class Exchange {
   #outgoing: ClientRequest | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isRetried = false;
+  #hasFailed = false;
 
   constructor(passed: PassedRequest, send: () => ClientRequest, errors: ErrorSender) {
     this.#passed = passed;
@@ -163,6 +164,9 @@ class Exchange {
 
   #fail(error: ServiceError): void {
     const { request, response, id } = this.#passed;
+    // Destroying the request is an error of it, too, which must not cut off the response.
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
     clearTimeout(this.#timer);
     this.#outgoing?.destroy();
     if (response.closed) return;
