@@ -4,7 +4,7 @@ import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from
 import { onOneEngine, type Service, startService } from '../support/harness.ts';
 import { exportOf, runImport } from './runs.ts';
 
-onOneEngine('a selection of a Dify', (engine) => {
+onOneEngine('a selection of a Dify installation', (engine) => {
   const start = async (t: TestContext): Promise<{ dify: DifyDatabase; service: Service }> => {
     const dify = await createDify();
     const service = await startService(engine);

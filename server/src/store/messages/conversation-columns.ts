@@ -20,3 +20,16 @@ const later = (one: string, other: string): string => `CASE WHEN ${one} >= ${oth
 /** The latest of creation and other times, such as those of the newest message and of a rename, which may be null. */
 export const updatedAt = (created_at: string, ...others: readonly string[]): string =>
   others.reduce((latest, other) => later(latest, `COALESCE(${other}, ${created_at})`), created_at);
+
+const inConversation = 'FROM messages m WHERE m.conversation_id = conversations.conversation_id';
+const newestTime = `(SELECT MAX(m.created_at) ${inConversation})`;
+
+/** Derives from the stored messages what the conversations that `condition` selects store of their first and newest ones. */
+export const updateActivityWhere = (engine: keyof typeof derivedColumns, condition: string): string => `
+  UPDATE conversations SET last_message_at = ${newestTime},
+    (first_message_at, derived_name, derived_inputs) = (
+      SELECT m.created_at, ${derivedColumns[engine].derived_name}, ${derivedColumns[engine].derived_inputs}
+      ${inConversation} ORDER BY m.created_at, m.sequence LIMIT 1
+    ),
+    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at', 'record_updated_at')}
+  WHERE ${condition}`;

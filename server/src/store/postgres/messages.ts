@@ -1,5 +1,5 @@
 import { newVersion } from '../../domain/version.ts';
-import { derivedColumns, updatedAt } from '../messages/conversation-columns.ts';
+import { updateActivityWhere } from '../messages/conversation-columns.ts';
 import {
   addedMessages,
   addedTypes,
@@ -20,17 +20,8 @@ export const openConversations: Statement<OpenedConversation> = `
   WHERE conversation_id = ANY($1)
   RETURNING conversation_id, app_id, next_sequence - $2 AS first_sequence, first_message_at`;
 
-const inConversation = 'FROM messages m WHERE m.conversation_id = conversations.conversation_id';
-const newestTime = `(SELECT MAX(m.created_at) ${inConversation})`;
-const { derived_name, derived_inputs } = derivedColumns.postgres;
 /** Parameters: ids. */
-export const updateActivity = `
-  UPDATE conversations SET last_message_at = ${newestTime},
-    (first_message_at, derived_name, derived_inputs) = (
-      SELECT m.created_at, ${derived_name}, ${derived_inputs} ${inConversation} ORDER BY m.created_at, m.sequence LIMIT 1
-    ),
-    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at', 'record_updated_at')}
-  WHERE conversation_id = ANY($1)`;
+export const updateActivity = updateActivityWhere('postgres', 'conversation_id = ANY($1)');
 
 const writeMessages = insertInto(
   'messages',

@@ -1,5 +1,5 @@
 import { newVersion } from '../../domain/version.ts';
-import { derivedColumns, updatedAt } from '../messages/conversation-columns.ts';
+import { updateActivityWhere } from '../messages/conversation-columns.ts';
 import {
   type MessageTables,
   messageColumns,
@@ -40,17 +40,8 @@ export const advanceConversation = advance('');
 /** If one of them is the first: its time, derived_name and derived_inputs are parameters before conversation_id. */
 const beginConversation = advance(', first_message_at = ?, derived_name = ?, derived_inputs = ?');
 
-const inConversation = 'FROM messages m WHERE m.conversation_id = conversations.conversation_id';
-const newestTime = `(SELECT MAX(m.created_at) ${inConversation})`;
-const { derived_name, derived_inputs } = derivedColumns.sqlite;
 /** Parameters: conversation_id. */
-export const updateActivity = `
-  UPDATE conversations SET last_message_at = ${newestTime},
-    (first_message_at, derived_name, derived_inputs) = (
-      SELECT m.created_at, ${derived_name}, ${derived_inputs} ${inConversation} ORDER BY m.created_at, m.sequence LIMIT 1
-    ),
-    updated_at = ${updatedAt('created_at', newestTime, 'renamed_at', 'record_updated_at')}
-  WHERE conversation_id = ?`;
+export const updateActivity = updateActivityWhere('sqlite', 'conversation_id = ?');
 
 /**
  * An insert finds out whether a message is stored: only those that are stored are looked up. A read and an UPDATE are faster
