@@ -54,7 +54,8 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
   const forward = () => {
     if (!canContinue || step.name === 'conflict') return;
     if (step.name === 'edit') go('review');
-    else save(base);
+    // `save` shows its error.
+    else void save(base);
   };
   const editOnTop = (theirs: Draft['base']) => {
     write({ base: theirs, text });
