@@ -2,14 +2,14 @@ import type { KeyChange, ListedKey } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
 import type { ModelType } from '../contract/model.ts';
 import { type AuditEntry, type AuditPage, type AuditQuery, type Author, firstEntryId } from '../domain/store/audit.ts';
+import type { ChunkLocation } from '../domain/store/knowledge-path.ts';
 import type { KnowledgeSnapshot } from '../domain/store/knowledge-reads.ts';
 import type {
   CachedVersion,
   ChildChunkDeletion,
   ChildChunkEdit,
   ChildChunkOutcome,
-  ChunkLocation,
-  FoundChunkPath,
+  FoundChunk,
   FoundPage,
   ImportProgress,
   KeyLookup,
@@ -32,6 +32,7 @@ import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
 import { SqlSessions } from './console/sessions.ts';
 import type { Engine, OpenScan } from './engine.ts';
 import { KeyCache } from './key-cache.ts';
+import { chunkOf, chunkPathValues, findChunkPath } from './knowledge/path.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
 import { type SlotMemory, Slots } from './large-responses.ts';
 import { SqlAppStore } from './messages/app-store.ts';
@@ -112,8 +113,8 @@ export class SqlStore implements Store {
     return this.#slots.open(() => this.#engine.openPage(position, shape), signal);
   }
 
-  async findChildChunk(location: ChunkLocation): Promise<FoundChunkPath> {
-    return sql.childChunkOf(await this.#engine.read(sql.findChildChunk, ...sql.childChunkValues(location)));
+  async findChildChunk(location: ChunkLocation): Promise<FoundChunk> {
+    return chunkOf(await this.#engine.read(findChunkPath, ...chunkPathValues(location)));
   }
 
   updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome> {

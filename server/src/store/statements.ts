@@ -1,5 +1,4 @@
-import type { ChildChunk } from '../contract/child-chunk.ts';
-import type { ChunkLocation, FoundChunkPath, PurgeSelection } from '../domain/store/store.ts';
+import type { PurgeSelection } from '../domain/store/store.ts';
 import { selectKeys, sorted } from './console/admin-statements.ts';
 import type { Statement } from './statement.ts';
 
@@ -18,47 +17,6 @@ export const listKeys = `${selectKeys} ORDER BY created_at, id`;
 
 export const findModelEntries: Statement<{ entry: string }> = `
   SELECT entry FROM model_entries WHERE workspace_id = ? AND model_type = ? ORDER BY position`;
-
-/**
- * Each part of the path is looked up separately, by its dataset and its parent's id. The path exists if all parts do.
- * `childChunkValues` returns the parameters.
- */
-export const findChildChunk: Statement<FoundPathRow> = `
-  SELECT o.id AS found_document, s.id AS found_segment, c.id, c.segment_id, c.content, c.position, c.word_count,
-    c.type, c.created_at, c.updated_at, c.version
-  FROM datasets d
-  LEFT JOIN documents o ON o.dataset_id = ? AND o.id = ?
-  LEFT JOIN segments s ON s.dataset_id = ? AND s.id = ? AND s.document_id = ?
-  LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ? AND c.deleted = 0
-  WHERE d.id = ? AND d.workspace_id = ?`;
-
-export function childChunkValues(location: ChunkLocation): string[] {
-  const { dataset_id, document_id, segment_id, child_chunk_id, workspace_id } = location;
-  const document = [dataset_id, document_id];
-  const segment = [dataset_id, segment_id, document_id];
-  const chunk = [dataset_id, child_chunk_id, segment_id];
-  return [...document, ...segment, ...chunk, dataset_id, workspace_id];
-}
-
-/** If there is no chunk, its columns are null. */
-export type FoundPathRow = ChildChunk & {
-  found_document: string | null;
-  found_segment: string | null;
-  version: string;
-};
-
-export function childChunkOf([row]: readonly FoundPathRow[]): FoundChunkPath {
-  if (row === undefined) return { dataset: false, document: false, segment: false, child_chunk: undefined };
-  const { id, segment_id, content, position, word_count, type, created_at, updated_at, version } = row;
-  // In the order of the API specification.
-  const chunk = { id, segment_id, content, position, word_count, type, created_at, updated_at };
-  return {
-    dataset: true,
-    document: row.found_document !== null,
-    segment: row.found_segment !== null,
-    child_chunk: id === null ? undefined : { chunk, version },
-  };
-}
 
 type PurgeBy = 'conversation' | 'user';
 const purgeConditions: Record<PurgeBy, string> = {

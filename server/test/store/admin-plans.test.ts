@@ -8,9 +8,8 @@ import {
   findApp,
   findDocument,
   findKey,
-  findKnowledge,
+  findPath,
   findSegment,
-  knowledgeValues,
   listPage,
   lists,
 } from '../../src/store/console/admin-statements.ts';
@@ -77,13 +76,7 @@ const planCases: Record<string, PlanCase> = Object.fromEntries(
   ]),
 );
 Object.assign(planCases, {
-  path: planCase(
-    [
-      findKnowledge,
-      ...knowledgeValues({ dataset_id: 'd1', document_id: 'o1', segment_id: 's1', child_chunk_id: 'c1' }),
-    ],
-    4,
-  ),
+  path: planCase(findPath({ dataset_id: 'd1', document_id: 'o1', segment_id: 's1', child_chunk_id: 'c1' }), 4),
   app: planCase([findApp, 'a'], 2),
   document: planCase([findDocument, 'd1', 'o1'], 1),
   // This segment has very many child chunks.

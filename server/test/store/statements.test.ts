@@ -11,6 +11,7 @@ import { newVersion } from '../../src/domain/version.ts';
 import * as audit from '../../src/store/accounting/audit.ts';
 import { setLastUse, setRevoked } from '../../src/store/keys/writes.ts';
 import { insertNextRevision, replaceChunk } from '../../src/store/knowledge/chunk-writes.ts';
+import { chunkPathValues, findChunkPath } from '../../src/store/knowledge/path.ts';
 import { pageStatement, updateChildChunk } from '../../src/store/postgres/statements.ts';
 import { exportSteps } from '../../src/store/records/export.ts';
 import { lookupStatement } from '../../src/store/records/lookups.ts';
@@ -703,7 +704,7 @@ describe('query plans on PostgreSQL', () => {
 
     it(`read only the rows needed, by their keys, for every other statement of the operations, ${mode}`, async (t) => {
       const path = ['d1', 'w1', 'o1', 's1', 'h1'];
-      const chunk = sql.childChunkValues({
+      const chunk = chunkPathValues({
         dataset_id: 'd1',
         workspace_id: 'w1',
         document_id: 'o1',
@@ -715,7 +716,7 @@ describe('query plans on PostgreSQL', () => {
         ['cached page', pageStatement(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
         ['cached page with first_id', pageStatement(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],
-        ['chunk', sql.findChildChunk, chunk, 4],
+        ['chunk', findChunkPath, chunk, 4],
         ['edit', updateChildChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]'], 14],
       ];
       for (const [name, text, values, rows] of cases) {
@@ -851,7 +852,7 @@ describe('query plans on SQLite', () => {
     assertSearch(sql.findKey, /^SEARCH k USING INDEX \w+ \(digest=\?\)/, /^SEARCH a USING PRIMARY KEY \(id=\?\)/);
     assertSearch(sql.findModelEntries, /USING PRIMARY KEY \(workspace_id=\? AND model_type=\?\)/);
     assertSearch(
-      sql.findChildChunk,
+      findChunkPath,
       /^SEARCH d USING PRIMARY KEY \(id=\?\)/,
       /^SEARCH o USING (PRIMARY KEY \(dataset_id=\? AND id=\?|COVERING INDEX documents_by_id \(id=\? AND dataset_id=\?)\)/,
       /^SEARCH s USING PRIMARY KEY \(dataset_id=\? AND id=\?\)/,

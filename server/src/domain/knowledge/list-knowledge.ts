@@ -1,13 +1,12 @@
 import type { SegmentPath } from '../../contract/child-chunk.ts';
 import { type MetadataMode, metadataModes } from '../../contract/knowledge.ts';
 import type { CallerOf } from '../caller.ts';
-import { notFound, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { joinTexts } from '../large-text.ts';
+import type { KnowledgeLocation } from '../store/knowledge-path.ts';
 import type {
   DatasetQuery,
   DocumentQuery,
-  FoundLocation,
-  KnowledgeLocation,
   KnowledgeReads,
   NumberedQuery,
   NumberedRows,
@@ -15,9 +14,9 @@ import type {
   SegmentRow,
 } from '../store/knowledge-reads.ts';
 import type { Store } from '../store/store.ts';
-import { locationOf } from './find-knowledge.ts';
 import { renderBase, renderChunk, renderDocument, renderSegment, renderSingleDocument } from './knowledge-shapes.ts';
 import { envelopeEnd, type FoundItems, hasMore, type JsonBody, renderItems } from './offset-page.ts';
+import { locationOf, requirePath } from './path.ts';
 
 /** The lists of knowledge bases, documents, segments and child chunks that a knowledge key allows, as JSON text. */
 
@@ -51,9 +50,7 @@ export function listDatasets(
 type Rows<P extends NumberedRows<unknown>> = NonNullable<P['rows']>;
 
 export async function findDataset(store: Store, caller: CallerOf<'knowledge'>, path: { dataset_id: string }) {
-  const location = locationOf(caller, path);
-  const row = await store.knowledge.findDataset(location);
-  if (row === undefined) throw notFound('dataset not found');
+  const row = requirePath(await store.knowledge.findDataset(locationOf(caller, path)));
   const figures = await store.knowledge.findFigures([row.id]);
   return renderBase(row, figures.get(row.id));
 }
@@ -67,7 +64,7 @@ export function listDocuments(
   const location = locationOf(caller, path);
   const { limit, page } = query;
   const find = async (reads: KnowledgeReads) => {
-    const found = requireLocation(await reads.listDocuments(location, { ...query, disconnected }));
+    const found = requirePath(await reads.listDocuments(location, { ...query, disconnected }));
     const { total } = found;
     return {
       ...found,
@@ -91,8 +88,7 @@ export async function findDocument(
   if (!isMetadataMode(metadata)) {
     throw new ServiceError('invalid_metadata', `metadata must be one of ${metadataModes.join(', ')}`);
   }
-  const { row } = requireLocation(await store.knowledge.findDocument(locationOf(caller, path)));
-  if (row === undefined) throw notFound('document not found');
+  const row = requirePath(await store.knowledge.findDocument(locationOf(caller, path)));
   return renderSingleDocument(row, caller.workspace_id, metadata);
 }
 
@@ -107,7 +103,7 @@ export function listSegments(
   const location = locationOf(caller, path);
   const { limit, page } = query;
   const find = async (reads: KnowledgeReads) => {
-    const found = requireLocation(await reads.listSegments(location, { ...query, disconnected }));
+    const found = requirePath(await reads.listSegments(location, { ...query, disconnected }));
     const { doc_form, total } = found;
     const tail = envelopeEnd({ doc_form, total, has_more: hasMore(query, total), limit, page });
     return { ...segmentItems(reads, location, found), head: pageStart, tail };
@@ -118,8 +114,7 @@ export function listSegments(
 export function findSegment(store: Store, { caller, disconnected }: ListCaller, path: SegmentPath): Promise<JsonBody> {
   const location = locationOf(caller, path);
   const find = async (reads: KnowledgeReads) => {
-    const found = requireLocation(await reads.findSegment(location));
-    if (found.items.length === 0) throw notFound('segment not found');
+    const found = requirePath(await reads.findSegment(location));
     const tail = `,${JSON.stringify({ doc_form: found.doc_form }).slice(1)}`;
     return { ...segmentItems(reads, location, found), head: '{"data":', tail };
   };
@@ -174,7 +169,7 @@ export function listChildChunks(
   const location = locationOf(caller, path);
   const { limit, page } = query;
   const find = async (reads: KnowledgeReads) => {
-    const found = requireLocation(await reads.listChildChunks(location, { ...query, disconnected }));
+    const found = requirePath(await reads.listChildChunks(location, { ...query, disconnected }));
     const { total } = found;
     return {
       ...found,
@@ -185,12 +180,4 @@ export function listChildChunks(
     };
   };
   return renderItems(store, find, disconnected);
-}
-
-/** Throws for the first part of the path that does not exist. */
-function requireLocation<F extends FoundLocation>(found: F): F {
-  if (!found.dataset) throw notFound('dataset not found');
-  if (found.document === false) throw notFound('document not found');
-  if (found.segment === false) throw notFound('segment not found');
-  return found;
 }

@@ -2,7 +2,7 @@ import type { SegmentListed, SegmentQuery, SegmentWithChunks } from '../../contr
 import { canonicalId } from '../../contract/primitives.ts';
 import type { ListRange, ListRows } from '../store/admin-reads.ts';
 import type { Store } from '../store/store.ts';
-import { requireKnowledge, requireSegment } from './find-knowledge.ts';
+import { requireKnowledge, requireSegment } from './path.ts';
 
 type DocumentPath = { dataset_id: string; document_id: string };
 

@@ -3,25 +3,25 @@ import type { ChildChunk, ChildChunkPath, SegmentPath } from '../../contract/chi
 import { limits } from '../../contract/limits.ts';
 import { notBlank } from '../../contract/rules.ts';
 import type { CallerOf } from '../caller.ts';
-import { invalidParam, notFound, ServiceError } from '../errors.ts';
+import { invalidParam, ServiceError } from '../errors.ts';
 import type {
   ChildChunkDeletion,
   ChildChunkEdit,
   ChildChunkOutcome,
-  FoundChunkPath,
+  FoundChunk,
   Precondition,
   Store,
   Versioned,
 } from '../store/store.ts';
 import { newVersion } from '../version.ts';
-import { locationOf } from './find-knowledge.ts';
+import { locationOf, requirePath } from './path.ts';
 
 export async function findChildChunk(
   store: Store,
   caller: CallerOf<'knowledge'>,
   path: ChildChunkPath,
 ): Promise<Versioned<ChildChunk>> {
-  return requireChunk(chunkOrMissing(await store.findChildChunk(locationOf(caller, path))));
+  return requirePath(await store.findChildChunk(locationOf(caller, path)));
 }
 
 /** Replaces the text and stores the old one as a revision. Returns once the change is on disk. */
@@ -73,19 +73,16 @@ export async function deleteChildChunk(
 }
 
 /** The part of the path to a new chunk that does not exist, or the chunk, if a repeated write has already added it. */
-export function decideCreation(foundPath: FoundChunkPath): ChildChunkOutcome | undefined {
-  const stored = chunkOrMissing(foundPath);
-  return 'missing' in stored && foundPath.segment && foundPath.document && foundPath.dataset ? undefined : stored;
+export function decideCreation(stored: FoundChunk): ChildChunkOutcome | undefined {
+  return 'missing' in stored && stored.missing === 'child chunk' ? undefined : stored;
 }
 
 /** The outcome of a deletion, given the stored chunk; undefined if it must be written. */
 export function decideDeletion(
-  foundPath: FoundChunkPath,
+  { version }: Versioned<ChildChunk>,
   { precondition }: ChildChunkDeletion,
 ): ChildChunkOutcome | undefined {
-  const stored = chunkOrMissing(foundPath);
-  if ('missing' in stored) return stored;
-  return isAllowed(precondition, stored.version) ? undefined : { stale: true };
+  return isAllowed(precondition, version) ? undefined : { stale: true };
 }
 
 const isAllowed = (precondition: Precondition, version: string): boolean =>
@@ -95,28 +92,18 @@ const isAllowed = (precondition: Precondition, version: string): boolean =>
  * The outcome of an edit, given the stored chunk; undefined if the edit must be written. If the text is already stored, the
  * edit succeeds regardless of `If-Match`, so that a repeated request succeeds.
  */
-export function decideEdit(foundPath: FoundChunkPath, edit: ChildChunkEdit): ChildChunkOutcome | undefined {
-  const stored = chunkOrMissing(foundPath);
+export function decideEdit(stored: FoundChunk, edit: ChildChunkEdit): ChildChunkOutcome | undefined {
   if ('missing' in stored) return stored;
   const { chunk, version } = stored;
   if (chunk.content === edit.content && chunk.type === 'customized') return stored;
   return isAllowed(edit.precondition, version) ? undefined : { stale: true };
 }
 
-/** The chunk, or the first part of its path that does not exist. */
-function chunkOrMissing(foundPath: FoundChunkPath): Versioned<ChildChunk> | { missing: string } {
-  if (!foundPath.dataset) return { missing: 'dataset not found' };
-  if (!foundPath.document) return { missing: 'document not found' };
-  if (!foundPath.segment) return { missing: 'segment not found' };
-  return foundPath.child_chunk ?? { missing: 'child chunk not found' };
-}
-
 function requireChunk(outcome: ChildChunkOutcome): Versioned<ChildChunk> {
-  if ('missing' in outcome) throw notFound(outcome.missing);
   if ('stale' in outcome) {
     throw new ServiceError('precondition_failed', 'the child chunk has changed since the tag in If-Match');
   }
-  return outcome;
+  return requirePath(outcome);
 }
 
 function requireText(content: string): void {

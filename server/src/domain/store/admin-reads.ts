@@ -9,6 +9,7 @@ import type {
 } from '../../contract/console/knowledge.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import type { RecordName } from './audit.ts';
+import type { KnowledgePath, MissingPart } from './knowledge-path.ts';
 
 /** The rows to read for a page of a list. */
 export type ListRange = {
@@ -30,17 +31,6 @@ export function sortText(text: string): string {
     .join('');
 }
 
-/** The path to a dataset, or to a document, segment or child chunk in it. */
-export type KnowledgePath = {
-  dataset_id: string;
-  document_id?: string;
-  segment_id?: string;
-  child_chunk_id?: string;
-};
-
-/** Which parts of a path exist. Each part must belong to the part before it. */
-export type FoundKnowledge = { workspace_id: string; document: boolean; segment: boolean; child_chunk: boolean };
-
 export type Neighbours = Pick<DocumentShown, 'previous' | 'next'>;
 
 /** A provider with its position in its workspace. */
@@ -55,8 +45,8 @@ export interface AdminReads {
   /** In the order in which they were recorded. */
   listProviders(workspace_id: string, range: ListRange): Promise<ListRows<StoredProvider>>;
 
-  /** Undefined if the dataset does not exist. */
-  findKnowledge(path: KnowledgePath): Promise<FoundKnowledge | undefined>;
+  /** The workspace of the dataset, if the whole path exists. */
+  findPath(path: KnowledgePath): Promise<{ workspace_id: string } | MissingPart>;
   listDatasets(range: ListRange): Promise<ListRows<DatasetListed>>;
   findDataset(id: string): Promise<DatasetListed | undefined>;
   listDocuments(dataset_id: string, range: ListRange): Promise<ListRows<DocumentListed>>;

@@ -1,13 +1,6 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import type { DisplayStatus } from '../../contract/knowledge.ts';
-
-/** The path to a dataset, document or segment of a workspace. Ids are canonical. */
-export type KnowledgeLocation = {
-  workspace_id: string;
-  dataset_id: string;
-  document_id?: string;
-  segment_id?: string;
-};
+import type { KnowledgeLocation, MissingPart } from './knowledge-path.ts';
 
 /** Which knowledge bases a key allows: all of a workspace, or some of them. */
 export type KnowledgeScope = { workspace_id: string; dataset_ids: readonly string[] | null };
@@ -35,14 +28,8 @@ export type ItemSize = { id: string; bytes: number };
 /** The rows of a page. `rows` is undefined if they are too large to be read at once. */
 export type NumberedRows<R> = { total: number; items: readonly ItemSize[]; rows: readonly R[] | undefined };
 
-/** Which parts of a path exist. Parts that the path does not have are undefined. */
-export type FoundLocation = {
-  dataset: boolean;
-  document?: boolean | undefined;
-  segment?: boolean | undefined;
-  /** The document's `doc_form`. */
-  doc_form: string | null;
-};
+/** `doc_form`: of the document that they belong to. */
+export type SegmentRows = NumberedRows<SegmentRow> & { doc_form: string | null };
 
 export type Figures = { documents: number; available: number; words: number };
 
@@ -55,13 +42,13 @@ export type ChunksBySegment = ReadonlyMap<string, readonly ChildChunk[]> | undef
  */
 export interface KnowledgeReads {
   listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<NumberedRows<DatasetRow>>;
-  listDocuments(location: KnowledgeLocation, query: DocumentQuery): Promise<FoundLocation & NumberedRows<DocumentRow>>;
-  listSegments(location: KnowledgeLocation, query: SegmentQuery): Promise<FoundLocation & NumberedRows<SegmentRow>>;
-  listChildChunks(location: KnowledgeLocation, query: NumberedQuery): Promise<FoundLocation & NumberedRows<ChildChunk>>;
+  listDocuments(location: KnowledgeLocation, query: DocumentQuery): Promise<NumberedRows<DocumentRow> | MissingPart>;
+  listSegments(location: KnowledgeLocation, query: SegmentQuery): Promise<SegmentRows | MissingPart>;
+  listChildChunks(location: KnowledgeLocation, query: NumberedQuery): Promise<NumberedRows<ChildChunk> | MissingPart>;
 
-  findDataset(location: KnowledgeLocation): Promise<DatasetRow | undefined>;
-  findDocument(location: KnowledgeLocation): Promise<FoundLocation & { row: DocumentRow | undefined }>;
-  findSegment(location: KnowledgeLocation): Promise<FoundLocation & NumberedRows<SegmentRow>>;
+  findDataset(location: KnowledgeLocation): Promise<DatasetRow | MissingPart>;
+  findDocument(location: KnowledgeLocation): Promise<DocumentRow | MissingPart>;
+  findSegment(location: KnowledgeLocation): Promise<SegmentRows | MissingPart>;
 
   /** Whole rows, in the order of the ids. */
   readDatasets(ids: readonly string[]): Promise<DatasetRow[]>;

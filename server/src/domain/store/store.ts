@@ -12,6 +12,7 @@ import type { AppStore } from './app-store.ts';
 import type { AuditPage, AuditQuery, Author } from './audit.ts';
 import type { ChangeReads } from './change-reads.ts';
 import type { ImportSources } from './import-sources.ts';
+import type { ChunkLocation, MissingPart } from './knowledge-path.ts';
 import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
 import type { SearchStore } from './search-store.ts';
 import type { Sessions } from './session.ts';
@@ -85,23 +86,9 @@ export type OpenPage = {
   close(): void;
 };
 
-export type ChunkLocation = {
-  workspace_id: string;
-  dataset_id: string;
-  document_id: string;
-  segment_id: string;
-  child_chunk_id: string;
-};
-
 export type Versioned<T> = { chunk: T; version: string };
 
-/** Which parts of a path exist. */
-export type FoundChunkPath = {
-  dataset: boolean;
-  document: boolean;
-  segment: boolean;
-  child_chunk: Versioned<ChildChunk> | undefined;
-};
+export type FoundChunk = Versioned<ChildChunk> | MissingPart;
 
 /** `any` is `If-Match: *`; a list has the strong tags of the request; undefined: the request has no `If-Match`. */
 export type Precondition = 'any' | readonly string[] | undefined;
@@ -126,7 +113,7 @@ export type ChildChunkDeletion = ChunkLocation & {
   precondition: Precondition;
 };
 
-export type ChildChunkOutcome = Versioned<ChildChunk> | { missing: string } | { stale: true };
+export type ChildChunkOutcome = FoundChunk | { stale: true };
 
 /** Kinds of lookups: referable records by id; `digest`: a key by its digest; `key_digest`: a digest by its key's id. */
 export type LookupKind = ReferableKind | 'digest' | 'key_digest';
@@ -177,7 +164,7 @@ export interface Store {
    */
   openPage(position: PagePosition, shape: PageShape, signal: AbortSignal): Promise<OpenPage | undefined>;
 
-  findChildChunk(location: ChunkLocation): Promise<FoundChunkPath>;
+  findChildChunk(location: ChunkLocation): Promise<FoundChunk>;
   /** Checks the edit against the stored chunk and writes it, atomically. Resolves when the edit is on disk. */
   updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome>;
 

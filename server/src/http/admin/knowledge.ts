@@ -11,8 +11,8 @@ import {
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
-import { requireDocument, requireKnowledge, requireSegment } from '../../domain/knowledge/find-knowledge.ts';
 import { addChildChunks, listSegments } from '../../domain/knowledge/list-segments.ts';
+import { requireDocument, requireKnowledge, requireSegment } from '../../domain/knowledge/path.ts';
 import type { Routes } from '../route-types.ts';
 import { Paging } from './paging.ts';
 import { adminGet, adminList } from './routes.ts';

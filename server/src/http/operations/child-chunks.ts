@@ -7,7 +7,7 @@ import {
   SegmentPath,
 } from '../../contract/child-chunk.ts';
 import type { CallerOf } from '../../domain/caller.ts';
-import { asKnowledgeCaller } from '../../domain/knowledge/find-knowledge.ts';
+import { asKnowledgeCaller } from '../../domain/knowledge/path.ts';
 import {
   createChildChunk,
   deleteChildChunk,

@@ -4,8 +4,6 @@ import type { DatasetListed, DocumentListed, RevisionListed, SegmentListed } fro
 import type { RecordKind } from '../../contract/record.ts';
 import {
   type AdminReads,
-  type FoundKnowledge,
-  type KnowledgePath,
   type ListRange,
   type ListRows,
   type Neighbours,
@@ -13,7 +11,9 @@ import {
   sortText,
 } from '../../domain/store/admin-reads.ts';
 import type { RecordName } from '../../domain/store/audit.ts';
+import type { KnowledgePath, MissingPart } from '../../domain/store/knowledge-path.ts';
 import type { ReadEngine, Row, Value } from '../engine.ts';
+import { foundRow } from '../knowledge/path.ts';
 import * as sql from './admin-statements.ts';
 import { addDatasetFigures, addDocumentFigures } from './knowledge-figures.ts';
 import { findNames } from './record-names.ts';
@@ -60,12 +60,8 @@ export class SqlAdminReads implements AdminReads {
     return { rows: providers, has_more };
   }
 
-  async findKnowledge(path: KnowledgePath): Promise<FoundKnowledge | undefined> {
-    const [row] = await this.#engine.read(sql.findKnowledge, ...sql.knowledgeValues(path));
-    if (row === undefined) return undefined;
-    const { workspace_id, document, segment, child_chunk } = row;
-    const parts = { document: document !== null, segment: segment !== null, child_chunk: child_chunk !== null };
-    return { workspace_id: workspace_id as string, ...parts };
+  async findPath(path: KnowledgePath): Promise<{ workspace_id: string } | MissingPart> {
+    return foundRow((await this.#engine.read(...sql.findPath(path)))[0]);
   }
 
   async listDatasets(range: ListRange): Promise<ListRows<DatasetListed>> {

@@ -1,6 +1,9 @@
 import { limits } from '../../contract/limits.ts';
-import { type KnowledgePath, type ListRange, type ListRows, sortedCharsMax } from '../../domain/store/admin-reads.ts';
+import { type ListRange, type ListRows, sortedCharsMax } from '../../domain/store/admin-reads.ts';
+import type { KnowledgePath } from '../../domain/store/knowledge-path.ts';
 import type { Dialect, ReadEngine, Value } from '../engine.ts';
+import { type PathRow, pathStatement } from '../knowledge/path.ts';
+import type { Bound } from '../statement.ts';
 
 /** The SQL of the console's reads, in the subset that both engines understand. */
 
@@ -157,17 +160,9 @@ export const findDocument = `${select(documents)} WHERE dataset_id = ? AND id = 
 /** Parameters: the dataset twice, the document, the segment. */
 export const findSegment = `${select(segments)} WHERE s.dataset_id = ? AND s.document_id = ? AND s.id = ?`;
 
-/** Parts that the path does not have are looked up by the empty id, which matches nothing. See `knowledgeValues`. */
-export const findKnowledge = `
-  SELECT d.workspace_id, o.id AS document, s.id AS segment, c.id AS child_chunk
-  FROM datasets d
-  LEFT JOIN documents o ON o.dataset_id = ? AND o.id = ?
-  LEFT JOIN segments s ON s.dataset_id = ? AND s.id = ? AND s.document_id = ?
-  LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ? AND c.deleted = 0
-  WHERE d.id = ?`;
-
-export function knowledgeValues(path: KnowledgePath): string[] {
-  const { dataset_id, document_id = '', segment_id = '', child_chunk_id = '' } = path;
-  const segment = [dataset_id, segment_id, document_id];
-  return [dataset_id, document_id, ...segment, dataset_id, child_chunk_id, segment_id, dataset_id];
+/** The workspace of a path, and which of its parts exist. */
+export function findPath(path: KnowledgePath): Bound<PathRow & { workspace_id: string }> {
+  const { columns, from, where, fromValues, whereValues } = pathStatement(path);
+  const text = `SELECT ${['d.workspace_id', ...columns].join(', ')} FROM ${from} WHERE ${where}`;
+  return [text, ...fromValues, ...whereValues];
 }

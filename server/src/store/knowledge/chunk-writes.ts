@@ -2,12 +2,12 @@ import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { decideCreation, decideDeletion, decideEdit } from '../../domain/knowledge/update-child-chunk.ts';
 import { countWords } from '../../domain/records/count-words.ts';
+import type { ChunkLocation } from '../../domain/store/knowledge-path.ts';
 import type {
   ChildChunkDeletion,
   ChildChunkEdit,
   ChildChunkOutcome,
-  ChunkLocation,
-  FoundChunkPath,
+  FoundChunk,
   NewChildChunk,
   Versioned,
 } from '../../domain/store/store.ts';
@@ -16,7 +16,7 @@ import { changed } from '../changes/changed.ts';
 import { noteOfChunk } from '../changes/notes.ts';
 import type { Dialect, WriteContext } from '../engine.ts';
 import { begin, execute, first, lock, query, type Statement, type Write } from '../statement.ts';
-import { childChunkOf, childChunkValues, findChildChunk } from '../statements.ts';
+import { chunkOf, chunkPathValues, findChunkPath } from './path.ts';
 
 /** Writes of child chunks by API requests. All statements use the shard of the dataset. */
 
@@ -66,7 +66,7 @@ export function* updateChildChunk(
   let updated_at = now;
   const decided = yield* changeChunk(
     edit,
-    (foundPath) => decideEdit(foundPath, edit),
+    (stored) => decideEdit(stored, edit),
     (stored) => {
       updated_at = Math.max(now, stored.chunk.updated_at);
       return execute(
@@ -106,7 +106,7 @@ function* addRevision(
 export function* createChildChunk(newChunk: NewChildChunk): Write<ChildChunkOutcome> {
   const { dataset_id, segment_id, document_id, child_chunk_id: id, content, now, version } = newChunk;
   // If this is a retry after a COMMIT whose response was lost, the chunk exists.
-  const outcome = decideCreation(yield* findPath(newChunk));
+  const outcome = decideCreation(yield* findChunk(newChunk));
   if (outcome !== undefined) return outcome;
   yield* begin();
   yield* lock(lockSegment, dataset_id, segment_id, document_id);
@@ -126,7 +126,7 @@ export function* deleteChildChunk(
   const { dataset_id, child_chunk_id, version } = deletion;
   const decided = yield* changeChunk(
     deletion,
-    (foundPath) => decideDeletion(foundPath, deletion),
+    (stored) => decideDeletion(stored, deletion),
     (stored) => execute(deleteChunk, version, dataset_id, child_chunk_id, stored.version),
   );
   if ('outcome' in decided) return 'missing' in decided.outcome ? (earlier ?? decided.outcome) : decided.outcome;
@@ -134,8 +134,8 @@ export function* deleteChildChunk(
   return { chunk: decided.written.chunk, version };
 }
 
-function* findPath(location: ChunkLocation): Write<FoundChunkPath> {
-  return childChunkOf(yield* query(findChildChunk, ...childChunkValues(location)));
+function* findChunk(location: ChunkLocation): Write<FoundChunk> {
+  return chunkOf(yield* query(findChunkPath, ...chunkPathValues(location)));
 }
 
 /**
@@ -144,17 +144,16 @@ function* findPath(location: ChunkLocation): Write<FoundChunkPath> {
  */
 function* changeChunk(
   location: ChunkLocation,
-  decide: (foundPath: FoundChunkPath) => ChildChunkOutcome | undefined,
+  decide: (stored: Versioned<ChildChunk>) => ChildChunkOutcome | undefined,
   write: (stored: Versioned<ChildChunk>) => Write<number>,
 ): Write<{ outcome: ChildChunkOutcome } | { written: Versioned<ChildChunk> }> {
   for (const isLocked of [false, true]) {
-    const foundPath = yield* findPath(location);
-    const outcome = decide(foundPath);
+    const stored = yield* findChunk(location);
+    if ('missing' in stored) return { outcome: stored };
+    const outcome = decide(stored);
     if (outcome !== undefined) return { outcome };
-    const { child_chunk } = foundPath;
-    if (child_chunk === undefined) throw new Error('a change was decided without a chunk');
     if (!isLocked) yield* begin();
-    if ((yield* write(child_chunk)) > 0) return { written: child_chunk };
+    if ((yield* write(stored)) > 0) return { written: stored };
     yield* lock(lockChunk, location.dataset_id, location.child_chunk_id);
   }
   throw unavailable('too many concurrent edits of the child chunk');

@@ -1,5 +1,6 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
+import type { KnowledgeLocation, MissingPart } from '../../domain/store/knowledge-path.ts';
 import type {
   ChunksBySegment,
   DatasetQuery,
@@ -7,17 +8,17 @@ import type {
   DocumentQuery,
   DocumentRow,
   Figures,
-  FoundLocation,
-  KnowledgeLocation,
   KnowledgeReads,
   KnowledgeScope,
   NumberedQuery,
   NumberedRows,
   SegmentQuery,
   SegmentRow,
+  SegmentRows,
 } from '../../domain/store/knowledge-reads.ts';
-import type { Dialect, OpenScan, Reader, Row } from '../engine.ts';
+import type { Dialect, OpenScan, Reader } from '../engine.ts';
 import { detailsOf } from '../records/tables.ts';
+import { foundRow } from './path.ts';
 import * as sql from './statements.ts';
 
 /** Child chunks of one segment that are read at once, if they are many. */
@@ -56,7 +57,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     ];
     const filter = keywordFilter('name', query);
     const rows = await this.#readPage(sql.listed.documents, location, inDataset, filter, query);
-    return { ...locationIn(rows), ...pageOf(rows, documentOf) };
+    return foundPage(rows, documentOf);
   }
 
   listSegments(location: KnowledgeLocation, query: SegmentQuery) {
@@ -74,8 +75,9 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     );
   }
 
-  findSegment({ segment_id = '', ...location }: KnowledgeLocation) {
-    return this.#listSegments(location, { page: 1, limit: 1 }, [['id = ?', segment_id]], []);
+  async findSegment({ segment_id = '', ...location }: KnowledgeLocation): Promise<SegmentRows | MissingPart> {
+    const found = await this.#listSegments(location, { page: 1, limit: 1 }, [['id = ?', segment_id]], []);
+    return 'missing' in found || found.items.length > 0 ? found : { missing: 'segment' };
   }
 
   async #listSegments(
@@ -83,11 +85,12 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     query: NumberedQuery,
     scope: sql.Filter,
     filter: sql.Filter,
-  ): Promise<FoundLocation & NumberedRows<SegmentRow>> {
+  ): Promise<SegmentRows | MissingPart> {
     const { dataset_id, document_id = '' } = location;
     const inDocument = [['dataset_id = ?', dataset_id] as const, ['document_id = ?', document_id] as const, ...scope];
     const rows = await this.#readPage(sql.listed.segments, location, inDocument, filter, query);
-    return { ...locationIn(rows), ...pageOf(rows, segmentOf) };
+    const page = foundPage(rows, segmentOf);
+    return 'missing' in page ? page : { ...page, doc_form: rows[0]?.found_doc_form ?? null };
   }
 
   async listChildChunks(location: KnowledgeLocation, query: NumberedQuery) {
@@ -99,20 +102,20 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     ];
     const filter = keywordFilter('content', query);
     const rows = await this.#readPage(sql.listed.childChunks, location, inSegment, filter, query);
-    return { ...locationIn(rows), ...pageOf(rows, chunkOf) };
+    return foundPage(rows, chunkOf);
   }
 
   /**
    * The rows of a page. An index has the rows of the scope in the order of the list. For the filter every row of the scope
    * is read: on an engine that reads on this thread, by a scan between other requests, and then the rows of the page by id.
    */
-  async #readPage(
-    list: sql.Listed,
+  async #readPage<R extends { id: string }>(
+    list: sql.Listed<R>,
     location: KnowledgeLocation | undefined,
     scope: sql.Filter,
     filter: sql.Filter,
     query: NumberedQuery,
-  ): Promise<Row[]> {
+  ): Promise<sql.PageRow<R>[]> {
     const statementFor = (selected: sql.Filter, page?: NumberedQuery) =>
       sql.pageStatement(list, location, selected, page, this.#dialect);
     if (filter.length === 0 || this.#openScan === undefined)
@@ -121,9 +124,9 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     try {
       const ids: string[] = [];
       let total = 0;
-      const visit = ({ id, matches }: Row) => {
+      const visit = ({ id, matches }: { id: string; matches: 0 | 1 }) => {
         if (matches !== 1) return;
-        if (total >= sql.offsetOf(query) && ids.length < query.limit) ids.push(id as string);
+        if (total >= sql.offsetOf(query) && ids.length < query.limit) ids.push(id);
         total += 1;
       };
       await scan(visit, ...sql.scanStatement(list, location, scope, filter));
@@ -136,15 +139,14 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     }
   }
 
-  async findDataset({ dataset_id, workspace_id }: KnowledgeLocation): Promise<DatasetRow | undefined> {
-    const [row] = await this.#read(sql.findDataset, dataset_id, workspace_id);
-    return row && datasetOf(row);
+  async findDataset({ dataset_id, workspace_id }: KnowledgeLocation): Promise<DatasetRow | MissingPart> {
+    const found = foundRow((await this.#read(sql.findDataset, dataset_id, workspace_id))[0]);
+    return 'missing' in found ? found : datasetOf(found);
   }
 
-  async findDocument(location: KnowledgeLocation): Promise<FoundLocation & { row: DocumentRow | undefined }> {
-    const rows = await this.#read(...sql.documentStatement(location));
-    const [row] = rows;
-    return { ...locationIn(rows), row: row === undefined || row.id === null ? undefined : documentOf(row) };
+  async findDocument(location: KnowledgeLocation): Promise<DocumentRow | MissingPart> {
+    const found = foundRow((await this.#read(...sql.documentStatement(location)))[0]);
+    return 'missing' in found ? found : documentOf(found);
   }
 
   async readDatasets(ids: readonly string[]): Promise<DatasetRow[]> {
@@ -165,7 +167,11 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     return (await this.#readRows(sql.listed.childChunks, dataset_id, ids)).map(chunkOf);
   }
 
-  async #readRows(list: sql.Listed, dataset_id: string, ids: readonly string[]): Promise<Row[]> {
+  async #readRows<R extends { id: string }>(
+    list: sql.Listed<R>,
+    dataset_id: string,
+    ids: readonly string[],
+  ): Promise<R[]> {
     const { isIn, list: listOf } = this.#dialect;
     return inOrder(ids, await this.#read(sql.rowsStatement(list, isIn('id'), true), dataset_id, listOf(ids)));
   }
@@ -175,7 +181,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     if (dataset_ids.length === 0) return figures;
     const { isIn, list } = this.#dialect;
     for (const row of await this.#read(sql.figuresStatement(isIn('dataset_id')), list(dataset_ids))) {
-      const { dataset_id, display_status, documents, words } = row as FigureRow;
+      const { dataset_id, display_status, documents, words } = row;
       const sum = figures.get(dataset_id) ?? { documents: 0, available: 0, words: 0 };
       const available = display_status === 'available' ? documents : 0;
       figures.set(dataset_id, {
@@ -193,10 +199,10 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     const statement = sql.chunksStatement(isIn('c.segment_id'));
     const rows = await this.#read(statement, dataset_id, list(segment_ids), sql.pageChunksMax + 1);
     if (rows.length > sql.pageChunksMax || bytesOf(rows) > limits.pageBytesMax) return undefined;
-    const largeIds = rows.filter(({ is_large }) => is_large === 1).map(({ id }) => id as string);
+    const largeIds = rows.filter(({ is_large }) => is_large === 1).map(({ id }) => id);
     const largeChunks = largeIds.length === 0 ? [] : await this.readChildChunks(dataset_id, largeIds);
     const largeById = new Map(largeChunks.map((chunk) => [chunk.id, chunk]));
-    const chunks = rows.map((row) => (row.is_large === 0 ? chunkOf(row) : largeById.get(row.id as string)));
+    const chunks = rows.map((row) => (row.is_large === 0 ? chunkOf(row) : largeById.get(row.id)));
     return Map.groupBy(
       chunks.filter((chunk) => chunk !== undefined),
       ({ segment_id }) => segment_id,
@@ -209,58 +215,66 @@ export class SqlKnowledgeReads implements KnowledgeReads {
       const rows = await this.#read(sql.chunksAfter, dataset_id, segment_id, ...after, scanChunks);
       for (const row of rows) {
         if (row.is_large === 0) yield chunkOf(row);
-        else yield* await this.readChildChunks(dataset_id, [row.id as string]);
+        else yield* await this.readChildChunks(dataset_id, [row.id]);
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < scanChunks) return;
-      after = [last.position as number, last.id as string];
+      after = [last.position, last.id];
     }
   }
 }
-
-type FigureRow = { dataset_id: string; display_status: string; documents: number; words: number };
 
 const keywordFilter = (column: string, { keyword }: NumberedQuery) =>
   keyword === undefined ? [] : [sql.contains(column, keyword)];
 
 /** If the page is empty, there is one row without an item. */
-function pageOf<R>(rows: readonly Row[], itemOf: (row: Row) => R): NumberedRows<R> {
+function pageOf<C extends { id: string }, R>(
+  rows: readonly sql.PageRow<C>[],
+  itemOf: (row: sql.PageRow<C>) => R,
+): NumberedRows<R> {
   const found = rows.filter(({ id }) => id !== null);
-  const items = found.map(({ id, bytes }) => ({ id: id as string, bytes: bytes as number }));
+  const items = found.map(({ id, bytes }) => ({ id, bytes }));
   return { total: Number(rows[0]?.total ?? 0), items, rows: isTooLarge(found) ? undefined : found.map(itemOf) };
 }
 
-const isTooLarge = (rows: readonly Row[]): boolean =>
-  rows.some(({ is_large }) => is_large === 1) || bytesOf(rows) > limits.pageBytesMax;
-
-const bytesOf = (rows: readonly Row[]): number => rows.reduce((sum, { bytes }) => sum + (bytes as number), 0);
-
-function locationIn([row]: readonly Row[]): FoundLocation {
-  if (row === undefined) return { dataset: false, doc_form: null };
-  const exists = (id: unknown) => (id === undefined ? undefined : id !== null);
-  const { found_document, found_segment } = row;
-  const doc_form = (row.found_doc_form ?? null) as string | null;
-  return { dataset: true, document: exists(found_document), segment: exists(found_segment), doc_form };
+/** A page in a location. */
+function foundPage<C extends { id: string }, R>(
+  rows: readonly sql.PageRow<C>[],
+  itemOf: (row: sql.PageRow<C>) => R,
+): NumberedRows<R> | MissingPart {
+  const found = foundRow(rows[0]);
+  return 'missing' in found ? found : pageOf(rows, itemOf);
 }
 
-function inOrder(ids: readonly string[], rows: readonly Row[]): Row[] {
-  const byId = new Map(rows.map((row) => [row.id as string, row]));
+const isTooLarge = (rows: readonly sql.PageRow[]): boolean =>
+  rows.some(({ is_large }) => is_large === 1) || bytesOf(rows) > limits.pageBytesMax;
+
+const bytesOf = (rows: readonly { bytes: number }[]): number => rows.reduce((sum, { bytes }) => sum + bytes, 0);
+
+function inOrder<R extends { id: string }>(ids: readonly string[], rows: readonly R[]): R[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.map((id) => byId.get(id)).filter((row) => row !== undefined);
 }
 
-function datasetOf({ details, tags, ...row }: Row): DatasetRow {
-  const fields: Row = { ...row, tags: JSON.parse(tags as string), ...detailsOf('dataset', details) };
-  return fields as DatasetRow;
-}
+const datasetOf = ({ details, tags, ...row }: sql.DatasetColumns): DatasetRow => ({
+  ...row,
+  tags: JSON.parse(tags),
+  settings: null,
+  ...detailsOf('dataset', details),
+});
 
-const documentOf = ({ details, ...row }: Row): DocumentRow =>
-  ({ ...row, ...detailsOf('document', details) }) as DocumentRow;
+const documentOf = ({ details, ...row }: sql.DocumentColumns): DocumentRow => ({
+  ...row,
+  ...detailsOf('document', details),
+});
 
-const segmentOf = ({ details, ...row }: Row): SegmentRow =>
-  ({ ...row, ...detailsOf('segment', details) }) as SegmentRow;
+const segmentOf = ({ details, ...row }: sql.SegmentColumns): SegmentRow => ({
+  ...row,
+  ...detailsOf('segment', details),
+});
 
 /** In the order of the API specification. */
-function chunkOf(row: Row): ChildChunk {
-  const { id, segment_id, content, position, word_count, type, created_at, updated_at } = row as ChildChunk;
+function chunkOf(row: ChildChunk): ChildChunk {
+  const { id, segment_id, content, position, word_count, type, created_at, updated_at } = row;
   return { id, segment_id, content, position, word_count, type, created_at, updated_at };
 }

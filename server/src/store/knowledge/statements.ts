@@ -1,6 +1,10 @@
+import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
-import type { KnowledgeLocation, NumberedQuery } from '../../domain/store/knowledge-reads.ts';
+import type { KnowledgeLocation } from '../../domain/store/knowledge-path.ts';
+import type { NumberedQuery } from '../../domain/store/knowledge-reads.ts';
 import type { Dialect, Value } from '../engine.ts';
+import type { Bound, Statement } from '../statement.ts';
+import { type PathRow, pathStatement } from './path.ts';
 
 /**
  * The SQL of the lists of knowledge bases, in the subset that both engines understand. A list is one statement: the parts
@@ -8,18 +12,56 @@ import type { Dialect, Value } from '../engine.ts';
  * own rows from the table. A list without a keyword reads no text of other pages. For a list with one, see `scanStatement`.
  */
 
-export type Statement = [text: string, ...values: Value[]];
-
 /** A table whose rows are listed. Texts can be large: they are read only if their page is not too large. */
-export type Listed = {
+type ListTable<Name extends string = string> = {
   table: string;
-  columns: readonly string[];
-  texts: readonly string[];
+  columns: readonly Name[];
+  texts: readonly Name[];
   /** The sort key, unique for each row of the list. */
   order: readonly string[];
 };
 
-export const listed = {
+export type Listed<R extends ListedRow> = ListTable<keyof R & string>;
+type ListedRow = { id: string };
+export type DatasetColumns = ListedRow & {
+  workspace_id: string;
+  created_at: number;
+  name: string;
+  tags: string;
+  details: string;
+};
+export type DocumentColumns = ListedRow & {
+  position: number;
+  created_at: number;
+  display_status: string;
+  segment_count: number;
+  word_count: number;
+  name: string;
+  details: string;
+};
+export type SegmentColumns = ListedRow & {
+  position: number;
+  document_id: string;
+  word_count: number;
+  content: string;
+  status: string;
+  details: string;
+};
+
+/** `bytes`: the size of all texts. `is_large`: a text is null because it is large. */
+export type Sized<R> = R & { bytes: number; is_large: 0 | 1 };
+/** `total`: the number of rows of all pages. The columns of the row are null if the page is empty. */
+export type PageRow<R extends ListedRow = ListedRow> = Sized<R> &
+  PathRow & { total: number; found_doc_form?: string | null };
+
+type Lists = {
+  datasets: Listed<DatasetColumns>;
+  documents: Listed<DocumentColumns>;
+  segments: Listed<SegmentColumns>;
+  childChunks: Listed<ChildChunk>;
+};
+
+export const listed: Lists = {
   datasets: {
     table: 'datasets',
     columns: ['id', 'workspace_id', 'created_at'],
@@ -44,7 +86,7 @@ export const listed = {
     texts: ['content', 'type'],
     order: ['position', 'id'],
   },
-} as const satisfies Record<string, Listed>;
+};
 
 /** Conditions with their parameters. */
 export type Filter = readonly (readonly [condition: string, ...values: Value[]])[];
@@ -53,7 +95,7 @@ const conditionsOf = (filter: Filter): string => filter.map(([condition]) => con
 const valuesOf = (filter: Filter): Value[] => filter.flatMap(([, ...values]) => values);
 
 /** Large texts are null, and `bytes` is the size of all texts. */
-function guardedColumns({ columns, texts }: Listed, row: string, bytesMax: number = limits.joinedDocBytesMax): string {
+function guardedColumns({ columns, texts }: ListTable, row: string, bytesMax: number = limits.joinedDocBytesMax): string {
   const guarded = texts.map(
     (name) => `CASE WHEN octet_length(${row}.${name}) <= ${bytesMax} THEN ${row}.${name} END AS ${name}`,
   );
@@ -68,7 +110,7 @@ function guardedColumns({ columns, texts }: Listed, row: string, bytesMax: numbe
   ].join(', ');
 }
 
-const wholeColumns = ({ columns, texts }: Listed): string => [...columns, ...texts].join(', ');
+const wholeColumns = ({ columns, texts }: ListTable): string => [...columns, ...texts].join(', ');
 
 /** Past this page every list is empty. It keeps the offset within the range of the engines. */
 const offsetMax = 1_000_000_000_000;
@@ -78,32 +120,34 @@ export const offsetOf = ({ page, limit }: NumberedQuery): number => Math.min((pa
  * A page of a list in a location, or of datasets if it has none. Columns of the row are null if the page is empty. Without a
  * query the page has all rows that the filter selects.
  */
-export function pageStatement(
-  list: Listed,
+export function pageStatement<R extends ListedRow>(
+  list: Listed<R>,
   location: KnowledgeLocation | undefined,
   filter: Filter,
   query: NumberedQuery | undefined,
   { jsonField }: Dialect,
-): Statement {
+): Bound<PageRow<R>> {
   const { table, order } = list;
   const where = conditionsOf(filter);
   const values = valuesOf(filter);
   const paged = query === undefined ? '' : `ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?`;
   const inDataset = location === undefined ? '' : 'x.dataset_id = ? AND ';
-  const path = location === undefined ? undefined : pathOf(location, jsonField('o.details', 'doc_form'));
+  const path = location === undefined ? undefined : pathStatement(location);
+  const docForm =
+    location?.document_id === undefined ? [] : [`${jsonField('o.details', 'doc_form')} AS found_doc_form`];
   const counted = `(SELECT COUNT(*) AS total FROM ${table} WHERE ${where}) t`;
   const text = `
-    SELECT ${path?.columns ?? ''} t.total, p.*
+    SELECT ${[...(path?.columns ?? []), ...docForm, 't.total', 'p.*'].join(', ')}
     FROM ${path === undefined ? counted : `${path.from} CROSS JOIN ${counted}`}
     LEFT JOIN (
       SELECT ${guardedColumns(list, 'x')}
       FROM (SELECT id FROM ${table} WHERE ${where} ${paged}) k
       JOIN ${table} x ON ${inDataset}x.id = k.id
     ) p ON TRUE
-    ${path?.where ?? ''} ORDER BY ${order.map((column) => `p.${column}`).join(', ')}`;
+    ${path === undefined ? '' : `WHERE ${path.where}`} ORDER BY ${order.map((column) => `p.${column}`).join(', ')}`;
   const dataset = location === undefined ? [] : [location.dataset_id];
   const pageValues = [...values, ...(query === undefined ? [] : [query.limit, offsetOf(query)]), ...dataset];
-  return [text, ...(path?.values ?? []), ...values, ...pageValues, ...(path?.whereValues ?? [])];
+  return [text, ...(path?.fromValues ?? []), ...values, ...pageValues, ...(path?.whereValues ?? [])];
 }
 
 /**
@@ -111,11 +155,11 @@ export function pageStatement(
  * exist, there are no rows.
  */
 export function scanStatement(
-  { table, order }: Listed,
+  { table, order }: ListTable,
   location: KnowledgeLocation | undefined,
   scope: Filter,
   filter: Filter,
-): Statement {
+): Bound<{ id: string; matches: 0 | 1 }> {
   const inWorkspace = 'EXISTS (SELECT 1 FROM datasets d WHERE d.id = ? AND d.workspace_id = ?)';
   const path = location === undefined ? [] : [[inWorkspace, location.dataset_id, location.workspace_id] as const];
   const conditions = [...scope, ...path];
@@ -124,44 +168,23 @@ export function scanStatement(
   return [text, ...valuesOf(filter), ...valuesOf(conditions)];
 }
 
-type Path = { columns: string; from: string; values: Value[]; where: string; whereValues: Value[] };
-
-/** Each part is looked up by its dataset and its parent's id. The path exists if all parts do. */
-function pathOf(location: KnowledgeLocation, docForm: string): Path {
-  const { workspace_id, dataset_id, document_id, segment_id } = location;
-  let [columns, from] = ['d.id AS found_dataset,', 'datasets d'];
-  const values: Value[] = [];
-  if (document_id !== undefined) {
-    columns += ` o.id AS found_document, ${docForm} AS found_doc_form,`;
-    from += ' LEFT JOIN documents o ON o.dataset_id = ? AND o.id = ?';
-    values.push(dataset_id, document_id);
-  }
-  if (document_id !== undefined && segment_id !== undefined) {
-    columns += ' s.id AS found_segment,';
-    from += ' LEFT JOIN segments s ON s.dataset_id = ? AND s.id = ? AND s.document_id = ?';
-    values.push(dataset_id, segment_id, document_id);
-  }
-  const where = 'WHERE d.id = ? AND d.workspace_id = ?';
-  return { columns, from, values, where, whereValues: [dataset_id, workspace_id] };
-}
-
 /** Whole rows by their ids. `isIn` compares the id with a list parameter. */
-export const rowsStatement = (list: Listed, isIn: string, hasDataset: boolean): string =>
+export const rowsStatement = <R extends ListedRow>(list: Listed<R>, isIn: string, hasDataset: boolean): Statement<R> =>
   `SELECT ${wholeColumns(list)} FROM ${list.table} WHERE ${hasDataset ? 'dataset_id = ? AND ' : ''}${isIn}`;
 
-export const findDataset = `SELECT ${wholeColumns(listed.datasets)} FROM datasets WHERE id = ? AND workspace_id = ?`;
+export const findDataset: Statement<DatasetColumns & PathRow> = `SELECT ${wholeColumns(listed.datasets)} FROM datasets WHERE id = ? AND workspace_id = ?`;
 
 /** A document and the dataset of its path. */
-export function documentStatement({ workspace_id, dataset_id, document_id = '' }: KnowledgeLocation): Statement {
-  const columns = [...listed.documents.columns, ...listed.documents.texts].map((name) => `o.${name}`).join(', ');
-  const text = `
-    SELECT d.id AS found_dataset, o.id AS found_document, ${columns}
-    FROM datasets d LEFT JOIN documents o ON o.dataset_id = ? AND o.id = ? WHERE d.id = ? AND d.workspace_id = ?`;
-  return [text, dataset_id, document_id, dataset_id, workspace_id];
+export function documentStatement(location: KnowledgeLocation): Bound<DocumentColumns & PathRow> {
+  const { columns, from, where, fromValues, whereValues } = pathStatement(location);
+  const own = [...listed.documents.columns, ...listed.documents.texts].map((name) => `o.${name}`);
+  return [`SELECT ${[...columns, ...own].join(', ')} FROM ${from} WHERE ${where}`, ...fromValues, ...whereValues];
 }
 
+type FigureRow = { dataset_id: string; display_status: string; documents: number; words: number };
+
 /** Documents and words of datasets, from an index. On a distributed database this asks the shards of these datasets. */
-export const figuresStatement = (isIn: string): string => `
+export const figuresStatement = (isIn: string): Statement<FigureRow> => `
   SELECT dataset_id, display_status, COUNT(*) AS documents, CAST(SUM(word_count) AS BIGINT) AS words
   FROM documents WHERE ${isIn} GROUP BY dataset_id, display_status`;
 
@@ -171,12 +194,12 @@ export const pageChunksMax = 1_000;
 const smallChunkBytesMax = Math.floor(limits.pageBytesMax / pageChunksMax);
 
 /** Child chunks of several segments. Parameters: dataset_id, segment ids, count. */
-export const chunksStatement = (isIn: string): string => `
+export const chunksStatement = (isIn: string): Statement<Sized<ChildChunk>> => `
   SELECT ${guardedColumns(listed.childChunks, 'c', smallChunkBytesMax)} FROM child_chunks c
   WHERE c.dataset_id = ? AND ${isIn} AND c.deleted = 0 ORDER BY c.segment_id, c.position, c.id LIMIT ?`;
 
 /** Child chunks of one segment, after a position. Parameters: dataset_id, segment_id, position, id, count. */
-export const chunksAfter = `
+export const chunksAfter: Statement<Sized<ChildChunk>> = `
   SELECT ${guardedColumns(listed.childChunks, 'c')} FROM child_chunks c
   WHERE c.dataset_id = ? AND c.segment_id = ? AND c.deleted = 0 AND (c.position, c.id) > (?, ?)
   ORDER BY c.position, c.id LIMIT ?`;

@@ -5,8 +5,8 @@ import { chunkEntry } from '../accounting/audit.ts';
 import { noteOfChunk, noteValues } from '../changes/notes.ts';
 import type { WriteContext } from '../engine.ts';
 import * as shared from '../knowledge/chunk-writes.ts';
+import { chunkOf } from '../knowledge/path.ts';
 import { query, type Write } from '../statement.ts';
-import * as sql from '../statements.ts';
 import * as postgres from './statements.ts';
 
 /** An edit in one statement, and one round trip. If another edit came first, the shared write follows. */
@@ -23,11 +23,10 @@ export function* updateChildChunk(
   const [note_id, , , notes] = noteValues([noteOfChunk(dataset_id, child_chunk_id)], now);
   const values = [...path, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
   const rows = yield* query(postgres.updateChildChunk, ...values, context.notesChanges ? note_id : '', notes);
-  const foundPath = sql.childChunkOf(rows);
+  const stored = chunkOf(rows);
   const updated_at = rows[0]?.changed_at ?? null;
-  if (updated_at !== null && foundPath.child_chunk !== undefined) {
-    const { chunk } = foundPath.child_chunk;
-    return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
+  if (updated_at !== null && 'chunk' in stored) {
+    return { chunk: { ...stored.chunk, content, word_count, type: 'customized', updated_at }, version };
   }
-  return decideEdit(foundPath, edit) ?? (yield* shared.updateChildChunk(edit, context));
+  return decideEdit(stored, edit) ?? (yield* shared.updateChildChunk(edit, context));
 }

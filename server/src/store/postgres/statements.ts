@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { Dialect, SearchDialect } from '../engine.ts';
+import { type ChunkPathRow, chunkColumns, pathSql } from '../knowledge/path.ts';
 import type { Statement } from '../statement.ts';
-import type { FoundPathRow } from '../statements.ts';
 import type { ConversationVersion } from './version-checks.ts';
 
 /** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
@@ -83,6 +83,8 @@ export const dialect: Dialect = {
   readsCursorFirst: false,
 };
 
+const editedPath = pathSql({ workspace: '$2', dataset: '$1', document: '$3', segment: '$4', chunk: '$5' });
+
 /**
  * Decides an edit and writes it, in one statement. `changed` updates the chunk only if it still has the version that `place`
  * has read. `revision` stores the old text and `entry` adds to the audit log only if `changed` has updated the chunk. If
@@ -90,28 +92,22 @@ export const dialect: Dialect = {
  * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null;
  * id and ids of the audit entry; id and text of the note for the change feed; without an id there is none.
  */
-export const updateChildChunk: Statement<FoundPathRow & { changed_at: number | null }> = `
+export const updateChildChunk: Statement<ChunkPathRow & { changed_at: number | null }> = `
   WITH place AS (
-    SELECT o.id AS found_document, s.id AS found_segment, c.id, c.segment_id, c.content, c.position, c.word_count,
-      c.type, c.created_at, c.updated_at, c.version
-    FROM datasets d
-    LEFT JOIN documents o ON o.dataset_id = $1 AND o.id = $3
-    LEFT JOIN segments s ON s.dataset_id = $1 AND s.id = $4 AND s.document_id = $3
-    LEFT JOIN child_chunks c ON c.dataset_id = $1 AND c.id = $5 AND c.segment_id = $4 AND c.deleted = 0
-    WHERE d.id = $1 AND d.workspace_id = $2
+    SELECT ${editedPath.columns.join(', ')}, ${chunkColumns} FROM ${editedPath.from} WHERE ${editedPath.where}
   ), changed AS (
     UPDATE child_chunks SET content = $6, word_count = $7, type = 'customized',
       updated_at = GREATEST(child_chunks.updated_at, $8), version = $9
     FROM place
     WHERE child_chunks.dataset_id = $1 AND child_chunks.id = $5
-      AND place.found_document IS NOT NULL AND place.found_segment IS NOT NULL AND place.id IS NOT NULL
+      AND place.found_document IS NOT NULL AND place.found_segment IS NOT NULL AND place.found_chunk IS NOT NULL
       AND child_chunks.version = place.version
       AND NOT (place.content = $6 AND place.type = 'customized')
       AND ($11::text[] IS NULL OR place.version = ANY($11::text[]))
     RETURNING child_chunks.updated_at
   ), revision AS (
     INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
-    SELECT $1, place.id, 1 + COALESCE((
+    SELECT $1, place.found_chunk, 1 + COALESCE((
         SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = $1 AND r.child_chunk_id = $5
       ), 0), place.content, $8, $10
     FROM place, changed

@@ -25,6 +25,7 @@ import {
   type WriteOptions,
   type WriteResult,
 } from '../engine.ts';
+import { chunkOf, chunkPathValues, findChunkPath } from '../knowledge/path.ts';
 import type { Statement } from '../statement.ts';
 import * as sql from '../statements.ts';
 import { BackgroundReader } from './background/reader.ts';
@@ -165,8 +166,7 @@ export class SqliteEngine implements Engine {
     if (name === 'updateChildChunk' && this.#writes.isBlocked) {
       // An edit that changes nothing, or is rejected, does not wait.
       const edit = input as ChildChunkEdit;
-      const foundPath = sql.childChunkOf(await this.read(sql.findChildChunk, ...sql.childChunkValues(edit)));
-      const outcome = decideEdit(foundPath, edit);
+      const outcome = decideEdit(chunkOf(await this.read(findChunkPath, ...chunkPathValues(edit))), edit);
       if (outcome !== undefined) return outcome as WriteResult<N>;
     }
     return this.#writes.run(name, input, options);

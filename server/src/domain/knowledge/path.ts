@@ -2,7 +2,7 @@ import type { DocumentListed, SegmentListed } from '../../contract/console/knowl
 import { canonicalId } from '../../contract/primitives.ts';
 import type { CallerOf } from '../caller.ts';
 import { notFound } from '../errors.ts';
-import type { KnowledgePath } from '../store/admin-reads.ts';
+import type { KnowledgePath, MissingPart } from '../store/knowledge-path.ts';
 import type { Store } from '../store/store.ts';
 
 const canonicalPath = <P extends KnowledgePath>(path: P): P =>
@@ -18,44 +18,47 @@ export function locationOf<P extends KnowledgePath>(
   return { ...path, workspace_id: caller.workspace_id, dataset_id: isAllowed ? path.dataset_id : '' };
 }
 
-/** The first part of a path that does not exist in the part before it; undefined if the whole path exists. */
-async function findMissingPart({ admin }: Store, path: KnowledgePath): Promise<string | undefined> {
-  const exists = await admin.findKnowledge(path);
-  if (exists === undefined) return 'dataset';
-  if (path.document_id !== undefined && !exists.document) return 'document';
-  if (path.segment_id !== undefined && !exists.segment) return 'segment';
-  if (path.child_chunk_id !== undefined && !exists.child_chunk) return 'child chunk';
-  return undefined;
+/** Throws for the first part of a path that does not exist. */
+export function requirePath<F extends object>(found: F | MissingPart): F {
+  if ('missing' in found) throw partNotFound(found);
+  return found;
 }
 
-/** The path with canonical ids; throws for its first missing part. */
+const partNotFound = ({ missing }: MissingPart) => notFound(`${missing} not found`);
+
+/** The path with canonical ids, all of whose parts exist. */
 export async function requireKnowledge<P extends KnowledgePath>(store: Store, requestedPath: P): Promise<P> {
   const path = canonicalPath(requestedPath);
-  const part = await findMissingPart(store, path);
-  if (part !== undefined) throw notFound(`${part} not found`);
+  requirePath(await store.admin.findPath(path));
   return path;
 }
 
-/** Throws for the first missing part of the path. The parts are looked up only if the document is not found. */
+/** The parts of the path are looked up only if the document is not found. */
 export async function requireDocument(
   store: Store,
   requestedPath: { dataset_id: string; document_id: string },
 ): Promise<DocumentListed> {
   const path = canonicalPath(requestedPath);
   const document = await store.admin.findDocument(path.dataset_id, path.document_id);
-  if (document === undefined) throw notFound(`${(await findMissingPart(store, path)) ?? 'document'} not found`);
+  if (document === undefined) throw partNotFound(await findMissing(store, path, 'document'));
   return document;
 }
 
-/** Throws for the first missing part of the path. The parts are looked up only if the segment is not found. */
+/** The parts of the path are looked up only if the segment is not found. */
 export async function requireSegment(
   store: Store,
   requestedPath: { dataset_id: string; document_id: string; segment_id: string },
 ): Promise<SegmentListed> {
   const path = canonicalPath(requestedPath);
   const segment = await store.admin.findSegment(path.dataset_id, path.document_id, path.segment_id);
-  if (segment === undefined) throw notFound(`${(await findMissingPart(store, path)) ?? 'segment'} not found`);
+  if (segment === undefined) throw partNotFound(await findMissing(store, path, 'segment'));
   return segment;
+}
+
+/** `last` is missing, even if it was created since it was looked up; or a part before it. */
+async function findMissing({ admin }: Store, path: KnowledgePath, last: MissingPart['missing']): Promise<MissingPart> {
+  const found = await admin.findPath(path);
+  return 'missing' in found ? found : { missing: last };
 }
 
 /** For child chunks, an admin key allows the same as a knowledge key of the dataset's workspace. */
@@ -64,7 +67,8 @@ export async function asKnowledgeCaller(
   { key_id, read_only }: CallerOf<'admin'>,
   dataset_id: string,
 ): Promise<CallerOf<'knowledge'>> {
-  const dataset = await admin.findKnowledge({ dataset_id: canonicalId(dataset_id) });
+  const found = await admin.findPath({ dataset_id: canonicalId(dataset_id) });
   // No workspace has an empty id: if the dataset does not exist, the look-up of the path fails with `dataset not found`.
-  return { kind: 'knowledge', key_id, read_only, workspace_id: dataset?.workspace_id ?? '', dataset_ids: null };
+  const workspace_id = 'missing' in found ? '' : found.workspace_id;
+  return { kind: 'knowledge', key_id, read_only, workspace_id, dataset_ids: null };
 }
