@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { newEntryId } from '../../server/src/domain/store/audit.ts';
 import { writeEntries } from '../../server/src/store/accounting/audit.ts';
+import { newEntryId } from '../../server/src/store/accounting/entry-id.ts';
 import { replaceChunk } from '../../server/src/store/knowledge/chunk-writes.ts';
 import { Connection } from '../../server/src/store/sqlite/connection.ts';
 import { chunkId, dataset_id, editText } from '../support/data.ts';

@@ -199,6 +199,17 @@ describe('the source', () => {
     for (const path of others) assert.match(modules.get(path)?.text ?? '', decides);
   });
 
+  it('gets the clock and random numbers from its caller', () => {
+    const folders = ['domain/', 'store/changes/'];
+    const checked = [...modules].filter(([path]) => folders.some((folder) => path.startsWith(folder)));
+    assert.ok(checked.length > 40);
+    const reads = checked.filter(([, { text }]) => /\bDate\.now\b|\bMath\.random\b|\bnew Date\(\)/.test(text));
+    assert.deepEqual(
+      reads.map(([path]) => path),
+      [],
+    );
+  });
+
   it('reads the environment in one place', () => {
     const readers = [...modules].filter(([, { text }]) => /process\.env\b/.test(text)).map(([path]) => path);
     assert.deepEqual(readers, ['cli/main.ts']);

@@ -79,7 +79,7 @@ export class SqlStore implements Store {
       openScan,
     );
     this.#slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
-    this.changes = new SqlChangeReads(engine, this.#slots);
+    this.changes = new SqlChangeReads(engine, this.#slots, () => Math.floor(Date.now() / 1000));
     this.search = new SqlSearchStore(engine, scans, this.changes);
     this.apps = new SqlAppStore(engine, this.#slots);
   }

@@ -47,15 +47,19 @@ const base = 36;
 const millisDigits = 9;
 const countDigits = 4;
 
-let last = 0;
-let count = 0;
-
-/** Ids of one thread sort in the order of creation, even within a millisecond; ids of several threads sort by their clocks. */
-export function newEntryId(): string {
-  const now = Math.max(Date.now(), last);
-  count = now === last ? count + 1 : 0;
-  last = now;
-  return `${firstEntryId(now)}${digits(count, countDigits)}-${newVersion()}`;
+/**
+ * Creates ids that sort in the order of their creation, even within a millisecond; ids of several creators sort by their
+ * clocks. `clock`: the time in milliseconds.
+ */
+export function entryIds(clock: () => number): () => string {
+  let last = 0;
+  let count = 0;
+  return () => {
+    const now = Math.max(clock(), last);
+    count = now === last ? count + 1 : 0;
+    last = now;
+    return `${firstEntryId(now)}${digits(count, countDigits)}-${newVersion()}`;
+  };
 }
 
 /** The ids of entries created at this time, in milliseconds, or later are greater than this text. */

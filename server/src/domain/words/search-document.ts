@@ -137,11 +137,15 @@ export const firstPosition = (created_at: number): number =>
 export const endPosition = (created_at: number): number =>
   firstPosition(created_at) + (overflowSeconds + 1) * positionsPerSecond;
 
-/** The next position of a second, given its last one. If all are used, one that may be used too. */
-export function positionAfter(last: number | null, created_at: number): { position: number; isFree: boolean } {
+/** The next position of a second, given its last one. If all are used, one that may be used too. `random`: in [0, 1). */
+export function positionAfter(
+  last: number | null,
+  created_at: number,
+  random: () => number,
+): { position: number; isFree: boolean } {
   const first = firstPosition(created_at);
   if (last === null) return { position: first, isFree: true };
   const end = first + positionsPerSecond;
   if (last + 1 < end) return { position: last + 1, isFree: true };
-  return { position: end + Math.floor(Math.random() * overflowSeconds * positionsPerSecond), isFree: false };
+  return { position: end + Math.floor(random() * overflowSeconds * positionsPerSecond), isFree: false };
 }

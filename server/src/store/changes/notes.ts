@@ -1,6 +1,6 @@
 import type { ChangeKind } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
-import { newEntryId } from '../../domain/store/audit.ts';
+import { newEntryId } from '../accounting/entry-id.ts';
 import type { SpooledRecord } from '../records/spooled-record.ts';
 
 /**

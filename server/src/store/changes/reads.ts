@@ -28,12 +28,14 @@ const findEntries = (ofWorkspace: boolean): Statement<numbering.Entry> => `
 export class SqlChangeReads implements ChangeReads {
   readonly #engine: Engine;
   readonly #slots: Slots;
+  readonly #clock: () => number;
   readonly #owners;
 
-  /** `slots`: the slots for large pages. */
-  constructor(engine: Engine, slots: Slots) {
+  /** `slots`: the slots for large pages. `clock`: the time in seconds. */
+  constructor(engine: Engine, slots: Slots, clock: () => number) {
     this.#engine = engine;
     this.#slots = slots;
+    this.#clock = clock;
     this.#owners = numbering.ownerStatements(engine.dialect);
   }
 
@@ -158,7 +160,7 @@ export class SqlChangeReads implements ChangeReads {
     const ofApp = kind === 'app' || kind === 'conversation' || kind === 'message';
     const known = owners.filter((owner) => owner !== null);
     const workspaceOf = await read(ofApp ? this.#owners.apps : this.#owners.datasets, known);
-    const at = Math.floor(Date.now() / 1000);
+    const at = this.#clock();
     return rows.flatMap((row, index) => {
       const { change_id: id, change_scope: scope } = row;
       const owner = owners[index] ?? null;

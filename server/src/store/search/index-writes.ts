@@ -137,7 +137,7 @@ function* nextPosition(created_at: number, used: ReadonlySet<number>): Write<num
   let last = yield* find(start, start + positionsPerSecond);
   while (used.has((last ?? start) + 1)) last = (last ?? start) + 1;
   for (;;) {
-    const { position, isFree } = positionAfter(last, created_at);
+    const { position, isFree } = positionAfter(last, created_at, Math.random);
     if (!used.has(position) && (isFree || (yield* find(position, position + 1)) === null)) return position;
   }
 }
