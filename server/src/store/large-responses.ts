@@ -1,7 +1,6 @@
 import { limits } from '../contract/limits.ts';
 import { clientDisconnected, unavailable } from '../domain/errors.ts';
 import type { MessagePosition, PageShape } from '../domain/store/store.ts';
-import type { Row } from './engine.ts';
 
 /** The memory in which the threads of a process count the slots in use: all of them, then those of each thread. */
 export type SlotMemory = { counts: Int32Array<SharedArrayBuffer>; thread: number };
@@ -144,8 +143,8 @@ export class Slots {
 }
 
 /** The messages of a page in its order, from rows that are newest first and may have one message more than the page. */
-export function pageOfRows(rows: readonly Row[], { limit, page_order }: PageShape) {
-  const newest = rows.slice(0, limit) as MessagePosition[];
+export function pageOfRows(rows: readonly MessagePosition[], { limit, page_order }: PageShape) {
+  const newest = rows.slice(0, limit);
   const next = rows.length > limit ? newest.at(-1)?.id : undefined;
   return { messages: page_order === 'newest_first' ? newest : newest.toReversed(), next };
 }

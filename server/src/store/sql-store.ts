@@ -92,9 +92,9 @@ export class SqlStore implements Store {
     const [row] = await this.#engine.read(sql.findKey, digest, now);
     if (row === undefined) return undefined;
     const { app_id, mode, ...key } = parseKey(row);
+    if (app_id === null) return { ...key, app: null };
     // A key of an app that does not exist allows nothing.
-    if (app_id !== null && mode === null) return undefined;
-    return { ...key, app: app_id === null ? null : { id: app_id, mode } } as StoredKey;
+    return mode === null ? undefined : { ...key, app: { id: app_id, mode } };
   }
 
   dataVersion(): number | undefined {
@@ -189,7 +189,7 @@ export class SqlStore implements Store {
   }
 
   async listKeys(): Promise<ListedKey[]> {
-    return (await this.#engine.read(sql.listKeys)).map((row) => parseKey(row) as ListedKey);
+    return (await this.#engine.read(sql.listKeys)).map(parseKey);
   }
 
   async revokeKey(id: string, by: string | null, now: number): Promise<boolean> {

@@ -1,5 +1,5 @@
-import type { PurgeSelection } from '../domain/store/store.ts';
-import { selectKeys, sorted } from './console/admin-statements.ts';
+import type { PurgeSelection, StoredKey } from '../domain/store/store.ts';
+import { type KeyRow, selectKeys, sorted } from './console/admin-statements.ts';
 import type { Statement } from './statement.ts';
 
 /** The SQL of the service, in the subset that both engines understand. Parameters are positional. */
@@ -8,12 +8,15 @@ import type { Statement } from './statement.ts';
  * Finds only valid keys. If expired and revoked keys were read and then rejected, they would take longer than unknown keys,
  * and a client could measure the difference. Parameters: digest, now.
  */
-export const findKey = `
+export const findKey: Statement<
+  Omit<StoredKey, 'app' | 'dataset_ids' | 'read_only'> &
+    Pick<KeyRow, 'app_id' | 'dataset_ids' | 'read_only'> & { mode: string | null }
+> = `
   SELECT k.id, k.kind, k.workspace_id, k.app_id, k.dataset_ids, k.expires_at, k.read_only, a.mode
   FROM api_keys k LEFT JOIN apps a ON a.id = k.app_id
   WHERE k.digest = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
 
-export const listKeys = `${selectKeys} ORDER BY created_at, id`;
+export const listKeys: Statement<KeyRow> = `${selectKeys} ORDER BY created_at, id`;
 
 export const findModelEntries: Statement<{ entry: string }> = `
   SELECT entry FROM model_entries WHERE workspace_id = ? AND model_type = ? ORDER BY position`;

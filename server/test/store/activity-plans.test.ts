@@ -44,7 +44,7 @@ const apps = 100;
 
 function planCases(dialect: Dialect): PlanCase[] {
   const { isIn, list } = dialect;
-  const planCase = (name: string, [text, ...values]: [string, ...Value[]], rows: number): PlanCase => {
+  const planCase = (name: string, [text, ...values]: readonly [string, ...Value[]], rows: number): PlanCase => {
     return { name, text, values, rows };
   };
   const middle = { after: [15_000, 'c5'], count };

@@ -2,7 +2,7 @@ import type { ConversationListed, ConversationSummary, FeedbackText } from '../.
 import { derivedName } from '../../domain/records/conversation-name.ts';
 import type { ActivityReads, DayRange, DaySelection, PeriodSums } from '../../domain/store/activity-reads.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
-import type { OpenScan, ReadEngine, Row } from '../engine.ts';
+import type { OpenScan, ReadEngine } from '../engine.ts';
 import * as sql from './activity-statements.ts';
 import { querySums, scanSums } from './period-sums.ts';
 import { readSummaries } from './summaries.ts';
@@ -47,15 +47,15 @@ export class SqlActivityReads implements ActivityReads {
           ? []
           : [beginning];
     if (position === undefined) return undefined;
-    const { created_at, sequence } = position as { created_at: number; sequence: number };
+    const { created_at, sequence } = position;
     const [row] = await this.#engine.read(sql.findNewer, conversation_id, created_at, sequence, distance - 1);
-    return (row?.id as string | undefined) ?? null;
+    return row?.id ?? null;
   }
 
   async listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]> {
     const { isIn, list } = this.#engine.dialect;
     const values = [conversation_id, app_id, list(message_ids)];
-    return (await this.#engine.read(sql.feedback(isIn('m.id')), ...values)) as FeedbackText[];
+    return this.#engine.read(sql.feedback(isIn('m.id')), ...values);
   }
 
   async sumPeriod(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<PeriodSums> {
@@ -64,9 +64,9 @@ export class SqlActivityReads implements ActivityReads {
   }
 }
 
-function conversationOf(row: Row): ConversationListed {
-  const { id, user, created_at, updated_at, message_count, last_message_at } = row as ConversationListed;
-  const name = (row.name as string | null) ?? derivedName.withoutQuery;
+function conversationOf(row: sql.ListedConversationRow): ConversationListed {
+  const { id, user, created_at, updated_at, message_count, last_message_at } = row;
+  const name = row.name ?? derivedName.withoutQuery;
   const times = { last_message_at: message_count === 0 ? null : last_message_at, updated_at };
   return { id, user, name, created_at, message_count, ...times };
 }

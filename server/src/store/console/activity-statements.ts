@@ -1,9 +1,13 @@
+import type { ConversationListed, FeedbackText } from '../../contract/console/activity.ts';
 import { limits } from '../../contract/limits.ts';
+import type { Statement } from '../statement.ts';
 
 /** The SQL of conversations of apps, in the subset that both engines understand. */
 
+export type ListedConversationRow = Omit<ConversationListed, 'name'> & { name: string | null };
+
 /** A distributed database queries one shard only if the id is compared in both tables. Parameters: id, app_id, id. */
-export const findConversation = `
+export const findConversation: Statement<ListedConversationRow> = `
   SELECT c.conversation_id AS id, c."user", COALESCE(c.name, c.derived_name) AS name, c.created_at, c.updated_at,
     c.last_message_at, COALESCE((
       SELECT CAST(SUM(d.messages) AS BIGINT) FROM conversation_days d WHERE d.conversation_id = ?
@@ -11,17 +15,17 @@ export const findConversation = `
   FROM conversations c WHERE c.app_id = ? AND c.deleted = 0 AND c.conversation_id = ?`;
 
 /** Where a message is in the order of its conversation. Parameters: conversation_id, app_id, message id. */
-export const findPosition = `
+export const findPosition: Statement<{ created_at: number; sequence: number }> = `
   SELECT m.created_at, m.sequence FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id
   WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND m.id = ?`;
 
 /** Reads as many entries of the table's key as it passes over. Parameters: conversation_id, created_at, sequence, number. */
-export const findNewer = `
+export const findNewer: Statement<{ id: string }> = `
   SELECT m.id FROM messages m WHERE m.conversation_id = ? AND (m.created_at, m.sequence) > (?, ?)
   ORDER BY m.created_at, m.sequence LIMIT 1 OFFSET ?`;
 
 /** `isListed` compares the message's id with the last parameter. The others: conversation_id, app_id. */
-export const feedback = (isListed: string): string => `
+export const feedback = (isListed: string): Statement<FeedbackText> => `
   SELECT m.id AS message_id, substr(m.feedback_content, 1, ${limits.feedbackUnitsMax}) AS content
   FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id
   WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND ${isListed} AND m.feedback_content IS NOT NULL`;

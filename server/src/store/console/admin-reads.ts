@@ -12,8 +12,9 @@ import {
 } from '../../domain/store/admin-reads.ts';
 import type { RecordName } from '../../domain/store/audit.ts';
 import type { KnowledgePath, MissingPart } from '../../domain/store/knowledge-path.ts';
-import type { ReadEngine, Row, Value } from '../engine.ts';
+import type { ReadEngine, Value } from '../engine.ts';
 import { foundRow } from '../knowledge/path.ts';
+import type { Statement } from '../statement.ts';
 import * as sql from './admin-statements.ts';
 import { addDatasetFigures, addDocumentFigures } from './knowledge-figures.ts';
 import { findNames } from './record-names.ts';
@@ -26,12 +27,12 @@ export class SqlAdminReads implements AdminReads {
     this.#engine = engine;
   }
 
-  #list<R>(list: sql.List, range: ListRange, ...values: Value[]): Promise<ListRows<R>> {
+  #list<R extends object>(list: sql.List, range: ListRange, ...values: Value[]): Promise<ListRows<R>> {
     return sql.readList(this.#engine, list, values, range);
   }
 
-  async #find<R>(statement: string, ...values: Value[]): Promise<R | undefined> {
-    return (await this.#engine.read(statement, ...values))[0] as R | undefined;
+  async #find<R extends object>(statement: Statement<R>, ...values: Value[]): Promise<R | undefined> {
+    return (await this.#engine.read(statement, ...values))[0];
   }
 
   listWorkspaces(range: ListRange): Promise<ListRows<WorkspaceListed>> {
@@ -65,7 +66,7 @@ export class SqlAdminReads implements AdminReads {
   }
 
   async listDatasets(range: ListRange): Promise<ListRows<DatasetListed>> {
-    const { rows, has_more } = await this.#list<Row>(sql.listDatasets(this.#engine.dialect), range);
+    const { rows, has_more } = await this.#list<sql.DatasetRow>(sql.listDatasets(this.#engine.dialect), range);
     return { rows: await addDatasetFigures(this.#engine, rows), has_more };
   }
 
@@ -75,7 +76,7 @@ export class SqlAdminReads implements AdminReads {
   }
 
   async listDocuments(dataset_id: string, range: ListRange): Promise<ListRows<DocumentListed>> {
-    const { rows, has_more } = await this.#list<Row>(sql.lists.documents, range, dataset_id);
+    const { rows, has_more } = await this.#list<sql.DocumentRow>(sql.lists.documents, range, dataset_id);
     return { rows: await addDocumentFigures(this.#engine, dataset_id, rows), has_more };
   }
 
@@ -88,7 +89,7 @@ export class SqlAdminReads implements AdminReads {
     const range = { after: [sortText(name), id], count: 1 };
     const find = async (descending: boolean) => {
       const list = { ...sql.lists.documents, descending };
-      const { rows } = await this.#list<{ id: string; name: string }>(list, range, dataset_id);
+      const { rows } = await this.#list<sql.DocumentRow>(list, range, dataset_id);
       return rows[0] ?? null;
     };
     const [previous, next] = await Promise.all([find(true), find(false)]);
@@ -118,12 +119,12 @@ export class SqlAdminReads implements AdminReads {
   }
 
   async listKeys(range: ListRange): Promise<ListRows<ListedKey>> {
-    const { rows, has_more } = await this.#list<Row>(sql.lists.keys, range);
-    return { rows: rows.map((row) => parseKey(row) as ListedKey), has_more };
+    const { rows, has_more } = await this.#list<sql.KeyRow>(sql.lists.keys, range);
+    return { rows: rows.map(parseKey), has_more };
   }
 
   async findKey(id: string): Promise<ListedKey | undefined> {
-    return (await this.#engine.read(sql.findKey, id)).map((row) => parseKey(row) as ListedKey)[0];
+    return (await this.#engine.read(sql.findKey, id)).map(parseKey)[0];
   }
 
   findNames(kind: RecordKind, ids: readonly string[]): Promise<ReadonlyMap<string, RecordName>> {
@@ -132,7 +133,10 @@ export class SqlAdminReads implements AdminReads {
 }
 
 /** Parses `dataset_ids`, which is stored as JSON, and `read_only`, which is 0 or 1. */
-export function parseKey(row: Row): Row {
-  const dataset_ids = row.dataset_ids === null ? null : JSON.parse(row.dataset_ids as string);
-  return { ...row, dataset_ids, read_only: row.read_only === 1 };
+export function parseKey<R extends Pick<sql.KeyRow, 'dataset_ids' | 'read_only'>>({
+  dataset_ids,
+  read_only,
+  ...row
+}: R): Omit<R, 'dataset_ids' | 'read_only'> & Pick<ListedKey, 'dataset_ids' | 'read_only'> {
+  return { ...row, dataset_ids: dataset_ids === null ? null : JSON.parse(dataset_ids), read_only: read_only === 1 };
 }

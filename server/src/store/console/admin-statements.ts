@@ -1,9 +1,11 @@
+import type { AppListed, ListedKey, WorkspaceListed } from '../../contract/admin.ts';
+import type { DatasetListed, SegmentListed } from '../../contract/console/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
 import { type ListRange, type ListRows, sortedCharsMax } from '../../domain/store/admin-reads.ts';
 import type { KnowledgePath } from '../../domain/store/knowledge-path.ts';
 import type { Dialect, ReadEngine, Value } from '../engine.ts';
 import { type PathRow, pathStatement } from '../knowledge/path.ts';
-import type { Bound } from '../statement.ts';
+import type { Bound, Row, Statement } from '../statement.ts';
 
 /** The SQL of the console's reads, in the subset that both engines understand. */
 
@@ -41,12 +43,12 @@ export function select(
 }
 
 /** The statement for one page of a list, and its parameters. It reads a range of the sort key, never an offset. */
-export function listPage(
+export function listPage<R extends object = Row>(
   list: List,
   values: readonly Value[],
   { after, count }: ListRange,
   read: 'small' | 'all' = 'all',
-): [string, ...Value[]] {
+): Bound<R> {
   const { where = [], by, descending = false } = list;
   const beyond = `(${by.join(', ')}) ${descending ? '<' : '>'} (${by.map(() => '?').join(', ')})`;
   const conditions = after === undefined ? where : [...where, beyond];
@@ -57,22 +59,24 @@ export function listPage(
 }
 
 /** One page of a list: as many rows as fit into `limits.pageBytesMax`, at least one. Larger texts are not read. */
-export async function readList<R>(
+export async function readList<R extends object>(
   engine: ReadEngine,
   list: List,
   values: readonly Value[],
   { after, count }: ListRange,
 ): Promise<ListRows<R>> {
-  const found = await engine.read(...listPage(list, values, { after, count: count + 1 }, 'small'));
-  const sizes = found.slice(0, count).map((row) => row.bytes as number);
+  const found = await engine.read(
+    ...listPage<R & { bytes: number }>(list, values, { after, count: count + 1 }, 'small'),
+  );
+  const sizes = found.slice(0, count).map(({ bytes }) => bytes);
   let total = 0;
   const end = sizes.findIndex((bytes, index) => (total += bytes) > limits.pageBytesMax && index > 0);
   const fitting = end === -1 ? sizes.length : end;
   const isWhole = sizes.slice(0, fitting).every((bytes) => bytes <= limits.joinedDocBytesMax);
   const rows = isWhole
-    ? found.slice(0, fitting)
-    : await engine.read(...listPage(list, values, { after, count: fitting }));
-  return { rows: rows.map(({ bytes: _, ...row }) => row as R), has_more: found.length > fitting };
+    ? found.slice(0, fitting).map(({ bytes: _, ...row }) => row as unknown as R)
+    : await engine.read(...listPage<R>(list, values, { after, count: fitting }));
+  return { rows, has_more: found.length > fitting };
 }
 
 const keys = {
@@ -81,6 +85,8 @@ const keys = {
   from: 'api_keys',
 };
 export const selectKeys = select(keys);
+/** Lists are JSON texts, flags are numbers: see `parseKey`. */
+export type KeyRow = Omit<ListedKey, 'dataset_ids' | 'read_only'> & { dataset_ids: string | null; read_only: number };
 const apps = {
   columns: 'a.id, a.workspace_id, a.mode',
   texts: { workspace_name: 'w.name', name: 'a.name' },
@@ -101,8 +107,20 @@ const segments = {
   from: 'segments s',
 };
 
+type Times = { created_at: number | null; updated_at: string | null };
+export type DatasetRow = Pick<DatasetListed, 'id' | 'workspace_id' | 'workspace_name' | 'name'> & Times;
+export type DocumentRow = { id: string; name: string };
+type DocumentTotals = Times & { id: string; segment_count: number; word_count: number; edited_at: number | null };
+type DatasetTotals = {
+  id: string;
+  document_count: number;
+  word_count: number;
+  added_at: number | null;
+  edited_at: number | null;
+};
+
 /** The counts of documents, and what their `changed_at` is computed from. Parameters: the dataset twice, the ids. */
-export const documentFigures = ({ isIn, jsonField }: Dialect): string => `
+export const documentFigures = ({ isIn, jsonField }: Dialect): Statement<DocumentTotals> => `
   SELECT id, segment_count, word_count, created_at, ${jsonField('details', 'updated_at')} AS updated_at, (
     SELECT e.at FROM audit_entries e WHERE e.scope = ? AND e.document_id = documents.id ORDER BY e.id DESC LIMIT 1
   ) AS edited_at
@@ -112,7 +130,7 @@ export const documentFigures = ({ isIn, jsonField }: Dialect): string => `
  * The counts of datasets, and the times of their newest documents and edits. The condition on the entries is repeated so that a
  * distributed database queries only the shards of these datasets. Parameters: the ids twice.
  */
-export const datasetFigures = ({ isIn }: Dialect): string => `
+export const datasetFigures = ({ isIn }: Dialect): Statement<DatasetTotals> => `
   SELECT dataset_id AS id, COUNT(*) AS document_count, CAST(SUM(word_count) AS BIGINT) AS word_count,
     MAX(created_at) AS added_at, (
       SELECT e.at FROM audit_entries e
@@ -152,13 +170,13 @@ export const lists = {
 
 export const listDatasets = (dialect: Dialect): List => ({ ...datasets(dialect), by: [sorted('d.name'), 'd.id'] });
 
-export const findWorkspace = `${select(workspaces)} WHERE id = ?`;
-export const findApp = `${select(apps)} WHERE a.id = ?`;
-export const findKey = `${selectKeys} WHERE id = ?`;
-export const findDataset = (dialect: Dialect): string => `${select(datasets(dialect))} WHERE d.id = ?`;
-export const findDocument = `${select(documents)} WHERE dataset_id = ? AND id = ?`;
+export const findWorkspace: Statement<WorkspaceListed> = `${select(workspaces)} WHERE id = ?`;
+export const findApp: Statement<AppListed> = `${select(apps)} WHERE a.id = ?`;
+export const findKey: Statement<KeyRow> = `${selectKeys} WHERE id = ?`;
+export const findDataset = (dialect: Dialect): Statement<DatasetRow> => `${select(datasets(dialect))} WHERE d.id = ?`;
+export const findDocument: Statement<DocumentRow> = `${select(documents)} WHERE dataset_id = ? AND id = ?`;
 /** Parameters: the dataset twice, the document, the segment. */
-export const findSegment = `${select(segments)} WHERE s.dataset_id = ? AND s.document_id = ? AND s.id = ?`;
+export const findSegment: Statement<SegmentListed> = `${select(segments)} WHERE s.dataset_id = ? AND s.document_id = ? AND s.id = ?`;
 
 /** The workspace of a path, and which of its parts exist. */
 export function findPath(path: KnowledgePath): Bound<PathRow & { workspace_id: string }> {

@@ -1,11 +1,10 @@
 import { limits } from '../../contract/limits.ts';
-import type { DaySelection } from '../../domain/store/activity-reads.ts';
+import type { AppSum, DaySelection, DaySum, UsageSum, UserSum } from '../../domain/store/activity-reads.ts';
 import { sumColumns, type UsageSums } from '../accounting/usage-statements.ts';
 import type { Value } from '../engine.ts';
+import type { Bound, Statement } from '../statement.ts';
 
 /** The SQL of the overview, in the subset that both engines understand. Each statement reads one range of days. */
-
-type Statement = [text: string, ...values: Value[]];
 
 const isCount = (column: keyof UsageSums) => column !== 'tokens' && column !== 'price_nanos';
 const sumOf = (column: keyof UsageSums): string => {
@@ -19,7 +18,7 @@ function within({ first, last, app_id }: DaySelection): [condition: string, ...v
   return app_id === undefined ? [days, first, last] : [`${days} AND u.app_id = ?`, first, last, app_id];
 }
 
-export function sumDays(selection: DaySelection): Statement {
+export function sumDays(selection: DaySelection): Bound<DaySum> {
   const [condition, ...values] = within(selection);
   const text = `
     SELECT u.day, u.currency, ${sums} FROM conversation_days u WHERE ${condition}
@@ -27,7 +26,7 @@ export function sumDays(selection: DaySelection): Statement {
   return [text, ...values];
 }
 
-export function sumApps(selection: DaySelection): Statement {
+export function sumApps(selection: DaySelection): Bound<AppSum> {
   const [condition, ...values] = within(selection);
   const text = `
     SELECT u.app_id, (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.currency, ${sums}
@@ -41,13 +40,15 @@ const withConversation = `FROM conversation_days u CROSS JOIN conversations c
     WHERE c.conversation_id = u.conversation_id AND u.messages > 0`;
 const withUser = `${withConversation} AND c."user" IS NOT NULL`;
 
-export function countUsers(selection: DaySelection): Statement {
+export function countUsers(selection: DaySelection): Bound<{ users: number }> {
   const [condition, ...values] = within(selection);
   return [`SELECT COUNT(DISTINCT c."user") AS users ${withUser} AND ${condition}`, ...values];
 }
 
+type TopUser = Omit<UserSum, 'currency'> & { currency: string | null; last_currency: string | null };
+
 /** The smallest and the greatest currency are the same if there is one. */
-export function topUsers(selection: DaySelection): Statement {
+export function topUsers(selection: DaySelection): Bound<TopUser> {
   const [condition, ...values] = within(selection);
   const text = `
     SELECT c."user", ${sums}, MIN(NULLIF(u.currency, '')) AS currency, MAX(NULLIF(u.currency, '')) AS last_currency
@@ -56,12 +57,15 @@ export function topUsers(selection: DaySelection): Statement {
   return [text, ...values];
 }
 
+export type UsageOfConversation = UsageSum & { day: number; app_id: string; user: string | null };
+
 /** For an engine that reads many rows by a scan: one row for each conversation, day and currency. */
-export function scanUsage(selection: DaySelection): Statement {
+export function scanUsage(selection: DaySelection): Bound<UsageOfConversation> {
   const [condition, ...values] = within(selection);
   const columns = sumColumns.map((column) => `u.${column}`).join(', ');
   return [`SELECT c."user", u.day, u.app_id, u.currency, ${columns} ${withConversation} AND ${condition}`, ...values];
 }
 
 /** `isListed` compares the id with the parameter. */
-export const appNames = (isListed: string): string => `SELECT id, name FROM apps WHERE ${isListed}`;
+export const appNames = (isListed: string): Statement<{ id: string; name: string }> =>
+  `SELECT id, name FROM apps WHERE ${isListed}`;

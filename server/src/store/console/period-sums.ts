@@ -1,14 +1,6 @@
 import { limits } from '../../contract/limits.ts';
-import type {
-  AppSum,
-  DayRange,
-  DaySelection,
-  DaySum,
-  PeriodSums,
-  UsageSum,
-  UserSum,
-} from '../../domain/store/activity-reads.ts';
-import type { Dialect, ReadEngine, Row, ScanSnapshot } from '../engine.ts';
+import type { DayRange, DaySelection, PeriodSums, UsageSum, UserSum } from '../../domain/store/activity-reads.ts';
+import type { Dialect, ReadEngine, ScanSnapshot } from '../engine.ts';
 import * as sql from './overview-statements.ts';
 
 /** The cost grows with the conversations that were active on each day. */
@@ -17,12 +9,12 @@ export async function querySums(engine: ReadEngine, selection: DaySelection, bef
     const [row] = await engine.read(...sql.countUsers({ ...selection, ...range }));
     return Number(row?.users ?? 0);
   };
-  const days = (await engine.read(...sql.sumDays({ ...selection, first: before.first }))) as DaySum[];
-  const apps = (await engine.read(...sql.sumApps(selection))) as AppSum[];
+  const days = await engine.read(...sql.sumDays({ ...selection, first: before.first }));
+  const apps = await engine.read(...sql.sumApps(selection));
   const rows = await engine.read(...sql.topUsers(selection));
   const top = rows.map(({ last_currency, ...row }) => {
     const currency = row.currency === last_currency ? (row.currency ?? '') : '';
-    return { ...row, currency } as UserSum;
+    return { ...row, currency };
   });
   return { days, apps, users: await countIn(selection), usersBefore: await countIn(before), top };
 }
@@ -46,20 +38,20 @@ export async function scanSums(
     sum.hasSeveral ||= currency !== '' && sum.currency !== '' && currency !== sum.currency;
     sum.currency ||= currency;
   };
-  const visit = (row: Row): void => {
-    const { user, day, app_id } = row as UsageOfConversation;
-    days.add({ day }, `${day}`, row as UsageOfConversation);
+  const visit = (row: sql.UsageOfConversation): void => {
+    const { user, day, app_id } = row;
+    days.add({ day }, `${day}`, row);
     if (day < selection.first) {
       if (user !== null) usersBefore.add(user);
       return;
     }
-    apps.add({ app_id }, app_id, row as UsageOfConversation);
-    if (user !== null) addToUser(user, row as UsageOfConversation);
+    apps.add({ app_id }, app_id, row);
+    if (user !== null) addToUser(user, row);
   };
   try {
     await scan(visit, ...sql.scanUsage({ ...selection, first: before.first }));
     const names = await read(sql.appNames(isIn('id')), list(apps.sums.map(({ app_id }) => app_id)));
-    const nameOf = new Map(names.map(({ id, name }) => [id, name as string]));
+    const nameOf = new Map(names.map(({ id, name }) => [id, name]));
     const top = [...users.values()]
       .sort((one, other) => other.messages - one.messages || compareBytes(one.user, other.user))
       .slice(0, limits.overviewUsersMax)
@@ -75,8 +67,6 @@ export async function scanSums(
     close();
   }
 }
-
-type UsageOfConversation = UsageSum & { day: number; app_id: string; user: string | null };
 
 /** Sums by key and currency. */
 class SumsByKey<Key> {

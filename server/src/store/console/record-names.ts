@@ -82,13 +82,13 @@ export async function findNames(
 async function readNames(engine: ReadEngine, kind: OwnKind, ids: readonly string[]): Promise<Named[]> {
   const [select, column] = statements[kind];
   const { isIn, list } = engine.dialect;
-  const rows = (await engine.read(`${select} ${isIn(column)}`, list(ids))) as NameRow[];
+  const rows = await engine.read<NameRow>(`${select} ${isIn(column)}`, list(ids));
   return rows.map(({ id, name, segment, chunk, first, second, third }) => {
     const places = [
       ...(segment === undefined ? [] : [`segment ${segment}`]),
       ...(chunk === undefined ? [] : [`chunk ${chunk}`]),
     ];
-    const above = [first, second, third].filter((part) => part !== undefined && part !== id) as string[];
+    const above = [first, second, third].filter((part) => part !== undefined).filter((part) => part !== id);
     return { id, name: [name, ...places].join(', '), path: [...above, id] };
   });
 }

@@ -10,15 +10,6 @@ type Selected = Pick<ConversationSummary, 'id' | 'app_id' | 'app_name' | 'user' 
   derived_name: string | null;
   last_message_at: number;
 };
-type Sums = {
-  conversation_id: string;
-  currency: string;
-  messages: number;
-  disliked: number;
-  failed: number;
-  price_nanos: number;
-};
-type Texts = { first_text: string | null; last_text: string | null };
 
 /** Reads a page of conversations, then the totals of their messages, then their first and newest texts: three statements. */
 export async function readSummaries(
@@ -32,16 +23,18 @@ export async function readSummaries(
   const { isIn, list } = engine.dialect;
   const ids = list(rows.map(({ id }) => id));
   const sums = Map.groupBy(
-    (await engine.read(sql.sums(isIn('d.conversation_id')), ids)) as Sums[],
+    await engine.read(sql.sums(isIn('d.conversation_id')), ids),
     ({ conversation_id }) => conversation_id,
   );
-  const texts = new Map(
-    (await engine.read(sql.texts(engine.dialect), ids, ids, ids)).map((row) => [row.id as string, row as Texts]),
-  );
+  const texts = new Map((await engine.read(sql.texts(engine.dialect), ids, ids, ids)).map((row) => [row.id, row]));
   return { rows: rows.map((row) => summaryOf(row, sums.get(row.id) ?? [], texts.get(row.id))), has_more };
 }
 
-function summaryOf(row: Selected, sums: readonly Sums[], texts: Texts | undefined): ConversationSummary {
+function summaryOf(
+  row: Selected,
+  sums: readonly sql.ConversationSums[],
+  texts: sql.ConversationTexts | undefined,
+): ConversationSummary {
   const total = (name: 'messages' | 'disliked' | 'failed') => sums.reduce((sum, one) => sum + one[name], 0);
   const { id, user, created_at, app_id, app_name, updated_at } = row;
   const message_count = total('messages');

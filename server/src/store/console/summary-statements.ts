@@ -1,5 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { Dialect } from '../engine.ts';
+import type { Statement } from '../statement.ts';
 import type { List } from './admin-statements.ts';
 
 /** The SQL of conversations of all apps, in the subset that both engines understand. */
@@ -19,18 +20,29 @@ export const summaries = (...conditions: string[]): List => ({
   descending: true,
 });
 
+export type ConversationSums = {
+  conversation_id: string;
+  currency: string;
+  messages: number;
+  disliked: number;
+  failed: number;
+  price_nanos: number;
+};
+
 /** Sums of each conversation and currency. `isListed` compares the conversation's id with the parameter. */
-export const sums = (isListed: string): string => `
+export const sums = (isListed: string): Statement<ConversationSums> => `
   SELECT d.conversation_id, d.currency, CAST(SUM(d.messages) AS BIGINT) AS messages,
     CAST(SUM(d.disliked) AS BIGINT) AS disliked, CAST(SUM(d.failed) AS BIGINT) AS failed,
     SUM(d.price_nanos) AS price_nanos
   FROM conversation_days d WHERE ${isListed} GROUP BY d.conversation_id, d.currency`;
 
+export type ConversationTexts = { id: string; first_text: string | null; last_text: string | null };
+
 /**
  * The beginnings of texts of each conversation: its first query, and the answer of its newest message, or that message's query
  * if the answer is empty. Null for a large message. Parameters: the ids three times.
  */
-export function texts(dialect: Dialect): string {
+export function texts(dialect: Dialect): Statement<ConversationTexts> {
   const beginningOf = (name: string) => `substr(${dialect.jsonField('m.doc', name)}, 1, ${limits.listedTextCharsMax})`;
   const newest = `COALESCE(NULLIF(${beginningOf('answer')}, ''), ${beginningOf('query')})`;
   return `

@@ -95,7 +95,11 @@ const conditionsOf = (filter: Filter): string => filter.map(([condition]) => con
 const valuesOf = (filter: Filter): Value[] => filter.flatMap(([, ...values]) => values);
 
 /** Large texts are null, and `bytes` is the size of all texts. */
-function guardedColumns({ columns, texts }: ListTable, row: string, bytesMax: number = limits.joinedDocBytesMax): string {
+function guardedColumns(
+  { columns, texts }: ListTable,
+  row: string,
+  bytesMax: number = limits.joinedDocBytesMax,
+): string {
   const guarded = texts.map(
     (name) => `CASE WHEN octet_length(${row}.${name}) <= ${bytesMax} THEN ${row}.${name} END AS ${name}`,
   );
@@ -172,7 +176,8 @@ export function scanStatement(
 export const rowsStatement = <R extends ListedRow>(list: Listed<R>, isIn: string, hasDataset: boolean): Statement<R> =>
   `SELECT ${wholeColumns(list)} FROM ${list.table} WHERE ${hasDataset ? 'dataset_id = ? AND ' : ''}${isIn}`;
 
-export const findDataset: Statement<DatasetColumns & PathRow> = `SELECT ${wholeColumns(listed.datasets)} FROM datasets WHERE id = ? AND workspace_id = ?`;
+export const findDataset: Statement<DatasetColumns & PathRow> =
+  `SELECT ${wholeColumns(listed.datasets)} FROM datasets WHERE id = ? AND workspace_id = ?`;
 
 /** A document and the dataset of its path. */
 export function documentStatement(location: KnowledgeLocation): Bound<DocumentColumns & PathRow> {

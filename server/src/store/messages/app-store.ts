@@ -10,7 +10,7 @@ import type {
   MessageRating,
   OpenList,
 } from '../../domain/store/app-store.ts';
-import type { Engine, Snapshot, Value } from '../engine.ts';
+import type { Engine, Snapshot } from '../engine.ts';
 import type { Slots } from '../large-responses.ts';
 import { columnsOf } from '../records/tables.ts';
 import * as sql from './statements.ts';
@@ -44,10 +44,10 @@ export class SqlAppStore implements AppStore {
 
   /** Texts over `limits.joinedDocBytesMax` are read only after the size of the page was checked. */
   async #readList(statement: sql.ConversationStatement, limit: number): Promise<FoundList<ConversationRow>> {
-    const smallRows = (await this.#engine.read(...statement('small'))) as SizedRow[];
+    const smallRows = await this.#engine.read(...statement('small'));
     if (smallRows.slice(0, limit).reduce((sum, { bytes }) => sum + bytes, 0) > limits.pageBytesMax) return 'too_large';
     const isWhole = smallRows.every(({ bytes }) => bytes <= limits.joinedDocBytesMax);
-    const rows = isWhole ? smallRows : ((await this.#engine.read(...statement('all'))) as SizedRow[]);
+    const rows = isWhole ? smallRows : await this.#engine.read(...statement('all'));
     return { rows: rows.slice(0, limit), has_more: rows.length > limit };
   }
 
@@ -86,19 +86,16 @@ export class SqlAppStore implements AppStore {
   }
 }
 
-type SizedRow = ConversationRow & { bytes: number };
-
 async function openList(
   { read, close }: Snapshot,
-  statement: [string, ...Value[]],
+  statement: ReturnType<sql.ConversationStatement>,
   { limit }: ConversationQuery,
 ): Promise<OpenList<ConversationRow>> {
-  const readRow = async ({ id }: ConversationRow) => (await read(sql.findConversation, id))[0] as ConversationRow;
   try {
-    const rows = (await read(...statement)) as SizedRow[];
+    const rows = await read(...statement);
     const readRows = async (batch: readonly ConversationRow[]) => {
       const whole: ConversationRow[] = [];
-      for (const row of batch) whole.push(await readRow(row));
+      for (const { id } of batch) whole.push(...(await read(sql.findConversation, id)));
       return whole;
     };
     return { rows: rows.slice(0, limit), has_more: rows.length > limit, readRows, close };

@@ -68,10 +68,10 @@ export function conversations({ after, order, limit, ...scope }: ConversationQue
   ];
 }
 
-export type ConversationStatement = (which: Texts) => [text: string, ...values: Value[]];
+export type ConversationStatement = (which: Texts) => Bound<ConversationRow & { bytes: number }>;
 
 /** Parameter: id. */
-export const findConversation = `SELECT ${columns('all')} FROM conversations c WHERE c.conversation_id = ?`;
+export const findConversation: Statement<ConversationRow> = `SELECT ${columns('all')} FROM conversations c WHERE c.conversation_id = ?`;
 
 function startAfter(
   after: ConversationQuery['after'],

@@ -7,8 +7,9 @@ import type {
   PagePosition,
   PageShape,
 } from '../../domain/store/store.ts';
-import type { Reader, Row, Snapshot, Value } from '../engine.ts';
+import type { Reader, Snapshot, Value } from '../engine.ts';
 import { pageOfRows } from '../large-responses.ts';
+import type { Statement } from '../statement.ts';
 import type { PostgresPool } from './pool.ts';
 import * as postgres from './statements.ts';
 
@@ -21,30 +22,33 @@ export type PageRow = {
   doc: string | null;
 };
 
+/** The columns of the message are null if there is none. */
+type PositionRow = Pick<PageRow, 'version' | 'first_message_exists'> & MessagePosition;
+
 /** Without and with a first message, each without and with a user. */
-const statementsOf = (columns: string): string[] =>
+const statementsOf = <R extends object>(columns: string): Statement<R>[] =>
   [false, true].flatMap((hasFirst) =>
     [false, true].map((hasUser) => postgres.pageStatement(hasFirst, hasUser, columns)),
   );
 const statements = {
-  smallTexts: statementsOf(postgres.pageColumns.smallTexts),
-  allTexts: statementsOf(postgres.pageColumns.allTexts),
-  positions: statementsOf(postgres.pageColumns.positions),
+  smallTexts: statementsOf<PageRow>(postgres.pageColumns.smallTexts),
+  allTexts: statementsOf<PageRow>(postgres.pageColumns.allTexts),
+  positions: statementsOf<PositionRow>(postgres.pageColumns.positions),
 };
 
 /** Reads one message more than the page has, to detect whether there are older ones. */
-async function readRows(
+async function readRows<R extends object>(
   read: Reader,
-  columns: keyof typeof statements,
+  forms: readonly Statement<R>[],
   { first_id, conversation_id, app_id, user }: PagePosition,
   { limit }: PageShape,
   cachedVersion: string | undefined,
-): Promise<Row[]> {
+): Promise<R[]> {
   // No version is empty.
   const values: Value[] = [cachedVersion ?? '', conversation_id, app_id];
   if (first_id !== undefined) values.unshift(first_id);
   if (user !== undefined) values.push(user);
-  const statement = statements[columns][(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
+  const statement = forms[(first_id === undefined ? 0 : 2) + (user === undefined ? 0 : 1)] ?? '';
   return read(statement, ...values, limit + 1);
 }
 
@@ -54,8 +58,8 @@ export async function readPage(
   shape: PageShape,
   cachedVersion: string | undefined,
 ): Promise<FoundPage | undefined> {
-  const read = async (columns: 'smallTexts' | 'allTexts') =>
-    (await readRows((...statement) => pool.query(...statement), columns, position, shape, cachedVersion)) as PageRow[];
+  const read = (columns: 'smallTexts' | 'allTexts') =>
+    readRows((...statement) => pool.query(...statement), statements[columns], position, shape, cachedVersion);
   let rows = await read('smallTexts');
   if (rows.some((row) => row.id !== null && row.doc === null) && bytesOf(rows, shape) <= limits.pageBytesMax) {
     rows = await read('allTexts');
@@ -92,14 +96,14 @@ export async function openPage(
   shape: PageShape,
 ): Promise<OpenPage | undefined> {
   const readDocs: OpenPage['readDocs'] = async (batch) => {
-    const column = (name: keyof MessagePosition) => batch.map((message) => message[name]) as unknown as Value;
+    const column = (name: 'created_at' | 'sequence') => batch.map((message) => message[name]);
     const docs = await read(postgres.findDocs, position.conversation_id, column('created_at'), column('sequence'));
-    return docs.map(({ doc }) => Buffer.from(doc as string));
+    return docs.map(({ doc }) => Buffer.from(doc));
   };
   let page: OpenPage | undefined;
   try {
-    const rows = await readRows(read, 'positions', position, shape, undefined);
-    const [first] = rows as PageRow[];
+    const rows = await readRows(read, statements.positions, position, shape, undefined);
+    const [first] = rows;
     if (first === undefined) return undefined;
     const { version, first_message_exists, id } = first;
     page = { version, first_message_exists, ...pageOfRows(id === null ? [] : rows, shape), readDocs, close };

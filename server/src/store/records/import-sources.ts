@@ -8,7 +8,7 @@ import {
   type StoredRecord,
 } from '../../domain/store/import-sources.ts';
 import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext } from '../engine.ts';
-import { type Bound, begin, execute, type Write } from '../statement.ts';
+import { type Bound, begin, execute, type Statement, type Write } from '../statement.ts';
 import { exportSteps } from './export.ts';
 import { type RowKind, tables } from './tables.ts';
 
@@ -26,8 +26,8 @@ export class SqlImportSources implements ImportSources {
   }
 
   async read(source: string): Promise<Map<string, string>> {
-    const rows = await this.#engine.read('SELECT name, value FROM import_sources WHERE source = ?', source);
-    return new Map(rows.map(({ name, value }) => [name as string, value as string]));
+    const rows = await this.#engine.read(findValues, source);
+    return new Map(rows.map(({ name, value }) => [name, value]));
   }
 
   write(source: string, values: Readonly<Record<string, string | null>>): Promise<void> {
@@ -35,8 +35,8 @@ export class SqlImportSources implements ImportSources {
   }
 
   async readFollowTimes(): Promise<FollowTimes[]> {
-    const rows = await this.#engine.read('SELECT value FROM import_sources WHERE name LIKE ?', `${followStart}%`);
-    return rows.map(({ value }) => JSON.parse(value as string));
+    const rows = await this.#engine.read(findValuesOfAll, `${followStart}%`);
+    return rows.map(({ value }) => JSON.parse(value));
   }
 
   /** Reads first: usually all are listed, and then nothing is written. */
@@ -51,9 +51,9 @@ export class SqlImportSources implements ImportSources {
   }
 
   async listIds(source: string, kind: string, after: string, limit: number): Promise<string[]> {
-    const statement = `
+    const statement: Statement<{ id: string }> = `
       SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?`;
-    return (await this.#engine.read(statement, source, kind, after, limit)).map(({ id }) => id as string);
+    return (await this.#engine.read(statement, source, kind, after, limit)).map(({ id }) => id);
   }
 
   async countIds(source: string, kind: string): Promise<number> {
@@ -63,8 +63,9 @@ export class SqlImportSources implements ImportSources {
 
   async findIds(source: string, kind: string, ids: readonly string[]): Promise<Set<string>> {
     const { isIn } = this.#engine.dialect;
-    const statement = `SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND ${isIn('id')}`;
-    return new Set((await this.#readList(statement, ids, source, kind)).map(({ id }) => id as string));
+    const statement: Statement<{ id: string }> = `
+      SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND ${isIn('id')}`;
+    return new Set((await this.#readList(statement, ids, source, kind)).map(({ id }) => id));
   }
 
   async findRecords(
@@ -81,55 +82,55 @@ export class SqlImportSources implements ImportSources {
     const isProvider = kind === 'model_provider';
     const values = isProvider ? ids.map((id) => id.slice(id.indexOf('/') + 1)) : ids;
     const rows = await this.#readList(statement, values, ...(conversation_ids ? [list(conversation_ids)] : []));
-    const records = rows.map((row) => JSON.parse(step.line(row)) as StoredRecord);
+    const records = rows.map((row): StoredRecord => JSON.parse(step.line(row)));
     return new Map(
       records.map((record) => [isProvider ? `${record.workspace_id}/${record.provider}` : record.id, record]),
     );
   }
 
   async findEdited(child_chunk_ids: readonly string[]): Promise<Set<string>> {
-    const statement = `
+    const statement: Statement<{ id: string; revision: number; key_id: string | null }> = `
       SELECT child_chunk_id AS id, revision, key_id FROM child_chunk_revisions
       WHERE ${this.#engine.dialect.isIn('child_chunk_id')} ORDER BY child_chunk_id, revision`;
-    const newest = new Map((await this.#readList(statement, child_chunk_ids)).map((row) => [row.id as string, row]));
+    const newest = new Map((await this.#readList(statement, child_chunk_ids)).map((row) => [row.id, row]));
     return new Set([...newest].filter(([, { key_id }]) => key_id !== null).map(([id]) => id));
   }
 
   async countMessages(conversation_ids: readonly string[]): Promise<Map<string, MessageCount>> {
     const isIn = this.#engine.dialect.isIn('conversation_id');
-    const counted = await this.#readList(
+    const counted = await this.#readList<{ id: string; messages: number }>(
       `SELECT conversation_id AS id, CAST(SUM(messages) AS BIGINT) AS messages FROM conversation_days
        WHERE ${isIn} GROUP BY conversation_id`,
       conversation_ids,
     );
-    const counts = new Map(counted.map(({ id, messages }) => [id as string, Number(messages)]));
-    const rows = await this.#readList(
+    const counts = new Map(counted.map(({ id, messages }) => [id, Number(messages)]));
+    const rows = await this.#readList<{ id: string; newest: number | null }>(
       `SELECT conversation_id AS id, CASE WHEN first_message_at IS NOT NULL THEN last_message_at END AS newest
        FROM conversations WHERE ${isIn}`,
       conversation_ids,
     );
-    return new Map(
-      rows.map(({ id, newest }) => [
-        id as string,
-        { messages: counts.get(id as string) ?? 0, newest: newest as number | null },
-      ]),
-    );
+    return new Map(rows.map(({ id, newest }) => [id, { messages: counts.get(id) ?? 0, newest }]));
   }
 
   async countKnowledge(dataset_ids: readonly string[]): Promise<Map<string, KnowledgeCount>> {
     const isIn = this.#engine.dialect.isIn('dataset_id');
     const counts = new Map(dataset_ids.map((id) => [id, { documents: 0, segments: 0, child_chunks: 0 }]));
     for (const table of ['documents', 'segments', 'child_chunks'] as const) {
-      const statement = `SELECT dataset_id AS id, COUNT(*) AS n FROM ${table} WHERE ${isIn} GROUP BY dataset_id`;
+      const statement: Statement<{ id: string; n: number }> = `
+        SELECT dataset_id AS id, COUNT(*) AS n FROM ${table} WHERE ${isIn} GROUP BY dataset_id`;
       for (const { id, n } of await this.#readList(statement, dataset_ids)) {
-        const count = counts.get(id as string);
+        const count = counts.get(id);
         if (count !== undefined) count[table] = Number(n);
       }
     }
     return counts;
   }
 
-  async #readList(statement: string, ids: readonly string[], ...first: Value[]): Promise<Row[]> {
+  async #readList<R extends object = Row>(
+    statement: Statement<R>,
+    ids: readonly string[],
+    ...first: Value[]
+  ): Promise<R[]> {
     if (ids.length === 0) return [];
     return this.#engine.read(statement, ...first, this.#engine.dialect.list(ids));
   }
@@ -167,6 +168,9 @@ function changeStatements(change: ImportSourceChange, dialect: Dialect): Bound[]
   return [[add, source, kind, dialect.list(change.added)]];
 }
 
+const findValues: Statement<{ name: string; value: string }> = `
+  SELECT name, value FROM import_sources WHERE source = ?`;
+const findValuesOfAll: Statement<{ value: string }> = 'SELECT value FROM import_sources WHERE name LIKE ?';
 const removeValue = 'DELETE FROM import_sources WHERE source = ? AND name = ?';
 const setValue = `
   INSERT INTO import_sources (source, name, value) VALUES (?, ?, ?)

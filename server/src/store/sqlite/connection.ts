@@ -8,6 +8,9 @@ import type { Row, Statement, Value } from '../statement.ts';
 /** With 16 KiB pages most messages need no overflow page. The size is fixed when a file is created. */
 const pageBytes = 16_384;
 
+/** A statement gets lists as JSON texts: see `Dialect.list`. */
+const inputs = (values: readonly Value[]) => values as SQLInputValue[];
+
 /** A connection to the embedded file, with verified durability settings and prepared statements. */
 export class Connection {
   readonly db: DatabaseSync;
@@ -62,11 +65,11 @@ export class Connection {
   }
 
   get<R extends object = Row>(sql: Statement<R>, ...values: Value[]): R | undefined {
-    return this.#prepare(sql).get(...(values as SQLInputValue[])) as R | undefined;
+    return this.#prepare(sql).get(...inputs(values)) as R | undefined;
   }
 
   all<R extends object = Row>(sql: Statement<R>, ...values: readonly Value[]): R[] {
-    return this.#prepare(sql).all(...(values as SQLInputValue[])) as R[];
+    return this.#prepare(sql).all(...inputs(values)) as R[];
   }
 
   /** The values of the first row, in the order of the columns: cheaper than an object. */
@@ -77,7 +80,7 @@ export class Connection {
       statement.setReturnArrays(true);
       this.#ordered.set(sql, statement);
     }
-    return statement.get(...(values as SQLInputValue[])) as unknown as unknown[] | undefined;
+    return statement.get(...inputs(values)) as unknown as unknown[] | undefined;
   }
 
   /** The number of rows changed. */
@@ -89,7 +92,7 @@ export class Connection {
       statement.setReadBigInts(true);
       this.#changing.set(sql, statement);
     }
-    return Number(statement.run(...(values as SQLInputValue[])).changes);
+    return Number(statement.run(...inputs(values)).changes);
   }
 
   /** All reads inside `read` see the same snapshot. */
@@ -103,7 +106,7 @@ export class Connection {
   }
 
   iterate<R extends object = Row>(sql: Statement<R>, ...values: Value[]): IteratorObject<R> {
-    return this.#prepare(sql).iterate(...(values as SQLInputValue[])) as IteratorObject<R>;
+    return this.#prepare(sql).iterate(...inputs(values)) as IteratorObject<R>;
   }
 
   /** Throws if the file was deleted or replaced while it is open: further writes would be lost. */
