@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { describe } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { pino } from 'pino';
 import { type Config, readConfig } from '../../src/config.ts';
@@ -43,6 +43,11 @@ export function onOneEngine(name: string, tests: (engine: Engine) => void): void
 /** A part of a suite that runs on every engine: what no engine changes, such as the rejection of a field. */
 export function describeOnOneEngine(engine: Engine, name: string, tests: () => void): void {
   if (isLong || engine === engines[0]) describe(name, tests);
+}
+
+/** A test of such a part. */
+export function itOnOneEngine(engine: Engine, name: string, test: (t: TestContext) => void | Promise<void>): void {
+  if (isLong || engine === engines[0]) it(name, test);
 }
 
 export type TestResponse = {
