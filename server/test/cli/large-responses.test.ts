@@ -6,6 +6,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { install } from '../experiments/support/installation.ts';
 import { newScope, serve } from '../support/cli-helpers.ts';
 import { message } from '../support/harness.ts';
+import { firstOrAll } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 /** More than the sockets of a connection can buffer: a page that is not read stays open. */
@@ -14,7 +15,7 @@ const mebibyte = 2 ** 20;
 const connections = 40;
 
 describe('large responses of several workers', () => {
-  for (const workers of [3, 6])
+  for (const workers of firstOrAll([3, 6]))
     it(`503: ${workers} workers serve at most ${limits.largePagesMax} large pages at once, together`, async (t) => {
       const scope = newScope();
       t.after(scope.end);

@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../src/contract/limits.ts';
 import { type Installation, install } from '../experiments/support/installation.ts';
-import { freePort, newFolder, newScope, run, type ServerProcess, serveWithWorkers } from '../support/cli-helpers.ts';
+import { call, newFolder, newScope, run, type ServerProcess } from '../support/cli-helpers.ts';
 import { message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { type Connection, connectToBothWorkers } from '../support/workers/connections.ts';
@@ -185,67 +185,37 @@ onEveryEngine('two workers', (engine) => {
 
 const faults = `--import=${new URL('../support/workers/thread-faults.ts', import.meta.url).href}`;
 
-describe('a worker that dies', () => {
-  it('is replaced; the others go on, and counters do not decrease', async (t) => {
-    const installation = await install(t, { chunks: 1, settings: { NODE_OPTIONS: faults } });
-    const { one, admin } = installation;
-    const serving = await installation.start();
+describe('threads of a service', () => {
+  const scope = newScope();
+  let installation: Installation;
+  let serving: ServerProcess;
+  let holdFile: string;
+  let first: Connection[];
+  let second: Connection[];
+  before(async () => {
+    holdFile = join(await newFolder(scope), 'hold');
+    installation = await install(scope, {
+      chunks: 2,
+      settings: { NODE_OPTIONS: faults, TEST_HOLD_FILE: holdFile },
+    });
+    serving = await installation.start();
     await untilBothListen(serving);
-    const [first, second] = await connectToBothWorkers(serving.base, admin);
-    t.after(() => closeAll([...first, ...second]));
-    const page = `/v1/messages?conversation_id=${one.ids.conversation}&user=ann`;
-    const [main, survivor] = first as [Connection, Connection];
-    const [victim, witness] = second as [Connection, Connection];
-    const requests = 'backscroll_worker_requests_total{worker="1"}';
-    const before = metric((await main.request('GET', '/metrics', admin)).text, requests);
-    const dying = victim.request('GET', '/metrics?crash=worker', admin);
-    await assert.rejects(dying, /socket hang up|ECONNRESET/);
-    assert.equal((await survivor.request('GET', page, one.keys.app)).status, 200);
-    await untilBothListen(serving, 3);
-    assert.match(serving.output(), /"worker":1.*"msg":"a worker has died"/);
-    for (const connection of [main, survivor, witness]) {
-      assert.equal((await connection.request('GET', page, one.keys.app)).status, 200);
-    }
-    const [, replaced] = await connectToBothWorkers(serving.base, admin);
-    const { text } = await (replaced[0] as Connection).request('GET', '/metrics', admin);
-    assert.ok(metric(text, requests) > before);
-    assert.equal(metric(text, 'backscroll_http_requests_in_flight'), 1);
-    closeAll(replaced);
+    [first, second] = await connectToBothWorkers(serving.base, installation.admin);
   });
-});
-
-describe('a writer thread that dies', () => {
-  it('503 for its edits; later edits of all workers succeed', async (t) => {
-    const installation = await install(t, { chunks: 2, settings: { NODE_OPTIONS: faults } });
-    const { one, admin, chunks } = installation;
-    const serving = await installation.start();
-    await untilBothListen(serving);
-    const workers = await connectToBothWorkers(serving.base, admin);
-    const all = workers.flat();
-    t.after(() => closeAll(all));
-    const edit = (connection: Connection, content: string) =>
-      connection.request('PATCH', chunks[0]?.path ?? '', one.keys.knowledge, { content });
-    for (const [connection] of workers as [[Connection], [Connection]]) {
-      assert.equal((await edit(connection, 'crash the writer')).status, 503);
-      for (const other of all) await until(async () => (await edit(other, 'after the crash')).status === 200);
-    }
-    assert.match(serving.output(), /"cause":"the writer thread has ended"/);
+  after(async () => {
+    closeAll([...(first ?? []), ...(second ?? [])]);
+    await scope.end();
   });
-});
+  const edit = (connection: Connection | undefined, at: number, content: string) => {
+    const { one, chunks } = installation;
+    assert.ok(connection);
+    return connection.request('PATCH', chunks[at]?.path ?? '', one.keys.knowledge, { content });
+  };
 
-describe('a long write of one worker', () => {
-  it('503 for edits of the other worker after a while, 200 for those that change nothing', async (t) => {
-    const holdFile = join(await newFolder(t), 'hold');
-    const settings = { NODE_OPTIONS: faults, TEST_HOLD_FILE: holdFile };
-    const installation = await install(t, { chunks: 2, settings });
+  it('503 for edits of one worker after a while, during a long write of another; 200 if they change nothing', async () => {
     const { one, admin, chunks } = installation;
-    const serving = await installation.start();
-    await untilBothListen(serving);
-    const workers = await connectToBothWorkers(serving.base, admin);
-    t.after(() => closeAll(workers.flat()));
-    const [[importer], [editor, other]] = workers as [[Connection], [Connection, Connection]];
-    const edit = (connection: Connection, at: number, content: string) =>
-      connection.request('PATCH', chunks[at]?.path ?? '', one.keys.knowledge, { content });
+    const [importer] = first as [Connection];
+    const [editor, other] = second as [Connection, Connection];
     assert.equal((await edit(editor, 0, 'unchanged')).status, 200);
 
     await writeFile(holdFile, '');
@@ -271,6 +241,44 @@ describe('a long write of one worker', () => {
     const { text } = await editor.request('GET', '/admin/records', admin);
     assert.ok(!text.includes('"never"'));
   });
+
+  it('503 for edits of a writer thread that dies; later edits of all workers succeed', async () => {
+    for (const [connection] of [first, second]) {
+      assert.equal((await edit(connection, 0, 'crash the writer')).status, 503);
+      for (const other of [...first, ...second])
+        await until(async () => (await edit(other, 0, 'after the crash')).status === 200);
+    }
+    assert.match(serving.output(), /"cause":"the writer thread has ended"/);
+  });
+
+  it('a worker that dies is replaced; the others go on, and counters do not decrease', async () => {
+    const { one, admin } = installation;
+    const page = `/v1/messages?conversation_id=${one.ids.conversation}&user=ann&limit=1`;
+    const [main, survivor] = first as [Connection, Connection];
+    const [victim, witness] = second as [Connection, Connection];
+    const requests = 'backscroll_worker_requests_total{worker="1"}';
+    const before = metric((await main.request('GET', '/metrics', admin)).text, requests);
+    const dying = victim.request('GET', '/metrics?crash=worker', admin);
+    await assert.rejects(dying, /socket hang up|ECONNRESET/);
+    assert.equal((await survivor.request('GET', page, one.keys.app)).status, 200);
+    await untilBothListen(serving, 3);
+    assert.match(serving.output(), /"worker":1.*"msg":"a worker has died"/);
+    for (const connection of [main, survivor, witness]) {
+      assert.equal((await connection.request('GET', page, one.keys.app)).status, 200);
+    }
+    const [, replaced] = await connectToBothWorkers(serving.base, admin);
+    const { text } = await (replaced[0] as Connection).request('GET', '/metrics', admin);
+    assert.ok(metric(text, requests) > before);
+    assert.equal(metric(text, 'backscroll_http_requests_in_flight'), 1);
+    closeAll(replaced);
+  });
+
+  it('a port that another service shares between its workers is in use', async (t) => {
+    const PORT = new URL(serving.base).port;
+    const { code, stderr } = await run(['serve'], { cwd: await newFolder(t), env: { PORT, WORKERS: '2' } });
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`PORT=${PORT}: already in use`));
+  });
 });
 
 describe('the number of workers', () => {
@@ -288,17 +296,8 @@ describe('the number of workers', () => {
   it('is rejected if it is larger than DATABASE_POOL', async (t) => {
     const cwd = await newFolder(t);
     const env = { DATABASE_URL: 'postgres://localhost:1/none', DATABASE_POOL: '2', WORKERS: '3' };
-    const { code, stderr } = await run(['serve'], { cwd, env });
+    const { code, stderr } = await call(['serve'], { cwd, env });
     assert.equal(code, 1);
     assert.equal(stderr, 'backscroll: WORKERS=3: must be at most DATABASE_POOL, which is 2\n');
-  });
-
-  it('a port that another service shares between its workers is in use', async (t) => {
-    const cwd = await newFolder(t);
-    const PORT = `${await freePort()}`;
-    await serveWithWorkers(t, { cwd, env: { PORT, DATABASE_URL: 'sqlite:one.db' } });
-    const { code, stderr } = await run(['serve'], { cwd, env: { PORT, WORKERS: '2', DATABASE_URL: 'sqlite:two.db' } });
-    assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`PORT=${PORT}: already in use`));
   });
 });

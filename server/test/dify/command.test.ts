@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import pg from 'pg';
-import { command, newFolder, oneLine, run, runMany } from '../support/cli-helpers.ts';
+import { call, command, newFolder, oneLine, runMany } from '../support/cli-helpers.ts';
 import { createDify, difyId, difyRows, ids } from '../support/dify-database.ts';
 import { newDatabaseUrl, onOneEngine, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -39,7 +39,7 @@ onOneEngine('backscroll import --from-dify', (engine) => {
     return {
       dify,
       options: { cwd, env },
-      importDify: (...args: string[]) => run(['import', '--from-dify', ...args], { cwd, env }),
+      importDify: (...args: string[]) => call(['import', '--from-dify', ...args], { cwd, env }),
     };
   };
 
@@ -93,7 +93,7 @@ onOneEngine('backscroll import --from-dify', (engine) => {
     const wrong = options.env.DIFY_DATABASE_URL.replace(/\/[^/]*$/, '/no_such_database');
     const closed = `postgres://user:${password}@127.0.0.1:1/dify`;
     for (const url of [wrong, closed, `postgres://user:${password}@nowhere.invalid/dify`]) {
-      const failed = await run(['import', '--from-dify', url], options);
+      const failed = await call(['import', '--from-dify', url], options);
       assert.deepEqual([failed.code, failed.stdout], [1, '']);
       assert.match(failed.stderr, oneLine);
       outputs.push(failed);
@@ -189,7 +189,7 @@ onOneEngine('backscroll import --from-dify', (engine) => {
       assert.match(stderr, oneLine);
       assert.equal(actual, code, args.join(' '));
     }
-    const withoutUrl = await run(['import', '--from-dify'], { cwd: options.cwd, env });
+    const withoutUrl = await call(['import', '--from-dify'], { cwd: options.cwd, env });
     assert.equal(withoutUrl.code, 2);
     assert.match(withoutUrl.stderr, /needs DIFY_DATABASE_URL, or a URL/);
   });

@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newFolder, newScope, run, sendRequest, serveWithWorkers } from '../support/cli-helpers.ts';
+import { call, newFolder, newScope, sendRequest, serve, serveWithWorkers } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../support/harness.ts';
 import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
 
@@ -78,7 +78,7 @@ export async function backUpUnderLoad(
     await mkdir(join(restored, 'data'));
     await copyFile(join(cwd, 'last.db'), join(restored, 'data', 'backscroll.db'));
     const isEqual = (await runCommand(['export'], cwd)) === (await runCommand(['export'], restored));
-    const restoredService = await serveWithWorkers(scope, { cwd: restored });
+    const restoredService = await serve(scope, { cwd: restored });
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const page = await sendRequest(restoredService.base, path, one.keys.app);
     await restoredService.end('SIGTERM');
@@ -118,7 +118,7 @@ export async function backUpUnderLoad(
 }
 
 async function runCommand(args: string[], cwd: string, stdin = ''): Promise<string> {
-  const ran = await run(args, { cwd, stdin, millisMax: 600_000 });
+  const ran = await call(args, { cwd, stdin });
   if (ran.code !== 0) throw new Error(`${args[0]}: exit code ${ran.code}: ${ran.stderr}`);
   return ran.stdout;
 }

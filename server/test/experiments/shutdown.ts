@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../src/contract/limits.ts';
-import { newScope, type ServerProcess } from '../support/cli-helpers.ts';
+import { call, newScope, type ServerProcess } from '../support/cli-helpers.ts';
 import { type Engine, engines, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
-import { Client } from './support/client.ts';
 import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
 import { type Installation, install, text } from './support/installation.ts';
 import { type Append, compareExport, type Edits, Ledger, replacementRecords } from './support/ledger.ts';
@@ -62,13 +61,13 @@ export async function stopUnderLoad(
     const ledger = new Ledger(installation);
     for (let round = 0; round < rounds; round += 1) {
       const serving = await installation.start();
-      if (round > 0) await checkAll(installation, ledger, serving, results);
+      if (round > 0) await checkAll(installation, ledger, results);
       await stopOnce(installation, ledger, serving, round % 2 === 0 ? 'SIGTERM' : 'SIGINT', results);
       log(
         `${engine}: ${round + 1} stops, ${results.responses} responses, the last stop took ${results.exits.at(-1)?.millis} ms`,
       );
     }
-    await checkAll(installation, ledger, await installation.start(), results);
+    await checkAll(installation, ledger, results);
   } finally {
     await scope.end();
   }
@@ -265,15 +264,8 @@ async function stopOnce(
   await Promise.all(clients);
 }
 
-async function checkAll(
-  { admin }: Installation,
-  ledger: Ledger,
-  { base }: ServerProcess,
-  results: Results,
-): Promise<void> {
-  const client = new Client();
-  const { text } = await client.request(base, '/admin/records', { key: admin });
-  client.close();
+async function checkAll({ cwd, env }: Installation, ledger: Ledger, results: Results): Promise<void> {
+  const { stdout: text } = await call(['export'], { cwd, env });
   const { lost, torn } = compareExport(ledger, text);
   results.faults.push(...lost, ...torn);
 }

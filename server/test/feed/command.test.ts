@@ -5,7 +5,7 @@ import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
-import { command, newFolder, oneLine, run, sendRequest, serve } from '../support/cli-helpers.ts';
+import { call, command, newFolder, oneLine, sendRequest, serve } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, newDatabaseWith, onOneEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -17,7 +17,7 @@ onOneEngine('backscroll changes', (engine) => {
     t.after(remove);
     const options = { cwd: await newFolder(t), env: { DATABASE_URL: url } };
     const succeed = async (args: string[], stdin = '') => {
-      const { code, stdout, stderr } = await run(args, { ...options, stdin });
+      const { code, stdout, stderr } = await call(args, { ...options, stdin });
       assert.deepEqual([code, stderr], [0, ''], stderr);
       return stdout;
     };
@@ -52,7 +52,7 @@ onOneEngine('backscroll changes', (engine) => {
       [['--after', 'x'], 1, /after must be a cursor/],
       [['--new-epoch', '--follow'], 2, /--new-epoch allows no other option/],
     ] as const) {
-      const failed = await run(['changes', ...args], options);
+      const failed = await call(['changes', ...args], options);
       assert.deepEqual([failed.code, failed.stdout], [code, '']);
       assert.match(failed.stderr, oneLine);
       assert.match(failed.stderr, expected);
@@ -92,7 +92,7 @@ onOneEngine('backscroll changes', (engine) => {
     assert.match(await succeed(['changes', '--new-epoch']), /^all cursors .* invalid.*\n$/);
     const { status, body } = await get(`?after=${cursor}`);
     assert.deepEqual([status, body.code], [410, 'cursor_gone']);
-    const failed = await run(['changes', '--after', cursor], options);
+    const failed = await call(['changes', '--after', cursor], options);
     assert.deepEqual([failed.code, failed.stdout], [1, '']);
     assert.match(failed.stderr, /the cursor is no longer valid: start again without it/);
     const [first] = await entries();
@@ -135,7 +135,7 @@ onOneEngine('backscroll changes', (engine) => {
     assert.match(text, /^backscroll_changes_unnumbered 0$/m);
     for (const env of [options, off]) {
       for (const args of [[], ['--new-epoch']]) {
-        const failed = await run(['changes', ...args], env);
+        const failed = await call(['changes', ...args], env);
         assert.deepEqual([failed.code, failed.stderr], [1, 'the change feed is off (CHANGES=off)\n']);
       }
     }

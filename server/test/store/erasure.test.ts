@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import pg from 'pg';
 import { purgeUnderLoad } from '../experiments/erasure.ts';
-import { newFolder, run } from '../support/cli-helpers.ts';
+import { call, newFolder } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
@@ -39,7 +39,7 @@ describe('erasure', { concurrency: 2 }, () => {
       message(one.ids.conversation, 1, { query: marker, inputs: { [marker]: marker } }),
       message(other.ids.conversation, 1, { query: 'other text' }),
     ]);
-    assert.equal((await run(['import', '-'], { cwd, env, stdin })).code, 0);
+    assert.equal((await call(['import', '-'], { cwd, env, stdin })).code, 0);
     const client = new pg.Client(url);
     await client.connect();
     t.after(() => client.end().then(remove));
@@ -53,7 +53,7 @@ describe('erasure', { concurrency: 2 }, () => {
       return tables.sort();
     };
     assert.deepEqual(await tablesWith(marker), ['conversations', 'messages']);
-    const { code, stdout } = await run(['purge', '--app', one.ids.app, '--user', marker, '--yes'], { cwd, env });
+    const { code, stdout } = await call(['purge', '--app', one.ids.app, '--user', marker, '--yes'], { cwd, env });
     assert.deepEqual([code, stdout], [0, 'erased 1 conversation with 1 message\n']);
     assert.deepEqual(await tablesWith(marker), []);
     assert.deepEqual(await tablesWith('other text'), ['conversations', 'messages']);
