@@ -41,6 +41,11 @@ describe('every setting', () => {
   });
 });
 
+it('an empty value is that of no setting', () => {
+  const empty = Object.fromEntries(Object.keys(settings).map((key) => [key.toUpperCase(), '']));
+  assert.deepEqual(readConfig(empty), readConfig({}));
+});
+
 describe('DATABASE_URL', () => {
   const problemOf = (url: string): string => {
     try {
