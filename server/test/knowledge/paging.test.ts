@@ -95,7 +95,7 @@ onEveryEngine('pages of the lists of knowledge bases', (engine) => {
     const key = tenant.keys.knowledge;
     const { dataset, document, segment, workspace } = tenant.ids;
     const large = 'é"\n'.repeat(200_000);
-    const segments = Array.from({ length: 12 }, (_, at) => {
+    const segments = Array.from({ length: 7 }, (_, at) => {
       return {
         record: 'segment',
         id: randomUUID(),
@@ -112,7 +112,7 @@ onEveryEngine('pages of the lists of knowledge bases', (engine) => {
     await service.load(tenant.records);
     await service.load([...segments, ...chunks]);
     await service.load(
-      Array.from({ length: 8 }, () => {
+      Array.from({ length: 6 }, () => {
         const settings = { external_retrieval_model: { text: large } };
         return { record: 'dataset', id: randomUUID(), workspace_id: workspace, name: 'large', settings };
       }),
@@ -146,10 +146,10 @@ onEveryEngine('pages of the lists of knowledge bases', (engine) => {
     const page = await read(`${inDocument}/segments/${segment}/child_chunks?limit=100&page=7`);
     assert.deepEqual(page.data, list.data[0].child_chunks.slice(600, 700));
     const bases = await read('/v1/datasets');
-    assert.equal(bases.total, 9);
+    assert.equal(bases.total, 7);
     assert.deepEqual(
-      bases.data.slice(0, 8).map((base: { external_retrieval_model: object }) => base.external_retrieval_model),
-      Array(8).fill({ text: large }),
+      bases.data.slice(0, 6).map((base: { external_retrieval_model: object }) => base.external_retrieval_model),
+      Array(6).fill({ text: large }),
     );
   });
 });
