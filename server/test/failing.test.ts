@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
 import { newFolder, newScope, repository } from './support/cli-helpers.ts';
+import { isLong } from './support/long.ts';
 
 describe('npm test exits with 1', () => {
   const scope = newScope();
@@ -23,9 +24,9 @@ describe('npm test exits with 1', () => {
 
   it('when a test fails', async () => {
     const source = `require('node:test').it('fails', () => { throw new Error('the expected failure'); });\n`;
-    // Its own PostgreSQL, whose package sets the exit code when the process ends.
-    const { TEST_DATABASE_URL: _, ...env } = process.env;
-    const { stdout, code } = await runFile(source, env);
+    const { TEST_DATABASE_URL: _, ...withoutServer } = process.env;
+    // In `npm run test:all` with its own PostgreSQL, whose package sets the exit code when the process ends.
+    const { stdout, code } = await runFile(source, isLong ? withoutServer : process.env);
     assert.match(stdout, /the expected failure/);
     assert.match(stdout, /fail 1/);
     assert.match(stdout, /slowest files.*\n.* s {2}\S*one\.test\.js/);

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { it, type TestContext } from 'node:test';
 import type { Store } from '../../src/domain/store/store.ts';
+import { execute } from '../experiments/support/schema-databases.ts';
 import { command, newFolder, run } from '../support/cli-helpers.ts';
 import { createDify, type DifyDatabase, difyRows } from '../support/dify-database.ts';
 import { type Engine, newDatabaseUrl, onOneEngine, startService } from '../support/harness.ts';
@@ -13,7 +14,12 @@ import { exportOf, runImport } from './runs.ts';
 
 /** An import that is killed, at any moment, continues when it is started again, and then has what the source has. */
 
-type Setup = { dify: DifyDatabase; store: Store; options: { cwd: string; env: Record<string, string> } };
+type Setup = {
+  dify: DifyDatabase;
+  store: Store;
+  countMessages: () => Promise<number>;
+  options: { cwd: string; env: Record<string, string> };
+};
 
 async function start(t: TestContext, engine: Engine): Promise<Setup> {
   const dify = await createDify();
@@ -29,6 +35,11 @@ async function start(t: TestContext, engine: Engine): Promise<Setup> {
   return {
     dify,
     store: service.store,
+    // Called often, so it does not read the records.
+    countMessages: async () => {
+      const [row] = await execute({ engine, ...database }, [{ text: 'SELECT COUNT(*) AS count FROM messages' }]);
+      return Number(row?.count);
+    },
     options: { cwd, env: { DATABASE_URL: database.url, DIFY_DATABASE_URL: dify.url } },
   };
 }
@@ -48,13 +59,6 @@ async function kill(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** Called often, so it does not parse the records. */
-async function countMessages(store: Store): Promise<number> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of store.exportRecords()) chunks.push(chunk);
-  return Buffer.concat(chunks).toString().split('{"record":"message",').length - 1;
-}
-
 /** Compares with an import into an empty database that was not interrupted. */
 async function assertEqualToSource({ dify, store }: Setup): Promise<void> {
   const fresh = await startService('sqlite');
@@ -71,15 +75,15 @@ async function assertEqualToSource({ dify, store }: Setup): Promise<void> {
 onOneEngine('an import that is killed', (engine) => {
   it('continues a first run where it was', async (t) => {
     const setup = await start(t, engine);
-    const { dify, store, options } = setup;
+    const { dify, countMessages, options } = setup;
     await dify.run(manyRows(shortOrLong(500, 1_000), 6));
     for (let kills = 0; kills < shortOrLong(1, 2); kills += 1) {
-      const before = await countMessages(store);
+      const before = await countMessages();
       const child = spawnImport(options);
-      await until(async () => child.exitCode !== null || (await countMessages(store)) > before + 200);
+      await until(async () => child.exitCode !== null || (await countMessages()) > before + 200);
       await kill(child).catch(() => undefined);
       if (child.exitCode !== null) break;
-      assert.ok((await countMessages(store)) < shortOrLong(3_003, 6_003), 'the run was interrupted');
+      assert.ok((await countMessages()) < shortOrLong(3_003, 6_003), 'the run was interrupted');
     }
     const { code, stdout } = await run(['import', '--from-dify'], options);
     assert.equal(code, 3, 'a key of an app that is gone is skipped');
@@ -90,19 +94,19 @@ onOneEngine('an import that is killed', (engine) => {
 
   it('continues to follow a source under load', async (t) => {
     const setup = await start(t, engine);
-    const { dify, store, options } = setup;
+    const { dify, countMessages, options } = setup;
     const load = startLoad(dify.url);
     const followUntilMore = async () => {
-      const before = await countMessages(store);
+      const before = await countMessages();
       const child = spawnImport(options, '--follow', '0.2');
-      await until(async () => (await countMessages(store)) > before + 20);
+      await until(async () => (await countMessages()) > before + 20);
       return child;
     };
-    for (let kills = 0; kills < shortOrLong(2, 20); kills += 1) await kill(await followUntilMore());
+    for (let kills = 0; kills < shortOrLong(1, 20); kills += 1) await kill(await followUntilMore());
     const last = await followUntilMore();
     const turns = await load.end();
-    assert.ok(turns > 60);
-    await until(async () => (await countMessages(store)) === turns + 3);
+    assert.ok(turns > 40);
+    await until(async () => (await countMessages()) === turns + 3);
     const exited = once(last, 'exit');
     last.kill('SIGTERM');
     assert.deepEqual(await exited, [0, null]);

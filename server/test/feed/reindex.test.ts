@@ -9,7 +9,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { repository } from '../support/cli-helpers.ts';
-import { makeTwoTenants, newDatabaseUrl, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, newDatabaseUrl, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
@@ -53,7 +53,7 @@ async function startEmbeddings() {
   return { server, texts, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
 }
 
-onEveryEngine('the example of a worker that keeps an index current', (engine) => {
+onOneEngine('the example of a worker that keeps an index current', (engine) => {
   const { one, admin, records } = makeTwoTenants();
   const { chunkPath } = one;
   const segmentPath = chunkPath.slice(0, chunkPath.lastIndexOf('/'));

@@ -5,7 +5,14 @@ import http from 'node:http';
 import { after, before, it } from 'node:test';
 import pg from 'pg';
 import { limits } from '../../src/contract/limits.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  itOnOneEngine,
+  makeTwoTenants,
+  message,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const inFlightMax = 50;
@@ -62,7 +69,7 @@ onEveryEngine('readers that wait for changes', (engine) => {
     return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
   };
 
-  it('are at most 200, apart from IN_FLIGHT_MAX, then 503 with Retry-After', async () => {
+  itOnOneEngine(engine, 'are at most 200, apart from IN_FLIGHT_MAX, then 503 with Retry-After', async () => {
     const cursor = await now();
     const waiting: Promise<OpenResponse>[] = [];
     while (waiting.length < limits.waitingMax) {

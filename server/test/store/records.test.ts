@@ -1384,7 +1384,7 @@ onEveryEngine('large imports', (engine) => {
   let service: Service;
   const { one, admin, records } = makeTwoTenants();
   const answer = 'Lorem ipsum dolor sit amet. '.repeat(20);
-  const count = shortOrLong(20_000, 60_000);
+  const count = shortOrLong(8_000, 60_000);
   const { TMPDIR } = process.env;
 
   before(async () => {
