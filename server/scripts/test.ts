@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { fileURLToPath } from 'node:url';
-import { type FileTime, processorTime } from './processor-time.ts';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { processorSeconds } from './processor-time.ts';
+import type { FileTime } from './test-group.ts';
 
 /**
  * Runs the tests of the server and of the client: all of them, after lint and types, or those in the files and folders
@@ -19,13 +20,15 @@ const pattern = '**/*.test.ts';
 
 /** Tests wait for other processes now and then, so one more at a time than a small machine has cores. */
 const concurrency = 3;
-/** For a test that hangs: far more than a file needs on a busy machine. */
-const fileMillisMax = 600_000;
+/** For a test that hangs: far more than a group of files needs on a busy machine. */
+const groupMillisMax = process.env.TEST_LONG ? 3_600_000 : 600_000;
 const slowestShown = 10;
+/** Files of one process, in which the program is loaded and compiled once. */
+const groupSize = 6;
 
 /** Seconds of processor time per file: twice what a file takes beside other work, which is more than it takes alone. */
 const budget = 60;
-/** Files with a larger budget. They start first, so that none of them runs alone at the end. */
+/** Files with a larger budget. Each has its own process, and they start first, so that none runs alone at the end. */
 const largerBudgets: Record<string, number> = {
   'server/test/cli/cli.test.ts': 90,
   'server/test/properties/isolation.test.ts': 90,
@@ -45,21 +48,38 @@ function filesAt(path: string): string[] {
   process.exit(1);
 }
 
-function allFiles(): string[] {
-  const files = [...filesAt('server/test'), ...filesAt('client/test')];
-  const first = Object.keys(largerBudgets).map((name) => join(repository, name));
-  return [...first, ...files.filter((file) => !first.includes(file))];
+/** The files of a folder are together, in groups; those with a larger budget are alone. */
+function groupsOf(files: string[]): string[][] {
+  const isLarge = (file: string) => nameOf(file) in largerBudgets;
+  const byFolder = Map.groupBy(
+    files.filter((file) => !isLarge(file)),
+    (file) => dirname(file),
+  );
+  const groups = [...byFolder.values()].flatMap((some) =>
+    Array.from({ length: Math.ceil(some.length / groupSize) }, (_, at) =>
+      some.slice(at * groupSize, (at + 1) * groupSize),
+    ),
+  );
+  return [...files.filter(isLarge).map((file) => [file]), ...groups];
+}
+
+/** Writes the module that runs a group. */
+function writeGroup(files: string[], at: number): string {
+  const module = join(folder, `group-${at}.test.mjs`);
+  const entries = files.map((file) => ({ name: nameOf(file), url: pathToFileURL(file).href }));
+  const group = new URL('./test-group.ts', import.meta.url).href;
+  writeFileSync(module, `import { runGroup } from ${JSON.stringify(group)};\nrunGroup(${JSON.stringify(entries)});\n`);
+  return module;
 }
 
 /** Runs the files, and prints how many tests ran on each engine, which `onEveryEngine` puts in brackets into suite names. */
 async function runFiles(files: string[]): Promise<void> {
   const options = {
-    files,
+    files: groupsOf(files).map(writeGroup),
     cwd: join(repository, 'server'),
     concurrency,
-    timeout: fileMillisMax,
+    timeout: groupMillisMax,
     globalSetupPath: fileURLToPath(new URL('../test/support/global-setup.ts', import.meta.url)),
-    execArgv: ['--import', new URL('./processor-time.ts', import.meta.url).href],
   };
   const tests = run(options);
   let suite = '';
@@ -69,9 +89,9 @@ async function runFiles(files: string[]): Promise<void> {
     const engine = /\[(\w+)\]/.exec(suite)?.[1] ?? 'no particular engine';
     counts.set(engine, (counts.get(engine) ?? 0) + 1);
   };
-  // These events come in the order of declaration, one outermost suite after another.
+  // These events come in the order of declaration, one suite of a file after another.
   tests.on('test:start', ({ name, nesting }) => {
-    if (nesting === 0) suite = name;
+    if (nesting <= 1) suite = name;
   });
   tests.on('test:pass', count);
   tests.on('test:fail', (data) => {
@@ -85,26 +105,26 @@ async function runFiles(files: string[]): Promise<void> {
 function printSlowest(times: FileTime[]): void {
   const slowest = times.sort((a, b) => b.processor - a.processor).slice(0, slowestShown);
   console.log('\nslowest files: processor time with child processes, and time passed');
-  for (const { file, wall, processor } of slowest)
-    console.log(`${processor.toFixed(1).padStart(7)} s ${wall.toFixed(1).padStart(7)} s  ${nameOf(file)}`);
+  for (const { name, wall, processor } of slowest)
+    console.log(`${processor.toFixed(1).padStart(7)} s ${wall.toFixed(1).padStart(7)} s  ${name}`);
 }
 
 function checkBudgets(times: FileTime[]): void {
-  for (const { file, processor } of times) {
-    const seconds = largerBudgets[nameOf(file)] ?? budget;
+  for (const { name, processor } of times) {
+    const seconds = largerBudgets[name] ?? budget;
     if (processor <= seconds) continue;
-    console.error(`${nameOf(file)} takes ${processor.toFixed(1)} s of processor time; its budget is ${seconds} s`);
+    console.error(`${name} takes ${processor.toFixed(1)} s of processor time; its budget is ${seconds} s`);
     process.exitCode = 1;
   }
 }
 
 const paths = process.argv.slice(2);
-const files = paths.length === 0 ? allFiles() : paths.flatMap(filesAt);
+const files = paths.length === 0 ? [...filesAt('server/test'), ...filesAt('client/test')] : paths.flatMap(filesAt);
 if (paths.length === 0) {
   const { status } = spawnSync('npm', ['run', 'check'], { cwd: repository, stdio: 'inherit' });
   if (status !== 0) process.exit(1);
 }
-const folder = mkdtempSync(join(tmpdir(), 'backscroll-times-'));
+const folder = mkdtempSync(join(tmpdir(), 'backscroll-test-run-'));
 const timesFile = join(folder, 'times');
 writeFileSync(timesFile, '');
 process.env.TEST_TIMES = timesFile;
@@ -113,8 +133,7 @@ process.on('exit', () => {
   const times = lines.filter((line) => line !== '').map((line): FileTime => JSON.parse(line));
   rmSync(folder, { recursive: true });
   printSlowest(times);
-  const { own, children } = processorTime();
-  console.log(`processor time in all, with PostgreSQL and the browser: ${Math.round(own + children)} s`);
+  console.log(`processor time in all, with PostgreSQL and the browser: ${Math.round(processorSeconds())} s`);
   if (!process.env.TEST_LONG) checkBudgets(times);
 });
 await runFiles(files);

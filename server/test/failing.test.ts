@@ -24,7 +24,7 @@ describe('npm test exits with 1', () => {
 
   it('when a test fails', async () => {
     const source = `require('node:test').it('fails', () => { throw new Error('the expected failure'); });\n`;
-    const { TEST_DATABASE_URL: _, ...withoutServer } = process.env;
+    const { TEST_DATABASE_URL: _, TEST_TEMPLATE: __, ...withoutServer } = process.env;
     // In `npm run test:all` with its own PostgreSQL, whose package sets the exit code when the process ends.
     const { stdout, code } = await runFile(source, isLong ? withoutServer : process.env);
     assert.match(stdout, /the expected failure/);
@@ -33,10 +33,16 @@ describe('npm test exits with 1', () => {
     assert.equal(code, 1);
   });
 
+  it('when a file cannot be loaded', async () => {
+    const { stdout, code } = await runFile(`throw new Error('the expected failure');\n`, process.env);
+    assert.match(stdout, /the expected failure/);
+    assert.equal(code, 1);
+  });
+
   it('when a file takes too much processor time', async () => {
     const source = `
       require('node:test').it('passes', () => {});
-      const line = JSON.stringify({ file: 'slow.test.ts', wall: 1, processor: 1000 });
+      const line = JSON.stringify({ name: 'slow.test.ts', wall: 1, processor: 1000 });
       require('node:fs').appendFileSync(process.env.TEST_TIMES, line + '\\n');`;
     const { stdout, stderr, code } = await runFile(source, process.env);
     assert.match(stdout, /fail 0/);

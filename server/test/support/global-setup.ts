@@ -30,7 +30,7 @@ export async function globalSetup(): Promise<void> {
     postgres = await startPostgres();
     process.env.TEST_DATABASE_URL = postgres.url;
   }
-  templates = await createTemplates();
+  if (!process.env.TEST_TEMPLATE) templates = await createTemplates();
 }
 
 export async function globalTeardown(): Promise<void> {

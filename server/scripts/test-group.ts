@@ -1,0 +1,25 @@
+import { appendFileSync } from 'node:fs';
+import { after, before, suite } from 'node:test';
+import { processorSeconds } from './processor-time.ts';
+
+/** Of the tests of one file: seconds that passed, and of processor time with ended child processes. */
+export type FileTime = { name: string; wall: number; processor: number };
+
+/** Runs test files in this process, one after another, each as a suite, and adds the times of each to TEST_TIMES. */
+export function runGroup(files: { name: string; url: string }[]): void {
+  for (const { name, url } of files)
+    suite(name, async () => {
+      let processor = 0;
+      let start = 0;
+      before(() => {
+        processor = processorSeconds();
+        start = performance.now();
+      });
+      after(() => {
+        const wall = (performance.now() - start) / 1000;
+        const time: FileTime = { name, wall, processor: processorSeconds() - processor };
+        appendFileSync(process.env.TEST_TIMES ?? '', `${JSON.stringify(time)}\n`);
+      });
+      await import(url);
+    });
+}
