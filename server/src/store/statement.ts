@@ -50,11 +50,48 @@ export type Command =
  * }
  * ```
  */
-export type Write<T> = Generator<Command, T, unknown>;
+export type Write<T> = IterableIterator<Command, T, unknown>;
 
-export function* query<R extends object>(statement: Statement<R>, ...values: Value[]): Write<R[]> {
-  return (yield { kind: 'query', statement, values }) as R[];
+/**
+ * A command for `yield*`. Where the engine is synchronous, the command runs at once: to suspend a write and everything that
+ * called it, and to continue there, takes longer than many a command.
+ */
+class Request<T> implements Write<T> {
+  readonly #command: Command;
+  #isSent = false;
+
+  constructor(command: Command) {
+    this.#command = command;
+  }
+
+  [Symbol.iterator](): this {
+    return this;
+  }
+
+  next(result: unknown): IteratorResult<Command, T> {
+    if (this.#isSent) return { done: true, value: result as T };
+    this.#isSent = true;
+    if (runAtOnce === undefined) return { done: false, value: this.#command };
+    return { done: true, value: runAtOnce(this.#command) as T };
+  }
 }
+
+let runAtOnce: ((command: Command) => unknown) | undefined;
+
+/** Runs a write on a synchronous engine. */
+export function runSynchronously<T>(write: Write<T>, run: (command: Command) => unknown): T {
+  runAtOnce = run;
+  try {
+    const { done, value } = write.next();
+    if (done !== true) throw new Error('a write yields commands by the functions of this file only');
+    return value;
+  } finally {
+    runAtOnce = undefined;
+  }
+}
+
+export const query = <R extends object>(statement: Statement<R>, ...values: Value[]): Write<R[]> =>
+  new Request({ kind: 'query', statement, values });
 
 /** The first row. */
 export function* first<R extends object>(statement: Statement<R>, ...values: Value[]): Write<R | undefined> {
@@ -62,29 +99,26 @@ export function* first<R extends object>(statement: Statement<R>, ...values: Val
 }
 
 /** The number of changed rows. */
-export function* execute(statement: string, ...values: Value[]): Write<number> {
-  return (yield { kind: 'execute', statement, values }) as number;
-}
+export const execute = (statement: string, ...values: Value[]): Write<number> =>
+  new Request({ kind: 'execute', statement, values });
 
 export function* writeRows(statements: RowStatements, rows: readonly (readonly Scalar[])[]): Write<number> {
-  return rows.length === 0 ? 0 : ((yield { kind: 'rows', statements, rows }) as number);
+  return rows.length === 0 ? 0 : yield* new Request<number>({ kind: 'rows', statements, rows });
 }
 
 /** Returns for each row whether it was written. */
-export function* writeKeyedRows(
+export const writeKeyedRows = (
   statements: KeyedRowStatements,
   rows: readonly (readonly Scalar[])[],
-): Write<boolean[]> {
-  return (yield { kind: 'keyed-rows', statements, rows }) as boolean[];
-}
+): Write<boolean[]> => new Request({ kind: 'keyed-rows', statements, rows });
 
-export function* lock(statement: string, ...values: Value[]): Write<void> {
-  yield { kind: 'lock', statement, values };
-}
+export const lock = (statement: string, ...values: Value[]): Write<void> =>
+  new Request({ kind: 'lock', statement, values });
 
-export function* begin(): Write<void> {
-  yield { kind: 'begin' };
-}
+export const begin = (): Write<void> => new Request({ kind: 'begin' });
+
+export const writeNotes = (command: Omit<Command & { kind: 'notes' }, 'kind'>): Write<void> =>
+  new Request({ kind: 'notes', ...command });
 
 type SqlType = 'text' | 'bigint' | 'float8';
 

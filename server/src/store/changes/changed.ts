@@ -2,7 +2,7 @@ import type { AuditEntry } from '../../domain/store/audit.ts';
 import { entryValues, writeEntries } from '../accounting/audit.ts';
 import type { UsageOfDay } from '../accounting/usage-tally.ts';
 import { addUsage } from '../accounting/usage-writes.ts';
-import { type Write, writeRows } from '../statement.ts';
+import { type Write, writeNotes, writeRows } from '../statement.ts';
 import type { Note } from './notes.ts';
 
 /** What a write leaves besides the changed rows, whose versions it has replaced: in the audit log, the feed and the totals. */
@@ -26,5 +26,5 @@ export function* changed({ audit, notes, at, shard, document_id, usage = [] }: C
     writeEntries,
     audit.map((entry) => entryValues(entry, shard, document_id)),
   );
-  yield { kind: 'notes', notes, at, shard, isLarge: false };
+  yield* writeNotes({ notes, at, shard, isLarge: false });
 }

@@ -2,7 +2,7 @@ import { AuditTally } from '../accounting/audit-tally.ts';
 import { changed } from '../changes/changed.ts';
 import { NoteTally, noteOfMessages } from '../changes/notes.ts';
 import { type Dialect, type SpoolHandle, unitsOf, type WriteContext, type WriteInput } from '../engine.ts';
-import { begin, lock, query, type Statement, type Write } from '../statement.ts';
+import { begin, lock, query, type Statement, type Write, writeNotes } from '../statement.ts';
 import { RecordWriter } from './record-writer.ts';
 import { readSpool } from './spool.ts';
 import type { SpooledRecord } from './spooled-record.ts';
@@ -27,22 +27,20 @@ export function* applyRecords(
   const writer = new RecordWriter(dialect, messages);
   // If the import is not in memory, its conversations are not known in advance.
   const records = 'parts' in spool ? [...readSpool(spool)] : readSpool(spool);
-  const writeNotes = function* (): Write<void> {
-    const command = { kind: 'notes', notes: notes.take(), at: author.now, shard: tally.conversation_id } as const;
-    yield { ...command, isLarge: true };
-  };
+  const takeNotes = () =>
+    writeNotes({ notes: notes.take(), at: author.now, shard: tally.conversation_id, isLarge: true });
   yield* begin();
   if (!isAppend(spool)) yield* lock(lockImports);
   if (Array.isArray(records)) {
-    yield* noteUndeleted(records.flat(), notes, writeNotes, dialect);
+    yield* noteUndeleted(records.flat(), notes, takeNotes, dialect);
     if (!dialect.hasOneWriter) yield* writer.lockConversations(records.flat());
   }
   let applied = 0;
   for (const batch of batchesOf(records)) {
-    if (!Array.isArray(records)) yield* noteUndeleted(batch, notes, writeNotes, dialect);
+    if (!Array.isArray(records)) yield* noteUndeleted(batch, notes, takeNotes, dialect);
     for (const record of yield* writer.write(batch)) notes.addRecord(record);
     for (const record of batch) tally.add(record);
-    if (notes.isFull) yield* writeNotes();
+    if (notes.isFull) yield* takeNotes();
     applied += batch.length;
     progress(applied);
   }
@@ -67,7 +65,7 @@ const idsMax = 10_000;
 function* noteUndeleted(
   records: readonly SpooledRecord[],
   notes: NoteTally,
-  writeNotes: () => Write<void>,
+  takeNotes: () => Write<void>,
   { lockRows, isIn, list, hasOneWriter }: Dialect,
 ): Write<void> {
   const restored = records.flatMap((record) =>
@@ -85,17 +83,17 @@ function* noteUndeleted(
   );
   for (const part of lists) {
     for (const { conversation_id, deleted } of yield* query(lockConversations, list(part))) {
-      if (deleted === 1) yield* noteMessages(conversation_id, notes, writeNotes);
+      if (deleted === 1) yield* noteMessages(conversation_id, notes, takeNotes);
     }
   }
 }
 
-function* noteMessages(conversation_id: string, notes: NoteTally, writeNotes: () => Write<void>): Write<void> {
+function* noteMessages(conversation_id: string, notes: NoteTally, takeNotes: () => Write<void>): Write<void> {
   for (let last = [Number.MIN_SAFE_INTEGER, 0]; ; ) {
     const rows = yield* query(findMessageIds, conversation_id, ...last, idsMax);
     for (const { id } of rows) {
       notes.add(noteOfMessages(conversation_id, [id]));
-      if (notes.isFull) yield* writeNotes();
+      if (notes.isFull) yield* takeNotes();
     }
     const end = rows.at(-1);
     if (end === undefined || rows.length < idsMax) return;

@@ -1,12 +1,10 @@
-import type { Command, Write } from '../statement.ts';
+import { type Command, runSynchronously, type Write } from '../statement.ts';
 import { addNotes, writeManyNotes } from './changes.ts';
 import type { Connection } from './connection.ts';
 
 /** Runs a write inside the transaction of the writer thread, which is the only one that writes. */
 export function runWrite<T>(db: Connection, write: Write<T>): T {
-  let step = write.next();
-  while (step.done !== true) step = write.next(run(db, step.value));
-  return step.value;
+  return runSynchronously(write, (command) => run(db, command));
 }
 
 function run(db: Connection, command: Command): unknown {
