@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { checkInBothThemes, closeTabs, openBrowser, openTab, signIn } from '../support/browser.ts';
+import { type ConsoleTab, checkInBothThemes, openBrowser, openConsole } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 
 const { one, admin, records } = makeTwoTenants();
@@ -10,6 +10,7 @@ const { dataset, document, segment, chunk, conversation } = one.ids;
 describe('activity in the console', () => {
   let service: Service;
   let browser: Browser;
+  let tab: ConsoleTab;
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
     const texts = Array.from({ length: 15 }, (_, at) => message(conversation, at, { query: 'How do I descale it?' }));
@@ -17,16 +18,16 @@ describe('activity in the console', () => {
     const body = { content: 'edited' };
     const { status } = await service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body });
     assert.equal(status, 200);
+    tab = await openConsole(browser, service.base, admin);
   });
   after(async () => {
     await browser.close();
     await service.close();
   });
 
-  async function open(address = '#/activity', options = {}) {
-    await closeTabs(browser);
-    const { page, pageErrors } = await openTab(browser, service.base, options);
-    await signIn(page, admin, `/console${address}`);
+  async function open() {
+    const { page, pageErrors, visit } = tab;
+    await visit('activity');
     await page.getByRole('row').nth(1).waitFor();
     return { page, pageErrors, rows: page.locator('tbody tr') };
   }

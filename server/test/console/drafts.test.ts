@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { signOut } from '../support/browser.ts';
-import { admin, chunkAt, KnowledgeFixture, segmentAddress, startEdit } from '../support/knowledge-fixture.ts';
+import { admin, chunkAt, KnowledgeFixture, segmentPlace, startEdit } from '../support/knowledge-fixture.ts';
 
 describe('drafts in the console', () => {
   let fixture: KnowledgeFixture;
@@ -118,7 +118,7 @@ describe('drafts in the console', () => {
     await page.getByRole('link', { name: 'Models' }).click();
     await signOut(page);
     await page.goBack();
-    await page.waitForURL(`**${segmentAddress}`);
+    await page.waitForURL(`**#/${segmentPlace}`);
     assert.equal(await field.inputValue(), 'not saved');
     assert.equal(dialogs.length, 3);
     await page.reload();

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import {
+  type ConsoleTab,
   checkAccessibility,
-  closeTabs,
   highlightsOf,
   openBrowser,
-  openTab,
+  openConsole,
   phone,
   scrollsHorizontally,
-  signIn,
 } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -44,20 +43,20 @@ describe('finding a conversation in the console', () => {
   const idAt = (talk: number, n: number): string => messages[talk]?.[n]?.id ?? '';
   let service: Service;
   let browser: Browser;
+  let tab: ConsoleTab;
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
     await service.load([...records, ...talks, ...messages.flat()]);
     await service.index();
+    tab = await openConsole(browser, service.base, admin);
   });
   after(async () => {
     await browser.close();
     await service.close();
   });
 
-  const open = async (options: BrowserContextOptions = {}) => {
-    await closeTabs(browser);
-    const tab = await openTab(browser, service.base, options);
-    await signIn(tab.page, admin, '/console#/conversations');
+  const open = async (look?: Parameters<ConsoleTab['visit']>[1]) => {
+    await tab.visit('conversations', look);
     await entriesOf(tab.page).first().waitFor();
     return tab;
   };
@@ -144,9 +143,7 @@ describe('finding a conversation in the console', () => {
       await entriesOf(page).first().innerText(),
       /👎\ufe0e 3[\s\S]*⚠\ufe0e 1[\s\S]*300 messages[\s\S]*3 hits/,
     );
-    await checkAccessibility(page);
-    await page.goto('about:blank');
-    await page.goto(`/console${hash}`);
+    await page.reload();
     await isAt(page, idAt(0, 250));
     await filters.getByRole('link', { name: 'Disliked 6' }).click();
     await filters.getByRole('link', { name: 'Failed 2' }).click();
@@ -168,10 +165,10 @@ describe('finding a conversation in the console', () => {
     const note = page.getByText('The search index is being built. Results are incomplete.');
     assert.equal(await note.count(), 0);
     await service.store.search.reset('other rules');
-    await page.reload();
+    await open();
     await note.waitFor();
     await service.index();
-    await page.reload();
+    await open();
     await page.getByRole('link', { name: 'Disliked 9' }).waitFor();
     assert.equal(await note.count(), 0);
     assert.deepEqual(pageErrors, []);

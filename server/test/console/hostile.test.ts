@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { checkAccessibility, closeTabs, openBrowser, openTab, signIn } from '../support/browser.ts';
-import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, type Service, shortOrLong, startService } from '../support/harness.ts';
 import { pendingForm } from '../support/rich-messages.ts';
 
 /** Nothing that a writer key can write may make the console unusable. */
@@ -66,14 +66,17 @@ describe('the console, with hostile records', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('shows answers of a megabyte that nest without end or consist of marks', async () => {
+  it('shows long answers that nest without end or consist of marks', async () => {
+    const units = shortOrLong(200_000, 1_000_000);
+    const repeated = (mark: string) => `${mark.repeat(units / mark.length)}The end.`;
+    const showAll = `Show all ${(units + 8).toLocaleString('en')}`;
     const nested = conversation('nested');
-    const deep = message(nested.id, 5_000, { answer: `${'> - '.repeat(250_000)}The end.` });
-    const marked = message(nested.id, 5_001, { answer: `${'**a* '.repeat(200_000)}The end.` });
+    const deep = message(nested.id, 5_000, { answer: repeated('> - ') });
+    const marked = message(nested.id, 5_001, { answer: repeated('**a* ') });
     await write(nested, deep, marked);
     const { page, pageErrors } = await visit(`conversations/${ids.app}/${nested.id}`);
     for (const { id } of [marked, deep])
-      await page.locator(`article[data-id="${id}"]`).getByRole('button', { name: 'Show all 1,000,008' }).waitFor();
+      await page.locator(`article[data-id="${id}"]`).getByRole('button', { name: showAll }).waitFor();
     await page.locator(`article[data-id="${deep.id}"]`).getByRole('button', { name: 'Show all' }).click();
     await page.getByText('The end.').waitFor();
     assert.deepEqual(pageErrors, []);

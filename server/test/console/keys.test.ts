@@ -101,10 +101,12 @@ describe('keys in the console', () => {
     await beginKey('app', 'shop window');
     await chooseApp();
     await page.getByRole('combobox', { name: 'Expires' }).selectOption('In 30 days');
+    const found = page.waitForResponse(/\/admin\/conversations\?/);
     const { headers, path } = await takeSecret();
+    assert.equal((await found).status(), 200);
     const response = await service.request('GET', path, { headers });
     assert.equal(response.status, 200);
-    assert.equal(response.body.data.length, 1);
+    assert.equal(response.body.data.length, 1, path);
     await row('shop window').getByText('app the help desk').waitFor();
     const { expires_at } = await keyNamed('shop window');
     assert.ok(Math.abs(expires_at - Date.now() / 1000 - 30 * 86_400) < 600);
@@ -220,8 +222,6 @@ describe('keys in the console', () => {
   });
 
   it('names of apps and datasets are requested once each; only some of many datasets', async () => {
-    const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin, '/console#/keys');
     const waitForNames = async () => {
       await page.getByText(/^datasets Shelf 0, Shelf 1, Shelf 2, Shelf 3, Shelf 4 and 2 more$/).waitFor();
       await page.getByText('all datasets of Harbour Coffee').waitFor();
@@ -230,9 +230,11 @@ describe('keys in the console', () => {
     // Until the first page is complete, its requests would count too.
     await waitForNames();
     const requestedPaths: string[] = [];
-    page.on('request', (request) => requestedPaths.push(new URL(request.url()).pathname));
+    const add = (request: { url(): string }) => requestedPaths.push(new URL(request.url()).pathname);
+    page.on('request', add);
     await page.reload();
     await waitForNames();
+    page.off('request', add);
     const rows = requestedPaths.filter((path) => /^\/admin\/(?:apps|datasets|workspaces)/.test(path));
     assert.equal(new Set(rows).size, rows.length, 'each once');
     assert.ok(rows.includes(`/admin/apps/${one.ids.app}`));
@@ -241,7 +243,6 @@ describe('keys in the console', () => {
       `no list: ${rows}`,
     );
     assert.deepEqual(pageErrors, []);
-    await page.context().close();
   });
 
   it('the list is filtered by kind, state and words, all in the address', async () => {
@@ -325,7 +326,7 @@ describe('keys in the console', () => {
   it('axe finds nothing serious, in both themes and at the width of a phone', async () => {
     await checkInBothThemes(page);
     await beginKey('knowledge', 'x');
-    await checkInBothThemes(page);
+    await checkInBothThemes(page, dialog());
     await page.keyboard.press('Escape');
     await dialog().waitFor({ state: 'detached' });
     assert.deepEqual(pageErrors, []);
@@ -361,7 +362,7 @@ describe('keys in the console', () => {
     await row('second shift').filter({ hasText: 'revoked' }).waitFor();
     await own.click();
     await last.waitFor();
-    await checkAccessibility(page);
+    await checkAccessibility(page, dialog());
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('You were signed out').waitFor();
     assert.equal((await service.request('GET', '/admin/keys', { key: admin })).status, 401);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { checkInBothThemes, highlightsOf, openTab, signIn } from '../support/browser.ts';
-import { admin, chunkAt, hostile, ids, KnowledgeFixture, startEdit } from '../support/knowledge-fixture.ts';
+import { checkInBothThemes, highlightsOf } from '../support/browser.ts';
+import { chunkAt, hostile, ids, KnowledgeFixture, startEdit } from '../support/knowledge-fixture.ts';
 
 describe('knowledge in the console', () => {
   let fixture: KnowledgeFixture;
@@ -12,8 +12,8 @@ describe('knowledge in the console', () => {
   after(() => fixture.close());
 
   it('leads from datasets to chunks by keyboard, each level with its own address', async () => {
-    const { page, pageErrors } = await openTab(fixture.browser, fixture.service.base);
-    await signIn(page, admin, '/console#/knowledge');
+    const { page, pageErrors, visit } = fixture.tab;
+    await visit('knowledge');
     const table = page.getByRole('table');
     const row = table.getByRole('row').filter({ has: page.locator(`a[href$="${ids.dataset}"]`) });
     await row.waitFor();
@@ -269,18 +269,18 @@ describe('knowledge in the console', () => {
     const { entry, field, button } = await startEdit(page, 12);
     await field.fill('x'.repeat(100_001));
     await entry.getByRole('alert').waitFor();
-    await checkInBothThemes(page);
+    await checkInBothThemes(page, entry);
     await field.fill('This is what I wrote');
     await button('Review').click();
-    await checkInBothThemes(page);
+    await checkInBothThemes(page, entry);
     await fixture.editElsewhere(12, 'That is what they wrote');
     await button('Save').click();
     await button('Discard mine').waitFor();
-    await checkInBothThemes(page);
+    await checkInBothThemes(page, entry);
     await button('Discard mine').click();
     await entry.getByRole('button', { name: 'History' }).click();
     await entry.locator('.diff').first().waitFor();
-    await checkInBothThemes(page);
+    await checkInBothThemes(page, entry);
     for (const address of ['', `/${ids.dataset}`]) {
       await page.goto(`/console#/knowledge${address}`);
       await page.locator('.knowledge td a').first().waitFor();

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { checkAccessibility, openBrowser } from '../support/browser.ts';
+import { type ConsoleTab, checkAccessibility, openBrowser, openConsole } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
-import { openConversation } from '../support/transcript-scripts.ts';
+import { visitConversation } from '../support/transcript-scripts.ts';
 import { until } from '../support/until.ts';
 
 /** Whether the list shows the row of the open conversation. */
@@ -27,10 +27,12 @@ describe('the console, while records change', () => {
   const many = Array.from({ length: 70 }, (_, n) => conversation(`user-${n}`));
   let service: Service;
   let browser: Browser;
+  let tab: ConsoleTab;
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
     await service.load(records);
     await service.load(many.flatMap((row, n) => [row, message(row.id, now - 3_600 - n, { query: 'Hello' })]));
+    tab = await openConsole(browser, service.base, admin);
   });
   after(async () => {
     await browser.close();
@@ -38,7 +40,10 @@ describe('the console, while records change', () => {
   });
 
   const idOf = (n: number): string => many[n]?.id ?? '';
-  const open = (n: number) => openConversation(browser, service.base, admin, [ids.app, idOf(n)]);
+  const open = async (n: number): Promise<ConsoleTab> => {
+    await visitConversation(tab, ids.app, idOf(n));
+    return tab;
+  };
   const entries = (page: Page) => page.getByRole('list', { name: 'Conversations' }).getByRole('link');
   const namesOf = (page: Page) => entries(page).locator('.name').allTextContents();
   const chosen = (page: Page) => page.locator('.conversation-list [aria-current]');
@@ -59,7 +64,8 @@ describe('the console, while records change', () => {
     const id = randomUUID();
     const listed = Array.from({ length: 150 }, (_, n) => message(id, now - 9_000 + n, { query: `Question ${n}` }));
     await service.load([{ ...conversation('changes'), id }, ...listed]);
-    const { page } = await openConversation(browser, service.base, admin, [ids.app, `${id}/${listed[10]?.id}`]);
+    const { page } = tab;
+    await visitConversation(tab, ids.app, `${id}/${listed[10]?.id}`);
     const badge = page.locator(`article[data-id="${listed[10]?.id}"]`).getByText('disliked');
     assert.equal(await badge.count(), 0);
     await service.load([{ ...listed[10], feedback: { rating: 'dislike' } }]);
@@ -67,7 +73,9 @@ describe('the console, while records change', () => {
   });
 
   it('reads one stream, only while the page is visible, and polls nothing', async () => {
+    const isOpen = tab.page.waitForRequest(stream);
     const { page } = await open(0);
+    await isOpen;
     const requests: string[] = [];
     page.on('request', (request) => requests.push(new URL(request.url()).pathname));
     const hide = async (isHidden: boolean) => {
@@ -88,6 +96,10 @@ describe('the console, while records change', () => {
 
   it('shows that the service cannot be reached, from the second failure until it works again', async () => {
     const { page, pageErrors } = await open(0);
+    // It tries again after seconds.
+    await page.evaluate(
+      'globalThis.wait = setTimeout; globalThis.setTimeout = (call, millis) => wait(call, millis / 10)',
+    );
     const stale = page.getByRole('status').getByText('Not up to date: the service cannot be reached.');
     let requests = 0;
     const { promise: isRetried, resolve } = Promise.withResolvers<void>();
@@ -109,6 +121,7 @@ describe('the console, while records change', () => {
     await checkAccessibility(page);
     await page.unroute(/\/admin\/changes/, fail);
     await stale.waitFor({ state: 'detached' });
+    await page.evaluate('globalThis.setTimeout = wait');
     assert.deepEqual(pageErrors, []);
   });
 

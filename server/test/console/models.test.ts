@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { accountButton, checkInBothThemes, closeTabs, openBrowser, openTab, signIn } from '../support/browser.ts';
+import {
+  accountButton,
+  type ConsoleTab,
+  checkInBothThemes,
+  openBrowser,
+  openConsole,
+  openTab,
+  signIn,
+} from '../support/browser.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
 
 const world = makeTwoTenants();
@@ -64,19 +72,20 @@ const records = [
 describe('models in the console', () => {
   let service: Service;
   let browser: Browser;
+  let tab: ConsoleTab;
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
     await service.load(records);
+    tab = await openConsole(browser, service.base, world.admin);
+    await serveIcons(tab.page);
   });
   after(async () => {
     await browser.close();
     await service.close();
   });
 
-  /** A signed-in tab at the models, and the icons it asked for. */
-  async function atModels(options: Parameters<typeof openTab>[2] = {}) {
-    await closeTabs(browser);
-    const { page, pageErrors } = await openTab(browser, service.base, options);
+  /** Answers the requests for icons; returns their addresses. */
+  async function serveIcons(page: Page): Promise<string[]> {
     const icons: string[] = [];
     const body = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle cx="4" cy="4" r="4"/></svg>';
     await page.route('**://icons.example/**', (route) => {
@@ -85,9 +94,12 @@ describe('models in the console', () => {
         ? route.abort()
         : route.fulfill({ contentType: 'image/svg+xml', body });
     });
-    await signIn(page, world.admin, '/console#/models');
-    await row(page, 'Gull').first().waitFor();
-    return { page, pageErrors, icons };
+    return icons;
+  }
+  async function atModels(): Promise<ConsoleTab> {
+    await tab.visit('models');
+    await row(tab.page, 'Gull').first().waitFor();
+    return tab;
   }
   const rowsOf = (page: Page) => page.getByRole('table', { name: 'Models' }).locator('tbody').getByRole('row');
   const row = (page: Page, name: string) =>
@@ -125,7 +137,9 @@ describe('models in the console', () => {
   });
 
   it('shows icons of the theme, and a letter if none can be loaded', async () => {
-    const { page, icons } = await atModels({ colorScheme: 'light' });
+    const { page } = await openTab(browser, service.base, { colorScheme: 'light' });
+    const icons = await serveIcons(page);
+    await signIn(page, world.admin, '/console#/models');
     await row(page, '鸭').locator('.letter', { hasText: '鸭' }).waitFor();
     await row(page, 'Plain').locator('.letter', { hasText: 'P' }).waitFor();
     await row(page, '<b>Script</b>').locator('.letter', { hasText: '<' }).waitFor();
@@ -146,6 +160,7 @@ describe('models in the console', () => {
       .locator(`img[src="${icon('gull-dark')}"]`)
       .first()
       .waitFor();
+    await page.context().close();
   });
 
   it('opens at the first workspace with providers', async () => {

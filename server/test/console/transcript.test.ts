@@ -4,11 +4,17 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { checkAccessibility, openBrowser, scrollsHorizontally } from '../support/browser.ts';
+import type { Browser, Page } from 'playwright-core';
+import {
+  type ConsoleTab,
+  checkAccessibility,
+  openBrowser,
+  openConsole,
+  scrollsHorizontally,
+} from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { richMessages } from '../support/rich-messages.ts';
-import { openConversation } from '../support/transcript-scripts.ts';
+import { visitConversation } from '../support/transcript-scripts.ts';
 import { until } from '../support/until.ts';
 
 const day = 86_400;
@@ -18,7 +24,7 @@ describe('a transcript in the console', () => {
   const { ids } = one;
   const rich = richMessages(ids.conversation);
   const long = randomUUID();
-  const length = 5_000;
+  const length = 1_100;
   const start = 1_790_000_000 - (1_790_000_000 % day);
   /** A message every hour. */
   const messages = Array.from({ length }, (_, n) =>
@@ -31,32 +37,40 @@ describe('a transcript in the console', () => {
   const idAt = (n: number): string => messages[n]?.id ?? '';
   let service: Service;
   let browser: Browser;
+  let tab: ConsoleTab;
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
-    const parent_message_id = idAt(4_990);
-    for (const n of [4_991, 4_995, 4_999]) Object.assign(messages[n] ?? {}, { parent_message_id });
+    const parent_message_id = idAt(length - 10);
+    for (const n of [length - 9, length - 5, length - 1]) Object.assign(messages[n] ?? {}, { parent_message_id });
     await service.load([
       ...records,
       ...rich.records,
       { record: 'conversation', id: long, app_id: ids.app, user: 'reader', name: 'A long story', created_at: start },
       ...messages,
     ]);
+    tab = await openConsole(browser, service.base, admin);
+    await tab.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   });
   after(async () => {
     await browser.close();
     await service.close();
   });
 
-  const open = (place: string, options: BrowserContextOptions = {}) =>
-    openConversation(browser, service.base, admin, [ids.app, place], options);
+  const open = async (place: string): Promise<ConsoleTab> => {
+    await visitConversation(tab, ids.app, place);
+    return tab;
+  };
   /** Waits until the message that the address names is at the top of the window, or as near as the end allows. */
-  const isAt = (page: Page, n: number) =>
-    until(async () => {
-      const found = await page.evaluate<{ query: string; distance: number; isAtEnd: boolean } | undefined>(
-        currentMessage,
-      );
-      return found?.query === `Question ${n}` && (Math.abs(found.distance) < 130 || found.isAtEnd);
-    });
+  const isAt = (page: Page, n: number) => {
+    let found: { query: string; distance: number; isAtEnd: boolean } | undefined;
+    return until(
+      async () => {
+        found = await page.evaluate<typeof found>(currentMessage);
+        return found?.query === `Question ${n}` && (Math.abs(found.distance) < 130 || found.isAtEnd);
+      },
+      () => `Question ${n} at the top: ${JSON.stringify(found)}`,
+    );
+  };
   const currentMessage = `(() => {
     const scroller = document.querySelector('.scroller');
     const current = scroller?.querySelector('article[aria-current]');
@@ -69,11 +83,11 @@ describe('a transcript in the console', () => {
   })()`;
 
   it('opens at the message that the address names, by one page, wherever it is', async () => {
-    const { page, pageErrors } = await open(`${long}/${idAt(2_500)}`);
-    await isAt(page, 2_500);
+    const { page, pageErrors } = await open(`${long}/${idAt(700)}`);
+    await isAt(page, 700);
     const pages: string[] = [];
     page.on('request', (request) => request.url().includes('/messages?') && pages.push(request.url()));
-    for (const n of [1_200, 0, 3, length - 1, length - 6]) {
+    for (const n of [300, 0, 3, length - 1, length - 6]) {
       pages.length = 0;
       await page.goto(`/console#/conversations/${ids.app}/${long}/${idAt(n)}`);
       await isAt(page, n);
@@ -87,14 +101,14 @@ describe('a transcript in the console', () => {
   });
 
   it('goes on in both directions from there, with every message once', async () => {
-    const { page } = await open(`${long}/${idAt(2_500)}`);
-    await isAt(page, 2_500);
+    const { page } = await open(`${long}/${idAt(700)}`);
+    await isAt(page, 700);
     const seen = await page.evaluate<number[]>(`(async () => {
       const scroller = document.querySelector('.scroller');
       const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
       const numbers = new Set();
       for (const direction of [1, -1])
-        for (let step = 0; step < 150; step += 1) {
+        for (let step = 0; step < 100; step += 1) {
           for (const query of scroller.querySelectorAll('.query')) numbers.add(Number(/\\d+/.exec(query.textContent)[0]));
           scroller.scrollTop += direction * (direction === 1 ? 400 : 800);
           await frame();
@@ -102,7 +116,7 @@ describe('a transcript in the console', () => {
         }
       return [...numbers].sort((one, other) => one - other);
     })()`);
-    assert.ok((seen.at(-1) ?? 0) > 2_600 && (seen[0] ?? 0) < 2_450, `${seen[0]} to ${seen.at(-1)}`);
+    assert.ok((seen.at(-1) ?? 0) > 800 && (seen[0] ?? 0) < 650, `${seen[0]} to ${seen.at(-1)}`);
     assert.deepEqual(
       seen,
       Array.from({ length: seen.length }, (_, n) => n + (seen[0] ?? 0)),
@@ -147,17 +161,17 @@ describe('a transcript in the console', () => {
   });
 
   it('shows which sibling a message is, and leads to the others', async () => {
-    const { page } = await open(`${long}/${idAt(4_995)}`);
-    await isAt(page, 4_995);
-    const article = page.locator(`article[data-id="${idAt(4_995)}"]`);
+    const { page } = await open(`${long}/${idAt(length - 5)}`);
+    await isAt(page, length - 5);
+    const article = page.locator(`article[data-id="${idAt(length - 5)}"]`);
     await article.getByText('2 of 3').waitFor();
     await article.getByRole('button', { name: 'Previous sibling' }).click();
-    await isAt(page, 4_991);
-    const first = page.locator(`article[data-id="${idAt(4_991)}"]`);
+    await isAt(page, length - 9);
+    const first = page.locator(`article[data-id="${idAt(length - 9)}"]`);
     assert.ok(await first.getByRole('button', { name: 'Previous sibling' }).isDisabled());
     assert.equal(
       await page
-        .locator(`article[data-id="${idAt(4_990)}"]`)
+        .locator(`article[data-id="${idAt(length - 10)}"]`)
         .getByText(/\d of \d/)
         .count(),
       0,
@@ -165,7 +179,7 @@ describe('a transcript in the console', () => {
   });
 
   it('copies the address, the answer and the JSON of a message', async () => {
-    const { page } = await open(`${long}/${idAt(7)}`, { permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page } = await open(`${long}/${idAt(7)}`);
     await isAt(page, 7);
     const article = page.locator(`article[data-id="${idAt(7)}"]`);
     const copy = async (name: string, isExpected: (text: string) => boolean) => {
@@ -191,19 +205,18 @@ describe('a transcript in the console', () => {
   });
 
   it('shows an inspector in a wide window, else behind a button', async () => {
-    const { page } = await open(long, { viewport: { width: 1280, height: 800 } });
+    const { page } = await open(long);
     const aside = page.getByRole('complementary', { name: 'About this conversation' });
     assert.match(
       await until(async () => {
         const text = await aside.innerText();
         return text.includes('median') && text;
       }),
-      /User\s+reader[\s\S]*Messages\s+5,000\s+Disliked\s+0\s+Failed\s+0[\s\S]*Latency\s+median 2 s, longest 3 s/,
+      /User\s+reader[\s\S]*Messages\s+1,100\s+Disliked\s+0\s+Failed\s+0[\s\S]*Latency\s+median 2 s, longest 3 s/,
     );
     assert.equal(await aside.getByRole('link', { name: 'reader' }).getAttribute('href'), '#/conversations?user=reader');
     assert.equal(await aside.getByRole('button', { name: 'Next disliked' }).count(), 0, 'there is none');
     assert.equal(await page.getByText('Details').count(), 0);
-    await checkAccessibility(page);
     await page.setViewportSize({ width: 820, height: 1000 });
     await page.getByText('Details').click();
     await page.getByRole('button', { name: 'Export as Markdown' }).waitFor();
@@ -216,10 +229,16 @@ describe('a transcript in the console', () => {
     const { page, pageErrors } = await open(long);
     const save = async (format: string, progress?: RegExp): Promise<string> => {
       const saved = page.waitForEvent('download');
+      const { promise: isShown, resolve: goOn } = Promise.withResolvers<void>();
+      // Nothing more is read until the progress is shown.
+      const pages = /first_id=.*page_order=oldest_first/;
+      if (progress) await page.route(pages, (route) => isShown.then(() => route.continue()));
       await page.getByRole('button', { name: `Export as ${format}` }).click();
       if (progress) await page.getByText(progress).waitFor();
+      goOn();
       const file = join(await mkdtemp(join(tmpdir(), 'backscroll-test-')), 'export');
       await (await saved).saveAs(file);
+      await page.unroute(pages);
       const text = await readFile(file, 'utf8');
       await rm(dirname(file), { recursive: true });
       return text;
@@ -229,7 +248,7 @@ describe('a transcript in the console', () => {
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line));
-    const exported = recordsOf(await save('JSON lines', /of 5,000 messages/));
+    const exported = recordsOf(await save('JSON lines', /of 1,100 messages/));
     assert.deepEqual(
       exported.map(({ record, id }) => [record, id]),
       [['conversation', long], ...messages.map(({ id }) => ['message', id])],

@@ -9,6 +9,7 @@ import {
   type LaunchOptions,
   type Locator,
   type Page,
+  type ViewportSize,
 } from 'playwright-core';
 import { until } from './until.ts';
 
@@ -19,14 +20,13 @@ const excludedArguments = ['--single-process', '--disable-web-security', '--allo
 async function launchOptions(): Promise<LaunchOptions> {
   const executablePath = await chromiumFiles.executablePath();
   const args = chromiumFiles.args.filter((argument) => !excludedArguments.includes(argument));
-  return { executablePath, args, headless: true };
+  // Drawing on an emulated graphics card takes a quarter of the processor time.
+  return { executablePath, args: [...args, '--disable-gpu'], headless: true };
 }
 
 /** A browser that several processes connect to. */
 export async function startBrowser(): Promise<BrowserServer> {
-  const options = await launchOptions();
-  // Drawing on an emulated graphics card takes a quarter of the processor time.
-  return chromium.launchServer({ ...options, args: [...(options.args ?? []), '--disable-gpu'] });
+  return chromium.launchServer(await launchOptions());
 }
 
 /** A connection to the browser of the global setup, with its own contexts; without one, a new browser. */
@@ -84,11 +84,43 @@ export async function signIn(page: Page, key: string, address = '/console'): Pro
   const created = await page.context().request.post('/console/session', { data: { key } });
   assert.equal(created.status(), 200, await created.text());
   // The console asks for a session only if it has stored in this origin that there may be one.
-  await page.goto('/health/live');
-  await page.evaluate("localStorage.setItem('backscroll-signed-in', 'yes')");
+  const hint = await page.addInitScript("localStorage.setItem('backscroll-signed-in', 'yes')");
   await page.goto(address);
+  await hint.dispose();
   await accountButton(page).waitFor();
 }
+
+export type ConsoleTab = Tab & {
+  /**
+   * Shows a place anew, on a desktop in the light theme if nothing else is said. The page is not loaded again, which would take
+   * several times the processor time: names that it has read and parts that were opened stay.
+   */
+  visit(place: string, look?: { viewport?: ViewportSize; colorScheme?: Theme }): Promise<void>;
+};
+
+/** The console in a signed-in tab that several tests use. A test of a first visit, a session or storage has its own tab. */
+export async function openConsole(browser: Browser, base: string, key: string): Promise<ConsoleTab> {
+  const { page, pageErrors } = await openTab(browser, base);
+  await signIn(page, key, '/console#/models');
+  const visit: ConsoleTab['visit'] = async (place, { viewport = desktop, colorScheme = 'light' } = {}) => {
+    pageErrors.length = 0;
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(leaveAndVisit(place));
+  };
+  return { page, pageErrors, visit };
+}
+
+/** By another view, because a view that stays is not shown anew. Ends when the other view is gone. */
+const leaveAndVisit = (place: string): string => `(async () => {
+  const other = '#/${place.startsWith('models') ? 'keys' : 'models'}';
+  const isAtOther = () => document.querySelector('nav [aria-current]')?.hash === other;
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  location.hash = other;
+  while (!isAtOther()) await frame();
+  location.hash = '#/' + ${JSON.stringify(place)};
+  while (isAtOther()) await frame();
+})()`;
 
 /** Signs in through the form, as a user does. */
 export async function signInByForm(page: Page, key: string): Promise<void> {
@@ -106,16 +138,16 @@ export async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).click();
 }
 
-/** Fails if axe reports a serious or critical violation on the page. */
-export async function checkAccessibility(page: Page): Promise<void> {
+/** Fails if axe reports a serious or critical violation on the page, or in a part of it. */
+export async function checkAccessibility(page: Page, part: Locator = page.locator(':root')): Promise<void> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) {
     // Evaluated, not added as a script element, which the page's content security policy would block.
     await page.evaluate(await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
   }
   // Without the elements that passed, which would be a report of megabytes.
-  const { violations, rules } = await page.evaluate(async () => {
+  const { violations, rules } = await part.evaluate(async (box) => {
     const { axe } = globalThis as unknown as { axe: Axe };
-    const { violations, passes } = await axe.run({ resultTypes: ['violations'] });
+    const { violations, passes } = await axe.run(box, { resultTypes: ['violations'] });
     return { violations, rules: passes.length };
   });
   assert.ok(rules > 5, `${rules} rules were checked`);
@@ -126,8 +158,11 @@ export async function checkAccessibility(page: Page): Promise<void> {
   );
 }
 
-/** Checks a view as it is, with axe once per theme: on a desktop, a tablet and a phone it does not scroll horizontally. */
-export async function checkInBothThemes(page: Page, checkAtWidth?: () => Promise<void>): Promise<void> {
+/**
+ * Checks a view as it is: on a desktop, a tablet and a phone it does not scroll horizontally, and axe finds nothing, once per
+ * theme; only in a part of it if the rest has been checked.
+ */
+export async function checkInBothThemes(page: Page, part?: Locator, checkAtWidth?: () => Promise<void>): Promise<void> {
   for (const [colorScheme, viewport] of [
     ['dark', phone],
     ['light', tablet],
@@ -137,7 +172,7 @@ export async function checkInBothThemes(page: Page, checkAtWidth?: () => Promise
     await page.setViewportSize(viewport);
     await untilItFits(page);
     await checkAtWidth?.();
-    if (viewport !== tablet) await checkAccessibility(page);
+    if (viewport !== tablet) await checkAccessibility(page, part);
   }
 }
 
@@ -169,7 +204,10 @@ export const untilItFits = (page: Page): Promise<true> =>
   );
 
 type Axe = {
-  run(options: { resultTypes: string[] }): Promise<{
+  run(
+    box: unknown,
+    options: { resultTypes: string[] },
+  ): Promise<{
     passes: unknown[];
     violations: { id: string; impact: string; help: string; nodes: { html: string }[] }[];
   }>;

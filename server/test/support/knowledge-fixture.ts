@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Browser, BrowserContextOptions, Dialog, Page } from 'playwright-core';
-import { closeTabs, openBrowser, openTab, signIn } from './browser.ts';
+import type { Browser, Dialog, Page } from 'playwright-core';
+import { type ConsoleTab, openBrowser, openConsole } from './browser.ts';
 import { makeTwoTenants, message, type Service, startService } from './harness.ts';
 import { citation } from './rich-messages.ts';
 
@@ -8,7 +8,7 @@ const tenants = makeTwoTenants();
 const { keys, chunkPath } = tenants.one;
 export const { ids } = tenants.one;
 export const { admin } = tenants;
-export const segmentAddress = `/console#/knowledge/${ids.dataset}/${ids.document}/${ids.segment}`;
+export const segmentPlace = `knowledge/${ids.dataset}/${ids.document}/${ids.segment}`;
 export const hostile = '<img src=x onerror="document.title=1"> **not bold**';
 
 /** More segments than one page shows, and twelve more chunks, so that each test edits its own. */
@@ -37,21 +37,30 @@ const pathOf = (position: number): string => chunkPath.replace(ids.chunk, chunkI
 /** A knowledge base, a browser that shows it, and another client that reads and edits it. */
 export class KnowledgeFixture {
   readonly service: Service;
-  readonly browser: Browser;
+  readonly tab: ConsoleTab;
+  readonly #browser: Browser;
+  /** Whether to accept the dialogs to come; others are dismissed. */
+  #choices: boolean[] = [];
+  #dialogs: string[] = [];
 
-  private constructor(service: Service, browser: Browser) {
+  private constructor(service: Service, browser: Browser, tab: ConsoleTab) {
     this.service = service;
-    this.browser = browser;
+    this.#browser = browser;
+    this.tab = tab;
+    tab.page.on('dialog', (dialog: Dialog) => {
+      this.#dialogs.push(dialog.type() === 'confirm' ? dialog.message() : dialog.type());
+      void (this.#choices.shift() ? dialog.accept() : dialog.dismiss());
+    });
   }
 
   static async open(): Promise<KnowledgeFixture> {
     const [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
     await service.load(records);
-    return new KnowledgeFixture(service, browser);
+    return new KnowledgeFixture(service, browser, await openConsole(browser, service.base, admin));
   }
 
   async close(): Promise<void> {
-    await this.browser.close();
+    await this.#browser.close();
     await this.service.close();
   }
 
@@ -72,18 +81,16 @@ export class KnowledgeFixture {
     await this.service.index();
   }
 
-  /** Opens the only tab, signed in, at the chunks. `choices`: whether to accept each dialog in turn; else dismissed. */
-  async atChunks(choices: boolean[] = [], options: BrowserContextOptions = {}) {
-    await closeTabs(this.browser);
-    const { page, pageErrors } = await openTab(this.browser, this.service.base, options);
-    const dialogs: string[] = [];
-    page.on('dialog', (dialog: Dialog) => {
-      dialogs.push(dialog.type() === 'confirm' ? dialog.message() : dialog.type());
-      void (choices.shift() ? dialog.accept() : dialog.dismiss());
-    });
-    await signIn(page, admin, segmentAddress);
+  /** Shows the chunks anew. `choices`: whether to accept each dialog in turn; else dismissed. */
+  async atChunks(choices: boolean[] = []) {
+    const { page, pageErrors, visit } = this.tab;
+    // A text that another test has left is discarded.
+    this.#choices = [true];
+    await visit(segmentPlace);
+    this.#choices = choices;
+    this.#dialogs = [];
     await page.getByRole('heading', { name: 'Chunk 1', exact: true }).waitFor();
-    return { page, pageErrors, dialogs };
+    return { page, pageErrors, dialogs: this.#dialogs };
   }
 }
 

@@ -48,6 +48,7 @@ export function richMessages(conversation: string) {
     inputs: { locale: 'en-GB', order: { quantity: 1 } },
     message_files: [file('counter.jpg', 'image/jpeg', 1_843_204, 'user'), file('chart.png', null, null, 'assistant')],
     feedback: { rating: 'like' },
+    feedback_content: 'It helped.',
     retriever_resources: [citation(id)],
     agent_thoughts: [
       thought(id, 1, 'I look it up.', 'knowledge_search', '{"query":"screw"}', 'one section'),
@@ -70,7 +71,7 @@ export function richMessages(conversation: string) {
   const formatted = message(conversation, 2_003, { answer: formattedText });
   const hostile = message(conversation, 2_004, { query: hostileText, answer: hostileText.replaceAll('\u0000', '') });
   hostile.query = hostile.query.replaceAll('\u0000', '');
-  const huge = message(conversation, 1_999, { answer: `${'A sentence of many. '.repeat(50_000)}The end.` });
+  const huge = message(conversation, 1_999, { answer: `${'A sentence of many. '.repeat(5_000)}The end.` });
   return { full, failed, formatted, hostile, huge, records: [huge, full, failed, forms, formatted, hostile] };
 }
 

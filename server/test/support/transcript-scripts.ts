@@ -1,19 +1,14 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { closeTabs, openTab, signIn, type Tab } from './browser.ts';
+import type { ConsoleTab } from './browser.ts';
 
-/** Opens the only tab, signed in, at a conversation of an app. Resolves when its newest message is shown. */
-export async function openConversation(
-  browser: Browser,
-  base: string,
-  key: string,
-  [app, conversation]: readonly [string, string],
-  options: BrowserContextOptions = {},
-): Promise<Tab> {
-  await closeTabs(browser);
-  const tab = await openTab(browser, base, options);
-  await signIn(tab.page, key, `/console#/conversations/${app}/${conversation}`);
-  await tab.page.locator('article').last().waitFor();
-  return tab;
+/** Shows a conversation of an app anew, at a message if the place names one. Resolves when its newest message is shown. */
+export async function visitConversation(
+  { page, visit }: ConsoleTab,
+  app: string,
+  place: string,
+  look?: Parameters<ConsoleTab['visit']>[1],
+): Promise<void> {
+  await visit(`conversations/${app}/${place}`, look);
+  await page.locator('article').last().waitFor();
 }
 
 /*
@@ -107,19 +102,6 @@ export const isAtEnd = script('return scroller.scrollHeight - scroller.scrollTop
 
 /** Whether the transcript does not scroll horizontally. */
 export const isNarrow = script('return scroller.scrollWidth <= scroller.clientWidth;');
-
-/** Renders long repetitions of each Markdown mark; returns the marks that lost the text around them. */
-export const renderRepeatedMarks = (marks: readonly string[], units: number): string => `(async () => {
-  const { Markdown } = await import(location.origin + '/console/markdown.js');
-  const textOf = (node) =>
-    Array.isArray(node) ? node.map(textOf).join('')
-    : typeof node === 'object' && node !== null ? textOf(node.props.children)
-    : typeof node === 'string' ? node : '';
-  return ${JSON.stringify(marks)}.filter((mark) => {
-    const rendered = textOf(Markdown({ text: 'start ' + mark.repeat(Math.ceil(${units} / mark.length)) + 'x end' }));
-    return !rendered.includes('start') || !rendered.includes('end');
-  });
-})()`;
 
 /** Navigates to the keys after the list has loaded, just before the page's effects run, which wait for a timer. */
 export const leaveBeforeEffects = `
