@@ -7,7 +7,7 @@ import { tableOf } from './support/table.ts';
 
 type Run = { results: Result[]; machine: Machine; pairs: number };
 
-/** Writes the plots and the table in docs/understand/ from the figures of a run: `node bench/draw.ts [FILE]`. */
+/** Writes the plots and the table in docs/understand/ from the measurements of a run: `node bench/draw.ts [FILE]`. */
 
 const docs = resolve(import.meta.dirname, '../docs/understand');
 

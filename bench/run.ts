@@ -89,7 +89,7 @@ async function run(folder: string, { only, large, messages, pairs, json }: Optio
   log(`done\n\n${tableOf(results, machine, pairs)}`);
   for (const failure of failures) console.log(`Failed: ${failure}`);
   await writeFile(json, `${JSON.stringify({ machine, pairs, results, failures }, null, 2)}\n`);
-  console.log(`The figures are in ${relative('.', json)}`);
+  console.log(`The measurements are in ${relative('.', json)}`);
   return failures.length === 0 ? 0 : 1;
 }
 

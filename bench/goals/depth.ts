@@ -20,7 +20,7 @@ export async function measureDepth({ folder, pairs, log }: Bench): Promise<Resul
   const database = `sqlite:${join(folder, 'depth.db')}`;
   await importLines(database, chat(shape));
   const ours = await startOurs(folder, database);
-  const figures = await withClients(ours.port, 1, async ([client]) => {
+  const measurements = await withClients(ours.port, 1, async ([client]) => {
     const at = (depth: number) => () => timeAt(client as Client, depth);
     log('warming up');
     await interleave(depths.map(at), 2);
@@ -30,13 +30,13 @@ export async function measureDepth({ folder, pairs, log }: Bench): Promise<Resul
   await ours.stop();
   return [
     {
-      ...comparisonOf(figures[deep] ?? [], figures[shallow] ?? []),
+      ...comparisonOf(measurements[deep] ?? [], measurements[shallow] ?? []),
       goal: 6,
       what: 'page at depth 1,000,000 of one conversation, one request at a time',
       against: 'page at depth 100',
       unit: 'µs',
       target: { max: 1.2 },
-      series: { name: 'depth', lines: [{ points: pointsOf(depths, figures) }] },
+      series: { name: 'depth', lines: [{ points: pointsOf(depths, measurements) }] },
     },
   ];
 }

@@ -46,10 +46,10 @@ async function measureWith(workers: number, goal: number, { folder, pairs, log }
   await commit();
   groups.splice(0, groups.length - 1);
   log('edits by 64 clients, and bare commits');
-  const figures = await compare(edit, commit, pairs);
+  const measurements = await compare(edit, commit, pairs);
   for (const one of [clients, bare, ours]) await one.stop();
   return {
-    ...figures,
+    ...measurements,
     goal,
     what: `PATCH of child chunks, durable, 64 clients, embedded engine${workers > 1 ? `, ${workers} workers` : ''}`,
     against: 'a bare loop committing the same rows in groups of the same size, full sync',

@@ -22,14 +22,14 @@ export async function measureFactor(bench: Bench): Promise<Result[]> {
   deepEqual(await pageOf(theirs), await pageOf(ours));
   log('the same pages from both servers');
   const next = randomPages(sharedShape);
-  const figures = await compareRates(
+  const measurements = await compareRates(
     () => rateOf(ours, next),
     () => rateOf(theirs, next),
     pairs,
   );
   return [
     {
-      ...figures,
+      ...measurements,
       goal: 13,
       what: 'GET /messages, embedded engine, uncached pages',
       against: 'the straightforward design: rows joined with their parts, JSON.stringify',

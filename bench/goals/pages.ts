@@ -23,41 +23,41 @@ export async function measurePages(bench: Bench): Promise<Result[]> {
   const bare = await startBare(folder, { bytes });
   const empty = await startBare(folder, 304);
   const results: Result[] = [];
-  const add = (goal: number, kind: string, against: string, min: number, figures: RateComparison) =>
-    results.push({ goal, what: `${what}, ${kind}`, against, unit: 'requests/s', target: { min }, ...figures });
+  const add = (goal: number, kind: string, against: string, min: number, measurements: RateComparison) =>
+    results.push({ goal, what: `${what}, ${kind}`, against, unit: 'requests/s', target: { min }, ...measurements });
   try {
     const againstBytes = `bare node:http with the same ${bytes} bytes`;
     if (isSelected(1)) {
       log('uncached pages');
       const next = randomPages(shape);
-      const figures = await compareRates(
+      const measurements = await compareRates(
         () => rateOf(ours, next),
         () => rateOf(bare, next),
         pairs,
       );
-      add(1, 'uncached pages', againstBytes, 0.35, figures);
+      add(1, 'uncached pages', againstBytes, 0.35, measurements);
     }
     if (isSelected(2)) {
       log('a working set of pages');
       await requestEach(ours, pages);
       const next = () => pick(pages);
-      const figures = await compareRates(
+      const measurements = await compareRates(
         () => rateOf(ours, next),
         () => rateOf(bare, next),
         pairs,
       );
-      add(2, `working set of ${pages.length} pages`, againstBytes, 0.75, figures);
+      add(2, `working set of ${pages.length} pages`, againstBytes, 0.75, measurements);
     }
     if (isSelected(3)) {
       log('pages that the client has cached');
       const requests = await conditionalRequests(ours, pages);
       const next = () => pick(requests);
-      const figures = await compareRates(
+      const measurements = await compareRates(
         () => rateOf(ours, next, { status: 304 }),
         () => rateOf(empty, next, { status: 304 }),
         pairs,
       );
-      add(3, 'If-None-Match with a 304 response', 'bare node:http returning an empty 304', 0.6, figures);
+      add(3, 'If-None-Match with a 304 response', 'bare node:http returning an empty 304', 0.6, measurements);
     }
   } finally {
     await ours.stop();

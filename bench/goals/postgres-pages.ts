@@ -37,7 +37,7 @@ export async function measurePostgresPages(bench: Bench): Promise<Result[]> {
     log('uncached pages, and the driver alone');
     const driver = startHelper('bare-driver.ts', url);
     const next = randomPages(shape);
-    const figures = await compareRates(
+    const measurements = await compareRates(
       () => rateOf(ours, next),
       () => statementRate(driver),
       pairs,
@@ -45,7 +45,7 @@ export async function measurePostgresPages(bench: Bench): Promise<Result[]> {
     await driver.stop();
     const against = 'a bare loop of the same driver and statement, 32 concurrent';
     const unit = 'pages/s';
-    results.push({ goal: 4, what: `${what}, uncached pages`, against, unit, target: { min: 0.6 }, ...figures });
+    results.push({ goal: 4, what: `${what}, uncached pages`, against, unit, target: { min: 0.6 }, ...measurements });
   }
   if (isSelected(5)) {
     log('a working set of pages');
@@ -54,7 +54,7 @@ export async function measurePostgresPages(bench: Bench): Promise<Result[]> {
     await requestEach(ours, pages);
     const bare = await startBare(folder, { bytes });
     const next = () => pick(pages);
-    const figures = await compareRates(
+    const measurements = await compareRates(
       () => rateOf(ours, next),
       () => rateOf(bare, next),
       pairs,
@@ -63,7 +63,7 @@ export async function measurePostgresPages(bench: Bench): Promise<Result[]> {
     const against = `bare node:http with the same ${bytes} bytes`;
     const unit = 'requests/s';
     results.push({
-      ...figures,
+      ...measurements,
       goal: 5,
       what: `${what}, working set of ${pages.length} pages`,
       against,

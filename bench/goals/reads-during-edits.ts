@@ -44,12 +44,12 @@ async function measureWith(workers: number, goal: number, bench: Bench): Promise
 
   log(`reading ${Math.round(perSecond)} pages/s, with and without 64 clients that edit`);
   await readDuringEdits();
-  const figures = await compare(readDuringEdits, read, pairs);
+  const measurements = await compare(readDuringEdits, read, pairs);
   await clients.stop();
   await ours.stop();
   const suffix = workers > 1 ? `, ${workers} workers` : '';
   return {
-    ...figures,
+    ...measurements,
     goal,
     what: `99th percentile of GET /messages at a fifth of its capacity, while 64 clients PATCH${suffix}`,
     against: 'GET /messages without PATCH',

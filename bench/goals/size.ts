@@ -28,16 +28,16 @@ export async function measureSize({ folder, pairs, large, log }: Bench): Promise
   log('warming up');
   await interleave(measures, 4);
   log(`pages of databases of ${sizes.join(', ')} messages`);
-  const figures = await interleave(measures, pairs);
+  const measurements = await interleave(measures, pairs);
   return [
     {
-      ...comparisonOf(figures.at(-1) ?? [], figures[0] ?? []),
+      ...comparisonOf(measurements.at(-1) ?? [], measurements[0] ?? []),
       goal: 7,
       what: `any page of a database of ${sizes.at(-1)?.toLocaleString('en')} messages, one request at a time`,
       against: 'any page of a database of 50,000',
       unit: 'µs',
       target: { max: 1.3 },
-      series: { name: 'size', lines: [{ points: pointsOf(sizes, figures) }] },
+      series: { name: 'size', lines: [{ points: pointsOf(sizes, measurements) }] },
       ...(!large && { substitute: 'the goal is for 5,000,000 messages: use --large' }),
     },
   ];

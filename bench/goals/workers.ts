@@ -131,15 +131,15 @@ async function measureScaling({ folder, pairs, log }: Bench, database: string): 
   const measures = cells.map(({ server, clients }) => async () => {
     return (await rateOf(server, next, { clients })).perSecond / 1000;
   });
-  const figures = await interleave(measures, Math.min(pairs, scalingRounds));
-  const figuresOf = (server: Server) => figures.filter((_, at) => cells[at]?.server === server);
+  const measurements = await interleave(measures, Math.min(pairs, scalingRounds));
+  const measurementsOf = (server: Server) => measurements.filter((_, at) => cells[at]?.server === server);
   const lines = servers.map((server, at) => ({
     label: `${workerCounts[at]} worker${workerCounts[at] === 1 ? '' : 's'}`,
-    points: pointsOf(clientCounts, figuresOf(server)),
+    points: pointsOf(clientCounts, measurementsOf(server)),
   }));
   for (const server of servers) await server.stop();
   const bestOf = (server: Server | undefined) =>
-    server === undefined ? [] : figuresOf(server).reduce((best, one) => (median(one) > median(best) ? one : best));
+    server === undefined ? [] : measurementsOf(server).reduce((best, one) => (median(one) > median(best) ? one : best));
   const [one, two] = servers;
   return {
     ...comparisonOf(bestOf(two), bestOf(one)),

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pairsDefault } from './pairs.ts';
 
-/** The file with the figures of the last run, which `draw.ts` reads. */
+/** The file with the measurements of the last run, which `draw.ts` reads. */
 export const lastRun = resolve(import.meta.dirname, '../last-run.json');
 
 export const help = `Usage: npm run bench [-- OPTIONS]
@@ -15,10 +15,10 @@ Options:
   --large       also measure a database of 5 million messages (goals 7, 25 and 26): takes long and 25 GB more
   --messages N  search this many messages (goals 25 and 26; default 200,000)
   --pairs N     interleaved pairs of rounds (default ${pairsDefault}); fewer pairs are only a trial
-  --json FILE   file for the figures (default bench/last-run.json)
+  --json FILE   file for the measurements (default bench/last-run.json)
   --help        print this text
 
-To write the plots and the table in docs/understand/ from the figures of a run: node bench/draw.ts [FILE]`;
+To write the plots and the table in docs/understand/ from the measurements of a run: node bench/draw.ts [FILE]`;
 
 export type Options = {
   only: ReadonlySet<number>;

@@ -18,18 +18,18 @@ export async function compare(ours: Measure, theirs: Measure, pairs = pairsDefau
   return comparisonOf(mine, others);
 }
 
-/** The figures of each measure, one per round; every second round runs in reverse order. */
+/** The measurements of each measure, one per round; every second round runs in reverse order. */
 export async function interleave(measures: readonly Measure[], rounds: number): Promise<number[][]> {
-  const figures: number[][] = measures.map(() => []);
+  const measurements: number[][] = measures.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
     const order = [...measures.keys()];
     if (round % 2 === 1) order.reverse();
-    for (const at of order) figures[at]?.push((await measures[at]?.()) ?? Number.NaN);
+    for (const at of order) measurements[at]?.push((await measures[at]?.()) ?? Number.NaN);
   }
-  return figures;
+  return measurements;
 }
 
-/** Compares figures that were measured in the same rounds. */
+/** Compares measurements that were measured in the same rounds. */
 export function comparisonOf(mine: readonly number[], others: readonly number[]): Comparison {
   const ratios = mine.map((one, at) => one / (others[at] ?? Number.NaN));
   return {
@@ -55,9 +55,9 @@ export const quartiles = (values: readonly number[]): [number, number] => [
 /** Points of a plot: the value at each x value, as the median of the rounds and their quartiles. */
 export type Points = [at: number, value: number, low: number, high: number][];
 
-/** The points of the figures measured at each x value. */
-export const pointsOf = (xValues: readonly number[], figures: readonly number[][]): Points =>
+/** The points of the measurements measured at each x value. */
+export const pointsOf = (xValues: readonly number[], measurements: readonly number[][]): Points =>
   xValues.map((at, index) => {
-    const values = figures[index] ?? [];
+    const values = measurements[index] ?? [];
     return [at, median(values), ...quartiles(values)];
   });

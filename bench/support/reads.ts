@@ -113,12 +113,12 @@ export async function compareRates(
   };
   for (let round = 0; round < warmSeconds / roundSeconds; round += 1) await ours();
   await theirs();
-  const figures = await compare(recording(ours, mine), recording(theirs, others), pairs);
+  const measurements = await compare(recording(ours, mine), recording(theirs, others), pairs);
   const micros = (rates: Rate[]) => median(rates.map(({ processorMicros }) => processorMicros));
   const busy = (rates: Rate[]) => median(rates.map((rate) => (rate.perSecond * rate.processorMicros) / 1e4));
-  if (Number.isNaN(micros(mine))) return { ...figures, notes: {} };
+  if (Number.isNaN(micros(mine))) return { ...measurements, notes: {} };
   return {
-    ...figures,
+    ...measurements,
     notes: {
       'CPU time per request': `${micros(mine).toFixed(0)} against ${micros(others).toFixed(0)} µs`,
       'CPU load of the server': `${busy(mine).toFixed(0)} against ${busy(others).toFixed(0)} %`,

@@ -6,15 +6,15 @@ export type Result = Comparison & {
   goal: number;
   what: string;
   against: string;
-  /** The unit of both figures, for example `requests/s`. */
+  /** The unit of both measurements, for example `requests/s`. */
   unit: string;
   /** The bound of the ratio that the goal sets; undefined if the ratio is only shown. */
   target: { min: number } | { max: number } | undefined;
-  /** More figures, for information. */
+  /** More measurements, for information. */
   notes?: Record<string, number | string>;
-  /** Figures by a growing quantity, for a plot. */
+  /** Measurements by a growing quantity, for a plot. */
   series?: Series;
-  /** Why the goal itself was not measured, if these figures are only a substitute. */
+  /** Why the goal itself was not measured, if these measurements are only a substitute. */
   substitute?: string;
 };
 

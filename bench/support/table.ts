@@ -16,7 +16,7 @@ export function tableOf(results: readonly Result[], machine: Machine, pairs: num
     rule,
     results.map(rowOf).join('\n\n'),
     rule,
-    `${summary(results)} Ratios are medians of ${pairs} interleaved pairs; other figures depend on the machine.`,
+    `${summary(results)} Ratios are medians of ${pairs} interleaved pairs; other measurements depend on the machine.`,
   ];
   if (pairs < pairsDefault) lines.push(`Fewer than ${pairsDefault} pairs: a trial, not a measurement.`);
   return lines.join('\n');
@@ -24,11 +24,11 @@ export function tableOf(results: readonly Result[], machine: Machine, pairs: num
 
 export function rowOf(result: Result): string {
   const { goal, ratio, spread, what, against, ours, theirs, unit, notes = {}, substitute } = result;
-  const quartiles = `${figure(spread[0])} – ${figure(spread[1])}`;
+  const quartiles = `${formatRatio(spread[0])} – ${formatRatio(spread[1])}`;
   const columns = [
     `${goal}`.padStart(2),
     verdict(result).padEnd(11),
-    figure(ratio).padStart(5),
+    formatRatio(ratio).padStart(5),
     quartiles.padEnd(13),
     targetOf(result).padEnd(6),
     what,
@@ -44,7 +44,7 @@ export function rowOf(result: Result): string {
 
 function targetOf({ target, substitute }: Result): string {
   if (target === undefined || substitute !== undefined) return '–';
-  return 'min' in target ? `≥ ${figure(target.min)}` : `≤ ${figure(target.max)}`;
+  return 'min' in target ? `≥ ${formatRatio(target.min)}` : `≤ ${formatRatio(target.max)}`;
 }
 
 export function verdict(result: Result): string {
@@ -58,7 +58,7 @@ function summary(results: readonly Result[]): string {
   return `${withTarget.filter(reachesGoal).length} of ${withTarget.length} goals reached.`;
 }
 
-const figure = (value: number): string => (Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2));
+const formatRatio = (value: number): string => (Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2));
 
 const absolute = (value: number): string =>
   value.toLocaleString('en', { maximumFractionDigits: value >= 100 ? 0 : value >= 10 ? 1 : 2 });

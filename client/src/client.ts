@@ -1,6 +1,6 @@
 import { changePages, changesIn } from './changes.ts';
 import { NotFound } from './errors.ts';
-import { type ConversationPlace, type Items, numberedItems, type OffsetPage, scrolledConversations } from './lists.ts';
+import { type ConversationPlace, type Items, type OffsetPage, offsetItems, scrolledConversations } from './lists.ts';
 import {
   chunkPath,
   conversationPath,
@@ -163,7 +163,7 @@ export class Backscroll {
 
   /** Knowledge bases that the key allows, newest first. Requires a knowledge key. */
   datasets(query: DatasetsQuery = {}, options: CallOptions = {}): Items<KnowledgeBase> {
-    return this.#numbered('/datasets', query, options);
+    return this.#offsetItems('/datasets', query, options);
   }
 
   /** A knowledge base. Requires a knowledge key. */
@@ -174,7 +174,7 @@ export class Backscroll {
   /** Documents of a knowledge base, newest first. Requires a knowledge key. */
   documents(query: DocumentsQuery, options: CallOptions = {}): Items<KnowledgeDocument> {
     const { dataset_id, ...filters } = query;
-    return this.#numbered(`${datasetPath(dataset_id)}/documents`, filters, options);
+    return this.#offsetItems(`${datasetPath(dataset_id)}/documents`, filters, options);
   }
 
   /** A document. Requires a knowledge key. */
@@ -186,7 +186,7 @@ export class Backscroll {
   /** Segments of a document with their child chunks, by position. Requires a knowledge key. */
   segments(query: SegmentsQuery, options: CallOptions = {}): Items<KnowledgeSegment> {
     const { dataset_id, document_id, ...filters } = query;
-    return this.#numbered(`${documentPath({ dataset_id, document_id })}/segments`, filters, options);
+    return this.#offsetItems(`${documentPath({ dataset_id, document_id })}/segments`, filters, options);
   }
 
   /** A segment with its child chunks. Requires a knowledge key. */
@@ -197,7 +197,7 @@ export class Backscroll {
   /** Child chunks of a segment, by position. Requires a knowledge key. */
   childChunks(query: ChildChunksQuery, options: CallOptions = {}): Items<ChildChunk> {
     const { dataset_id, document_id, segment_id, ...filters } = query;
-    return this.#numbered(`${segmentPath({ dataset_id, document_id, segment_id })}/child_chunks`, filters, options);
+    return this.#offsetItems(`${segmentPath({ dataset_id, document_id, segment_id })}/child_chunks`, filters, options);
   }
 
   /** The current child chunk. Requires a knowledge key. */
@@ -279,14 +279,14 @@ export class Backscroll {
   }
 
   /** All items of a list, from `page`. A page is requested when the loop needs it. */
-  #numbered<Item extends { id: string }>(
+  #offsetItems<Item extends { id: string }>(
     path: string,
     query: Query & { page?: number | undefined; limit?: number | undefined },
     options: CallOptions,
   ): Items<Item> {
     const load = (page: number | undefined): Promise<OffsetPage<Item>> =>
       this.#get(withQuery(path, { ...query, limit: query.limit ?? pageItems, page }), options);
-    return numberedItems(query.page, load, options.signal);
+    return offsetItems(query.page, load, options.signal);
   }
 
   async #chunk(request: ApiRequest, options: CallOptions): Promise<TaggedChildChunk> {

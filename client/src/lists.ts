@@ -12,7 +12,7 @@ export type OffsetPage<I extends Item> = { data: I[]; page: number; limit: numbe
  * Items of a list with offset pages, from page `first`. If items are added or deleted meanwhile, the others move between
  * pages: then an item can be missed, but none is returned twice.
  */
-export function numberedItems<I extends Item>(
+export function offsetItems<I extends Item>(
   first: number | undefined,
   load: (page: number | undefined) => Promise<OffsetPage<I>>,
   signal: AbortSignal | undefined,

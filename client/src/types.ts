@@ -56,25 +56,25 @@ export type GetSuggestedQuestionsPath = {
 
 /** Get App Info: query. */
 export type GetAppInfoQuery = {
-  /** End-user identifier. It has no effect here. */
+  /** End-user identifier. It has no effect. */
   user?: string | undefined;
 };
 
 /** Get App Parameters: query. */
 export type GetAppParametersQuery = {
-  /** End-user identifier. It has no effect here. */
+  /** End-user identifier. It has no effect. */
   user?: string | undefined;
 };
 
 /** Get App Meta: query. */
 export type GetAppMetaQuery = {
-  /** End-user identifier. It has no effect here. */
+  /** End-user identifier. It has no effect. */
   user?: string | undefined;
 };
 
 /** Get App Site: query. */
 export type GetAppSiteQuery = {
-  /** End-user identifier. It has no effect here. */
+  /** End-user identifier. It has no effect. */
   user?: string | undefined;
 };
 
@@ -419,7 +419,7 @@ export type Change = {
     | 'message';
   /** ID of the record. A model provider is identified by its name. */
   id: string;
-  /** Time of the change. Entries that replay a table have the time of the request. Unix epoch seconds. */
+  /** Time of the change. Entries of the initial snapshot have the time of the request. Unix epoch seconds. */
   at: number;
   /** Whether the record was deleted or erased. A conversation that is gone takes its messages with it. */
   gone: boolean;
@@ -1374,7 +1374,7 @@ export type RetrieverResource = {
 
 /** Numbers of search results. */
 export type SearchCounts = {
-  /** Counts stop here. */
+  /** Counts stop at this number. */
   max: number;
   /** Messages with these filters; `max` means this many or more. */
   all: number;

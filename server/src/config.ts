@@ -101,7 +101,7 @@ export const settings = {
   dify_database_url: {
     fallback: undefined,
     allowed: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE',
-    help: 'the database of a Dify, for `backscroll import --from-dify`',
+    help: 'the database of a Dify installation, for `backscroll import --from-dify`',
     parse: (text) => text,
     withoutSecret: () => '…',
   } satisfies Setting<string | undefined>,

@@ -7,7 +7,7 @@ import { digestOf } from '../domain/secret.ts';
 import type { Store } from '../domain/store/store.ts';
 import { createSharedState } from '../http/shared-state.ts';
 import { BufferedLog, StandardOutput } from '../service/buffered-log.ts';
-import { indexRegularly, numberRegularly, trimRegularly } from '../service/maintenance.ts';
+import { indexRegularly, sequenceRegularly, trimRegularly } from '../service/maintenance.ts';
 import { loggerOf, ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
@@ -51,7 +51,7 @@ Options:
       // Only when the port is open: a start that fails must not create keys whose secrets it never prints.
       const secrets = isNew ? await loadStarter(store).catch(closing(service)) : undefined;
       const trimming = trimRegularly(config.audit_days, { store, logger });
-      const numbering = numberRegularly({ store, logger });
+      const sequencing = sequenceRegularly({ store, logger });
       const indexing = config.search && config.changes ? indexRegularly({ store, logger }) : undefined;
       const pool = new WorkerPool({ data: { config, shared, storeMemory, port }, writer, logger, log: output.write });
       lines.flush();
@@ -68,7 +68,7 @@ Options:
       await closeWithin(Promise.all([service.close(), pool.close()]), limits.shutdownMillisMax, giveUp);
       await indexing?.end();
       await trimming.end();
-      await numbering.end();
+      await sequencing.end();
       return 0;
     } finally {
       await store.close();

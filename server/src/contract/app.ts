@@ -126,7 +126,7 @@ export const siteOf = ({ name, description, site }: AppDetails): OpenObject => (
 
 export const Result = shape({ result: text('Always `success`.') }, { title: 'Result', description: 'Done.' });
 export const AppQuery = Type.Object({
-  user: Type.Optional(Type.String({ description: 'End-user identifier. It has no effect here.' })),
+  user: Type.Optional(Type.String({ description: 'End-user identifier. It has no effect.' })),
 });
 
 /** The body of a request that creates an app. */

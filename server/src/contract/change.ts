@@ -4,7 +4,7 @@ import { choice, epochSeconds, flag, id, list, nullable, openObject, shape, text
 import type { RecordKind } from './record.ts';
 import { Type } from './type.ts';
 
-/** The kinds of record whose changes the feed lists, in the order in which it replays them: parents before children. */
+/** The kinds of record whose changes the feed lists, in the order of its initial snapshot: parents before children. */
 export const changeKinds = [
   'workspace',
   'app',
@@ -23,7 +23,7 @@ export const Change = shape(
     cursor: text('Position of this entry: `after` of a request that continues behind it.'),
     kind: choice(changeKinds, 'Kind of record.'),
     id: id('ID of the record. A model provider is identified by its name.'),
-    at: epochSeconds('Time of the change. Entries that replay a table have the time of the request.'),
+    at: epochSeconds('Time of the change. Entries of the initial snapshot have the time of the request.'),
     gone: flag('Whether the record was deleted or erased. A conversation that is gone takes its messages with it.'),
     path: openObject('IDs of what the record belongs to: `workspace_id`, and below it what its kind has.'),
     record: nullable(openObject('The record, as in an export. Null if it is gone or `include` is `none`.')),

@@ -104,13 +104,13 @@ export const limits = {
   changesWaitSecondsMax: 60,
   /** Requests that wait for changes at the same time, in all workers. */
   waitingMax: 200,
-  /** Records that one transaction numbers, and rows that one page of the feed reads at most. */
+  /** Records that one transaction sequences, and rows that one page of the feed reads at most. */
   changesBatchMax: 1_000,
-  /** Time between two times that notes are numbered although no one reads the feed. */
-  numberIntervalMillis: 60_000,
+  /** Time between two times that changes are sequenced although no one reads the feed. */
+  sequenceIntervalMillis: 60_000,
   /** Maximum time that `/metrics` waits for the database. */
   metricsMillisMax: 1_000,
-  /** Ids in one note about changed records. */
+  /** Ids in one row of the outbox. */
   changeIdsMax: 500,
 
   /** Tokens of a record that are indexed, and their UTF-16 units: a `tsvector` of PostgreSQL has at most 1 MiB. */

@@ -44,7 +44,7 @@ export class BadRecord extends ServiceError {
   readonly line: Line;
   /** The kind of the record, if it is known. */
   readonly record: string | undefined;
-  /** What is wrong with the record, without its line and kind. */
+  /** The fault of the record, without its line and kind. */
   readonly problem: Problem;
 
   constructor(line: Line, record: string | undefined, problem: string | Problem) {

@@ -37,17 +37,17 @@ export function trimRegularly(audit_days: number, { store, logger }: Options): M
   return { end: async () => clearInterval(timer) };
 }
 
-/** Numbers changes, now and regularly, so that notes do not pile up while no one reads the feed. One thread does so for all. */
-export function numberRegularly({ store, logger }: Options): Maintenance {
+/** Sequences changes, now and regularly, so that the outbox stays small while no one reads the feed. One thread does so for all. */
+export function sequenceRegularly({ store, logger }: Options): Maintenance {
   let isRunning = false;
-  const number = async () => {
+  const sequence = async () => {
     if (isRunning) return;
     isRunning = true;
-    await attempt('number changes', store.changes.number(), logger);
+    await attempt('sequence changes', store.changes.sequence(), logger);
     isRunning = false;
   };
-  const timer = setInterval(number, limits.numberIntervalMillis).unref();
-  void number();
+  const timer = setInterval(sequence, limits.sequenceIntervalMillis).unref();
+  void sequence();
   return { end: async () => clearInterval(timer) };
 }
 
@@ -56,7 +56,7 @@ export function indexRegularly({ store, logger }: Options): Maintenance {
   const indexer = new SearchIndexer(store, Date.now);
   const watch = new ChangeWatch(store);
   let isBusy = false;
-  let seen = { position: 0, notes: 0, at: 0 };
+  let seen = { position: 0, unsequenced: 0, at: 0 };
   const step = async (): Promise<IndexStep> => {
     try {
       return await indexer.step(isBusy ? limits.indexBusyMillis : limits.indexWriteMillis);
@@ -65,14 +65,14 @@ export function indexRegularly({ store, logger }: Options): Maintenance {
       return 'elsewhere';
     }
   };
-  /** Whether others commit often. Each of their commits adds a note; a step that reads the feed numbers them. */
+  /** Whether others commit often. Each of their commits adds an outbox entry; a step that reads the feed sequences them. */
   const lookAtOthers = async (stepMillis: number): Promise<void> => {
-    const { position, notes } = await store.changes.count();
+    const { position, unsequenced } = await store.changes.count();
     const at = performance.now();
-    const isNumbered = position !== seen.position;
-    const commits = isNumbered ? notes : notes - seen.notes;
-    isBusy = commits / (isNumbered ? stepMillis : at - seen.at) > limits.indexBusyCommits / 1_000;
-    seen = { position, notes, at };
+    const isSequenced = position !== seen.position;
+    const commits = isSequenced ? unsequenced : unsequenced - seen.unsequenced;
+    isBusy = commits / (isSequenced ? stepMillis : at - seen.at) > limits.indexBusyCommits / 1_000;
+    seen = { position, unsequenced, at };
   };
   /** While others write, it pauses for most of the time: the index falls behind rather than slow them down. */
   const pause = async (millis: number) => {

@@ -95,8 +95,8 @@ export type Writes = {
   /** Deletes one batch of the oldest entries before an id. The result is their number. */
   trimAudit: { input: { before: string }; result: number };
   noteKeyUse: { input: [id: string, at: number][]; result: undefined };
-  /** Numbers some of the committed notes of the change feed. The result is the head, and whether notes may be left. */
-  numberChanges: { input: undefined; result: ChangesHead & { hasMore: boolean } };
+  /** Sequences some of the committed outbox entries. The result is the head, and whether some may be left. */
+  sequenceChanges: { input: undefined; result: ChangesHead & { hasMore: boolean } };
   /** Makes all cursors of the change feed invalid. */
   startEpoch: { input: { epoch: string }; result: undefined };
   changeImportSource: { input: ImportSourceChange; result: undefined };
@@ -113,13 +113,13 @@ export type WriteName = keyof Writes;
 export type WriteInput<N extends WriteName> = Writes[N]['input'];
 export type WriteResult<N extends WriteName> = Writes[N]['result'];
 
-/** What a write gets from the engine that runs it. */
+/** The engine's part of a write. */
 export type WriteContext<T> = {
   dialect: Dialect;
   index: IndexTables;
   messages: MessageTables;
-  /** Whether writes are noted for the change feed. */
-  notesChanges: boolean;
+  /** Whether writes add outbox entries for the change feed. */
+  writesOutbox: boolean;
   /** If this is a retry: the result of an attempt that may have been committed. */
   earlier: T | undefined;
   progress: (applied: number) => void;
@@ -146,7 +146,7 @@ export interface Background {
   runSearch: SearchStore['run'];
 }
 
-/** What reads need of an engine. */
+/** The part of an engine that reads use. */
 export type ReadEngine = Pick<Engine, 'read' | 'dialect'>;
 
 /** A database engine: runs the shared SQL, and its own where the engines differ. */
@@ -165,7 +165,7 @@ export interface Engine {
   openSnapshot(): Promise<Snapshot>;
   /** For statements that read many rows, on an engine whose statements hold up the other requests of this thread. */
   openScan?: OpenScan;
-  /** How many pages and snapshots may be open at the same time. */
+  /** Maximum number of pages and snapshots that are open at the same time. */
   readonly openPagesMax: number;
   /** Throws if the database does not respond. */
   ping(): Promise<void>;

@@ -5,7 +5,7 @@ import type { KeyLookup, StoredKey } from '../domain/store/store.ts';
 /** Lifetime of an entry without a data version. A revocation by another instance must take effect within 5 seconds. */
 const millisMax = 4_000;
 
-type Entry = { lookup: KeyLookup; dataVersion: number | undefined; changes: number; until: number };
+type CachedKey = { lookup: KeyLookup; dataVersion: number | undefined; changes: number; until: number };
 
 /**
  * API keys by the digest of their secret, so that most requests need no query. Digests without a key are cached too. An
@@ -13,7 +13,7 @@ type Entry = { lookup: KeyLookup; dataVersion: number | undefined; changes: numb
  * until a thread of this process changes keys.
  */
 export class KeyCache {
-  readonly #entries = new RecentMap<Entry>(limits.cachedKeysMin);
+  readonly #entries = new RecentMap<CachedKey>(limits.cachedKeysMin);
   /** Counts the changes by all threads of this process. */
   readonly #changes: Int32Array<SharedArrayBuffer>;
 
@@ -28,7 +28,7 @@ export class KeyCache {
     if (cached?.changes === changes && isValid(cached, dataVersion)) return cached.lookup;
     const until = performance.now() + millisMax;
     const pending = query();
-    const entry: Entry = { lookup: pending, dataVersion, changes, until };
+    const entry: CachedKey = { lookup: pending, dataVersion, changes, until };
     this.#entries.set(digest, entry);
     pending.then(
       (key) => {
@@ -46,6 +46,6 @@ export class KeyCache {
   }
 }
 
-function isValid(entry: Entry, dataVersion: number | undefined): boolean {
+function isValid(entry: CachedKey, dataVersion: number | undefined): boolean {
   return dataVersion === undefined ? performance.now() < entry.until : dataVersion === entry.dataVersion;
 }

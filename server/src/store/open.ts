@@ -28,7 +28,7 @@ export const createStoreMemory = (threads: number): StoreMemory => ({
   largeResponses: slotCounts(threads),
 });
 
-/** What the store of one thread has in common with the others. */
+/** State that the stores of all threads share. */
 export type StoreShare = StoreMemory & {
   /** The number of this thread, from 0 to `threads` - 1. */
   thread: number;
@@ -61,7 +61,7 @@ export type DatabaseOptions = {
   database_timeout: number;
   database_wait: number;
   database_prepared: boolean;
-  /** Whether writes are noted for the change feed. */
+  /** Whether writes add outbox entries for the change feed. */
   changes: boolean;
 };
 

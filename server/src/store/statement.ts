@@ -1,4 +1,4 @@
-import type { Note } from './changes/notes.ts';
+import type { OutboxEntry } from './changes/outbox.ts';
 
 export type Row = Record<string, unknown>;
 export type Scalar = string | number | null | Uint8Array;
@@ -23,7 +23,7 @@ export type RowStatements = {
 /** `key`: the places of the key among the columns. `returning`: ends `many`, and returns the keys of the written rows. */
 export type KeyedRowStatements = RowStatements & { key: readonly number[]; returning: string };
 
-/** What a write asks of the engine that runs it. */
+/** A request of a write to the engine that runs it. */
 export type Command =
   /** Returns rows. */
   | { kind: 'query'; statement: string; values: readonly Value[] }
@@ -37,7 +37,7 @@ export type Command =
   | { kind: 'lock'; statement: string; values: readonly Value[] }
   /** The statements before it are no part of the transaction, unless the engine runs all writes inside one. */
   | { kind: 'begin' }
-  | { kind: 'notes'; notes: readonly Note[]; at: number; shard: string | undefined; isLarge: boolean };
+  | { kind: 'outbox'; entries: readonly OutboxEntry[]; at: number; shard: string | undefined; isLarge: boolean };
 
 /**
  * A write, for both engines: it yields commands, receives their results, and returns its result. An engine runs it in a
@@ -117,8 +117,8 @@ export const lock = (statement: string, ...values: Value[]): Write<void> =>
 
 export const begin = (): Write<void> => new Request({ kind: 'begin' });
 
-export const writeNotes = (command: Omit<Command & { kind: 'notes' }, 'kind'>): Write<void> =>
-  new Request({ kind: 'notes', ...command });
+export const writeOutbox = (command: Omit<Command & { kind: 'outbox' }, 'kind'>): Write<void> =>
+  new Request({ kind: 'outbox', ...command });
 
 type SqlType = 'text' | 'bigint' | 'float8';
 

@@ -1,5 +1,5 @@
 import { trimAudit } from './accounting/audit.ts';
-import { numberChanges, startEpoch } from './changes/numbering.ts';
+import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
 import { changeSession } from './console/session-statements.ts';
 import type { WriteContext, WriteInput, WriteName, WriteResult } from './engine.ts';
 import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
@@ -31,7 +31,7 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   purge,
   changeSession,
   trimAudit,
-  numberChanges,
+  sequenceChanges,
   startEpoch,
   changeImportSource,
   takeIndexLease,

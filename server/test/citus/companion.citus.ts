@@ -95,7 +95,7 @@ describe('companion operations on a cluster', () => {
     const deleted = await trace(() => service.request('DELETE', `/v1/conversations/${unused.pop()}`, app));
     for (const result of [renamed, deleted]) {
       assertOneShard(result);
-      assert.deepEqual(tables(result), ['conversations', 'audit_entries', 'changes_new']);
+      assert.deepEqual(tables(result), ['conversations', 'audit_entries', 'change_outbox']);
       assert.equal(commits(result), 1);
     }
   });
@@ -113,7 +113,7 @@ describe('companion operations on a cluster', () => {
       'messages',
       'messages',
       'audit_entries',
-      'changes_new',
+      'change_outbox',
     ]);
     assert.equal(commits(result), 1);
   });
@@ -137,9 +137,9 @@ describe('companion operations on a cluster', () => {
       'child_chunks',
       'child_chunks',
       'audit_entries',
-      'changes_new',
+      'change_outbox',
     ]);
-    assert.deepEqual(tables(deletion).slice(1), ['child_chunks', 'audit_entries', 'changes_new']);
+    assert.deepEqual(tables(deletion).slice(1), ['child_chunks', 'audit_entries', 'change_outbox']);
   });
 });
 

@@ -68,7 +68,7 @@ describe('on a cluster', () => {
       'child_chunk_revisions',
       'child_chunk_revisions',
       'audit_entries',
-      'changes_new',
+      'change_outbox',
     ]);
     assert.equal(result.commands.filter((command) => command === 'COMMIT').length, 1);
     // Only the look-up of the path is a join.
@@ -103,7 +103,7 @@ describe('on a cluster', () => {
       'conversation_days',
       'audit_entries',
       'audit_entries',
-      'changes_new',
+      'change_outbox',
     ]);
     assert.equal(result.commands.filter((command) => command === 'COMMIT').length, 1);
   });

@@ -84,7 +84,7 @@ describe('finding a conversation in the console', () => {
     await page.waitForURL(/q=USER-8812/);
     await page.getByRole('link', { name: 'about User-8812' }).waitFor();
     assert.deepEqual(await namesOf(page), ['about User-8812']);
-    assert.deepEqual(await entriesOf(page).first().locator('.figures mark').allTextContents(), ['User', '8812']);
+    assert.deepEqual(await entriesOf(page).first().locator('.statistics mark').allTextContents(), ['User', '8812']);
     await page.getByRole('searchbox').fill(talks[1].id);
     await entriesOf(page).getByText('matches an id').waitFor();
     await page.getByRole('searchbox').fill('no such user');

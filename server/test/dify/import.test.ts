@@ -201,7 +201,7 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.equal((await runImport(dify.url, store)).written, 0);
   });
 
-  it('keeps what was changed here, unless it is forced', async (t) => {
+  it('keeps what was changed in Backscroll, unless it is forced', async (t) => {
     const { dify, service, store } = await start(t);
     const other = difyId(50);
     const [rated, unrated] = [difyId(22), difyId(21)];

@@ -143,7 +143,7 @@ onEveryEngine('the change feed', (engine) => {
     );
   });
 
-  it('200: a feed key sees its workspace, app or datasets only, also in a replay', async () => {
+  it('200: a feed key sees its workspace, app or datasets only, also in the initial snapshot', async () => {
     const all = (await readAll()).entries;
     const expected = {
       [one.keys.feed]: all.filter(

@@ -41,7 +41,7 @@ onOneEngine('backscroll changes', (engine) => {
     const [last] = all.slice(-1);
     const added = message(one.ids.conversation, 5);
     await succeed(['import', '-'], ndjson([added, { record: 'workspace', id: one.ids.workspace, name: 'new' }]));
-    // The end of the replay lists the new message, and the changes since its start list it again.
+    // The end of the initial snapshot lists the new message, and the changes since its start list it again.
     const ids = async (...args: string[]) =>
       new Set((await entries('--after', last.cursor, ...args)).map(({ id }) => id));
     assert.deepEqual(await ids(), new Set([added.id, one.ids.workspace]));
@@ -107,19 +107,19 @@ onOneEngine('backscroll changes', (engine) => {
     const metric = async (name: string) =>
       Number(new RegExp(`^${name} (\\d+)$`, 'm').exec((await sendRequest(serving.base, '/metrics', admin)).text)?.[1]);
     // The records of the import.
-    await until(async () => (await metric('backscroll_changes_unnumbered')) === 0);
+    await until(async () => (await metric('backscroll_changes_unsequenced')) === 0);
     const head = await metric('backscroll_changes_head');
     assert.ok(head > 0);
     const lines = ndjson([message(one.ids.conversation, 5), message(one.ids.conversation, 6)]);
     await sendRequest(serving.base, '/admin/records', admin, { method: 'POST', lines });
     assert.equal(await metric('backscroll_changes_head'), head);
-    assert.equal(await metric('backscroll_changes_unnumbered'), 1);
-    assert.ok((await metric('backscroll_changes_oldest_unnumbered_seconds')) >= 0);
+    assert.equal(await metric('backscroll_changes_unsequenced'), 1);
+    assert.ok((await metric('backscroll_changes_oldest_unsequenced_seconds')) >= 0);
     await sendRequest(serving.base, '/admin/changes?after=now', admin);
     assert.equal(await metric('backscroll_changes_head'), head + 2);
   });
 
-  it('CHANGES=off writes no notes, and the feed starts again when it is on', async (t) => {
+  it('CHANGES=off writes no outbox entries, and the feed starts again when it is on', async (t) => {
     const { entries, options } = await newDatabase(t);
     const [first] = await entries();
     const off = { ...options, env: { ...options.env, CHANGES: 'off' } };
@@ -128,11 +128,11 @@ onOneEngine('backscroll changes', (engine) => {
     const silent = await serve(t, off);
     const append = { method: 'POST', lines: ndjson([message(one.ids.conversation, 5)]) };
     assert.equal((await sendRequest(silent.base, '/admin/records', admin, append)).status, 200);
-    assert.equal((await edit(silent.base, 'not noted')).status, 200);
+    assert.equal((await edit(silent.base, 'while off')).status, 200);
     const { status, body } = await sendRequest(silent.base, '/admin/changes', admin);
     assert.deepEqual([status, body.message], [404, 'the change feed is off (CHANGES=off)']);
     const { text } = await sendRequest(silent.base, '/metrics', admin);
-    assert.match(text, /^backscroll_changes_unnumbered 0$/m);
+    assert.match(text, /^backscroll_changes_unsequenced 0$/m);
     for (const env of [options, off]) {
       for (const args of [[], ['--new-epoch']]) {
         const failed = await call(['changes', ...args], env);
@@ -144,11 +144,11 @@ onOneEngine('backscroll changes', (engine) => {
     const get = (query: string) => sendRequest(serving.base, `/admin/changes${query}`, admin);
     assert.equal((await get(`?after=${first.cursor}`)).status, 410);
     const { cursor } = (await get('?after=now')).body;
-    await edit(serving.base, 'noted');
+    await edit(serving.base, 'while on');
     const page = (await get(`?after=${cursor}`)).body;
     assert.deepEqual(
       page.data.map(({ record }: { record: { content: string } }) => record.content),
-      ['noted'],
+      ['while on'],
     );
     await serving.end('SIGTERM');
     assert.equal((await entries('--after', cursor)).length, 1, 'a restart alone starts no epoch');
@@ -171,8 +171,8 @@ onOneEngine('backscroll changes', (engine) => {
       const after = await serve(t, options);
       const { status, body } = await sendRequest(after.base, `/admin/changes?after=${cursor}`, admin);
       assert.deepEqual([status, body.code], [410, 'cursor_gone']);
-      const replay = await sendRequest(after.base, '/admin/changes?limit=1000', admin);
-      assert.equal(replay.status, 200);
+      const snapshot = await sendRequest(after.base, '/admin/changes?limit=1000', admin);
+      assert.equal(snapshot.status, 200);
     });
   }
 });

@@ -11,7 +11,7 @@ const scripts: Record<Engine, (url: string, nth: number) => string> = {
     import { Connection } from ${source('store/sqlite/connection.ts')};
     import { runWrite } from ${source('store/sqlite/run-write.ts')};
     import { dialect } from ${source('store/sqlite/statements.ts')};
-    import { numberChanges } from ${source('store/changes/numbering.ts')};
+    import { sequenceChanges } from ${source('store/changes/sequencing.ts')};
     const db = new Connection(${JSON.stringify(url.replace('sqlite:', ''))}, 5000);
     let count = 0;
     for (const method of ['get', 'all', 'run']) {
@@ -22,7 +22,7 @@ const scripts: Record<Engine, (url: string, nth: number) => string> = {
       };
     }
     db.run('BEGIN IMMEDIATE');
-    runWrite(db, numberChanges(undefined, { dialect }));
+    runWrite(db, sequenceChanges(undefined, { dialect }));
     db.run('COMMIT');
     console.log('done');`,
   postgres: (url, nth) => `
@@ -36,12 +36,12 @@ const scripts: Record<Engine, (url: string, nth: number) => string> = {
       if (++count === ${nth}) process.kill(process.pid, 'SIGKILL');
       return query.apply(this, values);
     };
-    await store.changes.number();
+    await store.changes.sequence();
     console.log('done');
     await store.close();`,
 };
 
-onEveryEngine('kill -9 while changes are numbered', (engine) => {
+onEveryEngine('kill -9 while changes are sequenced', (engine) => {
   it('loses and repeats nothing, before whichever statement it comes', async () => {
     const { one, admin, records } = makeTwoTenants();
     const service = await startService(engine);

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import type { KnowledgeLocation } from '../../src/domain/store/knowledge-path.ts';
-import type { NumberedQuery } from '../../src/domain/store/knowledge-reads.ts';
+import type { OffsetQuery } from '../../src/domain/store/knowledge-reads.ts';
 import type { Dialect, ScanSnapshot } from '../../src/store/engine.ts';
 import { findLastChunk } from '../../src/store/knowledge/chunk-writes.ts';
 import { SqlKnowledgeReads } from '../../src/store/knowledge/reads.ts';
@@ -53,7 +53,7 @@ async function casesOf(dialect: Dialect): Promise<Record<string, Case>> {
     return [];
   }, dialect);
   const cases: Record<string, Case> = {};
-  const lists: [string, number, string, string, (query: NumberedQuery, at: KnowledgeLocation) => Promise<unknown>][] = [
+  const lists: [string, number, string, string, (query: OffsetQuery, at: KnowledgeLocation) => Promise<unknown>][] = [
     [
       'datasets',
       all / 8,
@@ -90,7 +90,7 @@ async function casesOf(dialect: Dialect): Promise<Record<string, Case>> {
       cases[`${name}, ${where} page`] = { text, values, index, table };
     }
   }
-  await reads.findFigures(['d1']);
+  await reads.findTotals(['d1']);
   const [text, ...values] = statement;
   cases['figures of a dataset'] = { text, values, index: 'documents_by_status', table: 'documents' };
   const lastChunk = { text: findLastChunk, values: ['d1', 's1'] };

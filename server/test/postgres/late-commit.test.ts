@@ -19,8 +19,8 @@ describe('a transaction that commits late', () => {
       await onDatabase(database.url, async (client) => {
         await client.query('BEGIN');
         await client.query('UPDATE workspaces SET name = $2 WHERE id = $1', [one.ids.workspace, 'late']);
-        const notes = JSON.stringify([['workspace', '', null, [one.ids.workspace]]]);
-        await client.query(`INSERT INTO changes_new (id, scope, at, notes) VALUES ('0', '0', 1, $1)`, [notes]);
+        const entries = JSON.stringify([['workspace', '', null, [one.ids.workspace]]]);
+        await client.query(`INSERT INTO change_outbox (id, scope, at, entries) VALUES ('0', '0', 1, $1)`, [entries]);
         await edit('meanwhile');
         const page = await get(cursor);
         assert.deepEqual(

@@ -66,7 +66,7 @@ function planCases(dialect: Dialect): PlanCase[] {
     planCase('overview by app', overview.sumApps(period), perDays),
     planCase('overview of an app', overview.sumDays({ ...period, app_id: 'a1' }), perDays),
     planCase('overview by user', overview.scanUsage({ ...period, app_id: 'a1' }), perDays),
-    planCase('one conversation', [activity.findConversation, 'c101', 'a1', 'c101'], 3),
+    planCase('one conversation', [activity.findListedConversation, 'c101', 'a1', 'c101'], 3),
   ];
 }
 

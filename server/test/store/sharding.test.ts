@@ -70,7 +70,7 @@ describe('the schema', () => {
     ]);
     const byDataset = ['child_chunk_revisions', 'child_chunks', 'documents', 'search_chunks', 'segments'];
     assert.deepEqual(tablesBy('dataset_id').sort(), byDataset);
-    assert.deepEqual(tablesBy('scope'), ['audit_entries', 'changes_new']);
+    assert.deepEqual(tablesBy('scope'), ['audit_entries', 'change_outbox']);
     assert.equal(Object.keys(distributed).length, 11);
   });
 
@@ -90,8 +90,8 @@ describe('the schema', () => {
       const column = distributed[table] ?? '';
       assert.ok(columns.includes(column), `${index} of ${table} lacks ${column}`);
       assert.ok(is_full && !columns.includes('(expression)'), index);
-      // The audit log and the notes about changes are written and read by time.
-      if (is_primary && table !== 'audit_entries' && table !== 'changes_new')
+      // The audit log and the outbox are written and read by time.
+      if (is_primary && table !== 'audit_entries' && table !== 'change_outbox')
         assert.equal(columns[0], column, `${index} of ${table}`);
     }
   });
@@ -518,7 +518,7 @@ describe('the statements', () => {
 
   it('of the operations never combine the two distribution columns', () => {
     for (const { text } of distinct(operations)) {
-      // The scope of an audit entry or a note is the distribution value of the rows that it is about.
+      // The scope of an audit entry or an outbox entry is the distribution value of the rows that it is about.
       const columns = new Set(tableUsesIn(text).map(({ table }) => distributed[table]));
       columns.delete('scope');
       assert.ok(columns.size <= 1, text);
@@ -569,7 +569,7 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('child_chunks', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('child_chunk_revisions', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('audit_entries', 'scope', colocate_with => 'conversations')`,
-    `SELECT create_distributed_table('changes_new', 'scope', colocate_with => 'audit_entries')`,
+    `SELECT create_distributed_table('change_outbox', 'scope', colocate_with => 'audit_entries')`,
     `SELECT create_distributed_table('search_messages', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('search_chunks', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('changes_head', NULL, colocate_with => 'none')`,

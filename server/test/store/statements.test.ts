@@ -12,7 +12,7 @@ import * as audit from '../../src/store/accounting/audit.ts';
 import { setLastUse, setRevoked } from '../../src/store/keys/writes.ts';
 import { insertNextRevision, replaceChunk } from '../../src/store/knowledge/chunk-writes.ts';
 import { chunkPathValues, findChunkPath } from '../../src/store/knowledge/path.ts';
-import { pageStatement, updateChildChunk } from '../../src/store/postgres/statements.ts';
+import { editChunk, pageStatement } from '../../src/store/postgres/statements.ts';
 import { exportSteps } from '../../src/store/records/export.ts';
 import { lookupStatement } from '../../src/store/records/lookups.ts';
 import * as recordStatements from '../../src/store/records/statements.ts';
@@ -258,7 +258,7 @@ for (const prepared of ['on', 'off'])
 
     const knowledge = one.keys.knowledge;
     const patch = (content: string, headers = {}): RequestOptions => ({ key: knowledge, headers, body: { content } });
-    const edit = summarize(updateChildChunk);
+    const edit = summarize(editChunk);
 
     it('are one for PATCH, whatever its result', async () => {
       assertOneStatement(await requestWithCachedKey('PATCH', one.chunkPath, patch('new text')), 200, edit);
@@ -358,14 +358,14 @@ for (const prepared of ['on', 'off'])
         'SELECT unnest messages json_to_record',
         'INSERT messages unnest',
       ];
-      const [add, note] = ['INSERT conversation_days unnest', 'INSERT changes_new'];
+      const [add, outbox] = ['INSERT conversation_days unnest', 'INSERT change_outbox'];
       const added = message(one.ids.conversation, 5, { message_tokens: 1 });
-      assert.deepEqual(await append(added), [lock, find, write, add, note]);
+      assert.deepEqual(await append(added), [lock, find, write, add, outbox]);
       const erase = 'UPDATE search_messages';
       assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'b' }), [
-        ...[lock, find, write, erase, add, note],
+        ...[lock, find, write, erase, add, outbox],
       ]);
-      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'c' }), [lock, find, write, erase, note]);
+      assert.deepEqual(await append({ ...added, message_tokens: 2, answer: 'c' }), [lock, find, write, erase, outbox]);
       assert.deepEqual(await append({ ...added, created_at: 6 }), [
         lock,
         find,
@@ -373,12 +373,12 @@ for (const prepared of ['on', 'off'])
         erase,
         add,
         'UPDATE conversations messages',
-        note,
+        outbox,
       ]);
       const conversation = { record: 'conversation', id: newId, app_id: one.ids.app, user: 'ann' };
       assert.deepEqual(await append(conversation, message(newId, 5), message(newId, 6)), [
         'INSERT conversations unnest',
-        ...[lock, write, add, note],
+        ...[lock, write, add, outbox],
       ]);
     });
 
@@ -589,7 +589,7 @@ describe('statements executed on SQLite', () => {
       [
         ...['BEGIN', 'SAVEPOINT', findChunkStatement, 'UPDATE child_chunks'],
         'INSERT child_chunk_revisions',
-        ...['INSERT audit_entries', 'RELEASE', 'INSERT changes_new', 'COMMIT'],
+        ...['INSERT audit_entries', 'RELEASE', 'INSERT change_outbox', 'COMMIT'],
       ],
     );
   });
@@ -717,7 +717,7 @@ describe('query plans on PostgreSQL', () => {
         ['cached page with first_id', pageStatement(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],
         ['chunk', findChunkPath, chunk, 4],
-        ['edit', updateChildChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]'], 14],
+        ['edit', editChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]'], 14],
       ];
       for (const [name, text, values, rows] of cases) {
         const plan = await explainAs(mode, text, values);
@@ -729,14 +729,14 @@ describe('query plans on PostgreSQL', () => {
     });
   }
 
-  it('of an edit change one row, add one revision, one audit entry and one note for the change feed', async () => {
+  it('of an edit change one row, add one revision, one audit entry and one outbox entry', async () => {
     const path = ['d1', 'w1', 'o1', 's1', 'h1'];
-    const plan = await explainAs('force_generic_plan', updateChildChunk, [
+    const plan = await explainAs('force_generic_plan', editChunk, [
       ...path,
       ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]'],
     ]);
     const writes = stepsOf(plan).filter((step) => step['Node Type'] === 'ModifyTable');
-    const tables = ['audit_entries', 'changes_new', 'child_chunk_revisions', 'child_chunks'];
+    const tables = ['audit_entries', 'change_outbox', 'child_chunk_revisions', 'child_chunks'];
     assert.deepEqual(writes.map((step) => step['Relation Name']).sort(), tables);
   });
 

@@ -86,7 +86,7 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
     { title: 'Records', cell: countedKind },
     { title: 'Names', cell: (entry) => entry.records.length > 0 && h(Names, { entry }) },
   ];
-  return h(DataTable<Activity>, { label: 'Activity', columns, rows, keyOf: ({ id }) => id });
+  return h(DataTable<Activity>, { label: 'Activity', columns, rows, modelKeyOf: ({ id }) => id });
 }
 
 const classOf = (action: Activity['action']): string =>

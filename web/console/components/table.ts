@@ -8,7 +8,7 @@ type Props<T> = {
   label: string;
   columns: readonly Column<T>[];
   rows: readonly T[];
-  keyOf: (row: T) => string;
+  modelKeyOf: (row: T) => string;
   /** It stays a table on a phone: a name and few numbers. */
   isCompact?: boolean;
 };
@@ -17,7 +17,7 @@ type Props<T> = {
  * A table of records. Where its columns have no room each row is a block, and each cell has its column's title before
  * it. The roles are explicit because such a style hides those of the elements.
  */
-export function DataTable<T>({ label, columns, rows, keyOf, isCompact = false }: Props<T>) {
+export function DataTable<T>({ label, columns, rows, modelKeyOf, isCompact = false }: Props<T>) {
   const isNarrow = useMedia(`(width < ${columns.length > 5 ? 60 : 45}rem)`);
   if (rows.length === 0) return null;
   const classOf = ({ isNumber }: Column<T>) => (isNumber ? 'number' : undefined);
@@ -41,7 +41,7 @@ export function DataTable<T>({ label, columns, rows, keyOf, isCompact = false }:
       rows.map((row) =>
         h(
           'tr',
-          { key: keyOf(row), role: 'row' },
+          { key: modelKeyOf(row), role: 'row' },
           columns.map((column) =>
             h(
               'td',

@@ -1,12 +1,12 @@
 import { h, useLayoutEffect } from '../../shared/dom.ts';
-import { money } from '../components/figures.ts';
+import { money } from '../components/format-number.ts';
 import { Marked } from '../components/marked-text.ts';
 import { counted, FirstSteps, ListEnd, Time } from '../components/ui.ts';
 import { matchesIn, wordsOf } from '../state/highlight.ts';
 import { type Filters, hrefWith } from '../state/route.ts';
 import { briefForm } from '../state/times.ts';
 import type { ConversationSummary, SearchHit } from '../state/types.ts';
-import { type Conversations, type Entry, placeOf } from './use-conversations.ts';
+import { type ConversationEntry, type Conversations, placeOf } from './use-conversations.ts';
 import { useStableFocus } from './use-stable-focus.ts';
 
 /** This many pixels before the end of the list, the next page is read. */
@@ -27,7 +27,7 @@ export function ConversationList({ conversations: { entries, list, summaryOf }, 
   // It leaves this place when a page that has it is read.
   const isFirstPage = list.isLoading && entries.length === 0;
   const isApart = open !== undefined && !isListed && !isFirstPage && summaryOf(open.id) !== undefined;
-  const shown: readonly Entry[] = isApart ? [{ ...open, hits: [] }, ...entries] : entries;
+  const shown: readonly ConversationEntry[] = isApart ? [{ ...open, hits: [] }, ...entries] : entries;
   const apart = list.hasMore ? 'Not in the part of the list that was read.' : 'Not in this list.';
   // Rows are taller with their summaries.
   const isComplete = entries.every(({ id }) => summaryOf(id) !== undefined);
@@ -68,7 +68,7 @@ export function ConversationList({ conversations: { entries, list, summaryOf }, 
 const noMatch = ['Nothing matches. ', h('a', { href: hrefWith(['conversations'], {}) }, 'Clear the filters')];
 
 type RowProps = {
-  entry: Entry;
+  entry: ConversationEntry;
   summary: ConversationSummary | undefined;
   isOpen: boolean;
   /** Why the row is before all others, if it is. */
@@ -90,8 +90,8 @@ function Row({ entry, summary, isOpen, apart, filters }: RowProps) {
       { class: `words ${hit === undefined ? 'one-line' : 'two-lines'}` },
       h(Marked, { text: hit?.snippet ?? summary?.last_text ?? '', ranges: hit?.ranges ?? [], draw: plain }),
     ),
-    summary && h('span', { class: 'soft one-line figures' }, h(Figures, { summary, hits, filters })),
-    apart && h('span', { class: 'soft figures' }, apart),
+    summary && h('span', { class: 'soft one-line statistics' }, h(Statistics, { summary, hits, filters })),
+    apart && h('span', { class: 'soft statistics' }, apart),
   );
 }
 
@@ -99,9 +99,9 @@ function Row({ entry, summary, isOpen, apart, filters }: RowProps) {
 const plain = (text: string): string =>
   text.replaceAll(/\*+|`+|^#+ |^> /gm, '').replaceAll(/(\|\s*:?-+:?\s*)+(\||$)|\|/g, ' ');
 
-type FiguresProps = { summary: ConversationSummary; hits: readonly SearchHit[]; filters: Filters };
+type StatisticsProps = { summary: ConversationSummary; hits: readonly SearchHit[]; filters: Filters };
 
-function Figures({ summary, hits, filters: { q = '', app_id } }: FiguresProps) {
+function Statistics({ summary, hits, filters: { q = '', app_id } }: StatisticsProps) {
   const { user, message_count, price, currency, app_name } = summary;
   const ranges = matchesIn(user ?? '', wordsOf(q));
   const isById = q !== '' && hits[0]?.ranges.length === 0 && ranges.length === 0;

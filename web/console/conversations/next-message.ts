@@ -1,4 +1,4 @@
-import type { Page } from '../hooks/use-list.ts';
+import type { CursorPage } from '../hooks/use-list.ts';
 import { pathOf, request } from '../state/api.ts';
 import { limits } from '../state/server-rules.ts';
 import type { Message, SearchHit } from '../state/types.ts';
@@ -52,7 +52,7 @@ export async function findNext(
 ): Promise<string | undefined> {
   const from = messageAt(scroll, message_id);
   const query = { app_id, conversation_id, ...filters[kind], limit: limits.listRowsMax };
-  const { body } = await request<Page<SearchHit>>(pathOf(['admin', 'search'], query));
+  const { body } = await request<CursorPage<SearchHit>>(pathOf(['admin', 'search'], query));
   const hits = body.data.toReversed();
   const at = hits.findLastIndex(({ message_id }) => message_id === from?.id);
   const next =

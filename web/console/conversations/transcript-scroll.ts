@@ -20,7 +20,7 @@ type View = { open: () => History; total: () => number; redraw: () => void; fail
  * Which messages of a conversation are drawn, and where. Only those near the window are in the page; above and below
  * them is empty room of the others' height. A message in the window never moves by itself: if a message above turns out
  * taller than estimated, the empty room above shrinks, and the scroll position is not changed, because that would end a
- * scroll that is under way. Decision 0022 has the figures of the alternative.
+ * scroll that is under way. Decision 0022 has the measurements of the alternative.
  */
 export class Scroll {
   history: History;

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
-import { type List, type Page, useList } from '../hooks/use-list.ts';
+import { type CursorPage, type List, useList } from '../hooks/use-list.ts';
 import { pathOf, request } from '../state/api.ts';
 import { useChanges } from '../state/changes.ts';
 import type { Filters } from '../state/route.ts';
@@ -8,14 +8,14 @@ import type { ConversationSummary, SearchHit } from '../state/types.ts';
 import { isFiltered, queryOf } from './search-query.ts';
 
 /** A conversation in the list, with its messages that the search has found, newest first. */
-export type Entry = { id: string; app_id: string; hits: readonly SearchHit[] };
+export type ConversationEntry = { id: string; app_id: string; hits: readonly SearchHit[] };
 
 /** The address of a conversation: at its newest hit, if it has hits. */
-export const placeOf = ({ id, app_id, hits }: Entry): string[] =>
+export const placeOf = ({ id, app_id, hits }: ConversationEntry): string[] =>
   ['conversations', app_id, id, hits[0]?.message_id].filter((part) => part !== undefined);
 
 export type Conversations = {
-  entries: readonly Entry[];
+  entries: readonly ConversationEntry[];
   list: List<unknown>;
   summaryOf: (id: string) => ConversationSummary | undefined;
 };
@@ -65,7 +65,7 @@ export function useConversations(filters: Filters, open: string | undefined, may
 /** The next change of the feed tries again. */
 const ignore = () => undefined;
 
-function entriesOf(hits: readonly SearchHit[]): Entry[] {
+function entriesOf(hits: readonly SearchHit[]): ConversationEntry[] {
   const byConversation = Map.groupBy(hits, ({ conversation_id }) => conversation_id);
   return [...byConversation].map(([id, hits]) => ({ id, app_id: hits[0]?.app_id ?? '', hits }));
 }
@@ -81,7 +81,7 @@ function useSummaries() {
     for (let at = 0; at < ids.length; at += limits.listRowsMax) {
       const id = ids.slice(at, at + limits.listRowsMax);
       const path = pathOf(['admin', 'conversations'], { id, limit: limits.listRowsMax });
-      const rows = await request<Page<ConversationSummary>>(path).then(({ body }) => body.data, ignore);
+      const rows = await request<CursorPage<ConversationSummary>>(path).then(({ body }) => body.data, ignore);
       if (rows === undefined) return;
       for (const one of id) summaries.set(one, null);
       put(rows);

@@ -3,7 +3,7 @@ import { Copyable } from '../components/copyable.ts';
 import { Page } from '../components/page.ts';
 import { ErrorNote } from '../components/ui.ts';
 import { useAttempt } from '../hooks/use-attempt.ts';
-import type { Page as Rows } from '../hooks/use-list.ts';
+import type { CursorPage } from '../hooks/use-list.ts';
 import { useReading } from '../hooks/use-reading.ts';
 import { curlOf } from '../keys/key-labels.ts';
 import { request } from '../state/api.ts';
@@ -95,7 +95,7 @@ export function StartView() {
 }
 
 async function readFound(signal: AbortSignal) {
-  const rows = async <T>(path: string) => (await request<Rows<T>>(path, { signal })).body.data;
+  const rows = async <T>(path: string) => (await request<CursorPage<T>>(path, { signal })).body.data;
   const [[app], keys, [conversation]] = await Promise.all([
     rows<App>('/admin/apps?limit=1'),
     rows<Key>('/admin/keys?limit=100'),

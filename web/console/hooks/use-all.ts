@@ -1,6 +1,6 @@
 import { request } from '../state/api.ts';
 import { limits } from '../state/server-rules.ts';
-import { type List, type Page, withCursor } from './use-list.ts';
+import { type CursorPage, type List, withCursor } from './use-list.ts';
 import { useReading } from './use-reading.ts';
 
 /** All rows of a list; none until they are loaded. */
@@ -20,7 +20,7 @@ async function readPages<T>(path: string, signal: AbortSignal): Promise<T[]> {
   let cursor: string | null = null;
   do {
     const page = withCursor(`${path}?limit=${limits.listRowsMax}`, cursor);
-    const { body }: { body: Page<T> } = await request(page, { signal });
+    const { body }: { body: CursorPage<T> } = await request(page, { signal });
     rows.push(...body.data);
     cursor = body.next_cursor;
   } while (cursor !== null);

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { type ApiError, request } from '../state/api.ts';
 
-export type Page<T> = { limit: number; has_more: boolean; data: T[]; next_cursor: string | null };
+export type CursorPage<T> = { limit: number; has_more: boolean; data: T[]; next_cursor: string | null };
 
 export type List<T> = {
   rows: readonly T[];
@@ -31,7 +31,7 @@ export function useList<T>(path: string | undefined): List<T> {
       setLoading(true);
       setError(undefined);
       try {
-        const { body } = await request<Page<T>>(withCursor(path, cursor), { signal });
+        const { body } = await request<CursorPage<T>>(withCursor(path, cursor), { signal });
         setState(({ rows }) => ({
           path,
           rows: cursor === null ? body.data : [...rows, ...body.data],
@@ -64,7 +64,7 @@ export function useList<T>(path: string | undefined): List<T> {
     async (idOf: (row: T) => string) => {
       if (path === undefined) return;
       const { signal } = (pending.current = new AbortController());
-      const { body } = await request<Page<T>>(path, { signal });
+      const { body } = await request<CursorPage<T>>(path, { signal });
       setState((state) => merge(body, state, idOf));
     },
     [path],
@@ -83,7 +83,7 @@ function empty<T>(path: string | undefined): Rows<T> {
 }
 
 /** The new first page, followed by the rows of later pages if the two still overlap; else alone, and later pages are read again. */
-function merge<T>({ data, next_cursor, has_more }: Page<T>, old: Rows<T>, idOf: (row: T) => string): Rows<T> {
+function merge<T>({ data, next_cursor, has_more }: CursorPage<T>, old: Rows<T>, idOf: (row: T) => string): Rows<T> {
   const ids = data.map(idOf);
   const at = old.rows.findIndex((row) => idOf(row) === ids.at(-1));
   const overlaps = at >= 0 && at < data.length && data.length < old.rows.length;

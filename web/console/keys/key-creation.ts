@@ -4,7 +4,7 @@ import { ManyPicker, Picker, Tick } from '../components/picker.ts';
 import { Dialog, ErrorNote } from '../components/ui.ts';
 import { type All, useAll } from '../hooks/use-all.ts';
 import { useAttempt } from '../hooks/use-attempt.ts';
-import type { Page } from '../hooks/use-list.ts';
+import type { CursorPage } from '../hooks/use-list.ts';
 import { pathOf, request } from '../state/api.ts';
 import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../state/server-rules.ts';
 import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../state/types.ts';
@@ -191,7 +191,7 @@ function Expiry({ lifetime, setLifetime }: { lifetime: string; setLifetime: (lif
 async function findConversation(app: App | undefined): Promise<string | undefined> {
   if (app === undefined || !chatModes.includes(app.mode)) return undefined;
   const path = pathOf(['admin', 'conversations'], { app_id: app.id, limit: 1 });
-  return request<Page<Conversation>>(path).then(
+  return request<CursorPage<Conversation>>(path).then(
     ({ body }) => body.data[0]?.id,
     () => undefined,
   );

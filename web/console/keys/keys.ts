@@ -60,7 +60,7 @@ export function KeysView({ session }: ViewProps) {
       label: 'Keys',
       columns: columns(now, session.key_id, changed, setDialog),
       rows: shown,
-      keyOf: ({ id }) => id,
+      modelKeyOf: ({ id }) => id,
     }),
     h('p', { class: 'hidden-label', role: 'status' }, message),
     shown.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No key matches these filters.'),

@@ -1,6 +1,6 @@
 import { CopyButton } from '../../shared/copy-button.ts';
 import { type ComponentChildren, h } from '../../shared/dom.ts';
-import { millis, money } from '../components/figures.ts';
+import { millis, money } from '../components/format-number.ts';
 import { count, Time } from '../components/ui.ts';
 import { Export } from '../conversations/export.ts';
 import type { MessageKind } from '../conversations/next-message.ts';

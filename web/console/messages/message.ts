@@ -1,5 +1,5 @@
 import { h } from '../../shared/dom.ts';
-import { money } from '../components/figures.ts';
+import { money } from '../components/format-number.ts';
 import { count, Time } from '../components/ui.ts';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { locale } from '../state/locale.ts';
@@ -62,7 +62,7 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
       { class: 'soft row' },
       h(Time, { at: created_at, form: 'clock' }),
       message.feedback !== null && h(Feedback, { rating: message.feedback.rating }),
-      h(Figures, { message }),
+      h(Statistics, { message }),
       siblings && h(SiblingSteps, { siblings }),
       parent !== null &&
         parent !== before &&
@@ -81,7 +81,7 @@ function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
   return h('span', { class: `badge ${isLiked ? 'good' : 'warn'}` }, isLiked ? 'liked' : 'disliked');
 }
 
-function Figures({ message }: { message: Message }) {
+function Statistics({ message }: { message: Message }) {
   const { message_tokens, answer_tokens, total_tokens, total_price, currency, provider_response_latency } = message;
   const latency = provider_response_latency.toLocaleString(locale, { maximumFractionDigits: 2 });
   return [

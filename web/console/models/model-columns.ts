@@ -25,7 +25,7 @@ export function rowsOf(provider: WholeModelProvider): ModelRow[] {
   return provider.models.toSorted(byType).map((model) => ({ provider, model }));
 }
 
-export const keyOf = ({ provider, model }: ModelRow): string =>
+export const modelKeyOf = ({ provider, model }: ModelRow): string =>
   [provider.provider, model?.model_type, model?.model].join(' ');
 
 /** Whether a name or id of the model or its provider contains the text, in any case. */

@@ -6,12 +6,12 @@ import { FilterSearch } from '../components/search-field.ts';
 import { DataTable } from '../components/table.ts';
 import { FirstSteps, ListEnd } from '../components/ui.ts';
 import { useAll } from '../hooks/use-all.ts';
-import type { Page as Rows } from '../hooks/use-list.ts';
+import type { CursorPage } from '../hooks/use-list.ts';
 import { useReading } from '../hooks/use-reading.ts';
 import { pathOf, request } from '../state/api.ts';
 import { go, useFilters, type ViewProps } from '../state/route.ts';
 import type { WholeModelProvider, Workspace } from '../state/types.ts';
-import { columns, hasWords, keyOf, type ModelRow, modelTypes, rowsOf } from './model-columns.ts';
+import { columns, hasWords, type ModelRow, modelKeyOf, modelTypes, rowsOf } from './model-columns.ts';
 
 /** The models of a workspace, by provider in the order of the records. */
 export function ModelsView({ rest: [chosen] }: ViewProps) {
@@ -53,7 +53,7 @@ function useFirstWithProviders(workspaces: readonly Workspace[]): string | undef
   const { body: first, error } = useReading(ids.join(), async (signal) => {
     for (const id of ids) {
       const path = pathOf(['admin', 'workspaces', id, 'model-providers'], { limit: 1 });
-      const { body } = await request<Rows<unknown>>(path, { signal });
+      const { body } = await request<CursorPage<unknown>>(path, { signal });
       if (body.data.length > 0) return id;
     }
     return ids[0];
@@ -80,7 +80,7 @@ function Models({ workspace }: { workspace: string }) {
         countOf: (type) => ofType(type).length,
       }),
     ],
-    h(DataTable<ModelRow>, { label: 'Models', columns, rows, keyOf }),
+    h(DataTable<ModelRow>, { label: 'Models', columns, rows, modelKeyOf }),
     rows.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No model matches these filters.'),
     h(ListEnd, { list, nothing: 'This workspace has no model providers.' }),
   );

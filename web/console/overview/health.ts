@@ -1,7 +1,7 @@
 import { CopyButton } from '../../shared/copy-button.ts';
 import { h } from '../../shared/dom.ts';
 import { By } from '../activity/activity.ts';
-import { brief, millis, whole } from '../components/figures.ts';
+import { brief, millis, whole } from '../components/format-number.ts';
 import { DataTable } from '../components/table.ts';
 import { ErrorNote, Time } from '../components/ui.ts';
 import { useResponse } from '../hooks/use-reading.ts';
@@ -69,7 +69,7 @@ const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
       : h(DataTable<Failure>, {
           label: 'Rejected and failed requests',
           rows: failures,
-          keyOf: ({ status, method, route, key_id }) => `${status} ${method} ${route} ${key_id}`,
+          modelKeyOf: ({ status, method, route, key_id }) => `${status} ${method} ${route} ${key_id}`,
           columns: [
             {
               title: 'Status',

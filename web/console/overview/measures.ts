@@ -1,4 +1,4 @@
-import { brief, money, percent, whole } from '../components/figures.ts';
+import { brief, money, percent, whole } from '../components/format-number.ts';
 import type { FilterChange } from '../state/address.ts';
 import type { Overview, OverviewDay, OverviewTotals } from '../state/types.ts';
 

@@ -1,13 +1,13 @@
 import { h } from '../../shared/dom.ts';
-import { money, percent, whole } from '../components/figures.ts';
+import { money, percent, whole } from '../components/format-number.ts';
 import { type FilterChange, hrefWith } from '../state/address.ts';
 import type { Overview } from '../state/types.ts';
 import { changeText, currenciesOf, disliked, failed, pointsText, priceIn, share } from './measures.ts';
 
-type Figure = { name: string; value: string; change: string; more?: string; isWorse?: boolean; filters: FilterChange };
+type Total = { name: string; value: string; change: string; more?: string; isWorse?: boolean; filters: FilterChange };
 
 /** The large numbers. Only disliked and failed messages can get worse. */
-export function figuresOf({ totals, before, ...rest }: Overview): Figure[] {
+export function totalsOf({ totals, before, ...rest }: Overview): Total[] {
   const counted = (now: number, earlier: number) => ({ value: whole(now), change: changeText(now, earlier, whole) });
   const shared = (name: 'disliked' | 'failed') => {
     const [now, earlier] = [share(totals[name], totals.messages), share(before[name], before.messages)];
@@ -44,7 +44,7 @@ export const Numbers = ({ overview }: { overview: Overview }) =>
   h(
     'ul',
     { class: 'numbers plain' },
-    figuresOf(overview).map(({ name, value, change, more, isWorse, filters }) =>
+    totalsOf(overview).map(({ name, value, change, more, isWorse, filters }) =>
       h(
         'li',
         { key: name },

@@ -3,9 +3,9 @@ export type Series = { name: string; look: number; values: readonly (number | nu
 
 export type PlotProps = {
   title: string;
-  /** The figures as a sentence. */
+  /** The numbers as a sentence. */
   summary: string;
-  /** For screen readers only: the figures are on the page. */
+  /** For screen readers only: the numbers are on the page. */
   hidesSummary?: boolean;
   kind: 'bars' | 'lines';
   series: readonly Series[];

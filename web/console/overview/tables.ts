@@ -1,5 +1,5 @@
 import { h, useState } from '../../shared/dom.ts';
-import { money, whole } from '../components/figures.ts';
+import { money, whole } from '../components/format-number.ts';
 import { type Column, DataTable } from '../components/table.ts';
 import { useMedia } from '../hooks/use-media.ts';
 import { type FilterChange, hrefWith } from '../state/route.ts';
@@ -34,7 +34,7 @@ export function Tables({ overview: { apps, users, from, to } }: { overview: Over
     const shown = columns.slice(0, isPhone ? 4 : undefined);
     return [
       h('h2', null, label),
-      h(DataTable<Row>, { label, rows, keyOf: ({ id }) => id, columns: shown, isCompact: true }),
+      h(DataTable<Row>, { label, rows, modelKeyOf: ({ id }) => id, columns: shown, isCompact: true }),
     ];
   };
   const byApp = apps.map(({ app_id, app_name: name, ...sums }) => ({ ...sums, id: app_id, name, filters: { app_id } }));

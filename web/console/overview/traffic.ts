@@ -1,4 +1,4 @@
-import { brief, millis, percent, whole } from '../components/figures.ts';
+import { brief, millis, percent, whole } from '../components/format-number.ts';
 import type { Traffic, TrafficInterval } from '../state/types.ts';
 import type { Series } from './series.ts';
 

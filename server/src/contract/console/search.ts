@@ -88,7 +88,7 @@ const found = (what: string) => integer(`Messages ${what}; \`max\` means this ma
 
 export const SearchCounts = shape(
   {
-    max: integer('Counts stop here.'),
+    max: integer('Counts stop at this number.'),
     all: found('with these filters'),
     disliked: found('with these filters that were disliked'),
     failed: found('with these filters whose generation failed'),

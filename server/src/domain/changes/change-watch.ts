@@ -67,7 +67,7 @@ export class ChangeWatch {
     this.#wakeAll();
   };
 
-  /** Undefined if there are notes: they have to be numbered. */
+  /** Undefined if there are outbox entries: they have to be sequenced. */
   async #readState(): Promise<string | undefined> {
     const dataVersion = this.#store.dataVersion();
     if (dataVersion !== undefined) return `${dataVersion}`;

@@ -15,11 +15,11 @@ export type ChangePage = {
   close(): void;
 };
 
-/** The epoch while writes are not noted. No cursor has it. */
+/** The epoch while the feed is off. No cursor has it. */
 const offEpoch = 'off';
 
 /**
- * To be called before the first write, if writes are not noted, and when the service starts. Changes were missed while the
+ * To be called before the first write, if the feed is off, and when the service starts. Changes were missed while the
  * feed was off, so it begins again with a new epoch.
  */
 export async function switchFeed(store: Store, isOn: boolean): Promise<void> {
@@ -42,12 +42,12 @@ function requireOn(head: ChangesHead): ChangesHead {
 /** Position of a reader in an epoch. */
 export type ChangePlace = ChangePosition & { epoch: string };
 
-/** Where a request starts: at a cursor, with a replay of the tables, or after everything that was committed. */
+/** Start of a request: at a cursor, with an initial snapshot of the tables, or after everything that was committed. */
 export async function startOf(store: Store, after: string | undefined): Promise<ChangePlace> {
-  // What was committed before is numbered first: a replay shows it, so it is not listed again after the replay.
+  // Earlier commits are sequenced first: the snapshot shows them, so they are not listed again after it.
   if (after === undefined || after === 'now') {
-    const { epoch, position } = requireOn(await store.changes.number());
-    return after === 'now' ? { epoch, position } : { epoch, position, replay: { kind: changeKinds[0], key: [] } };
+    const { epoch, position } = requireOn(await store.changes.sequence());
+    return after === 'now' ? { epoch, position } : { epoch, position, snapshot: { kind: changeKinds[0], key: [] } };
   }
   const head = requireOn(await store.changes.head());
   const place = parseCursor(after, head);
@@ -62,7 +62,7 @@ export async function readChanges(store: Store, start: ChangePlace, selection: C
   const { epoch } = start;
   if (epoch !== requireOn(await store.changes.head()).epoch) throw cursorGone();
   let place: ChangePosition = start;
-  // A replay passes tables and rows that the reader may not see. A few steps find the next that it may see.
+  // A snapshot passes tables and rows that the reader may not see. A few steps find the next that it may see.
   for (let step = 1; ; step += 1) {
     if (selection.signal.aborted) throw clientDisconnected();
     const { changes, next, hasMore, bytes, close } = await store.changes.read(place, selection);
@@ -85,20 +85,20 @@ function render(change: FoundChange, epoch: string): ChangePage['entries'][numbe
   return { cursor, json: `${entry.slice(0, -1)},"record":${line}}` };
 }
 
-export function cursorOf({ position, replay }: ChangePosition, epoch: string): string {
+export function cursorOf({ position, snapshot }: ChangePosition, epoch: string): string {
   const start = `${epoch}.${position}`;
-  if (replay === undefined) return start;
-  return `${start}.${Buffer.from(JSON.stringify([replay.kind, ...replay.key])).toString('base64url')}`;
+  if (snapshot === undefined) return start;
+  return `${start}.${Buffer.from(JSON.stringify([snapshot.kind, ...snapshot.key])).toString('base64url')}`;
 }
 
 const cursorPattern = /^([0-9A-Za-z_-]{1,64})\.(0|[1-9]\d{0,15})(?:\.([A-Za-z0-9_-]{2,8000}))?$/;
 
 /** Undefined if the cursor is of another epoch, or beyond the head. Throws if it is no cursor. */
 function parseCursor(cursor: string, head: ChangesHead): ChangePosition | undefined {
-  const [, epoch, digits, replayed] = cursorPattern.exec(cursor) ?? [];
+  const [, epoch, digits, snapshotText] = cursorPattern.exec(cursor) ?? [];
   const position = Number(digits);
-  const replay = replayed === undefined ? undefined : parseReplay(replayed);
-  const place = { position, ...(replay && { replay }) };
+  const snapshot = snapshotText === undefined ? undefined : parseSnapshot(snapshotText);
+  const place = { position, ...(snapshot && { snapshot }) };
   if (epoch === undefined || !Number.isSafeInteger(position) || cursorOf(place, epoch) !== cursor) {
     throw invalidParam('after must be a cursor of an earlier response');
   }
@@ -118,7 +118,7 @@ const keyTypes: Record<ChangeKind, readonly ('string' | 'number')[]> = {
   message: ['string', 'number', 'number'],
 };
 
-function parseReplay(text: string): ChangePosition['replay'] {
+function parseSnapshot(text: string): ChangePosition['snapshot'] {
   try {
     const [kind, ...key] = JSON.parse(Buffer.from(text, 'base64url').toString());
     const types = keyTypes[kind as ChangeKind];

@@ -7,7 +7,7 @@ import {
   type MetadataMode,
   SingleDocument,
 } from '../../contract/knowledge.ts';
-import type { DatasetRow, DocumentRow, Figures, SegmentRow } from '../store/knowledge-reads.ts';
+import type { DatasetRow, DatasetTotals, DocumentRow, SegmentRow } from '../store/knowledge-reads.ts';
 
 /** Renders rows as the objects of `contract/knowledge.ts`: its fields, in its order, with its constants. */
 
@@ -25,10 +25,10 @@ function render({ properties }: Shape, values: Fields): Fields {
 const baseConstants = constantsOf(KnowledgeBase);
 
 /** `settings` replaces constants, never fields of the record or computed ones. */
-export function renderBase(row: DatasetRow, figures: Figures | undefined): Fields {
+export function renderBase(row: DatasetRow, totals: DatasetTotals | undefined): Fields {
   const { settings, workspace_id, ...fields } = row;
   const constants = mergeOver({ ...baseConstants, created_by: workspace_id }, settings ?? {});
-  const { documents = 0, available = 0, words = 0 } = figures ?? {};
+  const { documents = 0, available = 0, words = 0 } = totals ?? {};
   const counts = {
     document_count: documents,
     word_count: words,

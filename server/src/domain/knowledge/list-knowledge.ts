@@ -8,8 +8,8 @@ import type {
   DatasetQuery,
   DocumentQuery,
   KnowledgeReads,
-  NumberedQuery,
-  NumberedRows,
+  OffsetQuery,
+  OffsetRows,
   SegmentQuery,
   SegmentRow,
 } from '../store/knowledge-reads.ts';
@@ -34,25 +34,25 @@ export function listDatasets(
   const find = async (reads: KnowledgeReads) => {
     const found = await reads.listDatasets(caller, { ...query, disconnected });
     const { total } = found;
-    const figures = await reads.findFigures(found.items.map(({ id }) => id));
+    const totals = await reads.findTotals(found.items.map(({ id }) => id));
     return {
       ...found,
       head: pageStart,
       tail: envelopeEnd({ has_more: hasMore(query, total), limit, total, page }),
       readRows: (ids: readonly string[]) => reads.readDatasets(ids),
-      render: (rows: Rows<typeof found>) =>
-        joinTexts(rows, (row) => JSON.stringify(renderBase(row, figures.get(row.id)))),
+      render: (rows: RowsOf<typeof found>) =>
+        joinTexts(rows, (row) => JSON.stringify(renderBase(row, totals.get(row.id)))),
     };
   };
   return renderItems(store, find, disconnected);
 }
 
-type Rows<P extends NumberedRows<unknown>> = NonNullable<P['rows']>;
+type RowsOf<P extends OffsetRows<unknown>> = NonNullable<P['rows']>;
 
 export async function findDataset(store: Store, caller: CallerOf<'knowledge'>, path: { dataset_id: string }) {
   const row = requirePath(await store.knowledge.findDataset(locationOf(caller, path)));
-  const figures = await store.knowledge.findFigures([row.id]);
-  return renderBase(row, figures.get(row.id));
+  const totals = await store.knowledge.findTotals([row.id]);
+  return renderBase(row, totals.get(row.id));
 }
 
 export function listDocuments(
@@ -71,7 +71,7 @@ export function listDocuments(
       head: pageStart,
       tail: envelopeEnd({ has_more: hasMore(query, total), limit, total, page }),
       readRows: (ids: readonly string[]) => reads.readDocuments(location.dataset_id, ids),
-      render: (rows: Rows<typeof found>) =>
+      render: (rows: RowsOf<typeof found>) =>
         joinTexts(rows, (row) => JSON.stringify(renderDocument(row, caller.workspace_id))),
     };
   };
@@ -125,7 +125,7 @@ export function findSegment(store: Store, { caller, disconnected }: ListCaller, 
 function segmentItems(
   reads: KnowledgeReads,
   { dataset_id, workspace_id }: KnowledgeLocation,
-  { items, rows }: NumberedRows<SegmentRow>,
+  { items, rows }: OffsetRows<SegmentRow>,
 ): Omit<FoundItems<SegmentRow>, 'head' | 'tail'> {
   return {
     items,
@@ -164,7 +164,7 @@ export function listChildChunks(
   store: Store,
   { caller, disconnected }: ListCaller,
   path: SegmentPath,
-  query: NumberedQuery,
+  query: OffsetQuery,
 ): Promise<JsonBody> {
   const location = locationOf(caller, path);
   const { limit, page } = query;
@@ -176,7 +176,7 @@ export function listChildChunks(
       head: pageStart,
       tail: envelopeEnd({ total, total_pages: Math.ceil(total / limit), page, limit }),
       readRows: (ids: readonly string[]) => reads.readChildChunks(location.dataset_id, ids),
-      render: (rows: Rows<typeof found>) => joinTexts(rows, renderChunk),
+      render: (rows: RowsOf<typeof found>) => joinTexts(rows, renderChunk),
     };
   };
   return renderItems(store, find, disconnected);

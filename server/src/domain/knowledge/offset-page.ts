@@ -1,5 +1,5 @@
 import { type LargeText, openText, type TextParts } from '../large-text.ts';
-import type { ItemSize, KnowledgeReads, NumberedQuery, NumberedRows } from '../store/knowledge-reads.ts';
+import type { ItemSize, KnowledgeReads, OffsetQuery, OffsetRows } from '../store/knowledge-reads.ts';
 import type { Store } from '../store/store.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 export type JsonBody = string | LargeText;
 
 /** One page, or one object, that was found. */
-export type FoundItems<R> = Pick<NumberedRows<R>, 'items' | 'rows'> & {
+export type FoundItems<R> = Pick<OffsetRows<R>, 'items' | 'rows'> & {
   /** The JSON text before and after the items. */
   head: string;
   tail: string;
@@ -57,4 +57,4 @@ async function* joinLarge<R>(rows: readonly R[], textOf: (row: R) => TextParts):
 
 /** The rest of an envelope, after its data. */
 export const envelopeEnd = (fields: object): string => `],${JSON.stringify(fields).slice(1)}`;
-export const hasMore = ({ page, limit }: NumberedQuery, total: number): boolean => page * limit < total;
+export const hasMore = ({ page, limit }: OffsetQuery, total: number): boolean => page * limit < total;

@@ -19,7 +19,7 @@ const daySeconds = 86_400;
 /** The first and last day with a four-digit year. A message outside this range is counted on the nearest day. */
 export const days = { first: -719_528, last: 2_932_896, seconds: daySeconds } as const;
 
-/** How prices are counted. */
+/** The unit of prices. */
 const priceRules = {
   /** Longer texts are rejected, as those that are no decimal: if one was stored nevertheless, it counts as 0. */
   charsMax: limits.decimalCharsMax,

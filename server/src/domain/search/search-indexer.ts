@@ -148,11 +148,11 @@ export type IndexLag = {
 
 export async function indexLag(store: Store): Promise<IndexLag> {
   const { cursor, rules } = await store.search.state();
-  const { epoch, position, notes, oldestNote } = await store.changes.count();
-  const [indexedEpoch, indexedPosition, replay] = cursor.split('.');
-  const isBuilding = indexedEpoch !== epoch || replay !== undefined || rules !== tokenRules;
+  const { epoch, position, unsequenced, oldestUnsequenced } = await store.changes.count();
+  const [indexedEpoch, indexedPosition, snapshot] = cursor.split('.');
+  const isBuilding = indexedEpoch !== epoch || snapshot !== undefined || rules !== tokenRules;
   const from = indexedEpoch === epoch ? Number(indexedPosition) : 0;
-  const changes = Math.max(0, position - from) + notes;
-  const oldest = position > from ? await store.search.timeAfter(from) : oldestNote;
-  return { isBuilding, changes, oldest: oldest ?? oldestNote };
+  const changes = Math.max(0, position - from) + unsequenced;
+  const oldest = position > from ? await store.search.timeAfter(from) : oldestUnsequenced;
+  return { isBuilding, changes, oldest: oldest ?? oldestUnsequenced };
 }

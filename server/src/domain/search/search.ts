@@ -5,9 +5,9 @@ import type { ReadBudget } from '../store/read-budget.ts';
 import type { ChunkHit, ChunkIndexHit, IndexHit, IndexQuery, MessageHit, SearchReads } from '../store/search-reads.ts';
 import {
   endPosition,
+  filterTerms,
+  filterTermsFrom,
   firstPosition,
-  marks,
-  marksFrom,
   namesOf,
   textsOf,
   tokensWithIds,
@@ -39,7 +39,7 @@ export type MessageSearch = {
   segment_id?: string | undefined;
   now: number;
 };
-type Has = keyof typeof marks.has | 'bad_answer';
+type Has = keyof typeof filterTerms.has | 'bad_answer';
 
 /** `next` is the position after which the next page starts; undefined if this is the last one. */
 export type FoundPart<Hit> = { hits: Hit[]; next: number | undefined };
@@ -50,20 +50,20 @@ function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
   const { app_id, user, rating, status, has = [], from, to, min_cost = 0, min_latency = 0, segment_id, now } = search;
   const { conversation_id } = search;
   const exact = [
-    app_id === undefined ? undefined : marks.app(app_id),
-    user === undefined ? undefined : marks.user(user),
-    rating && marks.rating[rating],
-    status && marks.status[status],
-    segment_id === undefined ? undefined : marks.segment(segment_id),
-    ...has.map((kind) => (kind === 'bad_answer' ? undefined : marks.has[kind])),
+    app_id === undefined ? undefined : filterTerms.app(app_id),
+    user === undefined ? undefined : filterTerms.user(user),
+    rating && filterTerms.rating[rating],
+    status && filterTerms.status[status],
+    segment_id === undefined ? undefined : filterTerms.segment(segment_id),
+    ...has.map((kind) => (kind === 'bad_answer' ? undefined : filterTerms.has[kind])),
   ];
   return {
     tokens: [
       ...tokensInQuery(words),
-      ...exact.filter((mark) => mark !== undefined).map((mark) => anyOf([mark])),
-      ...(has.includes('bad_answer') ? [anyOf([marks.rating.dislike, marks.status.error])] : []),
-      ...(min_cost > 0 ? [anyOf(marksFrom.cost(min_cost))] : []),
-      ...(min_latency > 0 ? [anyOf(marksFrom.latency(min_latency))] : []),
+      ...exact.filter((term) => term !== undefined).map((term) => anyOf([term])),
+      ...(has.includes('bad_answer') ? [anyOf([filterTerms.rating.dislike, filterTerms.status.error])] : []),
+      ...(min_cost > 0 ? [anyOf(filterTermsFrom.cost(min_cost))] : []),
+      ...(min_latency > 0 ? [anyOf(filterTermsFrom.latency(min_latency))] : []),
     ],
     ...(conversation_id !== undefined && { conversation_id }),
     ...(min_cost > 0 && { min_cost }),

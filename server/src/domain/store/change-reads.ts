@@ -15,8 +15,8 @@ export type ChangeScope = {
   kinds: readonly ChangeKind[] | undefined;
 };
 
-/** Where a reader is. While the tables are replayed, `replay` is the kind and the key of the last row. */
-export type ChangePosition = { position: number; replay?: { kind: ChangeKind; key: readonly (string | number)[] } };
+/** The position of a reader. During the initial snapshot, `snapshot` is the kind and the key of the last row. */
+export type ChangePosition = { position: number; snapshot?: { kind: ChangeKind; key: readonly (string | number)[] } };
 
 /** `line` is the record's line of an export; undefined if it is gone, or if records are not requested. */
 export type FoundChange = {
@@ -55,12 +55,12 @@ export type FoundChanges = {
 export type ChangedId = { at: ChangePosition; kind: ChangeKind; scope: string; id: string };
 export type ChangedIds = { changes: ChangedId[]; next: ChangePosition; hasMore: boolean };
 
-export type ChangeCounts = ChangesHead & { notes: number; oldestNote: number | null };
+export type ChangeCounts = ChangesHead & { unsequenced: number; oldestUnsequenced: number | null };
 
 /** Reads of the change feed. */
 export interface ChangeReads {
-  /** The head, after all notes that were committed before the call were numbered. */
-  number(): Promise<ChangesHead>;
+  /** The head, after all changes that were committed before the call were sequenced. */
+  sequence(): Promise<ChangesHead>;
   head(): Promise<ChangesHead>;
   /** Whether something was written since the feed was read up to this head, or another epoch has begun. */
   hasNews(since: ChangesHead): Promise<boolean>;

@@ -5,16 +5,16 @@ import type { KnowledgeLocation, MissingPart } from './knowledge-path.ts';
 /** Which knowledge bases a key allows: all of a workspace, or some of them. */
 export type KnowledgeScope = { workspace_id: string; dataset_ids: readonly string[] | null };
 
-export type NumberedQuery = {
+export type OffsetQuery = {
   page: number;
   limit: number;
   keyword?: string | undefined;
   /** A signal that aborts when the client disconnects: a list with a keyword may read many rows. */
   disconnected?: (() => AbortSignal) | undefined;
 };
-export type DatasetQuery = NumberedQuery & { tag_ids?: readonly string[] | undefined };
-export type DocumentQuery = NumberedQuery & { status?: DisplayStatus | undefined };
-export type SegmentQuery = NumberedQuery & { status?: readonly string[] | undefined };
+export type DatasetQuery = OffsetQuery & { tag_ids?: readonly string[] | undefined };
+export type DocumentQuery = OffsetQuery & { status?: DisplayStatus | undefined };
+export type SegmentQuery = OffsetQuery & { status?: readonly string[] | undefined };
 
 type Fields = Record<string, unknown>;
 /** Rows with the fields of their records. */
@@ -26,12 +26,12 @@ export type SegmentRow = Fields & { id: string };
 export type ItemSize = { id: string; bytes: number };
 
 /** The rows of a page. `rows` is undefined if they are too large to be read at once. */
-export type NumberedRows<R> = { total: number; items: readonly ItemSize[]; rows: readonly R[] | undefined };
+export type OffsetRows<R> = { total: number; items: readonly ItemSize[]; rows: readonly R[] | undefined };
 
 /** `doc_form`: of the document that they belong to. */
-export type SegmentRows = NumberedRows<SegmentRow> & { doc_form: string | null };
+export type SegmentRows = OffsetRows<SegmentRow> & { doc_form: string | null };
 
-export type Figures = { documents: number; available: number; words: number };
+export type DatasetTotals = { documents: number; available: number; words: number };
 
 /** Child chunks of segments, by segment. Undefined if they are too many or too large to be read at once. */
 export type ChunksBySegment = ReadonlyMap<string, readonly ChildChunk[]> | undefined;
@@ -41,10 +41,10 @@ export type ChunksBySegment = ReadonlyMap<string, readonly ChildChunk[]> | undef
  * list with a keyword may be read in slices.
  */
 export interface KnowledgeReads {
-  listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<NumberedRows<DatasetRow>>;
-  listDocuments(location: KnowledgeLocation, query: DocumentQuery): Promise<NumberedRows<DocumentRow> | MissingPart>;
+  listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<OffsetRows<DatasetRow>>;
+  listDocuments(location: KnowledgeLocation, query: DocumentQuery): Promise<OffsetRows<DocumentRow> | MissingPart>;
   listSegments(location: KnowledgeLocation, query: SegmentQuery): Promise<SegmentRows | MissingPart>;
-  listChildChunks(location: KnowledgeLocation, query: NumberedQuery): Promise<NumberedRows<ChildChunk> | MissingPart>;
+  listChildChunks(location: KnowledgeLocation, query: OffsetQuery): Promise<OffsetRows<ChildChunk> | MissingPart>;
 
   findDataset(location: KnowledgeLocation): Promise<DatasetRow | MissingPart>;
   findDocument(location: KnowledgeLocation): Promise<DocumentRow | MissingPart>;
@@ -56,8 +56,8 @@ export interface KnowledgeReads {
   readSegments(dataset_id: string, ids: readonly string[]): Promise<SegmentRow[]>;
   readChildChunks(dataset_id: string, ids: readonly string[]): Promise<ChildChunk[]>;
 
-  /** Figures of datasets, by id. */
-  findFigures(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, Figures>>;
+  /** DatasetTotals of datasets, by id. */
+  findTotals(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, DatasetTotals>>;
   findChildChunks(dataset_id: string, segment_ids: readonly string[]): Promise<ChunksBySegment>;
   /** All child chunks of a segment, one after another. */
   scanChildChunks(dataset_id: string, segment_id: string): AsyncIterable<ChildChunk>;

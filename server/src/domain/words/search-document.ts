@@ -1,37 +1,37 @@
 import { hash } from 'node:crypto';
 import type { Message } from '../../contract/message.ts';
-import { idPartOf, indexTokens, markOf } from './tokens.ts';
+import { filterTerm, idPartOf, indexTokens } from './tokens.ts';
 
 /** Indexed texts of messages, segments and child chunks. */
 
 const digest = (text: string): string => hash('sha1', text).slice(0, 16);
 
 /** Tokens for exact values. Ids and users may have any characters, so they are hashed. */
-export const marks = {
-  app: (id: string) => markOf(`a${digest(id)}`),
-  user: (user: string) => markOf(`u${digest(user)}`),
-  segment: (id: string) => markOf(`s${digest(id)}`),
-  rating: { like: markOf('l'), dislike: markOf('d') },
-  status: { normal: markOf('n'), error: markOf('e') },
-  has: { files: markOf('f'), form: markOf('h'), waiting_form: markOf('w'), citations: markOf('c') },
-  cost: (cost: number) => bucketMark('p', cost * 1e9),
-  latency: (seconds: number) => bucketMark('t', seconds * 1e3),
+export const filterTerms = {
+  app: (id: string) => filterTerm(`a${digest(id)}`),
+  user: (user: string) => filterTerm(`u${digest(user)}`),
+  segment: (id: string) => filterTerm(`s${digest(id)}`),
+  rating: { like: filterTerm('l'), dislike: filterTerm('d') },
+  status: { normal: filterTerm('n'), error: filterTerm('e') },
+  has: { files: filterTerm('f'), form: filterTerm('h'), waiting_form: filterTerm('w'), citations: filterTerm('c') },
+  cost: (cost: number) => bucketTerm('p', cost * 1e9),
+  latency: (seconds: number) => bucketTerm('t', seconds * 1e3),
 };
 
 const bucketsMax = 64;
 const bucketOf = (value: number): number =>
   value < 1 ? 0 : Math.min(bucketsMax - 1, 1 + Math.floor(Math.log2(value)));
-const bucketMark = (letter: string, value: number): string => markOf(`${letter}${bucketOf(value)}`);
+const bucketTerm = (letter: string, value: number): string => filterTerm(`${letter}${bucketOf(value)}`);
 
 /** One of these tokens is in every message with at least this cost or latency; some with less have one too. */
-export const marksFrom = {
+export const filterTermsFrom = {
   cost: (cost: number) => bucketsFrom('p', cost * 1e9),
   latency: (seconds: number) => bucketsFrom('t', seconds * 1e3),
 };
 
 const bucketsFrom = (letter: string, value: number): string[] => {
   const first = bucketOf(value);
-  return Array.from({ length: bucketsMax - first }, (_, index) => markOf(`${letter}${first + index}`));
+  return Array.from({ length: bucketsMax - first }, (_, index) => filterTerm(`${letter}${first + index}`));
 };
 
 /** The texts in which a query is searched, in the order in which a snippet prefers them. */
@@ -55,10 +55,10 @@ export const namesOf = ({ id, conversation_id }: Message, user: string | null): 
   conversation_id,
 ];
 
-/** What an index stores of a message. `words` follow from its text; `marks` are stored, since what they follow from changes. */
+/** Fields of a message in the index. `words` follow from its text; `filterTerms` are stored, since their sources change. */
 export type IndexedMessage = {
   words: string;
-  marks: string;
+  filterTerms: string;
   created_at: number;
   user: string | null;
   cost: number | null;
@@ -76,7 +76,7 @@ export function indexedMessage(doc: string, owner: Owner): IndexedMessage {
   const waits_until = waitsUntil(message);
   return {
     words: wordsOf(message),
-    marks: [...marksOf(message, owner, cost, waits_until !== null)].join(' '),
+    filterTerms: [...filterTermsOf(message, owner, cost, waits_until !== null)].join(' '),
     created_at: message.created_at,
     user: owner.user,
     cost,
@@ -100,27 +100,27 @@ function waitsUntil({ extra_contents }: Message): number | null {
   return times.length === 0 ? null : Math.max(...times);
 }
 
-function* marksOf(
+function* filterTermsOf(
   message: Message,
   { app_id, user }: Owner,
   cost: number | null,
   isWaiting: boolean,
 ): Generator<string> {
-  yield marks.app(app_id);
+  yield filterTerms.app(app_id);
   if (user !== null) {
-    yield marks.user(user);
+    yield filterTerms.user(user);
     yield* indexTokens([user]);
   }
-  yield marks.status[message.status];
-  if (message.feedback !== null) yield marks.rating[message.feedback.rating];
-  if (message.message_files.length > 0) yield marks.has.files;
-  if (message.extra_contents.length > 0) yield marks.has.form;
-  if (isWaiting) yield marks.has.waiting_form;
+  yield filterTerms.status[message.status];
+  if (message.feedback !== null) yield filterTerms.rating[message.feedback.rating];
+  if (message.message_files.length > 0) yield filterTerms.has.files;
+  if (message.extra_contents.length > 0) yield filterTerms.has.form;
+  if (isWaiting) yield filterTerms.has.waiting_form;
   const segments = new Set(message.retriever_resources.map(({ segment_id }) => segment_id));
-  if (segments.size > 0) yield marks.has.citations;
-  for (const id of segments) yield marks.segment(id);
-  if (cost !== null) yield marks.cost(cost);
-  yield marks.latency(message.provider_response_latency);
+  if (segments.size > 0) yield filterTerms.has.citations;
+  for (const id of segments) yield filterTerms.segment(id);
+  if (cost !== null) yield filterTerms.cost(cost);
+  yield filterTerms.latency(message.provider_response_latency);
 }
 
 /**

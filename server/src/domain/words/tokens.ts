@@ -15,13 +15,13 @@ export type Token = { token: string; start: number; end: number };
 export const tokenRules = `2 ${process.versions.unicode}`;
 
 /** A token that is not part of a text starts with this character, which no word contains. */
-export const markOf = (name: string): string => `\u{e000}${name}`;
+export const filterTerm = (name: string): string => `\u{e000}${name}`;
 
 /**
- * A part of an id, so that it is not taken for a word: `17` is to find a word, not one in twenty ids. A query finds ids by
- * parts of this many characters and more.
+ * A part of an id, so that `17` matches words, not every id that contains 17. A query finds ids by parts of
+ * `idPartUnitsMin` characters and more.
  */
-export const idPartOf = (token: string): string => markOf(`i${token}`);
+export const idPartOf = (token: string): string => filterTerm(`i${token}`);
 export const idPartUnitsMin = 4;
 
 const isAscii = /^[\x00-\x7f]*$/;

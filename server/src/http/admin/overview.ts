@@ -5,7 +5,7 @@ import { onDisconnect } from '../operations/message-page.ts';
 import type { Routes } from '../route-types.ts';
 import { requireApp } from './workspaces.ts';
 
-/** What the messages of a period add up to. */
+/** Totals of the messages of a period. */
 export const adminOverviewRoutes: Routes = (app, { store, bearer, clock }) => {
   app.route({
     method: 'GET',

@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor, type SortKey } from '../request/cursor.ts';
 type Query = { limit?: number; cursor?: string };
 
 /** One page of a list, as in the response. */
-export type Page<R> = { limit: number; has_more: boolean; data: R[]; next_cursor: string | null };
+export type CursorPage<R> = { limit: number; has_more: boolean; data: R[]; next_cursor: string | null };
 
 /**
  * Pages of a list. The next page starts after the sort key of the last row, so if rows are added or deleted in between, no
@@ -22,7 +22,7 @@ export class Paging<R> {
   }
 
   /** Reads a page: `find` returns the rows in a range of the list. */
-  read(query: Query, find: (range: ListRange) => Promise<ListRows<R>>): Promise<Page<R>> {
+  read(query: Query, find: (range: ListRange) => Promise<ListRows<R>>): Promise<CursorPage<R>> {
     return this.readWindow(query, async (range) => {
       const { rows, has_more } = await find(range);
       const last = has_more ? rows.at(-1) : undefined;
@@ -34,7 +34,7 @@ export class Paging<R> {
   async readWindow(
     { limit = limits.listRowsDefault, cursor }: Query,
     find: (range: ListRange) => Promise<{ rows: R[]; next: SortKey | undefined }>,
-  ): Promise<Page<R>> {
+  ): Promise<CursorPage<R>> {
     const after = cursor === undefined ? undefined : decodeCursor(cursor, this.#types);
     const { rows: data, next } = await find({ after, count: limit });
     return { limit, has_more: next !== undefined, data, next_cursor: next === undefined ? null : encodeCursor(next) };

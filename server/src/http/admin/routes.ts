@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import { ListQuery, listOf } from '../../contract/admin.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import type { App, Dependencies } from '../route-types.ts';
-import type { Page } from './paging.ts';
+import type { CursorPage } from './paging.ts';
 
 type Description = {
   url: string;
@@ -24,7 +24,7 @@ type ListRoute<P extends TObject, Q extends TObject> = Description & {
   /** Default: `ListQuery`. Another schema must have its fields too. */
   querystring?: Q;
   row: TSchema;
-  read: (request: { params: Static<P>; query: Static<Q> }) => Promise<Page<unknown>>;
+  read: (request: { params: Static<P>; query: Static<Q> }) => Promise<CursorPage<unknown>>;
 };
 
 /**

@@ -17,7 +17,8 @@ export type LastFailure = { request_id: string; code: string | null; message: st
 /** Times are in milliseconds. */
 export type FailureCount = Failure & LastFailure & { count: number; first: number; last: number };
 
-const keyOf = ({ status, method, route, key_id }: Failure): string => `${status} ${method} ${route} ${key_id ?? ''}`;
+const groupKeyOf = ({ status, method, route, key_id }: Failure): string =>
+  `${status} ${method} ${route} ${key_id ?? ''}`;
 
 /**
  * Counts recent responses with a status of 400 or above, in memory that all workers share. Each worker writes its own rows:
@@ -43,7 +44,7 @@ export class Failures {
   }
 
   add(failure: Failure, lastFailure: LastFailure, times = 1): void {
-    const key = keyOf(failure);
+    const key = groupKeyOf(failure);
     const row = this.#rows.get(key) ?? this.#freeRow();
     const isKnown = this.#rows.delete(key);
     this.#rows.set(key, row);
@@ -84,10 +85,10 @@ export class Failures {
     for (let row = 0; row < this.#workers * rowsMax; row += 1) {
       const one = this.#read(row * rowBytes);
       if (one === undefined || Math.abs(now - one.last) >= recentMillis) continue;
-      const other = total.get(keyOf(one)) ?? { ...one, count: 0 };
+      const other = total.get(groupKeyOf(one)) ?? { ...one, count: 0 };
       const latest = other.last > one.last ? other : one;
       const count = one.count + other.count;
-      total.set(keyOf(one), { ...latest, count, first: Math.min(one.first, other.first) });
+      total.set(groupKeyOf(one), { ...latest, count, first: Math.min(one.first, other.first) });
     }
     return [...total.values()].sort((one, other) => other.last - one.last);
   }

@@ -99,9 +99,11 @@ export class Metrics {
         this.#read.changes === undefined ? [] : [{ labels: {}, value: value(this.#read.changes) }],
       );
     gauge('backscroll_changes_head', 'Newest position of the change feed.', ({ position }) => position);
-    gauge('backscroll_changes_unnumbered', 'Notes about changes without a position.', ({ notes }) => notes);
-    gauge('backscroll_changes_oldest_unnumbered_seconds', 'Age of the oldest of these notes.', ({ oldestNote }) =>
-      secondsSince(oldestNote),
+    gauge('backscroll_changes_unsequenced', 'Committed changes without a position.', ({ unsequenced }) => unsequenced);
+    gauge(
+      'backscroll_changes_oldest_unsequenced_seconds',
+      'Age of the oldest of these changes.',
+      ({ oldestUnsequenced }) => secondsSince(oldestUnsequenced),
     );
     const lagGauge = (name: string, help: string, value: (lag: IndexLag) => number) =>
       this.#register(name, help, 'gauge', () =>

@@ -36,8 +36,8 @@ const segmentUrl = `${documentUrl}/segments/:segment_id`;
 /** The error code of an unknown value is `invalid_metadata`, not that of an invalid parameter. */
 const AnyMetadata = Type.Object({ metadata: Type.Optional(Type.String()) });
 
-type Page = { page?: number; limit?: number };
-const withPage = <Q extends Page>(query: Q) => ({
+type OffsetParameters = { page?: number; limit?: number };
+const withPage = <Q extends OffsetParameters>(query: Q) => ({
   ...query,
   page: query.page ?? 1,
   limit: query.limit ?? limits.listRowsDefault,

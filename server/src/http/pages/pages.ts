@@ -27,9 +27,9 @@ const icon =
       '<path d="M4 5h8M4 8h5M4 11h7" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>',
   );
 
-type Page = { path: string; folder: string; title: string; images: string };
+type WebPage = { path: string; folder: string; title: string; images: string };
 
-const pages: readonly Page[] = [
+const pages: readonly WebPage[] = [
   // Icons of model providers are on the providers' own sites.
   { path: '/console', folder: 'console', title: 'Backscroll console', images: ' https:' },
   { path: '/docs', folder: 'docs', title: 'Backscroll API reference', images: '' },
@@ -78,7 +78,7 @@ function acceptsGzip(accepted = ''): boolean {
 }
 
 /** With `modulepreload` the browser requests the modules of the first view in parallel, not one import after the other. */
-function htmlOf({ path, title }: Page, files: PageFiles): string {
+function htmlOf({ path, title }: WebPage, files: PageFiles): string {
   const [main, ...modules] = importedModules(files, 'main.js');
   return `<!doctype html>
 <html lang="en">

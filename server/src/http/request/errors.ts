@@ -19,7 +19,7 @@ export const errorTable: Readonly<Record<ErrorCode, readonly [status: number, wh
   cursor_gone: [410, 'The cursor of the change feed is no longer valid: start again without it.'],
   precondition_failed: [412, 'The text is no longer the one that `If-Match` names.'],
   payload_too_large: [413, 'The body is too large.'],
-  unsupported_media_type: [415, 'The content type is not supported here.'],
+  unsupported_media_type: [415, 'The content type is not supported by this operation.'],
   too_many_requests: [429, 'Retry after the number of seconds in `Retry-After`.'],
   headers_too_large: [431, 'The headers are too large.'],
   internal_server_error: [500, 'An error in the service; find it in the log by `X-Request-Id`.'],

@@ -2,14 +2,14 @@ import type { AuditEntry } from '../../domain/store/audit.ts';
 import { entryValues, writeEntries } from '../accounting/audit.ts';
 import type { UsageOfDay } from '../accounting/usage-tally.ts';
 import { addUsage } from '../accounting/usage-writes.ts';
-import { type Write, writeNotes, writeRows } from '../statement.ts';
-import type { Note } from './notes.ts';
+import { type Write, writeOutbox, writeRows } from '../statement.ts';
+import type { OutboxEntry } from './outbox.ts';
 
-/** What a write leaves besides the changed rows, whose versions it has replaced: in the audit log, the feed and the totals. */
+/** The entries of a write in the audit log, the feed and the totals. The versions of the changed rows are already replaced. */
 export type Change = {
   audit: readonly AuditEntry[];
   /** The records that readers of the change feed have to read again. Keys are not in the feed. */
-  notes: readonly Note[];
+  outbox: readonly OutboxEntry[];
   at: number;
   /** The distribution value of the changed rows: the rows of this change are on their node then. */
   shard?: string | undefined;
@@ -20,11 +20,11 @@ export type Change = {
 };
 
 /** Every write of records ends with it, inside its transaction. */
-export function* changed({ audit, notes, at, shard, document_id, usage = [] }: Change): Write<void> {
+export function* changed({ audit, outbox, at, shard, document_id, usage = [] }: Change): Write<void> {
   yield* addUsage(usage);
   yield* writeRows(
     writeEntries,
     audit.map((entry) => entryValues(entry, shard, document_id)),
   );
-  yield* writeNotes({ notes, at, shard, isLarge: false });
+  yield* writeOutbox({ entries: outbox, at, shard, isLarge: false });
 }

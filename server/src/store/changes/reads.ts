@@ -15,12 +15,12 @@ import {
 import type { Engine, Reader } from '../engine.ts';
 import type { Slots } from '../large-responses.ts';
 import type { Statement } from '../statement.ts';
-import * as numbering from './numbering.ts';
 import { RecordReader } from './records.ts';
+import * as sequencing from './sequencing.ts';
 import { type Candidate, type KeyRow, keysStatement, sourceOf } from './sources.ts';
 
 const batch = limits.changesBatchMax;
-const findEntries = (ofWorkspace: boolean): Statement<numbering.Entry> => `
+const findEntries = (ofWorkspace: boolean): Statement<sequencing.FeedEntry> => `
   SELECT kind, scope, id, position, at, workspace_id, owner FROM changes
   WHERE ${ofWorkspace ? 'workspace_id = ? AND ' : ''} position > ? AND position <= ? ORDER BY position LIMIT ${batch}`;
 
@@ -36,32 +36,32 @@ export class SqlChangeReads implements ChangeReads {
     this.#engine = engine;
     this.#slots = slots;
     this.#clock = clock;
-    this.#owners = numbering.ownerStatements(engine.dialect);
+    this.#owners = sequencing.ownerStatements(engine.dialect);
   }
 
-  async number(): Promise<ChangesHead> {
-    // Without notes there is nothing to number, and a reader needs no write.
-    if ((await this.#engine.read(numbering.findAnyNote)).length === 0) return this.head();
+  async sequence(): Promise<ChangesHead> {
+    // If the outbox is empty, there is nothing to sequence, and a reader needs no write.
+    if ((await this.#engine.read(sequencing.findAnyOutboxEntry)).length === 0) return this.head();
     for (;;) {
-      const { hasMore, ...head } = await this.#engine.write('numberChanges', undefined);
+      const { hasMore, ...head } = await this.#engine.write('sequenceChanges', undefined);
       if (!hasMore) return head;
     }
   }
 
   async head(): Promise<ChangesHead> {
-    const [head] = await this.#engine.read(numbering.findHead);
-    return head ?? numbering.noHead();
+    const [head] = await this.#engine.read(sequencing.findHead);
+    return head ?? sequencing.noHead();
   }
 
   async hasNews(since: ChangesHead): Promise<boolean> {
     const { epoch, position } = await this.head();
     if (epoch !== since.epoch || position > since.position) return true;
-    return (await this.#engine.read(numbering.findAnyNote)).length > 0;
+    return (await this.#engine.read(sequencing.findAnyOutboxEntry)).length > 0;
   }
 
   async count(): Promise<ChangeCounts> {
-    const [row] = await this.#engine.read(numbering.countNotes);
-    return { ...(await this.head()), notes: Number(row?.n), oldestNote: row?.oldest ?? null };
+    const [row] = await this.#engine.read(sequencing.countOutbox);
+    return { ...(await this.head()), unsequenced: Number(row?.n), oldestUnsequenced: row?.oldest ?? null };
   }
 
   async startEpoch(epoch = newEpoch()): Promise<ChangesHead> {
@@ -70,13 +70,13 @@ export class SqlChangeReads implements ChangeReads {
   }
 
   read(place: ChangePosition, selection: ChangeSelection): Promise<FoundChanges> {
-    return place.replay === undefined ? this.#readEntries(place, selection) : this.#replay(place, selection);
+    return place.snapshot === undefined ? this.#readEntries(place, selection) : this.#readSnapshot(place, selection);
   }
 
   async readIds(place: ChangePosition, kinds: readonly ChangeKind[]): Promise<ChangedIds> {
-    if (place.replay !== undefined) {
-      const { kind } = place.replay;
-      const { rows, next } = await this.#replayKeys(place, kinds);
+    if (place.snapshot !== undefined) {
+      const { kind } = place.snapshot;
+      const { rows, next } = await this.#snapshotKeys(place, kinds);
       const changes = rows.map((row) => ({
         at: placeOf(kind, row, place.position),
         kind,
@@ -98,8 +98,8 @@ export class SqlChangeReads implements ChangeReads {
   async #entriesAfter(
     position: number,
     workspace_id: string | undefined,
-  ): Promise<{ rows: numbering.Entry[]; next: number; hasMore: boolean }> {
-    const head = (await this.number()).position;
+  ): Promise<{ rows: sequencing.FeedEntry[]; next: number; hasMore: boolean }> {
+    const head = (await this.sequence()).position;
     const inWorkspace = workspace_id === undefined ? [] : [workspace_id];
     const statement = findEntries(workspace_id !== undefined);
     const rows = await this.#engine.read(statement, ...inWorkspace, position, head);
@@ -118,10 +118,10 @@ export class SqlChangeReads implements ChangeReads {
   }
 
   /** Reads the tables, one after another, in the order of their keys. The entries since `position` follow. */
-  async #replay(place: ChangePosition, selection: ChangeSelection): Promise<FoundChanges> {
+  async #readSnapshot(place: ChangePosition, selection: ChangeSelection): Promise<FoundChanges> {
     const { scope } = selection;
     const { position } = place;
-    const { kind, rows, next: end } = await this.#replayKeys(place, scope.kinds);
+    const { kind, rows, next: end } = await this.#snapshotKeys(place, scope.kinds);
     const candidates = await this.#ownedBy(kind, rows, position);
     const visible = candidates.filter((candidate) => isVisible(candidate, scope));
     const { next = end, ...found } = await this.#attach(visible, selection);
@@ -129,12 +129,12 @@ export class SqlChangeReads implements ChangeReads {
   }
 
   /** The next rows of a table. `next` is the place behind them: if they are the last ones, the next table. */
-  async #replayKeys(
-    { position, replay }: ChangePosition,
+  async #snapshotKeys(
+    { position, snapshot }: ChangePosition,
     kinds: readonly ChangeKind[] | undefined,
   ): Promise<{ kind: ChangeKind; rows: KeyRow[]; next: ChangePosition }> {
-    if (replay === undefined) throw new Error('nothing to replay');
-    const { kind, key } = replay;
+    if (snapshot === undefined) throw new Error('the position is not in a snapshot');
+    const { kind, key } = snapshot;
     const isFirst = key.length === 0;
     const isWanted = kinds?.includes(kind) ?? true;
     const statement = keysStatement(sourceOf(kind), isFirst);
@@ -142,16 +142,16 @@ export class SqlChangeReads implements ChangeReads {
     const last = rows.length < batch ? undefined : rows.at(-1);
     if (last !== undefined) return { kind, rows, next: placeOf(kind, last, position) };
     const following = changeKinds[changeKinds.indexOf(kind) + 1];
-    return { kind, rows, next: { position, ...(following && { replay: { kind: following, key: [] } }) } };
+    return { kind, rows, next: { position, ...(following && { snapshot: { kind: following, key: [] } }) } };
   }
 
-  /** Finds the apps and workspaces of replayed rows. */
+  /** Finds the apps and workspaces of rows of the initial snapshot. */
   async #ownedBy(kind: ChangeKind, rows: readonly KeyRow[], position: number): Promise<Candidate[]> {
     const read = async (
-      statement: numbering.FindOwners,
+      statement: sequencing.FindOwners,
       ids: readonly string[],
     ): Promise<ReadonlyMap<string, string>> =>
-      numbering.ownersOf(
+      sequencing.ownersOf(
         ids.length === 0 ? [] : await this.#engine.read(statement, this.#engine.dialect.list([...new Set(ids)])),
       );
     const scopes = rows.map(({ change_scope }) => change_scope);
@@ -219,7 +219,7 @@ const firstSlice = 25;
 const lastSlice = 100;
 
 function placeOf(kind: ChangeKind, { key_0, key_1, key_2 }: KeyRow, position: number): ChangePosition {
-  return { position, replay: { kind, key: [key_0, key_1, key_2].filter((part) => part !== undefined) } };
+  return { position, snapshot: { kind, key: [key_0, key_1, key_2].filter((part) => part !== undefined) } };
 }
 
 const ofApps: readonly ChangeKind[] = ['app', 'conversation', 'message'];

@@ -7,10 +7,10 @@ import {
   type ChangeTexts,
   findConversations,
   findSegments,
-  keyOf,
   keyOfRow,
   type ParentRow,
   type RecordRow,
+  recordKeyOf,
   recordsStatement,
   sourceOf,
 } from './sources.ts';
@@ -55,7 +55,7 @@ export class RecordReader {
     const rows: Records = new Map(records.map((row) => [keyOfRow(row), row]));
     const parents = await this.#findParents(kind, candidates, rows);
     for (const candidate of candidates) {
-      const row = rows.get(keyOf(candidate));
+      const row = rows.get(recordKeyOf(candidate));
       if (kind === 'message' && parents.get(candidate.scope)?.deleted !== 0) continue;
       const gone = row === undefined || row.is_gone === 1;
       const bytes = gone ? 0 : Number(row.bytes);

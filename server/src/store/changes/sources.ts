@@ -5,12 +5,12 @@ import type { Dialect, ExportStep } from '../engine.ts';
 import { exportSteps } from '../records/export.ts';
 import { textColumnsOf } from '../records/tables.ts';
 import type { Row, Statement } from '../statement.ts';
-import type { Entry } from './numbering.ts';
+import type { FeedEntry } from './sequencing.ts';
 
-/** How the records of each kind are found for the change feed. */
+/** The tables and keys of each kind of record in the change feed. */
 
 /** A changed record that a reader may see, before its text is read. */
-export type Candidate = Omit<Entry, 'position'> & { place: ChangePosition };
+export type Candidate = Omit<FeedEntry, 'position'> & { place: ChangePosition };
 
 export type Source = {
   step: ExportStep;
@@ -94,7 +94,7 @@ export function keysStatement(source: Source, isFirst: boolean): Statement<KeyRo
 }
 
 /** Identifies a record among those of its kind. */
-export const keyOf = ({ scope, id }: Pick<Entry, 'scope' | 'id'>): string => `${scope} ${id}`;
+export const recordKeyOf = ({ scope, id }: Pick<FeedEntry, 'scope' | 'id'>): string => `${scope} ${id}`;
 export const keyOfRow = (row: RecordRow): string => `${row.change_scope} ${row.change_id}`;
 
 /** A conversation, or a segment. */

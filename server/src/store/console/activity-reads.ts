@@ -20,7 +20,7 @@ export class SqlActivityReads implements ActivityReads {
   }
 
   async findConversation(app_id: string, id: string): Promise<ConversationListed | undefined> {
-    return (await this.#engine.read(sql.findConversation, id, app_id, id)).map(conversationOf)[0];
+    return (await this.#engine.read(sql.findListedConversation, id, app_id, id)).map(conversationOf)[0];
   }
 
   listSummaries(app_id: string | undefined, range: ListRange): Promise<ListRows<ConversationSummary>> {

@@ -7,14 +7,14 @@ import type { Statement } from '../statement.ts';
 export type ListedConversationRow = Omit<ConversationListed, 'name'> & { name: string | null };
 
 /** A distributed database queries one shard only if the id is compared in both tables. Parameters: id, app_id, id. */
-export const findConversation: Statement<ListedConversationRow> = `
+export const findListedConversation: Statement<ListedConversationRow> = `
   SELECT c.conversation_id AS id, c."user", COALESCE(c.name, c.derived_name) AS name, c.created_at, c.updated_at,
     c.last_message_at, COALESCE((
       SELECT CAST(SUM(d.messages) AS BIGINT) FROM conversation_days d WHERE d.conversation_id = ?
     ), 0) AS message_count
   FROM conversations c WHERE c.app_id = ? AND c.deleted = 0 AND c.conversation_id = ?`;
 
-/** Where a message is in the order of its conversation. Parameters: conversation_id, app_id, message id. */
+/** Position of a message in the order of its conversation. Parameters: conversation_id, app_id, message id. */
 export const findPosition: Statement<{ created_at: number; sequence: number }> = `
   SELECT m.created_at, m.sequence FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id
   WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND m.id = ?`;

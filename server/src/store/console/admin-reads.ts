@@ -16,7 +16,7 @@ import type { ReadEngine, Value } from '../engine.ts';
 import { foundRow } from '../knowledge/path.ts';
 import type { Statement } from '../statement.ts';
 import * as sql from './admin-statements.ts';
-import { addDatasetFigures, addDocumentFigures } from './knowledge-figures.ts';
+import { addDatasetTotals, addDocumentTotals } from './knowledge-totals.ts';
 import { findNames } from './record-names.ts';
 
 /** Reads for the console, on either engine. */
@@ -67,22 +67,22 @@ export class SqlAdminReads implements AdminReads {
 
   async listDatasets(range: ListRange): Promise<ListRows<DatasetListed>> {
     const { rows, has_more } = await this.#list<sql.DatasetRow>(sql.listDatasets(this.#engine.dialect), range);
-    return { rows: await addDatasetFigures(this.#engine, rows), has_more };
+    return { rows: await addDatasetTotals(this.#engine, rows), has_more };
   }
 
   async findDataset(id: string): Promise<DatasetListed | undefined> {
     const rows = await this.#engine.read(sql.findDataset(this.#engine.dialect), id);
-    return (await addDatasetFigures(this.#engine, rows))[0];
+    return (await addDatasetTotals(this.#engine, rows))[0];
   }
 
   async listDocuments(dataset_id: string, range: ListRange): Promise<ListRows<DocumentListed>> {
     const { rows, has_more } = await this.#list<sql.DocumentRow>(sql.lists.documents, range, dataset_id);
-    return { rows: await addDocumentFigures(this.#engine, dataset_id, rows), has_more };
+    return { rows: await addDocumentTotals(this.#engine, dataset_id, rows), has_more };
   }
 
   async findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined> {
     const rows = await this.#engine.read(sql.findDocument, dataset_id, id);
-    return (await addDocumentFigures(this.#engine, dataset_id, rows))[0];
+    return (await addDocumentTotals(this.#engine, dataset_id, rows))[0];
   }
 
   async findNeighbours(dataset_id: string, { id, name }: { id: string; name: string }): Promise<Neighbours> {

@@ -120,7 +120,7 @@ type DatasetTotals = {
 };
 
 /** The counts of documents, and what their `changed_at` is computed from. Parameters: the dataset twice, the ids. */
-export const documentFigures = ({ isIn, jsonField }: Dialect): Statement<DocumentTotals> => `
+export const documentTotals = ({ isIn, jsonField }: Dialect): Statement<DocumentTotals> => `
   SELECT id, segment_count, word_count, created_at, ${jsonField('details', 'updated_at')} AS updated_at, (
     SELECT e.at FROM audit_entries e WHERE e.scope = ? AND e.document_id = documents.id ORDER BY e.id DESC LIMIT 1
   ) AS edited_at
@@ -130,7 +130,7 @@ export const documentFigures = ({ isIn, jsonField }: Dialect): Statement<Documen
  * The counts of datasets, and the times of their newest documents and edits. The condition on the entries is repeated so that a
  * distributed database queries only the shards of these datasets. Parameters: the ids twice.
  */
-export const datasetFigures = ({ isIn }: Dialect): Statement<DatasetTotals> => `
+export const datasetTotals = ({ isIn }: Dialect): Statement<DatasetTotals> => `
   SELECT dataset_id AS id, COUNT(*) AS document_count, CAST(SUM(word_count) AS BIGINT) AS word_count,
     MAX(created_at) AS added_at, (
       SELECT e.at FROM audit_entries e

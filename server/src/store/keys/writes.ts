@@ -53,5 +53,5 @@ export function* noteKeyUse(uses: WriteInput<'noteKeyUse'>): Write<undefined> {
 
 function keyChanged(action: 'create' | 'update' | 'revoke', id: string, by: string | null, at: number): Write<void> {
   const entry: AuditEntry = { id: newEntryId(), at, key_id: by, action, record: 'api_key', count: 1, ids: [id] };
-  return changed({ audit: [entry], notes: [], at });
+  return changed({ audit: [entry], outbox: [], at });
 }

@@ -13,7 +13,7 @@ import type {
 } from '../../domain/store/store.ts';
 import { chunkEntry } from '../accounting/audit.ts';
 import { changed } from '../changes/changed.ts';
-import { noteOfChunk } from '../changes/notes.ts';
+import { outboxEntryOfChunk } from '../changes/outbox.ts';
 import type { Dialect, WriteContext } from '../engine.ts';
 import { begin, execute, first, lock, query, type Statement, type Write } from '../statement.ts';
 import { chunkOf, chunkPathValues, findChunkPath } from './path.ts';
@@ -166,7 +166,7 @@ function chunkChanged(
   const { dataset_id, document_id, child_chunk_id, now } = write;
   return changed({
     audit: [chunkEntry(action, write)],
-    notes: [noteOfChunk(dataset_id, child_chunk_id)],
+    outbox: [outboxEntryOfChunk(dataset_id, child_chunk_id)],
     at: now,
     shard: dataset_id,
     document_id,

@@ -5,13 +5,13 @@ import type {
   ChunksBySegment,
   DatasetQuery,
   DatasetRow,
+  DatasetTotals,
   DocumentQuery,
   DocumentRow,
-  Figures,
   KnowledgeReads,
   KnowledgeScope,
-  NumberedQuery,
-  NumberedRows,
+  OffsetQuery,
+  OffsetRows,
   SegmentQuery,
   SegmentRow,
   SegmentRows,
@@ -37,7 +37,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     this.#openScan = openScan;
   }
 
-  async listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<NumberedRows<DatasetRow>> {
+  async listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<OffsetRows<DatasetRow>> {
     const { workspace_id, dataset_ids } = scope;
     const inWorkspace = [
       ['workspace_id = ?', workspace_id] as const,
@@ -82,7 +82,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
 
   async #listSegments(
     location: KnowledgeLocation,
-    query: NumberedQuery,
+    query: OffsetQuery,
     scope: sql.Filter,
     filter: sql.Filter,
   ): Promise<SegmentRows | MissingPart> {
@@ -93,7 +93,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     return 'missing' in page ? page : { ...page, doc_form: rows[0]?.found_doc_form ?? null };
   }
 
-  async listChildChunks(location: KnowledgeLocation, query: NumberedQuery) {
+  async listChildChunks(location: KnowledgeLocation, query: OffsetQuery) {
     const { dataset_id, segment_id = '' } = location;
     const inSegment = [
       ['dataset_id = ?', dataset_id] as const,
@@ -114,9 +114,9 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     location: KnowledgeLocation | undefined,
     scope: sql.Filter,
     filter: sql.Filter,
-    query: NumberedQuery,
+    query: OffsetQuery,
   ): Promise<sql.PageRow<R>[]> {
-    const statementFor = (selected: sql.Filter, page?: NumberedQuery) =>
+    const statementFor = (selected: sql.Filter, page?: OffsetQuery) =>
       sql.pageStatement(list, location, selected, page, this.#dialect);
     if (filter.length === 0 || this.#openScan === undefined)
       return this.#read(...statementFor([...scope, ...filter], query));
@@ -176,21 +176,21 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     return inOrder(ids, await this.#read(sql.rowsStatement(list, isIn('id'), true), dataset_id, listOf(ids)));
   }
 
-  async findFigures(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, Figures>> {
-    const figures = new Map<string, Figures>();
-    if (dataset_ids.length === 0) return figures;
+  async findTotals(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, DatasetTotals>> {
+    const totals = new Map<string, DatasetTotals>();
+    if (dataset_ids.length === 0) return totals;
     const { isIn, list } = this.#dialect;
-    for (const row of await this.#read(sql.figuresStatement(isIn('dataset_id')), list(dataset_ids))) {
+    for (const row of await this.#read(sql.totalsStatement(isIn('dataset_id')), list(dataset_ids))) {
       const { dataset_id, display_status, documents, words } = row;
-      const sum = figures.get(dataset_id) ?? { documents: 0, available: 0, words: 0 };
+      const sum = totals.get(dataset_id) ?? { documents: 0, available: 0, words: 0 };
       const available = display_status === 'available' ? documents : 0;
-      figures.set(dataset_id, {
+      totals.set(dataset_id, {
         documents: sum.documents + documents,
         available: sum.available + available,
         words: sum.words + words,
       });
     }
-    return figures;
+    return totals;
   }
 
   async findChildChunks(dataset_id: string, segment_ids: readonly string[]): Promise<ChunksBySegment> {
@@ -224,14 +224,14 @@ export class SqlKnowledgeReads implements KnowledgeReads {
   }
 }
 
-const keywordFilter = (column: string, { keyword }: NumberedQuery) =>
+const keywordFilter = (column: string, { keyword }: OffsetQuery) =>
   keyword === undefined ? [] : [sql.contains(column, keyword)];
 
 /** If the page is empty, there is one row without an item. */
 function pageOf<C extends { id: string }, R>(
   rows: readonly sql.PageRow<C>[],
   itemOf: (row: sql.PageRow<C>) => R,
-): NumberedRows<R> {
+): OffsetRows<R> {
   const found = rows.filter(({ id }) => id !== null);
   const items = found.map(({ id, bytes }) => ({ id, bytes }));
   return { total: Number(rows[0]?.total ?? 0), items, rows: isTooLarge(found) ? undefined : found.map(itemOf) };
@@ -241,7 +241,7 @@ function pageOf<C extends { id: string }, R>(
 function foundPage<C extends { id: string }, R>(
   rows: readonly sql.PageRow<C>[],
   itemOf: (row: sql.PageRow<C>) => R,
-): NumberedRows<R> | MissingPart {
+): OffsetRows<R> | MissingPart {
   const found = foundRow(rows[0]);
   return 'missing' in found ? found : pageOf(rows, itemOf);
 }

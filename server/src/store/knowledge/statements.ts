@@ -1,7 +1,7 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
 import type { KnowledgeLocation } from '../../domain/store/knowledge-path.ts';
-import type { NumberedQuery } from '../../domain/store/knowledge-reads.ts';
+import type { OffsetQuery } from '../../domain/store/knowledge-reads.ts';
 import type { Dialect, Value } from '../engine.ts';
 import type { Bound, Statement } from '../statement.ts';
 import { type PathRow, pathStatement } from './path.ts';
@@ -118,7 +118,7 @@ const wholeColumns = ({ columns, texts }: ListTable): string => [...columns, ...
 
 /** Past this page every list is empty. It keeps the offset within the range of the engines. */
 const offsetMax = 1_000_000_000_000;
-export const offsetOf = ({ page, limit }: NumberedQuery): number => Math.min((page - 1) * limit, offsetMax);
+export const offsetOf = ({ page, limit }: OffsetQuery): number => Math.min((page - 1) * limit, offsetMax);
 
 /**
  * A page of a list in a location, or of datasets if it has none. Columns of the row are null if the page is empty. Without a
@@ -128,7 +128,7 @@ export function pageStatement<R extends ListedRow>(
   list: Listed<R>,
   location: KnowledgeLocation | undefined,
   filter: Filter,
-  query: NumberedQuery | undefined,
+  query: OffsetQuery | undefined,
   { jsonField }: Dialect,
 ): Bound<PageRow<R>> {
   const { table, order } = list;
@@ -186,10 +186,10 @@ export function documentStatement(location: KnowledgeLocation): Bound<DocumentCo
   return [`SELECT ${[...columns, ...own].join(', ')} FROM ${from} WHERE ${where}`, ...fromValues, ...whereValues];
 }
 
-type FigureRow = { dataset_id: string; display_status: string; documents: number; words: number };
+type TotalsRow = { dataset_id: string; display_status: string; documents: number; words: number };
 
 /** Documents and words of datasets, from an index. On a distributed database this asks the shards of these datasets. */
-export const figuresStatement = (isIn: string): Statement<FigureRow> => `
+export const totalsStatement = (isIn: string): Statement<TotalsRow> => `
   SELECT dataset_id, display_status, COUNT(*) AS documents, CAST(SUM(word_count) AS BIGINT) AS words
   FROM documents WHERE ${isIn} GROUP BY dataset_id, display_status`;
 

@@ -95,7 +95,7 @@ async function openList(
     const rows = await read(...statement);
     const readRows = async (batch: readonly ConversationRow[]) => {
       const whole: ConversationRow[] = [];
-      for (const { id } of batch) whole.push(...(await read(sql.findConversation, id)));
+      for (const { id } of batch) whole.push(...(await read(sql.findConversationRow, id)));
       return whole;
     };
     return { rows: rows.slice(0, limit), has_more: rows.length > limit, readRows, close };

@@ -71,7 +71,7 @@ export function conversations({ after, order, limit, ...scope }: ConversationQue
 export type ConversationStatement = (which: Texts) => Bound<ConversationRow & { bytes: number }>;
 
 /** Parameter: id. */
-export const findConversation: Statement<ConversationRow> = `SELECT ${columns('all')} FROM conversations c WHERE c.conversation_id = ?`;
+export const findConversationRow: Statement<ConversationRow> = `SELECT ${columns('all')} FROM conversations c WHERE c.conversation_id = ?`;
 
 function startAfter(
   after: ConversationQuery['after'],

@@ -2,7 +2,7 @@ import type { ConversationChange, ConversationRow, MessageRating } from '../../d
 import { newVersion } from '../../domain/version.ts';
 import { conversationEntry, purgeEntries, ratingEntry } from '../accounting/audit.ts';
 import { changed } from '../changes/changed.ts';
-import { NoteTally, noteOfConversation, noteOfMessages } from '../changes/notes.ts';
+import { OutboxTally, outboxEntryOfConversation, outboxEntryOfMessages } from '../changes/outbox.ts';
 import type { WriteContext, WriteInput, WriteResult } from '../engine.ts';
 import { eraseEntries } from '../search/index-writes.ts';
 import { begin, execute, first, query, type Write } from '../statement.ts';
@@ -21,7 +21,7 @@ export function* changeConversation(
   if (row === undefined) return earlier;
   yield* changed({
     audit: [conversationEntry(change)],
-    notes: [noteOfConversation(app_id, conversation_id)],
+    outbox: [outboxEntryOfConversation(app_id, conversation_id)],
     at: now,
     shard: conversation_id,
   });
@@ -51,7 +51,7 @@ export function* rateMessage(rating: MessageRating, { earlier }: WriteContext<Ra
   yield* execute(sql.rateMessage, rated.doc, contentOf(rating), now, conversation_id, message_id);
   yield* changed({
     audit: [ratingEntry(rating, conversation_id)],
-    notes: [noteOfMessages(conversation_id, [message_id])],
+    outbox: [outboxEntryOfMessages(conversation_id, [message_id])],
     at: now,
     shard: conversation_id,
     usage: rated.usage.take(),
@@ -74,8 +74,8 @@ export function* purge(
   yield* execute(`DELETE FROM conversation_days WHERE ${inList}`, list);
   const messages = yield* execute(`DELETE FROM messages WHERE ${inList}`, list);
   yield* eraseEntries(ids, dialect);
-  const notes = new NoteTally();
-  for (const { app_id, conversation_id } of purged) notes.add(noteOfConversation(app_id, conversation_id));
-  yield* changed({ audit: purgeEntries(ids, messages, now), notes: notes.take(), at: now });
+  const outbox = new OutboxTally();
+  for (const { app_id, conversation_id } of purged) outbox.add(outboxEntryOfConversation(app_id, conversation_id));
+  yield* changed({ audit: purgeEntries(ids, messages, now), outbox: outbox.take(), at: now });
   return { conversations: purged.length, messages };
 }

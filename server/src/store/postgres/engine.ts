@@ -98,10 +98,10 @@ export class PostgresEngine implements Engine {
     { options = {}, statementMillis }: { options?: WriteOptions | undefined; statementMillis?: number },
   ): Promise<WriteResult<N>> {
     const { dialect, messages, singleRowsMax } = this.#layout;
-    const { notesChanges } = this.#pool;
+    const { writesOutbox } = this.#pool;
     const { progress = () => undefined } = options;
     const write: WriteOf<N> = this.#layout.writes[name] ?? writes[name];
-    const context = { dialect, index, messages, notesChanges, progress };
+    const context = { dialect, index, messages, writesOutbox, progress };
     return runWrite(this.#pool, (earlier) => write(input, { ...context, earlier }), { singleRowsMax, statementMillis });
   }
 

@@ -6,7 +6,7 @@ import { isDistributed } from './citus/distribute.ts';
 import { exportPages } from './citus/export.ts';
 import { messages as citusMessages, singleRowsMax } from './citus/messages.ts';
 import * as citusPage from './citus/page.ts';
-import { updateChildChunk } from './edit.ts';
+import { updateAtOnce } from './edit.ts';
 import { exportSnapshot, type StepRows } from './export.ts';
 import { messages } from './messages.ts';
 import { readPage } from './page.ts';
@@ -53,7 +53,7 @@ function oneServer(pool: PostgresPool): Layout {
       cached?.page_exists
         ? checks.check({ position, shape, version: cached.version })
         : readPage(pool, position, shape, cached?.version),
-    writes: { updateChildChunk },
+    writes: { updateChildChunk: updateAtOnce },
     singleRowsMax: 0,
     readAll: (steps) => exportSnapshot(pool, steps),
     messages,

@@ -5,7 +5,7 @@ import { distribute, findCluster, remainingTables } from './citus/distribute.ts'
 import type { PostgresPool, Transaction } from './pool.ts';
 import { leaseTable, takeLease } from './statements.ts';
 
-/** How long other processes wait after the one that migrates has died. While it runs, it renews its lease in time. */
+/** The time that other processes wait after the one that migrates has died. While it runs, it renews its lease in time. */
 const leaseSeconds = 15;
 const renewMillis = 3_000;
 const pollMillis = 200;

@@ -14,13 +14,13 @@ export type PoolOptions = {
   statementMillis: number;
   /** Named prepared statements; off behind a pooler that assigns connections per transaction. */
   prepared: boolean;
-  /** Whether writes are noted for the change feed. */
+  /** Whether writes add outbox entries for the change feed. */
   changes: boolean;
 };
 
 export interface Transaction {
-  /** Whether its writes are noted for the change feed. */
-  readonly notesChanges: boolean;
+  /** Whether its writes add outbox entries for the change feed. */
+  readonly writesOutbox: boolean;
   query<R extends object = Row>(statement: Statement<R>, ...values: readonly Value[]): Promise<R[]>;
   /** The number of changed rows. */
   execute(statement: string, ...values: readonly Value[]): Promise<number>;
@@ -91,7 +91,7 @@ export class PostgresPool {
     return this.#options.connections;
   }
 
-  get notesChanges(): boolean {
+  get writesOutbox(): boolean {
     return this.#options.changes;
   }
 
@@ -145,7 +145,7 @@ export class PostgresPool {
 
   #on(client: pg.PoolClient, millis: number): Transaction {
     return {
-      notesChanges: this.notesChanges,
+      writesOutbox: this.writesOutbox,
       query: async <R>(statement: string, ...values: Value[]) =>
         (await this.#run(client, statement, values, millis)).rows as R[],
       execute: async (statement, ...values) => (await this.#run(client, statement, values, millis)).rowCount ?? 0,

@@ -1,4 +1,4 @@
-import { noteValues, writeNotes } from '../changes/notes.ts';
+import { insertOutbox, outboxValues } from '../changes/outbox.ts';
 import type { Command, Scalar, Value, Write } from '../statement.ts';
 import type { PostgresPool, Session } from './pool.ts';
 
@@ -44,9 +44,9 @@ async function run(session: Session, command: Command, singleRowsMax: number): P
       return writeKeyedRows(session, command, singleRowsMax);
     case 'begin':
       return session.begin();
-    case 'notes':
-      if (command.notes.length === 0 || !session.notesChanges) return undefined;
-      return session.execute(writeNotes, ...noteValues(command.notes, command.at, command.shard));
+    case 'outbox':
+      if (command.entries.length === 0 || !session.writesOutbox) return undefined;
+      return session.execute(insertOutbox, ...outboxValues(command.entries, command.at, command.shard));
   }
 }
 

@@ -41,7 +41,7 @@ const writeChunk = `
   VALUES (?, ?, ?, ?, array_to_tsvector(CAST(? AS text[])))
   ON CONFLICT (dataset_id, kind, id) DO UPDATE SET tokens = excluded.tokens`;
 
-const keyOf = ({ conversation_id, id }: MessageKey): string => `${conversation_id} ${id}`;
+const messageKeyOf = ({ conversation_id, id }: MessageKey): string => `${conversation_id} ${id}`;
 const byConversation = <M extends MessageKey>(messages: readonly M[]): [conversation_id: string, group: M[]][] =>
   [...Map.groupBy(messages, ({ conversation_id }) => conversation_id)].sort(([one], [other]) => (one < other ? -1 : 1));
 
@@ -55,14 +55,14 @@ export const index: IndexTables = {
     const ids = groups.map(([id]) => id);
     const conversations = new Map((yield* query(findConversations, ids)).map((row) => [row.conversation_id, row]));
     const allIds = keys.map(({ id }) => id);
-    const entries = new Map((yield* query(findEntries, ids, allIds)).map((row) => [keyOf(row), row]));
+    const entries = new Map((yield* query(findEntries, ids, allIds)).map((row) => [messageKeyOf(row), row]));
     const messages: FoundMessage[] = [];
     for (const [conversation_id, group] of groups) {
       const conversation = conversations.get(conversation_id);
       const rows = yield* query(lockMessages, conversation_id, group.map(({ id }) => id).sort());
       const docs = new Map(rows.map(({ id, doc }) => [id, doc]));
       for (const { id } of group) {
-        const { position = null, created_at = null } = entries.get(keyOf({ conversation_id, id })) ?? {};
+        const { position = null, created_at = null } = entries.get(messageKeyOf({ conversation_id, id })) ?? {};
         const isGone = conversation === undefined || conversation.deleted === 1;
         const doc = docs.get(id);
         const indexed = isGone || doc === undefined ? undefined : indexedMessage(doc, conversation);
@@ -82,8 +82,8 @@ export const index: IndexTables = {
   *add(messages) {
     if (messages.length === 0) return;
     const rows = messages.map(({ position, conversation_id, id, indexed }) => {
-      const { created_at, user, cost, latency, waits_until, words, marks } = indexed;
-      return [position, conversation_id, id, created_at, user, cost, latency, waits_until, `${words} ${marks}`];
+      const { created_at, user, cost, latency, waits_until, words, filterTerms } = indexed;
+      return [position, conversation_id, id, created_at, user, cost, latency, waits_until, `${words} ${filterTerms}`];
     });
     yield* execute(writeEntries, ...listsOf(rows));
   },

@@ -90,9 +90,9 @@ const editedPath = pathSql({ workspace: '$2', dataset: '$1', document: '$3', seg
  * has read. `revision` stores the old text and `entry` adds to the audit log only if `changed` has updated the chunk. If
  * nothing was updated although the edit should have been written, another edit came first.
  * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null;
- * id and ids of the audit entry; id and text of the note for the change feed; without an id there is none.
+ * id and ids of the audit entry; id and text of the outbox entry; without an id there is none.
  */
-export const updateChildChunk: Statement<ChunkPathRow & { changed_at: number | null }> = `
+export const editChunk: Statement<ChunkPathRow & { changed_at: number | null }> = `
   WITH place AS (
     SELECT ${editedPath.columns.join(', ')}, ${chunkColumns} FROM ${editedPath.from} WHERE ${editedPath.where}
   ), changed AS (
@@ -115,8 +115,8 @@ export const updateChildChunk: Statement<ChunkPathRow & { changed_at: number | n
   ), entry AS (
     INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids, document_id)
     SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13, $3 FROM changed
-  ), note AS (
-    INSERT INTO changes_new (id, scope, at, notes) SELECT $14, $1, $8, $15 FROM changed WHERE $14 <> ''
+  ), outbox AS (
+    INSERT INTO change_outbox (id, scope, at, entries) SELECT $14, $1, $8, $15 FROM changed WHERE $14 <> ''
   )
   SELECT place.*, changed.updated_at AS changed_at FROM place LEFT JOIN changed ON true`;
 

@@ -1,8 +1,8 @@
 import { AuditTally } from '../accounting/audit-tally.ts';
 import { changed } from '../changes/changed.ts';
-import { NoteTally, noteOfMessages } from '../changes/notes.ts';
+import { OutboxTally, outboxEntryOfMessages } from '../changes/outbox.ts';
 import { type Dialect, type SpoolHandle, unitsOf, type WriteContext, type WriteInput } from '../engine.ts';
-import { begin, lock, query, type Statement, type Write, writeNotes } from '../statement.ts';
+import { begin, lock, query, type Statement, type Write, writeOutbox } from '../statement.ts';
 import { RecordWriter } from './record-writer.ts';
 import { readSpool } from './spool.ts';
 import type { SpooledRecord } from './spooled-record.ts';
@@ -23,31 +23,31 @@ export function* applyRecords(
   { dialect, messages, progress }: WriteContext<number>,
 ): Write<number> {
   const tally = new AuditTally();
-  const notes = new NoteTally();
+  const outbox = new OutboxTally();
   const writer = new RecordWriter(dialect, messages);
   // If the import is not in memory, its conversations are not known in advance.
   const records = 'parts' in spool ? [...readSpool(spool)] : readSpool(spool);
-  const takeNotes = () =>
-    writeNotes({ notes: notes.take(), at: author.now, shard: tally.conversation_id, isLarge: true });
+  const takeOutbox = () =>
+    writeOutbox({ entries: outbox.take(), at: author.now, shard: tally.conversation_id, isLarge: true });
   yield* begin();
   if (!isAppend(spool)) yield* lock(lockImports);
   if (Array.isArray(records)) {
-    yield* noteUndeleted(records.flat(), notes, takeNotes, dialect);
+    yield* addUndeleted(records.flat(), outbox, takeOutbox, dialect);
     if (!dialect.hasOneWriter) yield* writer.lockConversations(records.flat());
   }
   let applied = 0;
   for (const batch of batchesOf(records)) {
-    if (!Array.isArray(records)) yield* noteUndeleted(batch, notes, takeNotes, dialect);
-    for (const record of yield* writer.write(batch)) notes.addRecord(record);
+    if (!Array.isArray(records)) yield* addUndeleted(batch, outbox, takeOutbox, dialect);
+    for (const record of yield* writer.write(batch)) outbox.addRecord(record);
     for (const record of batch) tally.add(record);
-    if (notes.isFull) yield* takeNotes();
+    if (outbox.isFull) yield* takeOutbox();
     applied += batch.length;
     progress(applied);
   }
   yield* writer.finish();
   yield* changed({
     audit: tally.entries(author),
-    notes: notes.take(),
+    outbox: outbox.take(),
     at: author.now,
     shard: tally.conversation_id,
   });
@@ -59,13 +59,13 @@ const listMin = 100;
 const idsMax = 10_000;
 
 /**
- * Notes the messages of deleted conversations that these records restore: readers of the feed have removed them. The rows
+ * Adds the messages of deleted conversations that these records restore: readers of the feed have removed them. The rows
  * are locked, in the order of their ids, so that no deletion comes between.
  */
-function* noteUndeleted(
+function* addUndeleted(
   records: readonly SpooledRecord[],
-  notes: NoteTally,
-  takeNotes: () => Write<void>,
+  outbox: OutboxTally,
+  takeOutbox: () => Write<void>,
   { lockRows, isIn, list, hasOneWriter }: Dialect,
 ): Write<void> {
   const restored = records.flatMap((record) =>
@@ -83,17 +83,17 @@ function* noteUndeleted(
   );
   for (const part of lists) {
     for (const { conversation_id, deleted } of yield* query(lockConversations, list(part))) {
-      if (deleted === 1) yield* noteMessages(conversation_id, notes, takeNotes);
+      if (deleted === 1) yield* addMessagesOf(conversation_id, outbox, takeOutbox);
     }
   }
 }
 
-function* noteMessages(conversation_id: string, notes: NoteTally, takeNotes: () => Write<void>): Write<void> {
+function* addMessagesOf(conversation_id: string, outbox: OutboxTally, takeOutbox: () => Write<void>): Write<void> {
   for (let last = [Number.MIN_SAFE_INTEGER, 0]; ; ) {
     const rows = yield* query(findMessageIds, conversation_id, ...last, idsMax);
     for (const { id } of rows) {
-      notes.add(noteOfMessages(conversation_id, [id]));
-      if (notes.isFull) yield* takeNotes();
+      outbox.add(outboxEntryOfMessages(conversation_id, [id]));
+      if (outbox.isFull) yield* takeOutbox();
     }
     const end = rows.at(-1);
     if (end === undefined || rows.length < idsMax) return;

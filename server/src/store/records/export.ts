@@ -7,12 +7,12 @@ export const exportSteps: readonly ExportStep[] = Object.keys(tables).map((kind)
 function stepOf(kind: RecordKind): ExportStep {
   const table = tables[kind];
   if ('order' in table) {
-    const { beside = [] } = table;
+    const { extraColumns = [] } = table;
     const line = (row: Row) => {
-      const others = beside.map((field) => `,"${field}":${JSON.stringify(row[field])}`).join('');
+      const others = extraColumns.map((field) => `,"${field}":${JSON.stringify(row[field])}`).join('');
       return `{"record":"${kind}",${(row.doc as string).slice(1, -1)}${others}}`;
     };
-    return { ...readingOf(kind, ['doc', ...beside], table.name, table.order), line };
+    return { ...readingOf(kind, ['doc', ...extraColumns], table.name, table.order), line };
   }
   const columns = columnsOf(kind as RowKind).flatMap(({ name, field, read }) =>
     field === undefined ? [] : [{ name, field, read }],

@@ -15,7 +15,7 @@ export type OpenedConversation = {
 export type WrittenMessage = { message: SpooledOf<'message'>; sequence: number; mayExist: boolean };
 export type StoredMessage = StoredUsage & KeptMessage & { conversation_id: string; id: string };
 
-/** How messages are written in bulk: the fastest way differs between engines. */
+/** Bulk writes of messages: the fastest way differs between engines. */
 export type MessageTables = {
   /**
    * Locks conversations, sets a new version and what they store about their first and newest messages, and reserves `count`
@@ -60,7 +60,7 @@ export function addedValues({ newest, oldest }: NewMessages): Record<AddedName, 
 }
 
 /**
- * What a conversation stores about its first and newest messages after new ones were added. `value` returns expressions. If a
+ * The columns of a conversation for its first and newest messages after new ones were added. `value` returns expressions. If a
  * stored message is replaced, `updateActivity` corrects this.
  */
 export function addedMessages(value: (name: AddedName) => string): string {

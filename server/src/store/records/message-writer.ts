@@ -13,7 +13,8 @@ type OpenConversation = ReferenceTarget & OpenedConversation;
 /** Maximum number of sums by day that are in memory before they are written. */
 const openDaysMax = 5_000;
 
-const keyOf = ({ conversation_id, id }: { conversation_id: string; id: string }): string => `${conversation_id} ${id}`;
+const messageKeyOf = ({ conversation_id, id }: { conversation_id: string; id: string }): string =>
+  `${conversation_id} ${id}`;
 
 /**
  * Writes messages in bulk. Opening a conversation locks it until the end of the transaction: data that is read from it
@@ -39,10 +40,10 @@ export class MessageWriter {
       return { message, sequence: first_sequence + index, mayExist: first_sequence > 1 };
     });
     const storedList = yield* this.#tables.findStored(written);
-    const stored = new Map(storedList.map((message) => [keyOf(message), message]));
+    const stored = new Map(storedList.map((message) => [messageKeyOf(message), message]));
     for (const record of messages) {
       const conversation = required(open, record);
-      const oldMessage = stored.size === 0 ? undefined : stored.get(keyOf(record));
+      const oldMessage = stored.size === 0 ? undefined : stored.get(messageKeyOf(record));
       if (oldMessage !== undefined) {
         this.#usage.add(conversation, oldMessage.created_at, storedUsage(oldMessage), -1);
         // Opening the conversation has counted the record's time, even if the message keeps the stored one.

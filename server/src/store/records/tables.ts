@@ -16,8 +16,8 @@ type RowTable = {
   added?: readonly Column[];
   /** Columns that do not change when a record is written again. */
   unchanged?: readonly string[];
-  /** Fields that are only shown. They are stored together, as JSON in the column `details`, without default values. */
-  shown?: readonly string[];
+  /** Fields that are only displayed. They are stored together, as JSON in the column `details`, without default values. */
+  displayOnly?: readonly string[];
   /** Columns that depend on others, when a record is written again. `value` returns the new value of a column. */
   computed?: Readonly<Record<string, (value: (column: string) => string) => string>>;
 };
@@ -26,7 +26,7 @@ type RowTable = {
 type DocumentTable = {
   name: string;
   order: readonly string[] /** Columns of fields that are not in `doc`. */;
-  beside?: readonly string[];
+  extraColumns?: readonly string[];
 };
 
 type DocumentKind = 'message' | 'model_provider';
@@ -58,11 +58,11 @@ const newUpdatedAt = internal('updated_at', 'bigint', ({ created_at, renamed_at,
 /** The table of each kind of record, in the order of an export: parents before children. */
 export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, DocumentTable>> = {
   workspace: { name: 'workspaces', key: ['id'] },
-  app: { name: 'apps', key: ['id'], shown: ['description', 'parameters', 'site'] },
+  app: { name: 'apps', key: ['id'], displayOnly: ['description', 'parameters', 'site'] },
   dataset: {
     name: 'datasets',
     key: ['id'],
-    shown: [
+    displayOnly: [
       'description',
       'indexing_technique',
       'embedding_model',
@@ -81,7 +81,7 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
     // The counts of a document change with its segments.
     added: [displayStatus, internal('segment_count', 'bigint', () => 0), internal('word_count', 'bigint', () => 0)],
     unchanged: ['segment_count', 'word_count'],
-    shown: [
+    displayOnly: [
       'updated_at',
       'enabled',
       'archived',
@@ -100,7 +100,7 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
     name: 'segments',
     key: inDataset,
     added: [internal('word_count', 'bigint', (record) => record.word_count as number)],
-    shown: [
+    displayOnly: [
       'answer',
       'keywords',
       'enabled',
@@ -114,7 +114,7 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
       'disabled_at',
     ],
   },
-  child_chunk: { name: 'child_chunks', key: inDataset, added: [version], shown: ['index_node_id'] },
+  child_chunk: { name: 'child_chunks', key: inDataset, added: [version], displayOnly: ['index_node_id'] },
   child_chunk_revision: { name: 'child_chunk_revisions', key: ['dataset_id', 'child_chunk_id', 'revision'] },
   conversation: {
     name: 'conversations',
@@ -134,27 +134,28 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
   message: {
     name: 'messages',
     order: ['conversation_id', 'created_at', 'sequence'],
-    beside: ['feedback_content', 'rated_at'],
+    extraColumns: ['feedback_content', 'rated_at'],
   },
 };
 
 /** The columns of a kind: one for each field of its schema, key columns that are not fields, and the added ones. */
 export function columnsOf(kind: RowKind): readonly Column[] {
-  const { key, idColumn = 'id', columns = {}, added = [], shown = [] } = tables[kind];
+  const { key, idColumn = 'id', columns = {}, added = [], displayOnly = [] } = tables[kind];
   const fields = Object.entries(records[kind].properties)
     // The table is the kind. A secret is never stored.
-    .filter(([field]) => field !== 'record' && field !== 'secret' && !shown.includes(field))
+    .filter(([field]) => field !== 'record' && field !== 'secret' && !displayOnly.includes(field))
     .map(([field, schema]) => fieldColumn(field, field === 'id' ? idColumn : (columns[field] ?? field), schema));
   const names = fields.map(({ name }) => name);
   const others = key
     .filter((name) => !names.includes(name))
     .map((name) => internal(name, 'text', (record) => record[name] as string));
-  return [...fields, ...others, ...(shown.length > 0 ? [detailsColumn(kind, shown)] : []), ...added];
+  return [...fields, ...others, ...(displayOnly.length > 0 ? [detailsColumn(kind, displayOnly)] : []), ...added];
 }
 
 /** The columns of a kind whose texts may be long. Ids and the names of kinds and states are short. */
 export function textColumnsOf(kind: RecordKind): readonly string[] {
-  if (kind === 'message' || kind === 'model_provider') return ['doc', ...(tables[kind].beside ?? [])].filter(isText);
+  if (kind === 'message' || kind === 'model_provider')
+    return ['doc', ...(tables[kind].extraColumns ?? [])].filter(isText);
   return columnsOf(kind).flatMap(({ name, type, field }) =>
     type === 'text' && field !== undefined && isText(name) ? [name] : [],
   );
@@ -163,14 +164,14 @@ export function textColumnsOf(kind: RecordKind): readonly string[] {
 const isText = (column: string): boolean => !/(^|_)(id|at)$/.test(column);
 
 /** Fields that have their default values are left out; if all have, the column is null. */
-function detailsColumn(kind: RowKind, shown: readonly string[]): Column {
-  const defaults = shownDefaults(kind, shown);
+function detailsColumn(kind: RowKind, displayOnly: readonly string[]): Column {
+  const defaults = displayDefaults(kind, displayOnly);
   return {
     name: 'details',
     type: 'text',
     field: 'details',
     write: (record) => {
-      const given = shown.filter((field) => JSON.stringify(record[field]) !== JSON.stringify(defaults[field]));
+      const given = displayOnly.filter((field) => JSON.stringify(record[field]) !== JSON.stringify(defaults[field]));
       return given.length === 0
         ? null
         : JSON.stringify(Object.fromEntries(given.map((field) => [field, record[field]])));
@@ -180,10 +181,10 @@ function detailsColumn(kind: RowKind, shown: readonly string[]): Column {
 }
 
 /** The time of a record that was written before its kind had the field is unknown: 0. */
-function shownDefaults(kind: RowKind, shown: readonly string[]): Row {
+function displayDefaults(kind: RowKind, displayOnly: readonly string[]): Row {
   const schemas = records[kind].properties as Record<string, { default?: unknown }>;
   return Object.fromEntries(
-    shown.map((field) => {
+    displayOnly.map((field) => {
       const value = schemas[field]?.default;
       return [field, value === now ? 0 : value];
     }),
@@ -195,7 +196,7 @@ const detailsReaders = new Map<RowKind, Column['read']>();
 /** The fields in the column `details` of a row, with their defaults. */
 export function detailsOf(kind: RowKind, details: unknown): Row {
   let read = detailsReaders.get(kind);
-  if (read === undefined) detailsReaders.set(kind, (read = detailsColumn(kind, tables[kind].shown ?? []).read));
+  if (read === undefined) detailsReaders.set(kind, (read = detailsColumn(kind, tables[kind].displayOnly ?? []).read));
   return read(details) as Row;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The tables of the change feed. `changes` has one row for each record that was changed, with the position of its last change.
- * Writers add rows to `changes_new`: which records a transaction has changed. A reader moves them to `changes` and numbers them,
+ * Writers add rows to `change_outbox`: which records a transaction has changed. A reader moves them to `changes` with their positions,
  * with the row of `changes_head` locked.
  */
 const tables = (randomText: string): readonly string[] => [
@@ -10,11 +10,11 @@ const tables = (randomText: string): readonly string[] => [
      position BIGINT NOT NULL
    )`,
   `INSERT INTO changes_head (name, epoch, position) VALUES ('head', ${randomText}, 0)`,
-  `CREATE TABLE changes_new (
+  `CREATE TABLE change_outbox (
      id TEXT NOT NULL,
      scope TEXT NOT NULL,
      at BIGINT NOT NULL,
-     notes TEXT NOT NULL,
+     entries TEXT NOT NULL,
      PRIMARY KEY (id, scope)
    )`,
   `CREATE TABLE changes (

@@ -44,7 +44,7 @@ const fts = (name: string, options: string): readonly string[] => [
 export const createSearchTables = {
   sqlite: [
     ...state,
-    `CREATE TABLE search_messages (position BIGINT NOT NULL PRIMARY KEY, ${messageColumns}, marks TEXT)`,
+    `CREATE TABLE search_messages (position BIGINT NOT NULL PRIMARY KEY, ${messageColumns}, filter_terms TEXT)`,
     'CREATE UNIQUE INDEX search_messages_by_id ON search_messages (conversation_id, id)',
     ...fts('search_message_tokens', 'columnsize=0'),
     `INSERT INTO search_message_tokens (search_message_tokens, rank) VALUES ('secure-delete', 1)`,

@@ -90,7 +90,7 @@ const messages: readonly string[] = [
   `CREATE INDEX conversations_by_user_creation
      ON conversations (app_id, deleted, ${beginning('"user"')}, created_at, conversation_id)`,
   'CREATE INDEX conversations_by_latest ON conversations (updated_at, conversation_id) WHERE deleted = 0',
-  // `rated_at` is the time of feedback that was given here, so that an import keeps it.
+  // `rated_at` is the time of feedback that was given in Backscroll, so that an import keeps it.
   `CREATE TABLE messages (
      conversation_id TEXT NOT NULL,
      created_at BIGINT NOT NULL,

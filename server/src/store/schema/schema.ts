@@ -34,7 +34,7 @@ export const migrations: Readonly<Record<Engine, Migration[]>> = {
   postgres: [{ version: firstVersion, name: 'tables', statements: createTables.postgres.map(forPostgres) }],
 };
 
-/** How a distributed PostgreSQL stores the tables: small ones on every node, large ones by one column. */
+/** Placement of the tables on a distributed PostgreSQL: small ones on every node, large ones by one column. */
 export const distribution = {
   /** Needed to migrate. They are on every node, so that a service can use any node. */
   control: ['leases', 'schema_migrations'],
@@ -48,7 +48,7 @@ export const distribution = {
     child_chunks: 'dataset_id',
     child_chunk_revisions: 'dataset_id',
     audit_entries: 'scope',
-    changes_new: 'scope',
+    change_outbox: 'scope',
     search_messages: 'conversation_id',
     search_chunks: 'dataset_id',
   },

@@ -87,7 +87,7 @@ const findChanges = ({ isIn }: Dialect) => `
 /** `sliceMax`: how many entries are in memory at the same time. */
 export async function checkIndex(
   engine: Engine,
-  changes: Pick<ChangeReads, 'number'>,
+  changes: Pick<ChangeReads, 'sequence'>,
   report: Report,
   sliceMax: number,
 ): Promise<IndexCheck> {
@@ -98,7 +98,7 @@ export async function checkIndex(
   /** Reports those that are not behind the cursor. */
   const confirm: Confirm = async (kind, differences) => {
     if (differences.length === 0) return;
-    await changes.number();
+    await changes.sequence();
     const scopes = dialect.list([...new Set(differences.map(({ scope }) => scope))]);
     const ids = dialect.list(differences.map(({ id }) => id));
     const rows = await engine.read(findChanges(dialect), since, kind, scopes, ids, since, scopes);
@@ -109,7 +109,7 @@ export async function checkIndex(
     }
   };
   for (const kind of ['message', 'segment', 'child_chunk'] as const) {
-    for await (const rows of pages(engine, keysOf[kind], limits.indexCheckRows, ['', ''], keyOf)) {
+    for await (const rows of pages(engine, keysOf[kind], limits.indexCheckRows, ['', ''], sortKeyOf)) {
       counts.records += rows.length;
       await confirm(kind, await missingOf(engine, kind, rows));
     }
@@ -133,7 +133,7 @@ async function missingOf(engine: Engine, kind: RecordKind, rows: readonly Key[])
   return missing.filter(({ scope }) => !hidden.has(scope)).map((row) => differenceOf(row, 'missing'));
 }
 
-const keyOf = ({ scope, id }: Key) => [id, scope] as const;
+const sortKeyOf = ({ scope, id }: Key) => [id, scope] as const;
 const placeOf = ({ position, id }: EntryRow) => [position, id] as const;
 
 /** All rows of a statement that continues behind a key. */
@@ -209,9 +209,9 @@ function expectedOf(row: EntryRow, text: string): { digest: Digest; hasValues: b
   if (row.kind !== 'message') {
     return { digest: digestOf(new Set(tokensWithIds([text], [row.id]))), hasValues: true };
   }
-  const { words, marks, created_at, cost, latency, waits_until } = indexedMessage(text, row);
+  const { words, filterTerms, created_at, cost, latency, waits_until } = indexedMessage(text, row);
   return {
-    digest: digestOf(new Set(`${words} ${marks}`.split(' ').filter((token) => token !== ''))),
+    digest: digestOf(new Set(`${words} ${filterTerms}`.split(' ').filter((token) => token !== ''))),
     hasValues:
       row.created_at === created_at && row.cost === cost && row.latency === latency && row.waits_until === waits_until,
   };

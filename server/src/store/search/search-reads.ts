@@ -20,7 +20,7 @@ import * as sql from './statements.ts';
 const firstWindow = 86_400 * positionsPerSecond;
 /** If a statement was faster than this, the next one reads a much larger part of the index, or a larger one. */
 const windowMillis = { fast: 5, slow: 10, tooSlow: 40 };
-/** So many words with the same beginning are searched one by one. */
+/** Up to this many words with the same beginning are searched one by one. */
 const wordsMax = 100;
 
 /** A large text is read only after the budget was checked. */
@@ -155,11 +155,13 @@ export class SqlSearchReads implements SearchReads {
     const datasets = await this.#readDatasets(hits);
     return hits.map((hit) => {
       const isSegment = hit.kind === 'segment';
-      const chunk = isSegment ? undefined : chunks.get(keyOf(hit));
+      const chunk = isSegment ? undefined : chunks.get(chunkKeyOf(hit));
       if (!isSegment && (chunk === undefined || chunk.deleted === 1)) return undefined;
-      const text = chunk ?? segments.get(keyOf(hit));
-      const segment = chunk ? parents.get(keyOf({ ...chunk, id: chunk.segment_id })) : segments.get(keyOf(hit));
-      const document = segment && documents.get(keyOf(documentOf(segment)));
+      const text = chunk ?? segments.get(chunkKeyOf(hit));
+      const segment = chunk
+        ? parents.get(chunkKeyOf({ ...chunk, id: chunk.segment_id }))
+        : segments.get(chunkKeyOf(hit));
+      const document = segment && documents.get(chunkKeyOf(documentOf(segment)));
       if (segment === undefined || document === undefined || text === undefined) return undefined;
       return {
         dataset_id: hit.dataset_id,
@@ -184,7 +186,7 @@ export class SqlSearchReads implements SearchReads {
     const { isPair, pairs } = this.#dialect;
     const statement: Statement<R> = `SELECT ${columns} FROM ${table} WHERE ${isPair('dataset_id', 'id')}`;
     const rows = await this.#read(statement, ...pairs(keys.map(({ dataset_id, id }) => [dataset_id, id])));
-    return new Map(rows.map((row) => [keyOf(row), row]));
+    return new Map(rows.map((row) => [chunkKeyOf(row), row]));
   }
 
   async #readDatasets(hits: readonly ChunkIndexHit[]): Promise<ReadonlyMap<string, string>> {
@@ -200,6 +202,6 @@ type ChunkKey = { dataset_id: string; id: string };
 type Segment = ChunkKey & { document_id: string };
 type Text = { text: string | null; bytes: number };
 type SegmentText = Segment & Text;
-const keyOf = ({ dataset_id, id }: ChunkKey): string => `${dataset_id} ${id}`;
+const chunkKeyOf = ({ dataset_id, id }: ChunkKey): string => `${dataset_id} ${id}`;
 
 const nothing: IndexPart<never> = { hits: [], end: undefined };

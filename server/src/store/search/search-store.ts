@@ -15,10 +15,10 @@ export class SqlSearchStore implements SearchStore {
   readonly #engine: Engine;
   readonly #reads: SqlSearchReads;
   readonly #slots: Slots;
-  readonly #changes: Pick<ChangeReads, 'number'>;
+  readonly #changes: Pick<ChangeReads, 'sequence'>;
 
   /** `slots`: for reads that take long. */
-  constructor(engine: Engine, slots: Slots, changes: Pick<ChangeReads, 'number'>) {
+  constructor(engine: Engine, slots: Slots, changes: Pick<ChangeReads, 'sequence'>) {
     this.#changes = changes;
     this.#engine = engine;
     this.#reads = new SqlSearchReads(engine.dialect, (statement, ...values) => engine.read(statement, ...values));

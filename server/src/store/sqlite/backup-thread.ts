@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { newEpoch } from '../../domain/store/change-reads.ts';
-import { setEpoch } from '../changes/numbering.ts';
+import { setEpoch } from '../changes/sequencing.ts';
 import { explainDiskError } from '../disk-errors.ts';
 import type { BackupResult } from './backup.ts';
 import { sqliteSchemaStatus } from './migrate.ts';

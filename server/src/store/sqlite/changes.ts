@@ -1,22 +1,22 @@
-import { type Note, NoteTally, noteValues, writeNotes } from '../changes/notes.ts';
+import { insertOutbox, type OutboxEntry, OutboxTally, outboxValues } from '../changes/outbox.ts';
 import type { Connection } from './connection.ts';
 
 /** They are written before the transaction is committed, in one row for all of its writes. */
-export function addNotes(db: Connection, notes: readonly Note[], at: number): void {
-  if (db.notesChanges) db.pendingNotes.push(...notes.map((note) => ({ note, at })));
+export function addOutboxEntries(db: Connection, entries: readonly OutboxEntry[], at: number): void {
+  if (db.writesOutbox) db.pendingEntries.push(...entries.map((entry) => ({ entry, at })));
 }
 
-/** Writes the notes of all writes of a transaction as one row. */
-export function writePendingNotes(db: Connection): void {
-  const pending = db.pendingNotes.splice(0);
+/** Writes the outbox entries of all writes of a transaction as one row. */
+export function writePendingEntries(db: Connection): void {
+  const pending = db.pendingEntries.splice(0);
   const last = pending.at(-1);
   if (last === undefined) return;
-  const tally = new NoteTally();
-  for (const { note } of pending) tally.add(note);
-  db.run(writeNotes, ...noteValues(tally.take(), last.at));
+  const tally = new OutboxTally();
+  for (const { entry } of pending) tally.add(entry);
+  db.run(insertOutbox, ...outboxValues(tally.take(), last.at));
 }
 
-/** Writes notes at once, since they are many. */
-export function writeManyNotes(db: Connection, notes: readonly Note[], at: number): void {
-  if (notes.length > 0 && db.notesChanges) db.run(writeNotes, ...noteValues(notes, at));
+/** Writes outbox entries at once, since they are many. */
+export function writeManyOutboxEntries(db: Connection, entries: readonly OutboxEntry[], at: number): void {
+  if (entries.length > 0 && db.writesOutbox) db.run(insertOutbox, ...outboxValues(entries, at));
 }

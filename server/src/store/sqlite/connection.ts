@@ -2,7 +2,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { unavailable } from '../../domain/errors.ts';
-import type { PendingNote } from '../changes/notes.ts';
+import type { PendingEntry } from '../changes/outbox.ts';
 import type { Row, Statement, Value } from '../statement.ts';
 
 /** With 16 KiB pages most messages need no overflow page. The size is fixed when a file is created. */
@@ -22,13 +22,13 @@ export class Connection {
   /** Statements that return rows as arrays of values. */
   readonly #ordered = new Map<string, StatementSync>();
 
-  /** Whether writes are noted for the change feed. */
-  readonly notesChanges: boolean;
-  /** Notes of the transaction that are not written yet: see `addNotes`. */
-  readonly pendingNotes: PendingNote[] = [];
+  /** Whether writes add outbox entries for the change feed. */
+  readonly writesOutbox: boolean;
+  /** Outbox entries of the transaction that are not written yet: see `addOutboxEntries`. */
+  readonly pendingEntries: PendingEntry[] = [];
 
-  constructor(path: string, busyMillis: number, { notesChanges = true } = {}) {
-    this.notesChanges = notesChanges;
+  constructor(path: string, busyMillis: number, { writesOutbox = true } = {}) {
+    this.writesOutbox = writesOutbox;
     this.#path = path;
     makeLogWritable(path);
     this.db = new DatabaseSync(path, { timeout: busyMillis });

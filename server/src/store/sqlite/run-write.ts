@@ -1,5 +1,5 @@
 import { type Command, runSynchronously, type Write } from '../statement.ts';
-import { addNotes, writeManyNotes } from './changes.ts';
+import { addOutboxEntries, writeManyOutboxEntries } from './changes.ts';
 import type { Connection } from './connection.ts';
 
 /** Runs a write inside the transaction of the writer thread, which is the only one that writes. */
@@ -22,8 +22,8 @@ function run(db: Connection, command: Command): unknown {
       const { one } = command.statements;
       return command.rows.map((values) => db.run(one, ...values) > 0);
     }
-    case 'notes':
-      return (command.isLarge ? writeManyNotes : addNotes)(db, command.notes, command.at);
+    case 'outbox':
+      return (command.isLarge ? writeManyOutboxEntries : addOutboxEntries)(db, command.entries, command.at);
     case 'begin':
     case 'lock':
       return undefined;

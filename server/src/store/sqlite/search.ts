@@ -7,11 +7,11 @@ import * as sql from '../search/statements.ts';
 import { execute, first, query, type Statement, type Write } from '../statement.ts';
 
 /**
- * The tokens in FTS5. The tokens of a message in the index always follow from its stored text and the stored marks, so that
+ * The tokens in FTS5. The tokens of a message in the index always follow from its stored text and the stored filter terms, so that
  * they can be removed: a write that changes the text removes them first.
  */
 
-type Entry = { position: number; marks: string | null; doc: string };
+type IndexEntry = { position: number; filter_terms: string | null; doc: string };
 
 /** A message, and its entry if there is one. */
 const findMessage: Statement<{
@@ -21,17 +21,17 @@ const findMessage: Statement<{
   deleted: number;
   position: number | null;
   created_at: number | null;
-  marks: string | null;
+  filter_terms: string | null;
 }> = `
-  SELECT m.doc, c.app_id, c."user", c.deleted, s.position, s.created_at, s.marks
+  SELECT m.doc, c.app_id, c."user", c.deleted, s.position, s.created_at, s.filter_terms
   FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
   LEFT JOIN search_messages s ON s.conversation_id = m.conversation_id AND s.id = m.id
   WHERE m.conversation_id = ? AND m.id = ?`;
 /** Of one message, or of the messages of some conversations. */
-const entriesWhere = (condition: string): Statement<Entry> => `
-  SELECT s.position, s.marks, m.doc
+const entriesWhere = (condition: string): Statement<IndexEntry> => `
+  SELECT s.position, s.filter_terms, m.doc
   FROM search_messages s JOIN messages m ON m.conversation_id = s.conversation_id AND m.id = s.id
-  WHERE s.marks IS NOT NULL AND s.conversation_id = ? ${condition}`;
+  WHERE s.filter_terms IS NOT NULL AND s.conversation_id = ? ${condition}`;
 const findEntries = entriesWhere('');
 const findEntry = entriesWhere('AND s.id = ?');
 /**
@@ -42,14 +42,14 @@ const flushRemoved = `INSERT INTO search_message_tokens (search_message_tokens) 
 const addTokens = 'INSERT INTO search_message_tokens (rowid, tokens) VALUES (?, ?)';
 const removeTokens = `INSERT INTO search_message_tokens (search_message_tokens, rowid, tokens) VALUES ('delete', ?, ?)`;
 const writeEntry = `
-  INSERT INTO search_messages (position, conversation_id, id, created_at, "user", cost, latency, waits_until, marks)
+  INSERT INTO search_messages (position, conversation_id, id, created_at, "user", cost, latency, waits_until, filter_terms)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const deleteEntry = 'DELETE FROM search_messages WHERE position = ?';
-const clearMarks = 'UPDATE search_messages SET marks = NULL WHERE position = ?';
+const clearFilterTerms = 'UPDATE search_messages SET filter_terms = NULL WHERE position = ?';
 const findChunk: Statement<{ position: number }> =
   'SELECT position FROM search_chunks WHERE dataset_id = ? AND kind = ? AND id = ?';
 
-type Marked = FoundMessage & { marks: string | null };
+type FoundEntry = FoundMessage & { filter_terms: string | null };
 
 export const index: IndexTables = {
   // Pages are overwritten: they may have words of erased messages, if the index was damaged.
@@ -63,35 +63,47 @@ export const index: IndexTables = {
   findMax: 1,
 
   *find(keys) {
-    const messages: Marked[] = [];
+    const messages: FoundEntry[] = [];
     for (const { conversation_id, id } of keys) {
       const row = yield* first(findMessage, conversation_id, id);
       if (row === undefined) continue;
-      const { position, created_at, marks } = row;
+      const { position, created_at, filter_terms } = row;
       const indexed = indexedMessage(row.doc, row);
       const isGone = row.deleted === 1;
-      if (position !== null && !isGone && marks === indexed.marks && created_at === indexed.created_at) continue;
-      messages.push({ conversation_id, id, position, created_at, marks, isGone, indexed });
+      if (position !== null && !isGone && filter_terms === indexed.filterTerms && created_at === indexed.created_at)
+        continue;
+      messages.push({ conversation_id, id, position, created_at, filter_terms, isGone, indexed });
     }
     return messages;
   },
 
   *remove(messages) {
-    for (const { position, marks, indexed } of messages as Marked[]) {
+    for (const { position, filter_terms, indexed } of messages as FoundEntry[]) {
       if (position === null) continue;
-      if (marks !== null) yield* execute(removeTokens, position, `${indexed?.words} ${marks}`);
+      if (filter_terms !== null) yield* execute(removeTokens, position, `${indexed?.words} ${filter_terms}`);
       yield* execute(deleteEntry, position);
     }
   },
 
   *add(messages) {
     for (const { position, conversation_id, id, indexed } of messages) {
-      const { created_at, user, cost, latency, waits_until, marks } = indexed;
-      yield* execute(writeEntry, position, conversation_id, id, created_at, user, cost, latency, waits_until, marks);
+      const { created_at, user, cost, latency, waits_until, filterTerms } = indexed;
+      yield* execute(
+        writeEntry,
+        position,
+        conversation_id,
+        id,
+        created_at,
+        user,
+        cost,
+        latency,
+        waits_until,
+        filterTerms,
+      );
     }
     yield* execute(flushRemoved);
     for (const { position, indexed } of messages) {
-      yield* execute(addTokens, position, `${indexed.words} ${indexed.marks}`);
+      yield* execute(addTokens, position, `${indexed.words} ${indexed.filterTerms}`);
     }
   },
 
@@ -122,16 +134,16 @@ export const index: IndexTables = {
 export function* eraseReplaced(conversation_id: string, id: string, newDoc: Uint8Array): Write<void> {
   const entry = yield* first(findEntry, conversation_id, id);
   if (entry === undefined || Buffer.from(entry.doc).equals(newDoc)) return;
-  if (yield* removeEntry(entry)) yield* execute(clearMarks, entry.position);
+  if (yield* removeEntry(entry)) yield* execute(clearFilterTerms, entry.position);
 }
 
 /** False if the index was made by other rules: its tokens are not known, so it was made empty. */
-function* removeEntry({ position, marks, doc }: Entry): Write<boolean> {
+function* removeEntry({ position, filter_terms, doc }: IndexEntry): Write<boolean> {
   if ((yield* first(sql.findState))?.rules !== tokenRules) {
     yield* emptyIndex(index, '');
     return false;
   }
   const message: Message = JSON.parse(doc);
-  yield* execute(removeTokens, position, `${wordsOf(message)} ${marks}`);
+  yield* execute(removeTokens, position, `${wordsOf(message)} ${filter_terms}`);
   return true;
 }

@@ -26,7 +26,7 @@ const search: SearchDialect = {
   },
   position: 't.rowid',
   matches: { search_messages: 'search_message_tokens MATCH ?', search_chunks: 'search_chunk_tokens MATCH ?' },
-  isIndexed: { search_messages: 's.marks IS NOT NULL', search_chunks: 'true' },
+  isIndexed: { search_messages: 's.filter_terms IS NOT NULL', search_chunks: 'true' },
   wordsWith: {
     search_messages: wordsWith(tokenList.search_messages),
     search_chunks: wordsWith(tokenList.search_chunks),

@@ -4,7 +4,7 @@ import { type ErrorMessage, toErrorMessage, unavailable } from '../../domain/err
 import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
 import type { WriteInput, WriteName, WriteResult } from '../engine.ts';
 import { writes } from '../writes.ts';
-import { writePendingNotes } from './changes.ts';
+import { writePendingEntries } from './changes.ts';
 import { Connection } from './connection.ts';
 import { messages } from './messages.ts';
 import { runWrite } from './run-write.ts';
@@ -26,16 +26,16 @@ import {
 
 type Group = { link: WriterLink; writes: QueuedWrite[] };
 
-/** How long one attempt to get the write lock lasts while another process has it. */
+/** Duration of one attempt to get the write lock while another process has it. */
 const busyMillis = 200;
-/** How long a purge waits until no one else reads the file: longer than a slow reader of a large page stays connected. */
+/** Maximum time that a purge waits until no one else reads the file: longer than a slow reader of a large page stays connected. */
 const cleanMillisMax = 2 * limits.slowReaderMillis + 10_000;
 
 /** Messages are also indexed by their ids, in no order: a large import changes pages all over that index. */
 const cacheKibibytes = 65_536;
 
 function open(): Connection {
-  const connection = new Connection(workerData.path, busyMillis, { notesChanges: workerData.changes });
+  const connection = new Connection(workerData.path, busyMillis, { writesOutbox: workerData.changes });
   connection.db.exec(`PRAGMA cache_size = -${cacheKibibytes}`);
   return connection;
 }
@@ -108,9 +108,9 @@ function commit(sent: Group[]): void {
     return;
   }
   try {
-    db.pendingNotes.length = 0;
+    db.pendingEntries.length = 0;
     const outcomes = groups.map(({ link, writes }) => writes.map((write) => attempt(write, link)));
-    writePendingNotes(db);
+    writePendingEntries(db);
     db.db.exec('COMMIT');
     // All links have the same counter.
     const [{ link: anyLink }] = groups as [Group];
@@ -181,7 +181,7 @@ const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuf
 
 /** Runs one write of a group. If it fails, only this write is rolled back. */
 function attempt({ name, input }: QueuedWrite, link: WriterLink): WriteOutcome {
-  const noted = db.pendingNotes.length;
+  const entries = db.pendingEntries.length;
   db.run('SAVEPOINT write');
   try {
     const result = perform(name, input, (applied) => send(link, { applied }));
@@ -191,7 +191,7 @@ function attempt({ name, input }: QueuedWrite, link: WriterLink): WriteOutcome {
     // On a full disk SQLite rolls back the whole transaction, with all writes of the group.
     if (!db.db.isTransaction) throw error;
     db.db.exec('ROLLBACK TO write; RELEASE write');
-    db.pendingNotes.length = noted;
+    db.pendingEntries.length = entries;
     return { failure: failureOf(error) };
   }
 }
@@ -199,8 +199,8 @@ function attempt({ name, input }: QueuedWrite, link: WriterLink): WriteOutcome {
 type Progress = (applied: number) => void;
 
 function perform<N extends WriteName>(name: N, input: WriteInput<N>, progress: Progress): WriteResult<N> {
-  const { notesChanges } = db;
-  return runWrite(db, writes[name](input, { dialect, index, messages, notesChanges, earlier: undefined, progress }));
+  const { writesOutbox } = db;
+  return runWrite(db, writes[name](input, { dialect, index, messages, writesOutbox, earlier: undefined, progress }));
 }
 
 function failureOf(error: unknown): ErrorMessage {

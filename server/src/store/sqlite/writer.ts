@@ -6,7 +6,7 @@ const restartMillis = 500;
 /** The writer thread of a process. If it dies, it is replaced, and its writes fail. */
 export class Writer implements WriterLinks {
   readonly #path: string;
-  /** Whether writes are noted for the change feed. */
+  /** Whether writes add outbox entries for the change feed. */
   readonly #changes: boolean;
   readonly #longWrite = new Int32Array(new SharedArrayBuffer(4));
   readonly #commits = new Int32Array(new SharedArrayBuffer(4));

@@ -3,25 +3,25 @@ import { limits } from '../../contract/limits.ts';
 import type { ChangesHead } from '../../domain/store/change-reads.ts';
 import type { Dialect, WriteContext, WriteResult } from '../engine.ts';
 import { begin, execute, first, insertInto, query, type Statement, type Write, writeRows } from '../statement.ts';
-import type { Note } from './notes.ts';
+import type { OutboxEntry } from './outbox.ts';
 
 /**
- * Numbers committed notes: moves them to `changes`, with the next positions, in one transaction that locks the head first.
- * So a note is numbered once, and a reader that sees a head sees all entries up to it.
+ * Sequences committed outbox entries: moves them to `changes`, with the next positions, in one transaction that locks the
+ * head first. So an entry is sequenced once, and a reader that sees a head sees all entries up to it.
  */
 
 export const findHead: Statement<ChangesHead> = `SELECT epoch, position FROM changes_head WHERE name = 'head'`;
-type NoteRow = { id: string; scope: string; at: number; notes: string };
-const findNotes: Statement<NoteRow> = `SELECT id, scope, at, notes FROM changes_new ORDER BY id LIMIT ${limits.changesBatchMax}`;
+type OutboxRow = { id: string; scope: string; at: number; entries: string };
+const findOutbox: Statement<OutboxRow> = `SELECT id, scope, at, entries FROM change_outbox ORDER BY id LIMIT ${limits.changesBatchMax}`;
 /** Parameters: position. */
 const moveHead = `UPDATE changes_head SET position = ? WHERE name = 'head'`;
 /** Parameters: epoch. */
 export const setEpoch = `UPDATE changes_head SET epoch = ? WHERE name = 'head'`;
-export const countNotes: Statement<{ n: number; oldest: number | null }> =
-  'SELECT COUNT(*) AS n, MIN(at) AS oldest FROM changes_new';
-export const findAnyNote: Statement<{ id: string }> = 'SELECT id FROM changes_new LIMIT 1';
+export const countOutbox: Statement<{ n: number; oldest: number | null }> =
+  'SELECT COUNT(*) AS n, MIN(at) AS oldest FROM change_outbox';
+export const findAnyOutboxEntry: Statement<{ id: string }> = 'SELECT id FROM change_outbox LIMIT 1';
 
-export type Entry = {
+export type FeedEntry = {
   kind: ChangeKind;
   scope: string;
   id: string;
@@ -39,23 +39,23 @@ const entryColumns = {
   at: 'bigint',
   workspace_id: 'text',
   owner: 'text',
-} as const satisfies Record<keyof Entry, string>;
-const entryFields = Object.keys(entryColumns) as (keyof Entry)[];
+} as const satisfies Record<keyof FeedEntry, string>;
+const entryFields = Object.keys(entryColumns) as (keyof FeedEntry)[];
 /** A record that was written again moves to its new position. */
 const onKnownRecord = 'ON CONFLICT (kind, scope, id) DO UPDATE SET position = excluded.position, at = excluded.at';
 const writeEntries = { ...insertInto('changes', entryColumns, onKnownRecord), isUndistributed: true } as const;
 
-type NotedRecord = { kind: ChangeKind; scope: string; id: string; at: number; owner: string | null };
+type OutboxRecord = { kind: ChangeKind; scope: string; id: string; at: number; owner: string | null };
 
-/** The records of some notes, each once, and the ids of these notes. All if they are few, else the first ones. */
-function expandNotes(rows: readonly NoteRow[]): { records: NotedRecord[]; expanded: NoteRow[] } {
-  const records = new Map<string, NotedRecord>();
-  const expanded: NoteRow[] = [];
+/** The records of some rows of the outbox, each once, and these rows. All if they are few, else the first ones. */
+function expandOutbox(rows: readonly OutboxRow[]): { records: OutboxRecord[]; expanded: OutboxRow[] } {
+  const records = new Map<string, OutboxRecord>();
+  const expanded: OutboxRow[] = [];
   for (const row of rows) {
     if (records.size >= limits.changesBatchMax) break;
     expanded.push(row);
-    const notes: Note[] = JSON.parse(row.notes);
-    for (const [kind, scope, owner, ids] of notes) {
+    const entries: OutboxEntry[] = JSON.parse(row.entries);
+    for (const [kind, scope, owner, ids] of entries) {
       for (const id of ids) {
         const key = `${kind} ${scope} ${id}`;
         // The last change of a record decides on its place.
@@ -67,18 +67,18 @@ function expandNotes(rows: readonly NoteRow[]): { records: NotedRecord[]; expand
   return { records: [...records.values()], expanded };
 }
 
-/** Only one reader at a time numbers notes, since the head stays locked until the end; writers do not use the head. */
-export function* numberChanges(
+/** Only one reader at a time sequences changes, since the head stays locked until the end; writers do not use the head. */
+export function* sequenceChanges(
   _: undefined,
-  { dialect }: WriteContext<WriteResult<'numberChanges'>>,
-): Write<WriteResult<'numberChanges'>> {
+  { dialect }: WriteContext<WriteResult<'sequenceChanges'>>,
+): Write<WriteResult<'sequenceChanges'>> {
   yield* begin();
   const lockHead: typeof findHead = dialect.lockRows('epoch, position', 'changes_head', `name = 'head'`, 'epoch');
   const { epoch, position } = (yield* first(lockHead)) ?? noHead();
   // Read after the lock was taken: each statement sees what was committed before it.
-  const rows = yield* query(findNotes);
+  const rows = yield* query(findOutbox);
   if (rows.length === 0) return { epoch, position, hasMore: false };
-  const { records, expanded } = expandNotes(rows);
+  const { records, expanded } = expandOutbox(rows);
   const owners = ownerStatements(dialect);
   const find = function* (statement: FindOwners, ids: string[]): Write<Owners> {
     return ownersOf(ids.length === 0 ? [] : yield* query(statement, dialect.list(ids)));
@@ -100,8 +100,8 @@ export function* numberChanges(
     entries.map((entry) => entryFields.map((field) => entry[field])),
   );
   if (entries.length > 0) yield* execute(moveHead, head);
-  const deleteNotes = `DELETE FROM changes_new WHERE ${dialect.isPair('scope', 'id')}`;
-  yield* execute(deleteNotes, ...dialect.pairs(expanded.map(({ scope, id }) => [scope, id])));
+  const deleteOutbox = `DELETE FROM change_outbox WHERE ${dialect.isPair('scope', 'id')}`;
+  yield* execute(deleteOutbox, ...dialect.pairs(expanded.map(({ scope, id }) => [scope, id])));
   return { epoch, position: head, hasMore: expanded.length < rows.length || rows.length === limits.changesBatchMax };
 }
 
@@ -132,28 +132,28 @@ const unique = (texts: readonly (string | null | undefined)[]): string[] => [
 ];
 
 /** The ids of which the entries need the owners: conversations first, since their apps are needed too. */
-const conversationsOf = (records: readonly NotedRecord[]): string[] =>
+const conversationsOf = (records: readonly OutboxRecord[]): string[] =>
   unique(records.map(({ kind, scope, id }) => (kind === 'message' ? scope : kind === 'conversation' ? id : null)));
-const appsOf = (records: readonly NotedRecord[], appOfConversation: Owners): string[] =>
+const appsOf = (records: readonly OutboxRecord[], appOfConversation: Owners): string[] =>
   unique([
     ...records.map(({ kind, owner }) => (kind === 'app' || kind === 'conversation' ? owner : null)),
     ...appOfConversation.values(),
   ]);
-const datasetsOf = (records: readonly NotedRecord[]): string[] => unique(records.map(datasetOf));
+const datasetsOf = (records: readonly OutboxRecord[]): string[] => unique(records.map(datasetOf));
 
 const inDataset: readonly ChangeKind[] = ['document', 'segment', 'child_chunk'];
 
-const datasetOf = ({ kind, scope, owner }: NotedRecord): string | null => {
+const datasetOf = ({ kind, scope, owner }: OutboxRecord): string | null => {
   if (kind === 'dataset') return owner;
   return inDataset.includes(kind) ? scope : null;
 };
 
 /** Entries from the next position on. A message whose conversation was erased has none: the conversation has one. */
 function entriesOf(
-  records: readonly NotedRecord[],
+  records: readonly OutboxRecord[],
   head: number,
   owners: { appOfConversation: Owners; workspaceOf: Owners },
-): Entry[] {
+): FeedEntry[] {
   let position = head;
   return records.flatMap((record) => {
     const { kind, scope, id, at } = record;

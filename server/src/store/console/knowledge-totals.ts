@@ -10,27 +10,27 @@ type WithId = { id: string };
 const idsOf = (rows: readonly WithId[]): string[] => rows.map(({ id }) => id);
 const byId = <R extends WithId>(rows: readonly R[]): Map<string, R> => new Map(rows.map((row) => [row.id, row]));
 
-export async function addDatasetFigures(engine: ReadEngine, rows: readonly sql.DatasetRow[]): Promise<DatasetListed[]> {
+export async function addDatasetTotals(engine: ReadEngine, rows: readonly sql.DatasetRow[]): Promise<DatasetListed[]> {
   if (rows.length === 0) return [];
   const ids = engine.dialect.list(idsOf(rows));
-  const figures = byId(await engine.read(sql.datasetFigures(engine.dialect), ids, ids));
+  const totalsById = byId(await engine.read(sql.datasetTotals(engine.dialect), ids, ids));
   return rows.map(({ created_at, updated_at, ...row }) => {
-    const totals = figures.get(row.id);
+    const totals = totalsById.get(row.id);
     const changed_at = newest(created_at, updated_at, totals?.added_at, totals?.edited_at);
     return { ...row, document_count: totals?.document_count ?? 0, word_count: totals?.word_count ?? 0, changed_at };
   });
 }
 
-export async function addDocumentFigures(
+export async function addDocumentTotals(
   engine: ReadEngine,
   dataset_id: string,
   rows: readonly sql.DocumentRow[],
 ): Promise<DocumentListed[]> {
   if (rows.length === 0) return [];
   const ids = engine.dialect.list(idsOf(rows));
-  const figures = byId(await engine.read(sql.documentFigures(engine.dialect), dataset_id, dataset_id, ids));
+  const totalsById = byId(await engine.read(sql.documentTotals(engine.dialect), dataset_id, dataset_id, ids));
   return rows.map(({ id, name }) => {
-    const totals = figures.get(id);
+    const totals = totalsById.get(id);
     const changed_at = newest(totals?.created_at, totals?.updated_at, totals?.edited_at);
     return { id, name, segment_count: totals?.segment_count ?? 0, word_count: totals?.word_count ?? 0, changed_at };
   });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { brief, millis, money, percent } from '../../../web/console/components/figures.ts';
+import { brief, millis, money, percent } from '../../../web/console/components/format-number.ts';
 import { queryOf } from '../../../web/console/conversations/search-query.ts';
 import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-labels.ts';
 import { causeOf } from '../../../web/console/messages/message-error.ts';
 import { measuresOf, valuesOf } from '../../../web/console/overview/measures.ts';
-import { figuresOf } from '../../../web/console/overview/numbers.ts';
+import { totalsOf } from '../../../web/console/overview/numbers.ts';
 import { daySecondsOf, daysOf, dayText, periodOf } from '../../../web/console/overview/period.ts';
 import {
   labelledPoints,
@@ -182,7 +182,7 @@ describe('an overview', () => {
   };
 
   it('has five numbers with the change to the period before', () => {
-    const texts = figuresOf(overview).map(({ name, value, change }) => [name, `${value} | ${change}`]);
+    const texts = totalsOf(overview).map(({ name, value, change }) => [name, `${value} | ${change}`]);
     assert.deepEqual(texts, [
       ['Messages', '50 | +25% from 40'],
       ['Cost', '$2.00 | −50% from $4.00'],
@@ -190,14 +190,14 @@ describe('an overview', () => {
       ['Disliked', '10% | 5 of 50; −10 pp from 20%'],
       ['Failed', '2% | 1 of 50; +2 pp from 0%'],
     ]);
-    const isWorse = figuresOf(overview).map(({ isWorse }) => isWorse ?? false);
+    const isWorse = totalsOf(overview).map(({ isWorse }) => isWorse ?? false);
     assert.deepEqual(isWorse, [false, false, false, false, true]);
-    const empty = figuresOf({ ...overview, totals: none, before: none });
+    const empty = totalsOf({ ...overview, totals: none, before: none });
     assert.deepEqual(
       empty.map(({ value }) => value),
       ['0', '–', '0', '0%', '0%'],
     );
-    for (const { name, change, isWorse } of figuresOf({ ...overview, before: none })) {
+    for (const { name, change, isWorse } of totalsOf({ ...overview, before: none })) {
       assert.match(change, /no data before$/, name);
       assert.ok(!isWorse, name);
     }
@@ -212,7 +212,7 @@ describe('an overview', () => {
     );
     const disliked = measures.find(({ id }) => id === 'disliked');
     assert.deepEqual(disliked && valuesOf(disliked, overview.days, ['1970-01-01', '1970-01-02']), [0, 10]);
-    const cost = figuresOf({ ...overview, totals: { ...overview.totals, prices } })[1];
+    const cost = totalsOf({ ...overview, totals: { ...overview.totals, prices } })[1];
     assert.equal(cost?.more, '+ 3.00 D + 2.00 C and 2 more currencies');
   });
 });

@@ -1,0 +1,104 @@
+import type { ChangeKind } from '../../contract/change.ts';
+import { limits } from '../../contract/limits.ts';
+import { newEntryId } from '../accounting/entry-id.ts';
+import type { SpooledRecord } from '../records/spooled-record.ts';
+
+/**
+ * Which records a transaction has changed, for the change feed. A transaction writes them to the outbox. They get
+ * their positions later (`sequencing.ts`), so writers never wait for each other.
+ */
+
+/**
+ * Changed records of one kind. `scope` is the part of a record's identity besides its id: the dataset of a document, segment
+ * or child chunk, the conversation of a message, the workspace of a model provider, else ''. `owner` is the app or dataset
+ * that the records belong to; null if it is the scope, or if there is none.
+ */
+export type OutboxEntry = [kind: ChangeKind, scope: string, owner: string | null, ids: string[]];
+
+/** An outbox entry of a transaction that is not committed yet, and its time in seconds. */
+export type PendingEntry = { entry: OutboxEntry; at: number };
+
+export const outboxEntryOfChunk = (dataset_id: string, id: string): OutboxEntry => [
+  'child_chunk',
+  dataset_id,
+  null,
+  [id],
+];
+export const outboxEntryOfConversation = (app_id: string, id: string): OutboxEntry => [
+  'conversation',
+  '',
+  app_id,
+  [id],
+];
+export const outboxEntryOfMessages = (conversation_id: string, ids: string[]): OutboxEntry => [
+  'message',
+  conversation_id,
+  null,
+  ids,
+];
+
+/** In the order of the columns of `change_outbox`. `shard` is the distribution value of the rows that the entries are about. */
+export function outboxValues(
+  entries: readonly OutboxEntry[],
+  at: number,
+  shard?: string,
+): [string, string, number, string] {
+  const id = newEntryId();
+  return [id, shard ?? id, at, JSON.stringify(entries)];
+}
+
+export const insertOutbox = 'INSERT INTO change_outbox (id, scope, at, entries) VALUES (?, ?, ?, ?)';
+
+/** Collects outbox entries for the records of an import. */
+export class OutboxTally {
+  readonly #entries = new Map<string, OutboxEntry>();
+  #ids = 0;
+
+  get isFull(): boolean {
+    return this.#ids >= limits.changeIdsMax;
+  }
+
+  addRecord(record: SpooledRecord): void {
+    const entry = outboxEntryOf(record);
+    if (entry !== undefined) this.add(entry);
+  }
+
+  add([kind, scope, owner, ids]: OutboxEntry): void {
+    const key = `${kind} ${scope} ${owner}`;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) this.#entries.set(key, [kind, scope, owner, [...ids]]);
+    else entry[3].push(...ids);
+    this.#ids += ids.length;
+  }
+
+  /** The entries since the last call. */
+  take(): OutboxEntry[] {
+    const entries = [...this.#entries.values()];
+    this.#entries.clear();
+    this.#ids = 0;
+    return entries;
+  }
+}
+
+/** Undefined for records that the feed does not list. */
+function outboxEntryOf(record: SpooledRecord): OutboxEntry | undefined {
+  switch (record.record) {
+    case 'workspace':
+      return ['workspace', '', null, [record.id]];
+    case 'app':
+    case 'dataset':
+      return [record.record, '', record.id, [record.id]];
+    case 'model_provider':
+      return ['model_provider', record.workspace_id, null, [record.provider]];
+    case 'document':
+    case 'segment':
+    case 'child_chunk':
+      return [record.record, record.dataset_id, null, [record.id]];
+    case 'conversation':
+      return outboxEntryOfConversation(record.app_id, record.id);
+    case 'message':
+      return outboxEntryOfMessages(record.conversation_id, [record.id]);
+    default:
+      return undefined;
+  }
+}
