@@ -1,5 +1,5 @@
 import { changePages, changesIn } from './changes.ts';
-import { NotFound } from './errors.ts';
+import { InvalidParam, NotFound } from './errors.ts';
 import { type ConversationPlace, type Items, type OffsetPage, offsetItems, scrolledConversations } from './lists.ts';
 import {
   chunkPath,
@@ -57,8 +57,6 @@ import type {
 
 /** Items per request in a loop, if the caller gives no limit. */
 const pageItems = 100;
-
-const nothingToRemove = 'rating is null, but the message has no feedback';
 
 /** A client of a Backscroll service, with one key. */
 export class Backscroll {
@@ -145,10 +143,13 @@ export class Backscroll {
    */
   async feedback(feedback: MessageFeedback, options: CallOptions = {}): Promise<void> {
     const { message_id, ...body } = feedback;
-    // The code of this error is that of every invalid field.
-    const isDone = ({ message }: Error) => body.rating === null && message === nothingToRemove;
-    const request = { path: `${messagePath(message_id)}/feedbacks`, body, isDone };
-    await this.#transport.send({ method: 'POST', ...request }, options);
+    const requestFor = (id: string) => ({ method: 'POST', path: `${messagePath(id)}/feedbacks`, body }) as const;
+    // All invalid fields have the same code. With valid fields, a message that does not exist is not found.
+    const isDone = async (error: Error) =>
+      body.rating === null &&
+      error instanceof InvalidParam &&
+      !(await this.#transport.isFound(requestFor(globalThis.crypto.randomUUID()), options));
+    await this.#transport.send({ ...requestFor(message_id), isDone }, options);
   }
 
   /** Name, description and mode of the app. Requires an app key. */

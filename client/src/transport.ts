@@ -78,7 +78,11 @@ export class Transport {
 
   /** Whether a list exists. */
   finds(path: string, options: CallOptions): Promise<boolean> {
-    return this.send({ method: 'GET', path: `${path}?limit=1` }, options).then(
+    return this.isFound({ method: 'GET', path: `${path}?limit=1` }, options);
+  }
+
+  isFound(request: ApiRequest, options: CallOptions): Promise<boolean> {
+    return this.send(request, options).then(
       () => true,
       (error: Error) => {
         if (error instanceof NotFound) return false;
