@@ -235,7 +235,7 @@ const limit = integer('Number of items per page.');
 const page = integer('Number of this page.');
 const dataOf = <S extends TSchema>(item: S) => list(item, 'The items of this page.');
 
-/** The envelopes of numbered lists: see `domain/knowledge/offset-page.ts`. */
+/** The envelopes of offset pages: see `domain/knowledge/offset-page.ts`. */
 export const offsetPage = <S extends TSchema>(item: S) =>
   shape({ data: dataOf(item), has_more, limit, total, page }, { description: 'A page of the list.' });
 export const SegmentPage = shape(

@@ -4,7 +4,7 @@ import type { RunContext } from './run-context.ts';
 import type { ImportOptions } from './source.ts';
 
 /**
- * A record that is new here brings all of its children, in every kind of pass: they may be older than the last pass, which
+ * A record that is new in Backscroll brings all of its children, in every kind of sync: they may be older than the last one, which
  * did not select them because their parent was not selected. The same applies to a record that is stored, is not selected for
  * a while, and is selected again. Records are new until their ids are listed; they are listed when they are written.
  */
@@ -58,11 +58,11 @@ const batchIds = 5_000;
 
 /**
  * The list of rows that must be read with all of their children, although they may not have changed. It is in the state, so
- * that a run that is killed does not lose them, and in the sets of the pass.
+ * that a run that is killed does not lose them, and in the sets of the sync.
  */
 export const unreadList = (kind: Parent | Child): string => `unread ${kind}`;
 
-/** Adds the rows that earlier passes have left. */
+/** Adds the rows that earlier syncs have left. */
 export async function addUnread({ state }: RunContext, changed: IdSets): Promise<void> {
   for (const kind of ['conversation', 'document', 'segment', 'child_chunk'] as const) {
     for (let after: string | undefined = ''; after !== undefined; ) {
@@ -159,7 +159,7 @@ async function findLater({ source, options }: RunContext, kind: Parent, ids: rea
   return { later: rows.map((row) => row.id), gone: ids.filter((one) => !existingIds.has(one)) };
 }
 
-/** Lists all children of records that have been written, to be read in this pass. */
+/** Lists all children of records that have been written, to be read in this sync. */
 export async function addChildren(
   context: RunContext,
   changed: IdSets,

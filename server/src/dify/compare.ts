@@ -10,10 +10,10 @@ import { changedSince } from './scan.ts';
 const batchConversations = 1_000;
 const batchDatasets = 10;
 
-/** A conversation or dataset that has fewer records here, or older ones; `here` is undefined if it is missing. */
+/** A conversation or dataset with fewer or older records in Backscroll; `target` is undefined if it is missing. */
 export type Difference =
-  | { kind: 'conversation'; id: string; source: MessageCount; here: MessageCount | undefined }
-  | { kind: 'dataset'; id: string; source: KnowledgeCount; here: KnowledgeCount | undefined };
+  | { kind: 'conversation'; id: string; source: MessageCount; target: MessageCount | undefined }
+  | { kind: 'dataset'; id: string; source: KnowledgeCount; target: KnowledgeCount | undefined };
 
 type Visit = (difference: Difference) => void;
 
@@ -106,10 +106,10 @@ async function findDifferent(
   );
   const stored = await store?.imports.countMessages(ids);
   return rows.flatMap(({ id, messages, newest }): Difference[] => {
-    const here = stored?.get(id);
-    // Messages may have been added here, or after the point.
-    const isSame = here !== undefined && here.messages >= messages && (here.newest ?? 0) >= (newest ?? 0);
-    return isSame ? [] : [{ kind: 'conversation', id, source: { messages, newest }, here }];
+    const target = stored?.get(id);
+    // Messages may have been added in Backscroll, or after the point.
+    const isSame = target !== undefined && target.messages >= messages && (target.newest ?? 0) >= (newest ?? 0);
+    return isSame ? [] : [{ kind: 'conversation', id, source: { messages, newest }, target }];
   });
 }
 
@@ -141,9 +141,9 @@ async function findDifferentDatasets(
     }
   }
   const stored = await store?.imports.countKnowledge(ids);
-  return [...counts].flatMap(([id, there]): Difference[] => {
-    const here = stored?.get(id);
-    const isSame = here !== undefined && knowledge.every(({ name }) => here[name] >= there[name]);
-    return isSame ? [] : [{ kind: 'dataset', id, source: there, here }];
+  return [...counts].flatMap(([id, counted]): Difference[] => {
+    const target = stored?.get(id);
+    const isSame = target !== undefined && knowledge.every(({ name }) => target[name] >= counted[name]);
+    return isSame ? [] : [{ kind: 'dataset', id, source: counted, target }];
   });
 }

@@ -41,7 +41,7 @@ const networkReasons: Readonly<Record<string, string>> = {
 /** The source does not respond. A later attempt may succeed. */
 export class SourceUnavailable extends Error {}
 
-/** A connection to the database of a Dify. It is opened again after it was lost. Errors never contain its address. */
+/** A connection to the database of a Dify installation. It is opened again after it was lost. Errors never contain its address. */
 export class DifyConnection implements DifySource {
   readonly #urls: readonly string[];
   #client: pg.Client | undefined;
@@ -58,7 +58,7 @@ export class DifyConnection implements DifySource {
   /** Throws if the address is wrong or the server does not respond. */
   static async open(url: string): Promise<DifyConnection> {
     if (/^(?:mysql|mariadb)[\w+]*:/i.test(url)) {
-      throw new Error('--from-dify reads PostgreSQL only: a Dify on MySQL cannot be imported');
+      throw new Error('--from-dify reads PostgreSQL only: a Dify installation on MySQL cannot be imported');
     }
     const address = parsePostgresUrl(url);
     if (typeof address === 'string') throw new Error(`the address of the Dify database is wrong: ${expected}`);

@@ -16,7 +16,7 @@ export type LocalChanges = {
 /** A record to write, and its JSON text if it is a message. */
 export type Candidate = { input: RecordInput; prepared: PreparedRecord; text: string | undefined };
 
-/** The record with what was changed here; undefined if the stored record is kept as it is. */
+/** The record with what was changed in Backscroll; undefined if the stored record is kept as it is. */
 export function keepLocal(input: RecordInput, stored: StoredRecord, local: LocalChanges): RecordInput | undefined {
   const { isForced } = local;
   const wasGone = local.goneIds.has(input.id as string);

@@ -9,7 +9,7 @@ type Model = Record<string, unknown>;
 type Entry = Record<string, unknown> & { provider: string; models: Model[] };
 
 /**
- * Model providers are not in the database: the API of the Dify lists them, for a knowledge key of each workspace. Errors
+ * Model providers are not in the database: the API of the Dify installation lists them, for a knowledge key of each workspace. Errors
  * contain neither the key nor the response.
  */
 export async function importModels(context: RunContext, baseUrl: string, keys: readonly string[]): Promise<void> {
@@ -38,7 +38,7 @@ async function readEntries(baseUrl: string, key: string, type: string): Promise<
   const url = `${baseUrl.replace(/\/+$/, '').replace(/(?:\/v1)?$/, '/v1')}/workspaces/current/models/model-types/${type}`;
   const signal = AbortSignal.timeout(responseMillis);
   const response = await fetch(url, { headers: { authorization: `Bearer ${key}` }, signal }).catch(() => undefined);
-  if (response === undefined) throw new Error('--dify-url: the Dify does not respond');
+  if (response === undefined) throw new Error('--dify-url: the Dify installation does not respond');
   if (response.status !== 200)
     throw new Error(`--dify-url: the list of models of type ${type} has status ${response.status}`);
   const body = (await response.json().catch(() => undefined)) as { data?: unknown } | undefined;

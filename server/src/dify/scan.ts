@@ -32,7 +32,7 @@ const scans: readonly Scan[] = [
 ];
 
 const batchRows = 5_000;
-/** Rows that were committed late, or by another server, may be this many seconds older than the last pass. */
+/** Rows that were committed late, or by another server, may be this many seconds older than the last sync. */
 const overlapSeconds = 600;
 export const noId = '00000000-0000-0000-0000-000000000000';
 
@@ -106,8 +106,8 @@ const recentSince = (since: SourcePoint, now: SourcePoint): string => {
  * Adds recently created messages that were written since a point, themselves or one of their parts, and their conversations.
  * All of it is read by indexes. Conversations that were deleted recently have an index too.
  *
- * It is the last read before a pass: a message that another statement has found, by its new feedback for example, may be
- * newer than one that the same statement could not find yet, and messages of one second are stored in the order of passes.
+ * It is the last read before a sync: a message that another statement has found, by its new feedback for example, may be
+ * newer than one that the same statement could not find yet, and messages of one second are stored in the order of syncs.
  */
 export async function pollMessages(
   source: DifySource,

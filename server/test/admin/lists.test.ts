@@ -137,11 +137,11 @@ onEveryEngine('lists of the console API', (engine) => {
     service = await startService(engine);
     /** Fields that lists add to the records. */
     const added = ['workspace_name', 'key_name', 'last_used_at'];
-    const figures = ['child_chunk_count', 'document_count', 'segment_count', 'changed_at'];
+    const totals = ['child_chunk_count', 'document_count', 'segment_count', 'changed_at'];
     const record = (kind: string, rows: readonly object[], more: object = {}) =>
       rows.map((row) => {
         const isAdded = (name: string) =>
-          [...added, ...figures].includes(name) || (name === 'word_count' && kind !== 'child_chunk');
+          [...added, ...totals].includes(name) || (name === 'word_count' && kind !== 'child_chunk');
         return { record: kind, ...more, ...Object.fromEntries(Object.entries(row).filter(([name]) => !isAdded(name))) };
       });
     await service.load([

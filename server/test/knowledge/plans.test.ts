@@ -92,7 +92,7 @@ async function casesOf(dialect: Dialect): Promise<Record<string, Case>> {
   }
   await reads.findTotals(['d1']);
   const [text, ...values] = statement;
-  cases['figures of a dataset'] = { text, values, index: 'documents_by_status', table: 'documents' };
+  cases['totals of a dataset'] = { text, values, index: 'documents_by_status', table: 'documents' };
   const lastChunk = { text: findLastChunk, values: ['d1', 's1'] };
   cases['last child chunk'] = { ...lastChunk, index: 'child_chunks_by_position', table: 'child_chunks' };
   return cases;

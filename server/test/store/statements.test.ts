@@ -638,7 +638,7 @@ describe('query plans on PostgreSQL', () => {
 
   const modes = ['force_custom_plan', 'force_generic_plan'] as const;
   let preparedCount = 0;
-  /** The plan of a prepared statement, with the figures of its execution. */
+  /** The plan of a prepared statement, with the statistics of its execution. */
   async function explainAs(mode: (typeof modes)[number], text: string, values: (string | number | null)[]) {
     await client.query(`SET plan_cache_mode = ${mode}`);
     const name = `explained_${++preparedCount}`;

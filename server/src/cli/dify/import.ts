@@ -147,11 +147,11 @@ function eventsOf(isDry: boolean): RunEvents {
       print(`Dify with schema ${visible(schema)}: ${isDry ? 'reading' : 'importing'} ${passes[kind]}`);
     },
     progress: (progress) => display.showProgress(progress),
-    difference: ({ kind, id, source, here }) => {
+    difference: ({ kind, id, source, target }) => {
       differences += 1;
       if (differences > differencesMax) return;
       display.clear();
-      print(`${kind} ${id} differs: there ${countsOf(source)}; here ${countsOf(here)}`);
+      print(`${kind} ${id} differs: in Dify ${countsOf(source)}; in Backscroll ${countsOf(target)}`);
     },
     lag: (lag, written) => display.showLag(lag, written),
     warning: printProblem,

@@ -3,7 +3,7 @@ import type { ItemSize, KnowledgeReads, OffsetQuery, OffsetRows } from '../store
 import type { Store } from '../store/store.ts';
 
 /**
- * Pages of numbered lists as JSON text. A page whose texts fit into memory is rendered at once. A larger one is read from a
+ * Offset pages as JSON text. A page whose texts fit into memory is rendered at once. A larger one is read from a
  * snapshot.
  */
 
