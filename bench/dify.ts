@@ -85,13 +85,14 @@ async function measurePolls(url: string, database: string, client: pg.Client): P
     url,
     store,
     options,
-    { isDry: false, isForced: false, models: undefined, follow: 2 },
+    { isDry: false, isForced: false, isOwner: false, models: undefined, clock: Date.now, follow: 2 },
     { skip: () => undefined, count: () => undefined },
     {
       begin: () => undefined,
       progress: () => undefined,
       difference: () => undefined,
       warning: () => undefined,
+      elsewhere: () => undefined,
       unavailable: () => undefined,
       // A second after a poll, PostgreSQL has counted it.
       lag: () => {

@@ -79,7 +79,11 @@ export const settings = {
     help: 'threads that serve requests: `auto` (one per core, at most 4) or a number; on PostgreSQL at most DATABASE_POOL',
     parse: (text) => (text === 'auto' ? text : parseInteger(text, 1, 64)),
   } satisfies Setting<'auto' | number>,
-  page_order: choice('newest_first', pageOrders, 'order of messages in a page when the request gives none'),
+  page_order: choice(
+    'newest_first',
+    pageOrders,
+    'order of messages in a page when the request gives none (`oldest_first` if a Dify owns the data)',
+  ),
   log_level: choice('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'log level'),
   rate_limit: integer(0, 0, 1_000_000, 'requests per second for one key; 0 for no limit'),
   write_limit: integer(0, 0, 1_000_000, 'writes (PATCH, POST, DELETE) per second for one key; 0 for no separate limit'),
@@ -101,7 +105,7 @@ export const settings = {
   dify_database_url: {
     fallback: undefined,
     allowed: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE',
-    help: 'the database of a Dify installation, for `backscroll import --from-dify`',
+    help: 'the database of a Dify installation, for `backscroll import --from-dify`; with UPSTREAM_URL, that Dify is the upstream and owns the data: `serve` follows it',
     parse: (text) => text,
     withoutSecret: () => '…',
   } satisfies Setting<string | undefined>,
@@ -109,6 +113,13 @@ export const settings = {
     fallback: undefined,
     allowed: 'visible ASCII without spaces',
     help: 'knowledge keys of that Dify, one for each workspace, separated by commas, for `--dify-url`',
+    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
+    withoutSecret: () => '…',
+  } satisfies Setting<string | undefined>,
+  dify_dataset_key: {
+    fallback: undefined,
+    allowed: 'visible ASCII without spaces',
+    help: 'a knowledge key of the Dify that owns the data: edits in the console are sent there with it',
     parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
     withoutSecret: () => '…',
   } satisfies Setting<string | undefined>,
@@ -152,8 +163,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }
     return [key, value];
   });
-  return Object.freeze(Object.fromEntries(values));
+  const config: Config = Object.fromEntries(values);
+  // The pages of a Dify have that order, and a client must not see two.
+  const isOrdered = !difyOwnsData(config) || Boolean(environment.PAGE_ORDER);
+  return Object.freeze(isOrdered ? config : { ...config, page_order: 'oldest_first' });
 }
+
+/** Whether the upstream is a Dify whose data is served here. */
+export const difyOwnsData = ({ upstream_url, dify_database_url }: Config): boolean =>
+  upstream_url !== undefined && dify_database_url !== undefined;
 
 /** The settings as `backscroll --help` shows them. */
 export function settingsHelp(): string {

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import { type Config, difyOwnsData } from '../config.ts';
 import { limits } from '../contract/limits.ts';
 import { switchFeed } from '../domain/changes/changes.ts';
 import { authenticate } from '../domain/keys/authenticate.ts';
@@ -7,8 +7,9 @@ import { digestOf } from '../domain/secret.ts';
 import type { Store } from '../domain/store/store.ts';
 import { createSharedState } from '../http/shared-state.ts';
 import { BufferedLog, StandardOutput } from '../service/buffered-log.ts';
+import { loggerOf } from '../service/logger.ts';
 import { indexRegularly, sequenceRegularly, trimRegularly } from '../service/maintenance.ts';
-import { loggerOf, ServiceWorker } from '../service/worker.ts';
+import { ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
 import { createStoreMemory, databaseOf } from '../store/open.ts';
@@ -34,7 +35,8 @@ Options:
     const workers = await workerCount(config, database, logger);
     for (const { version, name } of await database.migrate(epochSeconds())) logger.info({ version, name }, 'migrated');
     const writer = database.startWriter();
-    const storeMemory = createStoreMemory(workers);
+    const follows = difyOwnsData(config);
+    const storeMemory = createStoreMemory(follows ? workers + 1 : workers);
     const store = await database.open({ ...storeMemory, thread: 0, writer }).catch(async (error: Error) => {
       // The thread would keep the process running.
       await writer?.close();
@@ -53,7 +55,8 @@ Options:
       const trimming = trimRegularly(config.audit_days, { store, logger });
       const sequencing = sequenceRegularly({ store, logger });
       const indexing = config.search && config.changes ? indexRegularly({ store, logger }) : undefined;
-      const pool = new WorkerPool({ data: { config, shared, storeMemory, port }, writer, logger, log: output.write });
+      const data = { config, shared, storeMemory, port };
+      const pool = new WorkerPool({ data, follows, writer, logger, log: output.write });
       lines.flush();
       const base = addressOf(config.host, port);
       if (secrets !== undefined) print(welcome(base, secrets, await signInToken(store, secrets)));

@@ -152,6 +152,23 @@ export const limits = {
   /** The least time between two writes of a follower's progress, if it has written nothing else. */
   followWriteMillis: 10_000,
 
+  /** Lease of a follower: one that has died delays the next one for at most this time. */
+  followLeaseSeconds: 10,
+  /** Time between two polls of `serve`, and until a follower that has failed tries again. */
+  followSeconds: 5,
+
+  /** Objects in doubt that one poll reads, and how long one that does not exist in the source is in doubt. */
+  doubtsMax: 1_000,
+  doubtMillisMax: 600_000,
+  /** On a standby of the source: how long an object is in doubt at least, since its row may be an old one. */
+  standbyDoubtMillis: 10_000,
+  /** Objects that are read from the source together. */
+  storedTogetherMax: 200,
+  /** Pause before a row is looked for again that is not there yet. */
+  sourceRetryMillis: 50,
+  /** Time between two looks whether the source was read once as a whole. */
+  completeMillis: 1_000,
+
   /** Lifetime of a console session. */
   sessionSeconds: 43_200,
   /** Lifetime of a sign-in link. */
@@ -179,6 +196,17 @@ export const limits = {
   /** Until the first byte of the response: a model may think for long. */
   upstreamResponseMillisMax: 600_000,
   upstreamIdleMillisMax: 120_000,
+  /** Responses that are read to their end after their client has left, and for how long. */
+  keptResponsesMax: 256,
+  keptMillisMax: 1_800_000,
+  /** The end of a response waits this long for its message, and then for its message to be in doubt. */
+  heldMillisMax: 900,
+  doubtWriteMillisMax: 100,
+  /** The beginning of a line of a stream, and the copy of a body, that are held back at most. */
+  heldLineBytesMax: 65_536,
+  heldBodyBytesMax: 4_194_304,
+  /** Time until an object is put in doubt again, if that has failed. */
+  doubtRetryMillis: 1_000,
   /** Workers that `WORKERS=auto` starts at most. */
   autoWorkersMax: 4,
   /** Time between two log lines about rejected requests. */

@@ -166,6 +166,12 @@ const isOfUser = "r.from_source = 'user'";
 const idColumn = (kind: ComparedTable['kind']): string => (kind === 'feedback' ? 'r.message_id' : 'r.id');
 const listOf = (kind: ComparedTable['kind']): string => (kind === 'feedback' ? ratedList : kind);
 
+/** Marks records that may be gone from the source. */
+export async function applyGone(context: RunContext, kind: RecordTable['kind'], ids: readonly string[]): Promise<void> {
+  const compared = comparedTables.find((one) => one.kind === kind);
+  if (compared !== undefined && ids.length > 0) await applyMissing(context, compared, ids, 'delete');
+}
+
 async function applyMissing(
   context: RunContext,
   compared: ComparedTable,

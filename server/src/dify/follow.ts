@@ -2,6 +2,7 @@ import { limits } from '../contract/limits.ts';
 import { Comparisons } from './comparisons.ts';
 import { importHead } from './head.ts';
 import { IdSets } from './id-set.ts';
+import { endDoubts, readDoubts } from './owned/doubts.ts';
 import { changedPass } from './pass.ts';
 import { isComparable, type SourcePoint } from './point.ts';
 import type { RunContext } from './run-context.ts';
@@ -43,7 +44,7 @@ export class Follower {
     this.#others = points.complete;
     this.#intervalMillis = seconds * 1000;
     this.#report = report;
-    const now = Date.now();
+    const now = context.clock();
     this.#comparisons = new Comparisons(this.#context, points.complete, now);
     [this.#polledAt, this.#othersAt] = [now, points.complete.time * 1000];
   }
@@ -56,7 +57,7 @@ export class Follower {
 
   /** Polls while a pass runs, if it is time and no other poll is running. */
   async pollIfDue(): Promise<void> {
-    if (this.#isPolling || Date.now() < this.#polledAt + this.#intervalMillis) return;
+    if (this.#isPolling || this.#context.clock() < this.#polledAt + this.#intervalMillis) return;
     await this.poll('within a pass');
   }
 
@@ -67,7 +68,7 @@ export class Follower {
   async poll(what: 'messages' | 'within a pass' | 'all'): Promise<boolean> {
     this.#isPolling = true;
     try {
-      return await this.#poll(what, Date.now());
+      return await this.#poll(what, this.#context.clock());
     } catch (error) {
       this.#comparisons.reset();
       throw error;
@@ -94,8 +95,10 @@ export class Follower {
     const isMinutely = withOthers && now >= this.#othersDue;
     if (isMinutely) await pollOthers(source, this.#others, point, this.#changed);
     if (withOthers) await this.#comparisons.poll(point, this.#changed, now);
+    const doubts = await readDoubts(context, this.#changed);
     await pollMessages(source, this.#messages, point, this.#changed);
     await changedPass(context, this.#changed, what === 'all');
+    await endDoubts(context, doubts);
     this.#messages = point;
     if (isMinutely) {
       this.#others = point;
@@ -108,7 +111,7 @@ export class Follower {
 
   async #end(begun: number, written: number): Promise<void> {
     const others = Math.min(this.#othersAt, this.#comparisons.covered);
-    const now = Date.now();
+    const now = this.#context.clock();
     // Until the next poll ends, what came after the start of the last one may be missing.
     const lag = { messages: (now - this.#polledAt) / 1000, others: (now - others) / 1000 };
     this.#polledAt = begun;

@@ -20,7 +20,7 @@ export async function importHead(context: RunContext, changed: IdSets | undefine
   const workspaces = await readWorkspaces(source, options, report);
   const apps = await readApps(source, options, report);
   const datasets = await readDatasets(source, options, report);
-  const now = nowSeconds();
+  const now = nowSeconds(context);
   const keys = await readKeys(source, options, report, now, datasets);
   const reachable = await withoutGone(context, keys, datasets);
   const merged = await mergeKeys(context, reachable, now, report);

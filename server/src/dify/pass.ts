@@ -3,7 +3,7 @@ import { importHead } from './head.ts';
 import type { IdSets } from './id-set.ts';
 import { readConversations } from './rows/conversations.ts';
 import { readChildChunks, readDocuments, readSegments } from './rows/knowledge.ts';
-import { readMessages } from './rows/messages.ts';
+import { readMessages, type SelectedMessages } from './rows/messages.ts';
 import { conditionOf, Parameters, type SelectedTable, tables } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
 import type { Target } from './scan.ts';
@@ -118,7 +118,7 @@ async function readIds(
 }
 
 /** Imports the rows with these ids that are selected. They are stored when this resolves. A full pass has no `changed`. */
-async function importRows(
+export async function importRows(
   context: RunContext,
   target: Target,
   ids: readonly string[],
@@ -200,11 +200,15 @@ export async function importConversations(
   if (changed !== undefined) await state.removeIds(unreadList('conversation'), whole);
 }
 
-/** Messages by their ids; returns those that were read and have no feedback. Conversations that are new here come first. */
+/**
+ * Messages by their ids; returns those that were read and have no feedback. Conversations that are new here come first.
+ * `areFinished`: whatever their rows look like.
+ */
 export async function importMessages(
   context: RunContext,
   ids: readonly string[],
   changed: IdSets | undefined,
+  areFinished = false,
 ): Promise<string[]> {
   const { source, state } = context;
   const rows = await source.query<{ id: string }>(
@@ -215,7 +219,7 @@ export async function importMessages(
   const listed = await state.findIds('conversation', conversations);
   const missing = conversations.filter((id) => !listed.has(id));
   if (missing.length > 0) await importConversations(context, missing, changed);
-  return addMessages(context, { messageIds: ids }, ids);
+  return addMessages(context, { messageIds: ids, areFinished }, ids);
 }
 
 /**
@@ -224,7 +228,7 @@ export async function importMessages(
  */
 async function addMessages(
   { source, options, report, writer, state }: RunContext,
-  selected: { conversationIds: readonly string[] } | { messageIds: readonly string[] },
+  selected: SelectedMessages,
   requested: readonly string[],
 ): Promise<string[]> {
   const unratedIds: string[] = [];

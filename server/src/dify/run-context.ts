@@ -25,6 +25,8 @@ export type RunContext = {
   /** Called between batches. Throws if the run was stopped. While a source is followed, new messages are read here. */
   checkpoint(): Promise<void>;
   signal: AbortSignal;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
 };
 
 /** `total` is an estimate, and undefined if nothing is known. */
@@ -33,4 +35,4 @@ export type Progress = { phase: string; done: number; total: number | undefined 
 export const begin = (progress: Progress, phase: string, total: number | undefined): void =>
   void Object.assign(progress, { phase, done: 0, total });
 
-export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+export const nowSeconds = ({ clock }: Pick<RunContext, 'clock'>): number => Math.floor(clock() / 1000);

@@ -3,26 +3,32 @@ import type { RecordKind } from '../contract/record.ts';
 import type { Store } from '../domain/store/store.ts';
 import { compareConversations, compareDatasets, type Difference } from './compare.ts';
 import { DifyConnection, SourceUnavailable } from './connection.ts';
+import { createContext } from './create-context.ts';
 import { applyDeletions } from './deletions.ts';
 import { Follower, type Lag } from './follow.ts';
 import { importHead } from './head.ts';
 import { IdSets } from './id-set.ts';
+import { underLease } from './lease.ts';
 import { importModels } from './models.ts';
 import { changedPass, fullPass } from './pass.ts';
-import { PointReader, type SourcePoint } from './point.ts';
+import type { SourcePoint } from './point.ts';
 import type { Progress, RunContext } from './run-context.ts';
 import { countOrphans, pollMessages, scanAll } from './scan.ts';
 import type { DifySource, ImportOptions, Report } from './source.ts';
-import { readSourceId, SourceState } from './state.ts';
-import { type KindCount, Writer } from './writer.ts';
+import { readSourceId } from './state.ts';
+import type { KindCount } from './writer.ts';
 
 export type RunOptions = {
   isDry: boolean;
   isForced: boolean;
+  /** The source owns the data: what was changed here is not kept where it changes. */
+  isOwner: boolean;
   /** The address of the API of the Dify, and its knowledge keys, for model providers. */
   models: { url: string; keys: readonly string[] } | undefined;
   /** Seconds between two polls; undefined: the run ends when it finds nothing new. */
   follow: number | undefined;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
 };
 
 export type RunEvents = {
@@ -35,6 +41,8 @@ export type RunEvents = {
   lag(lag: Lag, written: number): void;
   /** Something that an operator should know. */
   warning(text: string): void;
+  /** Another process follows this source, and this one waits until it ends. */
+  elsewhere(): void;
   /** The source does not respond, or responds again. */
   unavailable(error: Error | undefined): void;
 };
@@ -61,72 +69,25 @@ export async function importFromDify(
     const id = await readSourceId(source);
     await requireSelected(source, 'tenants', 'workspace', options.workspaceIds);
     await requireSelected(source, 'apps', 'app', options.appIds);
-    const state = new SourceState(store?.imports, id, options, run.isDry);
-    const { reportUnlessMuted, muteReport, isMuted } = withMute(report);
-    const writer = new Writer(store, id, reportUnlessMuted, run);
-    const listedSkips = new Set<string>();
-    const progress: Progress = { phase: '', done: 0, total: undefined };
-    const warn = onceEach(events.warning);
-    const points = new PointReader(source, warn);
-    const parts = {
-      source,
-      store,
-      options,
-      state,
-      writer,
-      report: reportUnlessMuted,
-      muteReport,
-      listedSkips,
-      progress,
-      warn,
-      signal,
+    const { isDry, isForced, isOwner, clock } = run;
+    const runOnce = async (signal: AbortSignal): Promise<RunResult> => {
+      let current: Run | undefined;
+      const poll = async () => current?.pollIfDue();
+      const parts = { source, store, options, report, warn: events.warning, signal, clock };
+      const context = createContext({ ...parts, id, isDry, isForced: isForced || isOwner, poll });
+      try {
+        current = new Run(context, run, events);
+        return await current.run();
+      } finally {
+        context.writer.close();
+      }
     };
-    let current: Run | undefined;
-    const checkpoint = async () => {
-      signal.throwIfAborted();
-      if (!isMuted()) await current?.pollIfDue();
-    };
-    try {
-      current = new Run({ ...parts, readPoint: () => points.read(), checkpoint }, run, events);
-      return await current.run();
-    } finally {
-      writer.close();
-    }
+    if (run.follow === undefined || store === undefined) return await runOnce(signal);
+    const lease = { imports: store.imports, name: `follow ${id}`, clock, onWait: events.elsewhere };
+    return await underLease(lease, signal, runOnce);
   } finally {
     await source.close();
   }
-}
-
-function withMute(report: Report): {
-  reportUnlessMuted: Report;
-  muteReport: RunContext['muteReport'];
-  isMuted: () => boolean;
-} {
-  let isMuted = false;
-  return {
-    isMuted: () => isMuted,
-    reportUnlessMuted: {
-      skip: (skip) => void (isMuted || report.skip(skip)),
-      count: (what, n) => void (isMuted || report.count(what, n)),
-    },
-    muteReport: async (work) => {
-      isMuted = true;
-      try {
-        return await work();
-      } finally {
-        isMuted = false;
-      }
-    },
-  };
-}
-
-function onceEach(give: (text: string) => void): (text: string) => void {
-  const given = new Set<string>();
-  return (text) => {
-    if (given.has(text)) return;
-    given.add(text);
-    give(text);
-  };
 }
 
 /** A wrong id would otherwise select nothing, and revoke keys. */
@@ -247,12 +208,13 @@ class Run {
     let complete = first;
     const follower = (this.#follower ??= this.#createFollower({ messages: first, complete }, seconds));
     follower.completed(complete);
-    for (let hourly = Date.now() + hourlyMillis; !signal.aborted; ) {
+    const { clock } = this.#run;
+    for (let hourly = clock() + hourlyMillis; !signal.aborted; ) {
       await this.#retry(async () => {
-        if (Date.now() < hourly && (await follower.poll('all'))) return;
+        if (clock() < hourly && (await follower.poll('all'))) return;
         complete = await this.#changesSince(complete);
         follower.completed(complete);
-        hourly = Date.now() + hourlyMillis;
+        hourly = clock() + hourlyMillis;
       });
       await sleep(seconds * 1000, undefined, { signal }).catch(() => undefined);
     }

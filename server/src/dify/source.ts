@@ -6,6 +6,7 @@ export interface DifySource {
   query<T>(sql: string, parameters: readonly unknown[]): Promise<T[]>;
   /** Whether the table exists, or the table with this column (probed once at the start). */
   has(table: string, column?: string): boolean;
+  close(): Promise<void>;
 }
 
 /**
@@ -30,6 +31,18 @@ export type ImportOptions = {
   /** Only conversations that were created or updated since then, in epoch seconds. */
   since: number | undefined;
   keys: boolean;
+};
+
+/** What is imported without options. */
+export const allRows: ImportOptions = {
+  console: false,
+  archived: false,
+  allDocuments: false,
+  filesBase: undefined,
+  workspaceIds: undefined,
+  appIds: undefined,
+  since: undefined,
+  keys: true,
 };
 
 /** `count` is for events that are not skips, such as removed signatures of links. */

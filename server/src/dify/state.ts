@@ -25,6 +25,9 @@ function selectionOf({ keys: _keys, ...selection }: ImportOptions): string {
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 16);
 }
 
+/** The name of the value that a source has when everything of a selection was read. */
+export const completeName = (options: ImportOptions): string => `${selectionOf(options)} complete`;
+
 /** Progress of a follower: messages that were committed before `messages` are stored. */
 export type FollowPoint = { messages: SourcePoint } & FollowTimes;
 

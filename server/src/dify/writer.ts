@@ -40,6 +40,7 @@ export class Writer {
   readonly #report: Report;
   readonly #isForced: boolean;
   readonly #isDry: boolean;
+  readonly #clock: () => number;
   /** Ids that a dry run would have written. */
   readonly #planned: IdSets | undefined;
   readonly counts = new Map<RecordKind, KindCount>();
@@ -50,13 +51,14 @@ export class Writer {
     store: Store | undefined,
     source: string,
     report: Report,
-    { isForced, isDry }: { isForced: boolean; isDry: boolean },
+    { isForced, isDry, clock }: { isForced: boolean; isDry: boolean; clock: () => number },
   ) {
     this.#store = store;
     this.#source = source;
     this.#report = report;
     this.#isForced = isForced;
     this.#isDry = isDry;
+    this.#clock = clock;
     this.#planned = isDry ? new IdSets() : undefined;
   }
 
@@ -110,7 +112,7 @@ export class Writer {
 
   /** Records that differ from the stored ones, with what was changed here, and those that are stored already. */
   async #findChanged(batch: readonly RecordInput[]): Promise<{ changed: Candidate[]; unchanged: RecordInput[] }> {
-    const now = Math.floor(Date.now() / 1000);
+    const now = this.#now();
     const stored = await this.#findStored(batch);
     const candidates: Candidate[] = [];
     const unchanged: RecordInput[] = [];
@@ -209,7 +211,7 @@ export class Writer {
         const validate = async function* (): AsyncGenerator<PreparedLines> {
           yield linesOf(batch);
         };
-        await importRecords(store, commandLine, [], Math.floor(Date.now() / 1000), { validate });
+        await importRecords(store, commandLine, [], this.#now(), { validate });
         return;
       } catch (error) {
         const bad = error instanceof BadRecord ? batch[error.line.number - 1] : undefined;
@@ -219,6 +221,10 @@ export class Writer {
         left = batch.filter((candidate) => candidate !== bad);
       }
     }
+  }
+
+  #now(): number {
+    return Math.floor(this.#clock() / 1000);
   }
 
   #skip(input: RecordInput, problem: string): void {

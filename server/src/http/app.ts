@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { limits } from '../contract/limits.ts';
@@ -8,6 +8,7 @@ import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
 import type { LastUsed } from '../domain/keys/last-used.ts';
 import { PageCache } from '../domain/messages/page-cache.ts';
+import type { Owner } from '../domain/owner.ts';
 import type { LineValidator } from '../domain/records/prepare-lines.ts';
 import { whyOff } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
@@ -24,7 +25,7 @@ import { adminWorkspaceRoutes } from './admin/workspaces.ts';
 import { Bearer, checkFirst } from './auth/bearer.ts';
 import { RateLimits } from './auth/rate-limits.ts';
 import { Connections } from './front/connections.ts';
-import { isRejected } from './front/gate.ts';
+import { isRejected, leaveGate } from './front/gate.ts';
 import { SlowReaders } from './front/slow-readers.ts';
 import { rejectInvalidHttp } from './front/socket-responses.ts';
 import { Metrics } from './observe/metrics.ts';
@@ -47,6 +48,7 @@ import { validatorCompiler } from './request/query.ts';
 import { RouteTable } from './request/route-table.ts';
 import type { App, Dependencies, Routes } from './route-types.ts';
 import { createServer } from './server.ts';
+import { OwnedData } from './upstream/owned-data.ts';
 import { upstreamRoutes } from './upstream/routes.ts';
 import { Upstream } from './upstream/upstream.ts';
 import { contextOf, type SharedState, type WorkerContext } from './workers/context.ts';
@@ -74,6 +76,9 @@ export type AppOptions = {
   write_limit: number;
   metrics_token: string | undefined;
   upstream_url: string | undefined;
+  dify_dataset_key: string | undefined;
+  /** The system behind the upstream, if it owns the data. */
+  owner?: Owner | undefined;
   changes: boolean;
   search: boolean;
 };
@@ -112,7 +117,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const context = contextOf(options.shared, options.worker);
   const { workers } = options.shared;
   const dependencies = dependenciesOf(options, context);
-  const { observer, errors } = dependencies;
+  const { observer, errors, owned } = dependencies;
   const connections = new Connections();
   const observe = (request: FastifyRequest, reply: FastifyReply) => {
     const { id, method } = request;
@@ -141,12 +146,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.setErrorHandler(errors.send);
+  app.setErrorHandler((error: Error, request, reply) => {
+    if (!owned?.takesOver(error, request, reply)) errors.send(error, request, reply);
+  });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', jsonReader(options.in_flight_max / workers));
   // The body of a DELETE is ignored, like that of a GET, unless a route reads it with `optionalBody`.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   app.decorateRequest('caller', null);
+  app.decorateRequest('asked', null);
 
   const table = new RouteTable();
   app.addHook('onRoute', (route) => void (route.url.endsWith('*') || table.add(route)));
@@ -162,6 +170,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     if (request.is404 || hasEmptyParameter(request.params)) rejectRoute(table, request, reply);
   });
   app.addHook('onRequest', checkRequest);
+  if (owned !== undefined) app.addHook('onRequest', owned.decide);
   app.addHook('onSend', dropRest);
   app.addHook('onSend', connections.announceEnd);
   // Loaded after the service is ready, so that neither the start nor the first request has to wait for it.
@@ -192,10 +201,17 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
   const { failedKeys, workers } = shared;
   const errors = new ErrorSender(logger, new Outages(shared.outages));
   const passed = new SharedSum(shared.passedOn, worker);
+  const bearer = new Bearer({ store, clock, metrics, limits: rateLimits, uses, failedKeys });
+  const { upstream_url: url, owner, dify_dataset_key: datasetKey } = settings;
+  const upstream = url === undefined ? undefined : new Upstream({ url, errors, metrics, passed, workers });
+  if (upstream !== undefined) metrics.addUpstream();
+  const leave = (response: ServerResponse) => leaveGate(response, inFlight);
+  const owned =
+    upstream && owner && new OwnedData({ owner, store, bearer, upstream, metrics, errors, leave, clock, datasetKey });
   return {
     store,
     pages: new PageCache(limits.pageCacheBytesMax),
-    bearer: new Bearer({ store, clock, metrics, limits: rateLimits, uses, failedKeys }),
+    bearer,
     metrics,
     observer: new Observer(metrics, logger, lines),
     logger,
@@ -208,10 +224,8 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     inFlight,
     changeWatch: new ChangeWatch(store),
     search: whyOff(settings),
-    upstream:
-      settings.upstream_url === undefined
-        ? undefined
-        : new Upstream({ url: settings.upstream_url, errors, passed, workers }),
+    upstream,
+    owned,
     waiting,
     slowReaders: new SlowReaders(limits.unreadBytesMax, context),
     connectionsMax: Math.ceil(limits.connectionsMax / shared.workers),

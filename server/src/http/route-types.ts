@@ -11,6 +11,7 @@ import type { SlowReaders } from './front/slow-readers.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { Observer } from './observe/observe.ts';
 import type { ErrorSender } from './request/errors.ts';
+import type { OwnedData } from './upstream/owned-data.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import type { SharedSum } from './workers/shared-sum.ts';
 
@@ -48,6 +49,8 @@ export type Dependencies = {
   waiting: SharedSum;
   /** The server that requests without a route are passed on to. */
   upstream: Upstream | undefined;
+  /** If the upstream owns the data. */
+  owned: OwnedData | undefined;
   /** Connections that this worker may have open. */
   connectionsMax: number;
   /** Milliseconds that only go forward. */

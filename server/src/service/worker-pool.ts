@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Writer } from '../store/sqlite/writer.ts';
-import type { MessageFromWorker, MessageToWorker, WorkerThreadData } from './worker-thread.ts';
+import type { MessageFromThread, MessageToThread, ThreadData } from './run-in-thread.ts';
 
 const restartMillis = 500;
 /** Requests leave little behind: with V8's own limit a busy worker takes 90 MB more, and is no faster. */
@@ -9,7 +9,9 @@ const youngMegabytes = 12;
 
 type Options = {
   /** Their numbers: all but 0, which is the main thread. */
-  data: Omit<WorkerThreadData, 'worker'>;
+  data: Omit<ThreadData, 'worker'>;
+  /** Whether one more thread follows the Dify that owns the data. Its number comes after those of the workers. */
+  follows: boolean;
   /** Undefined on PostgreSQL. */
   writer: Writer | undefined;
   logger: FastifyBaseLogger;
@@ -26,28 +28,30 @@ export class WorkerPool {
 
   constructor(options: Options) {
     this.#options = options;
-    for (let worker = 1; worker < options.data.shared.workers; worker += 1) this.#start(worker);
+    const threads = options.data.shared.workers + (options.follows ? 1 : 0);
+    for (let worker = 1; worker < threads; worker += 1) this.#start(worker);
   }
 
   /** Finishes requests in flight. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const timer of this.#restarts) clearTimeout(timer);
-    for (const thread of this.#running.keys()) thread.postMessage('close' satisfies MessageToWorker);
+    for (const thread of this.#running.keys()) thread.postMessage('close' satisfies MessageToThread);
     await Promise.all(this.#running.values());
   }
 
   #start(worker: number): void {
     const { data, writer, logger, log } = this.#options;
-    const file = import.meta.url.endsWith('.ts') ? './worker-thread.ts' : './worker-thread.js';
+    const name = worker < data.shared.workers ? 'worker-thread' : 'follow-thread';
+    const file = `./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`;
     const thread = new Worker(new URL(file, import.meta.url), {
       workerData: { ...data, worker },
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
     });
     const unsubscribe = writer?.subscribe((link) =>
-      thread.postMessage({ writer: link } satisfies MessageToWorker, [link.port]),
+      thread.postMessage({ writer: link } satisfies MessageToThread, [link.port]),
     );
-    thread.on('message', (message: MessageFromWorker) => log(message.log));
+    thread.on('message', (message: MessageFromThread) => log(message.log));
     let cause: object = {};
     thread.on('error', ({ message, stack }: Error) => {
       cause = { err: { message, stack } };

@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger, FastifyListenOptions } from 'fastify';
-import { type Logger, pino } from 'pino';
-import type { Config } from '../config.ts';
+import { type Config, difyOwnsData } from '../config.ts';
 import { LastUsed } from '../domain/keys/last-used.ts';
 import type { Store } from '../domain/store/store.ts';
 import { buildApp } from '../http/app.ts';
@@ -11,10 +10,6 @@ import type { SharedState } from '../http/workers/context.ts';
 import type { BufferedLog } from './buffered-log.ts';
 import { saveUses } from './maintenance.ts';
 import { validateInThreads } from './validation-pool.ts';
-
-export function loggerOf({ log_level }: Config, lines: BufferedLog): Logger {
-  return pino({ level: log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines);
-}
 
 export type WorkerOptions = {
   config: Config;
@@ -40,7 +35,20 @@ export class ServiceWorker {
     const uses = new LastUsed();
     const validateLines = validateInThreads;
     const observed = { logger, lines, uses };
-    const app = await buildApp({ ...config, ...observed, store, shared, worker, clock: Date.now, validateLines });
+    const { dify_database_url: url } = config;
+    // Loaded only if it is used: other services start faster without it.
+    const { DifyOwner } = difyOwnsData(config) ? await import('../dify/owned/owner.ts') : { DifyOwner: undefined };
+    const owner = DifyOwner && url ? new DifyOwner(url, store, Date.now) : undefined;
+    const app = await buildApp({
+      ...config,
+      ...observed,
+      owner,
+      store,
+      shared,
+      worker,
+      clock: Date.now,
+      validateLines,
+    });
     return new ServiceWorker(app, saveUses(uses, { store, logger }));
   }
 

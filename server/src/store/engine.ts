@@ -3,6 +3,7 @@ import type { RecordKind } from '../contract/record.ts';
 import type { ConversationChange, ConversationRow, MessageRating } from '../domain/store/app-store.ts';
 import type { Author } from '../domain/store/audit.ts';
 import type { ChangesHead } from '../domain/store/change-reads.ts';
+import type { Doubt } from '../domain/store/doubts.ts';
 import type { IndexChange, IndexQuery, IndexState } from '../domain/store/search-reads.ts';
 import type { SearchStore } from '../domain/store/search-store.ts';
 import type { Session } from '../domain/store/session.ts';
@@ -100,6 +101,9 @@ export type Writes = {
   /** Makes all cursors of the change feed invalid. */
   startEpoch: { input: { epoch: string }; result: undefined };
   changeImportSource: { input: ImportSourceChange; result: undefined };
+  changeDoubts: { input: { added: readonly Doubt[] } | { ended: readonly Doubt[] }; result: undefined };
+  /** The result is false if another holder has the lease. */
+  takeLease: { input: { name: string; holder: string; expires_at: number; now: number }; result: boolean };
   /** See `SearchStore`. */
   takeIndexLease: { input: { holder: string; expires_at: number; now: number }; result: IndexState | undefined };
   resetIndex: { input: { rules: string }; result: undefined };

@@ -144,7 +144,7 @@ function postgresAt(options: DatabaseOptions): Database {
       const { PostgresEngine } = await import('./postgres/engine.ts');
       const { layoutOf } = await import('./postgres/layouts.ts');
       // The parts of all threads add up to the configured number.
-      const pool = await newPool(Math.floor((options.database_pool + thread) / threads));
+      const pool = await newPool(Math.max(1, Math.floor((options.database_pool + thread) / threads)));
       try {
         return new SqlStore(new PostgresEngine(pool, await layoutOf(pool)), keyChanges, { counts, thread });
       } catch (error) {

@@ -36,6 +36,7 @@ import { chunkOf, chunkPathValues, findChunkPath } from './knowledge/path.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
 import { type SlotMemory, Slots } from './large-responses.ts';
 import { SqlAppStore } from './messages/app-store.ts';
+import { SqlDoubts } from './records/doubts.ts';
 import { exportSteps } from './records/export.ts';
 import { SqlImportSources } from './records/import-sources.ts';
 import { lookupStatement } from './records/lookups.ts';
@@ -56,6 +57,7 @@ export class SqlStore implements Store {
   readonly knowledge: SqlKnowledgeReads;
   readonly changes: SqlChangeReads;
   readonly imports: SqlImportSources;
+  readonly doubts: SqlDoubts;
   readonly search: SqlSearchStore;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
@@ -66,6 +68,7 @@ export class SqlStore implements Store {
     this.#keys = new KeyCache(keyChanges);
     this.sessions = new SqlSessions(engine);
     this.imports = new SqlImportSources(engine);
+    this.doubts = new SqlDoubts(engine);
     const scans = new Slots(limits.scansMax);
     const open = engine.openScan?.bind(engine);
     const openScan: OpenScan | undefined = open && ((signal = unaborted) => scans.open(() => open(signal), signal));

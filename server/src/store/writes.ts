@@ -6,7 +6,8 @@ import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
 import { createChildChunk, deleteChildChunk, updateChildChunk } from './knowledge/chunk-writes.ts';
 import { changeConversation, purge, rateMessage } from './messages/writes.ts';
 import { applyRecords } from './records/apply-records.ts';
-import { changeImportSource } from './records/import-sources.ts';
+import { changeDoubts } from './records/doubts.ts';
+import { changeImportSource, takeLease } from './records/import-sources.ts';
 import { applyToIndex, resetIndex } from './search/index-writes.ts';
 import { takeIndexLease } from './search/statements.ts';
 import type { Write } from './statement.ts';
@@ -34,6 +35,8 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   sequenceChanges,
   startEpoch,
   changeImportSource,
+  takeLease,
+  changeDoubts,
   takeIndexLease,
   resetIndex,
   applyToIndex,

@@ -1,17 +1,8 @@
 import { importFromDify, type RunOptions, type RunResult } from '../../src/dify/run.ts';
-import type { ImportOptions, Skip } from '../../src/dify/source.ts';
+import { allRows, type ImportOptions, type Skip } from '../../src/dify/source.ts';
 import type { Store } from '../../src/domain/store/store.ts';
 
-export const everything: ImportOptions = {
-  console: false,
-  archived: false,
-  allDocuments: false,
-  filesBase: undefined,
-  workspaceIds: undefined,
-  appIds: undefined,
-  since: undefined,
-  keys: true,
-};
+export const everything = allRows;
 
 export type Outcome = RunResult & {
   kind: 'full' | 'resumed' | 'changes';
@@ -29,7 +20,7 @@ export async function runImport(
   store: Store | undefined,
   options: Partial<ImportOptions & RunOptions & { onPoll: (stop: () => void) => Promise<void> | void }> = {},
 ): Promise<Outcome> {
-  const { isDry = false, isForced = false, models, follow, onPoll, ...selection } = options;
+  const { isDry = false, isForced = false, isOwner = false, models, follow, onPoll, ...selection } = options;
   const skips: Skip[] = [];
   const events = new Map<string, number>();
   const differing: string[] = [];
@@ -40,7 +31,7 @@ export async function runImport(
     url,
     store,
     { ...everything, ...selection },
-    { isDry, isForced, models, follow },
+    { isDry, isForced, isOwner, models, follow, clock: Date.now },
     {
       skip(skipped) {
         skips.push(skipped);
@@ -56,6 +47,7 @@ export async function runImport(
       progress: () => undefined,
       difference: ({ id }) => void differing.push(id),
       lag: () => void onPoll?.(() => stop.abort()),
+      elsewhere: () => undefined,
       warning: (text) => void warnings.push(text),
       unavailable: () => undefined,
     },

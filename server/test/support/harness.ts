@@ -9,7 +9,8 @@ import { Writable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { pino } from 'pino';
-import { type Config, readConfig } from '../../src/config.ts';
+import { type Config, difyOwnsData, readConfig } from '../../src/config.ts';
+import { DifyOwner } from '../../src/dify/owned/owner.ts';
 import { commandLine } from '../../src/domain/import/check-references.ts';
 import { importRecords } from '../../src/domain/import/import-records.ts';
 import { LastUsed } from '../../src/domain/keys/last-used.ts';
@@ -149,7 +150,8 @@ export async function startService(
   // By a clock that stands still: on a busy machine the gate would reject requests.
   const now = () => 0;
   const observed = { logger, lines: sink, uses, shared: createSharedState(1), worker: 0 };
-  const app = await buildApp({ ...config, ...observed, store, clock, now, validateLines: validateInThreads });
+  const owner = difyOwnsData(config) ? new DifyOwner(config.dify_database_url ?? '', store, clock) : undefined;
+  const app = await buildApp({ ...config, ...observed, owner, store, clock, now, validateLines: validateInThreads });
   await app.listen({ host: '127.0.0.1', port: config.port });
   const { port } = app.server.address() as AddressInfo;
   const base = `http://127.0.0.1:${port}`;

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts';
+import { type Config, difyOwnsData } from '../../config.ts';
 import { uuidPattern } from '../../contract/primitives.ts';
 import type { Difference } from '../../dify/compare.ts';
 import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.ts';
@@ -32,7 +32,8 @@ export async function importDify(argv: string[], config: Config): Promise<number
   const isDry = flag('dry-run');
   const follow = values.follow === undefined ? undefined : followOf(values.follow as string);
   if (isDry && follow !== undefined) throw new Usage('--dry-run does not allow --follow');
-  const run = { isDry, isForced: flag('force'), models: modelsOf(values, config), follow };
+  const isOwner = difyOwnsData(config);
+  const run = { isDry, isForced: flag('force'), isOwner, models: modelsOf(values, config), follow, clock: Date.now };
   const skips = new SkipReport(flag('strict'), isDry);
   const stop = new AbortController();
   const abort = () => stop.abort();
@@ -155,6 +156,7 @@ function eventsOf(isDry: boolean): RunEvents {
     },
     lag: (lag, written) => display.showLag(lag, written),
     warning: printProblem,
+    elsewhere: () => printProblem('another process follows this Dify; waiting until it ends'),
     unavailable: (error) => printProblem(error?.message ?? 'the Dify database responds again'),
   };
 }

@@ -8,6 +8,11 @@ import { conditionOf, epoch, Parameters, tables } from './selection.ts';
 /** `waiting` are the ids of messages that the source has not finished: a later run reads them again. */
 export type MessageBatch = { records: RecordInput[]; waiting: string[] };
 
+/** `areFinished`: messages that look unfinished are read, too. */
+export type SelectedMessages =
+  | { conversationIds: readonly string[] }
+  | { messageIds: readonly string[]; areFinished?: boolean };
+
 /** Keys of messages that one statement reads. */
 const keysMax = 10_000;
 /** Messages that one statement reads, and the size of their texts. */
@@ -25,13 +30,16 @@ export async function* readMessages(
   source: DifySource,
   options: ImportOptions,
   report: Report,
-  selected: { conversationIds: readonly string[] } | { messageIds: readonly string[] },
+  selected: SelectedMessages,
 ): AsyncGenerator<MessageBatch> {
   const pages =
     'messageIds' in selected
       ? readKeysOf(source, options, selected.messageIds)
       : readKeysIn(source, options, selected.conversationIds);
-  for await (const ids of batches(orderMessages(pages), report)) yield readBatch(source, options, report, ids);
+  const areFinished = 'messageIds' in selected && selected.areFinished === true;
+  for await (const ids of batches(orderMessages(pages), report)) {
+    yield readBatch(source, options, report, ids, areFinished);
+  }
 }
 
 async function* readKeysOf(source: DifySource, options: ImportOptions, ids: readonly string[]): AsyncGenerator<Key[]> {
@@ -108,18 +116,20 @@ async function readBatch(
   options: ImportOptions,
   report: Report,
   ids: readonly string[],
+  areFinished: boolean,
 ): Promise<MessageBatch> {
   const rows = await source.query<MessageRow>(selectMessages, [ids]);
+  const isWaiting = (row: MessageRow) => row.is_unfinished && !areFinished;
   const byId = new Map(rows.map((row) => [row.id, row]));
   // A message may have been deleted since its key was read.
-  const finished = ids.flatMap((id) => byId.get(id) ?? []).filter((row) => !row.is_unfinished);
+  const finished = ids.flatMap((id) => byId.get(id) ?? []).filter((row) => !isWaiting(row));
   const parts = await readMessageParts(
     source,
     finished.map(({ id }) => id),
   );
   return {
     records: finished.flatMap((row) => mapMessage(row, parts, options, report) ?? []),
-    waiting: rows.filter((row) => row.is_unfinished).map(({ id }) => id),
+    waiting: rows.filter(isWaiting).map(({ id }) => id),
   };
 }
 

@@ -24,6 +24,8 @@ export interface ImportSources {
   read(source: string): Promise<Map<string, string>>;
   /** A null removes the value. */
   write(source: string, values: Readonly<Record<string, string | null>>): Promise<void>;
+  /** The sources that have a value of this name. */
+  findSources(name: string): Promise<string[]>;
   /** Of all sources that are followed. */
   readFollowTimes(): Promise<FollowTimes[]>;
   /** Ids that are already listed are unchanged. `kind` is a kind of record, or another list of ids. */
@@ -34,6 +36,9 @@ export interface ImportSources {
   countIds(source: string, kind: string): Promise<number>;
   /** The ids of these that are listed. */
   findIds(source: string, kind: string, ids: readonly string[]): Promise<Set<string>>;
+
+  /** Takes or renews a lease until `expires_at`, in seconds. False if another holder has it. */
+  takeLease(name: string, holder: string, expires_at: number, now: number): Promise<boolean>;
 
   /** The stored records of one kind with these ids, by id. `conversation_ids`: of messages. A provider's id is WORKSPACE/PROVIDER. */
   findRecords(

@@ -11,6 +11,7 @@ import type { AdminReads } from './admin-reads.ts';
 import type { AppStore } from './app-store.ts';
 import type { AuditPage, AuditQuery, Author } from './audit.ts';
 import type { ChangeReads } from './change-reads.ts';
+import type { Doubts } from './doubts.ts';
 import type { ImportSources } from './import-sources.ts';
 import type { ChunkLocation, MissingPart } from './knowledge-path.ts';
 import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
@@ -196,6 +197,9 @@ export interface Store {
 
   /** Sources of imports that run again. */
   readonly imports: ImportSources;
+
+  /** Objects that another system owns and that are not up to date here. */
+  readonly doubts: Doubts;
 
   /** Reads for the console. */
   readonly admin: AdminReads;

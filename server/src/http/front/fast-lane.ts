@@ -21,6 +21,7 @@ import { isLarge, isTag, messagesPath, onDisconnect, pageHeaders, pageQuery } fr
 import { matchesTag, parseIfNoneMatch } from '../request/etag.ts';
 import { validatorCompiler } from '../request/query.ts';
 import type { Dependencies, Handler } from '../route-types.ts';
+import { isMissingError } from '../upstream/owned-data.ts';
 import type { Connections } from './connections.ts';
 import { readLaneHeaders } from './lane-headers.ts';
 
@@ -113,7 +114,8 @@ class FastLane {
 
   #respond(plain: PlainRequest, caller: Caller | undefined): void {
     const { pages, bearer } = this.#dependencies;
-    if (caller?.kind !== 'app' || !isChatApp(caller.app)) return this.#passOn(plain);
+    const { owned } = this.#dependencies;
+    if (caller?.kind !== 'app' || !isChatApp(caller.app) || owned?.isComplete === false) return this.#passOn(plain);
     plain.summary.key_id = caller.key_id;
     bearer.countRequest(caller, 'GET', plain.response);
     const requestedPage = pageOf(plain.query, caller);
@@ -121,8 +123,15 @@ class FastLane {
     if (page === undefined || (page.docs === undefined && !matchesTag(plain.ifNoneMatch, page.tag))) {
       void this.#readPage(plain, requestedPage);
     } else {
-      sendPage(plain, page);
+      this.#send(plain, page);
     }
+  }
+
+  #send(plain: PlainRequest, page: Page): void {
+    const { owned } = this.#dependencies;
+    if (owned === undefined || owned.isServed(page)) return sendPage(plain, page);
+    if (isLarge(page)) page.close();
+    owned.passOn(plain.request, plain.response, plain.summary.id);
   }
 
   async #readPage(plain: PlainRequest, requestedPage: PageRequest): Promise<void> {
@@ -131,7 +140,7 @@ class FastLane {
     try {
       const clientTags = parseIfNoneMatch(ifNoneMatch);
       const disconnected = () => onDisconnect(plain.response);
-      sendPage(plain, await listMessages(store, pages, requestedPage, clientTags, dataVersion, disconnected));
+      this.#send(plain, await listMessages(store, pages, requestedPage, clientTags, dataVersion, disconnected));
     } catch (error) {
       this.#sendError(plain, error as Error);
     }
@@ -140,7 +149,9 @@ class FastLane {
   /** Errors of the store and the domain are final: the framework would only get them again. */
   #sendError({ request, response, summary }: PlainRequest, error: Error): void {
     fastLaneChannel.publish(request);
+    const { owned } = this.#dependencies;
     if (response.headersSent) response.destroy(error);
+    else if (owned !== undefined && isMissingError(error)) owned.passOn(request, response, summary.id);
     else this.#dependencies.errors.write(response, error, summary.id);
   }
 

@@ -20,13 +20,22 @@ const throttlingLimits = ['failed_keys', 'requests', 'writes'] as const;
 export type ThrottlingLimit = (typeof throttlingLimits)[number];
 
 /** The start of each label in the table of series. */
-const prefixes = { requests: 'requests ', failedKeys: 'failed_keys ', throttled: 'throttled ' };
+const prefixes = {
+  requests: 'requests ',
+  failedKeys: 'failed_keys ',
+  throttled: 'throttled ',
+  upstream: 'upstream ',
+  responder: 'responder ',
+  heldBack: 'held_back',
+};
 
 /** Values read for each request for metrics. Undefined values are left out of the text. */
 type ReadMetrics = {
   changes: ChangeCounts | undefined;
   search: IndexLag | undefined;
   dify: FollowLag | undefined;
+  /** Objects in doubt. */
+  doubts: number | undefined;
 };
 
 type Labels = Record<string, string | number>;
@@ -43,7 +52,12 @@ export class Metrics {
   readonly #series: SeriesTable;
   readonly #peers: Peers;
   /** As of the last request for metrics. */
-  #read: ReadMetrics = { changes: undefined, search: undefined, dify: undefined };
+  #read: ReadMetrics = {
+    changes: undefined,
+    search: undefined,
+    dify: undefined,
+    doubts: undefined,
+  };
   /** By status, method and route. */
   readonly #requestCounters = new Map<string, { counter: Counter; isTraffic: boolean }>();
 
@@ -125,6 +139,37 @@ export class Metrics {
     });
   }
 
+  /** Metrics of requests under `/v1`, if some of them are passed on. */
+  addUpstream(): void {
+    const countOf = (label: string) => this.#series.total().get(label)?.count ?? 0;
+    this.#register('backscroll_upstream_requests_total', 'Requests under /v1, by who responded.', 'counter', () => {
+      const [passed, doubted] = [countOf(`${prefixes.responder}upstream`), countOf(`${prefixes.responder}doubt`)];
+      const all = this.#requests().reduce(
+        (sum, { labels, series }) => sum + (`${labels.route}`.startsWith('/v1/') ? series.count : 0),
+        0,
+      );
+      return [
+        { labels: { outcome: 'served_here' }, value: Math.max(0, all - passed) },
+        { labels: { outcome: 'passed_on' }, value: passed - doubted },
+        { labels: { outcome: 'in_doubt' }, value: doubted },
+      ];
+    });
+    const seconds = 'backscroll_upstream_response_seconds';
+    this.#register(seconds, 'Time until the response of the upstream begins, or its error.', 'histogram', () =>
+      [...this.#series.total()]
+        .filter(([label]) => label.startsWith(prefixes.upstream))
+        .flatMap(([label, series]) => histogram(seconds, { outcome: label.slice(prefixes.upstream.length) }, series)),
+    );
+    const held = 'backscroll_upstream_held_back_seconds';
+    this.#register(held, 'Time that the end of a response waited for its message.', 'histogram', () => {
+      const series = this.#series.total().get(prefixes.heldBack);
+      return series === undefined ? [] : histogram(held, {}, series);
+    });
+    this.#register('backscroll_doubts', 'Objects in doubt, which the upstream serves.', 'gauge', () =>
+      this.#read.doubts === undefined ? [] : [{ labels: {}, value: this.#read.doubts }],
+    );
+  }
+
   /** Those named `nodejs_` are of one thread, the others of the process. */
   #addDefaultMetrics(): void {
     collectDefaultMetrics({ register: this.#registry });
@@ -178,6 +223,21 @@ export class Metrics {
 
   countThrottled(limit: ThrottlingLimit): void {
     this.#series.counter(prefixes.throttled + limit).add();
+  }
+
+  /** Counts a request that was passed on when its response begins, or when it has failed. */
+  countUpstream(outcome: string, seconds: number): void {
+    this.#series.counter(prefixes.upstream + outcome).add(seconds);
+  }
+
+  /** `doubt`: passed on because something is in doubt here. */
+  countResponder(responder: 'upstream' | 'doubt'): void {
+    this.#series.counter(prefixes.responder + responder).add();
+  }
+
+  /** Counts a response whose end was held back. */
+  countHeldBack(seconds: number): void {
+    this.#series.counter(prefixes.heldBack).add(seconds);
   }
 
   async text(read: ReadMetrics): Promise<string> {

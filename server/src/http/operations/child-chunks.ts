@@ -19,7 +19,7 @@ import { TickQueue } from '../../domain/tick-queue.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
-import { parseIfMatch, parseIfNoneMatch, revalidate } from '../request/etag.ts';
+import { parseIfMatch, parseIfNoneMatch, requireMatch, revalidate } from '../request/etag.ts';
 import type { App, Dependencies, Routes } from '../route-types.ts';
 
 const listPath = 'datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks';
@@ -29,8 +29,8 @@ const path = `${listPath}/:child_chunk_id`;
 type ChunkApi = {
   url: string;
   about: { tags: string[]; security: Record<string, string[]>[] };
-  /** The errors of a read-only key. */
-  readOnlyErrors: readonly number[];
+  /** Whether the caller has no key of the owner of the data. */
+  isAdmin: boolean;
   /** The suffix of the operation ids. */
   suffix: string;
   /** The noun for a child chunk in the summaries. */
@@ -49,7 +49,7 @@ export const childChunkRoutes: Routes = (app, dependencies) => {
   chunkRoutes(app, dependencies, edits, {
     url: `/v1/${path}`,
     about: aboutKnowledge,
-    readOnlyErrors: [403],
+    isAdmin: false,
     suffix: '',
     noun: 'Child Chunk',
     requireKey,
@@ -58,7 +58,7 @@ export const childChunkRoutes: Routes = (app, dependencies) => {
   chunkRoutes(app, dependencies, edits, {
     url: `/admin/${path}`,
     about: aboutAdmin,
-    readOnlyErrors: [],
+    isAdmin: true,
     suffix: 'AsAdmin',
     noun: 'any child chunk',
     requireKey: bearer.requireAdmin(),
@@ -69,9 +69,9 @@ export const childChunkRoutes: Routes = (app, dependencies) => {
 
 function chunkRoutes(
   app: App,
-  { store, clock }: Dependencies,
+  { store, clock, owned }: Dependencies,
   edits: TickQueue,
-  { url, about, readOnlyErrors, suffix, noun, requireKey, knowledgeCaller }: ChunkApi,
+  { url, about, isAdmin, suffix, noun, requireKey, knowledgeCaller }: ChunkApi,
 ): void {
   app.route({
     method: 'PATCH',
@@ -86,7 +86,7 @@ function chunkRoutes(
         'response in `If-Match` to avoid overwriting a newer edit. 200 means that the text is on disk.',
       headers: header('if-match', 'ETags of texts that may be replaced, or `*`.'),
       body: ChildChunkEdit,
-      response: responses({ 200: ChildChunkResponse }, [400, 401, ...readOnlyErrors, 404, 408, 412, 413, 415]),
+      response: responses({ 200: ChildChunkResponse }, [400, 401, 403, 404, 408, 412, 413, 415]),
     },
     onRequest: [requireKey, (_request, _reply, done) => edits.add(done), requireContentType('application/json')],
     handler: async (request, reply) => {
@@ -95,6 +95,11 @@ function chunkRoutes(
       const now = Math.floor(clock() / 1000);
       const caller = await knowledgeCaller(request, params.dataset_id);
       const { content } = request.body;
+      if (isAdmin && owned !== undefined) {
+        const { version } = await findChildChunk(store, caller, params);
+        requireMatch(precondition, version);
+        if (await owned.edit(params, content)) return sendChunk(reply, await findChildChunk(store, caller, params));
+      }
       return sendChunk(reply, await updateChildChunk(store, caller, params, content, precondition, now));
     },
   });

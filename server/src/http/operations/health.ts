@@ -9,6 +9,7 @@ import { responses, textResponse } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 
 const Health = shape({ status: choice(['ok'], 'Always ok.') }, { title: 'Health', description: 'Healthy.' });
+const upstreamStates = ['available', 'unavailable', 'unknown'] as const;
 const Ready = shape(
   {
     ...Health.properties,
@@ -21,12 +22,20 @@ const Ready = shape(
         { description: 'If a Dify installation is followed: how far the follower is behind. For information only.' },
       ),
     ),
+    upstream: Type.Optional(
+      choice(upstreamStates, 'If there is an upstream: how its last request ended here. For information only.'),
+    ),
   },
   { title: 'Ready', description: 'Ready.' },
 );
+const stateOf = (isAvailable: boolean | undefined): (typeof upstreamStates)[number] =>
+  isAvailable === undefined ? 'unknown' : isAvailable ? 'available' : 'unavailable';
 const about = { tags: ['Operations'] };
 
-export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_token, inFlight, search }) => {
+export const healthRoutes: Routes = (
+  app,
+  { store, bearer, metrics, metrics_token, inFlight, search, upstream, owned },
+) => {
   app.get(
     '/health/live',
     {
@@ -55,7 +64,11 @@ export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_toke
         throw Object.assign(unavailable('the database is not available'), { cause: error });
       });
       const lag = await inTime(followLag(store, Date.now()));
-      return { status: 'ok' as const, ...(lag === undefined ? {} : { dify: lag }) };
+      return {
+        status: 'ok' as const,
+        ...(lag === undefined ? {} : { dify: lag }),
+        ...(upstream === undefined ? {} : { upstream: stateOf(upstream.isAvailable) }),
+      };
     },
   );
 
@@ -76,12 +89,13 @@ export const healthRoutes: Routes = (app, { store, bearer, metrics, metrics_toke
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
       const lag = search === undefined ? inTime(indexLag(store)) : undefined;
-      const [changes, searchLag, dify] = await Promise.all([
+      const [changes, searchLag, dify, doubts] = await Promise.all([
         inTime(store.changes.count()),
         lag,
         inTime(followLag(store, Date.now())),
+        owned && inTime(store.doubts.count()),
       ]).finally(() => inFlight.add(1));
-      const text = await metrics.text({ changes, search: searchLag, dify });
+      const text = await metrics.text({ changes, search: searchLag, dify, doubts });
       return reply.header('content-type', metrics.contentType).send(text);
     },
   );

@@ -1,4 +1,5 @@
 import { MessagePage, MessageQuery } from '../../contract/message.ts';
+import { notFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest, requireChatApp } from '../../domain/messages/list-messages.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { header, responses } from '../openapi/openapi.ts';
@@ -6,7 +7,7 @@ import { parseIfNoneMatch } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
 import { messagesPath, onDisconnect, pageQuery, sendPage } from './message-page.ts';
 
-export const messageRoutes: Routes = (app, { store, pages, bearer, page_order }) => {
+export const messageRoutes: Routes = (app, { store, pages, bearer, page_order, owned }) => {
   app.route({
     method: 'GET',
     url: messagesPath,
@@ -31,6 +32,7 @@ export const messageRoutes: Routes = (app, { store, pages, bearer, page_order })
       const page = await listMessages(store, pages, requestedPage, clientTags, store.dataVersion(), () =>
         onDisconnect(reply.raw),
       );
+      if (owned?.isServed(page) === false) throw notFound('the conversation is not up to date here');
       return sendPage(reply, page, messagesPath);
     },
   });

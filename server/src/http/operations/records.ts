@@ -16,7 +16,7 @@ const Imported = shape(
   { description: 'All records were imported.' },
 );
 
-export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines }) => {
+export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines, owned }) => {
   app.addContentTypeParser(ndjson, (_request, payload, done) => done(null, payload));
 
   app.route({
@@ -34,7 +34,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines 
       body: {
         content: { [ndjson]: { schema: Type.String({ description: 'NDJSON, one record per line.' }) } },
       },
-      response: responses({ 200: Imported }, [400, 401, 408, 415]),
+      response: responses({ 200: Imported }, [400, 401, 403, 408, 415]),
     },
     // The body is a stream here. Its lines are validated while they arrive.
     validatorCompiler: () => () => true,
@@ -43,6 +43,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines 
     handler: async ({ caller, raw }) => {
       if (caller?.kind !== 'admin' && caller?.kind !== 'writer')
         throw new Error('the route requires one of these kinds');
+      if (caller.kind === 'writer') await owned?.requireOwnApp(caller.app.id);
       const now = Math.floor(clock() / 1000);
       const sources = [{ bytes: streamBody(raw) }];
       return { records: await importRecords(store, caller, sources, now, { validate: validateLines }) };

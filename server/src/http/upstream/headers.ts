@@ -27,8 +27,16 @@ const hopByHop = new Set([
 const replacedInRequests = new Set(['host', 'expect', 'via', 'x-request-id', 'cookie', 'x-forwarded-for']);
 const sessionPair = new RegExp(`^\\s*${sessionCookie}\\s*=`);
 
-/** The headers of a request to the upstream. A client cannot set those that say who it is. */
-export function requestHeaders(request: IncomingMessage, host: string, id: string, caller: Caller): HeaderList {
+/**
+ * The headers of a request to the upstream. A client cannot set those that say who it is. `caller`: whom the upstream is told
+ * about. `isEncoded`: whether the response may have a content encoding.
+ */
+export function requestHeaders(
+  request: IncomingMessage,
+  host: string,
+  id: string,
+  { caller, isEncoded }: { caller: Caller | undefined; isEncoded: boolean },
+): HeaderList {
   const { headers } = request;
   if (ownVia.test(headers.via ?? '')) {
     throw new ServiceError(
@@ -37,7 +45,9 @@ export function requestHeaders(request: IncomingMessage, host: string, id: strin
     );
   }
   const isKept = (name: string) =>
-    !replacedInRequests.has(name) && !name.replaceAll('_', '-').startsWith('x-backscroll-');
+    !replacedInRequests.has(name) &&
+    (isEncoded || name !== 'accept-encoding') &&
+    !name.replaceAll('_', '-').startsWith('x-backscroll-');
   const list: HeaderList = ['Host', host, ...endToEnd(request, isKept)];
   const cookies = headers.cookie
     ?.split(';')
@@ -55,7 +65,9 @@ export function requestHeaders(request: IncomingMessage, host: string, id: strin
   if (headers['x-forwarded-host'] === undefined && headers.host !== undefined) {
     list.push('X-Forwarded-Host', headers.host);
   }
-  list.push('Via', joined(headers.via, via), 'X-Request-Id', id, 'X-Backscroll-Key-Id', caller.key_id);
+  list.push('Via', joined(headers.via, via), 'X-Request-Id', id);
+  if (caller === undefined) return list;
+  list.push('X-Backscroll-Key-Id', caller.key_id);
   if (caller.kind === 'app') list.push('X-Backscroll-App-Id', caller.app.id);
   if ('workspace_id' in caller) list.push('X-Backscroll-Workspace-Id', caller.workspace_id);
   return list;

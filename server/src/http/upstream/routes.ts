@@ -1,17 +1,16 @@
 import { leaveGate } from '../front/gate.ts';
 import type { Routes } from '../route-types.ts';
-
-const prefix = '/v1';
+import { otherUrl, prefix } from './operations.ts';
 
 /** Every method and path below `/v1` that no other route has is passed on, for keys of apps and knowledge bases. */
-export const upstreamRoutes: Routes = (app, { upstream, bearer, inFlight }) => {
+export const upstreamRoutes: Routes = (app, { upstream, owned, bearer, inFlight }) => {
   if (upstream === undefined) return;
   app.register(async (scope) => {
     // Bodies of any type are streamed.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
     scope.route({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-      url: `${prefix}/*`,
+      url: otherUrl,
       schema: { hide: true },
       onRequest: bearer.requireKey(['app', 'knowledge']),
       handler: (request, reply) => {
@@ -24,5 +23,8 @@ export const upstreamRoutes: Routes = (app, { upstream, bearer, inFlight }) => {
       },
     });
   });
-  app.addHook('onClose', async () => upstream.close());
+  app.addHook('onClose', async () => {
+    upstream.close();
+    await owned?.close();
+  });
 };

@@ -1,184 +1,106 @@
-import type { ClientRequest, IncomingMessage, RequestOptions, ServerResponse } from 'node:http';
+import type { RequestOptions } from 'node:http';
 import { limits } from '../../contract/limits.ts';
-import type { Caller } from '../../domain/caller.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
-import { hasBody } from '../request/body.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import type { ErrorSender } from '../request/errors.ts';
 import type { SharedSum } from '../workers/shared-sum.ts';
-import { requestHeaders, responseHeaders } from './headers.ts';
+import { Exchange, type PassedRequest, tooLarge } from './exchange.ts';
+import { requestHeaders } from './headers.ts';
 import { upstreamPath } from './path.ts';
 
 export type UpstreamOptions = {
   url: string;
   errors: ErrorSender;
+  metrics: Metrics;
   /** Requests passed on, of all workers. */
   passed: SharedSum;
   workers: number;
 };
 
-/** One request of a client, and the caller of its key. */
-export type PassedRequest = { request: IncomingMessage; response: ServerResponse; id: string; caller: Caller };
-
-/** The server behind this one. Requests and responses are streamed, and only their headers are read. */
+/** The server behind this one. Requests and responses are streamed. */
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #url: URL;
   readonly #http: Pick<typeof import('node:http'), 'Agent' | 'request'>;
   readonly #agent: import('node:http').Agent;
+  /** Responses of this worker that are read to their end without their clients. */
+  #kept = 0;
+  /** Whether the last request of this worker got a response; undefined before the first one. */
+  isAvailable: boolean | undefined;
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
     this.#url = new URL(options.url);
     // Loaded only if there is an upstream: the client would make every start slower.
     this.#http = process.getBuiltinModule(this.#url.protocol === 'https:' ? 'node:https' : 'node:http');
-    const maxSockets = Math.ceil(limits.upstreamRequestsMax / options.workers);
+    const maxSockets = Math.ceil((limits.upstreamRequestsMax + limits.keptResponsesMax) / options.workers);
     this.#agent = new this.#http.Agent({ keepAlive: true, maxSockets, maxFreeSockets: maxSockets, scheduling: 'lifo' });
   }
 
   /** Sends a request below `prefix` to the upstream, and its response to the client. Throws if it cannot be sent at all. */
   pass(passed: PassedRequest, prefix: string): void {
-    const { request, id, caller } = passed;
+    const { request, response, id, caller } = passed;
+    // The client may have left while its key was looked up.
+    if (response.closed) return;
     if (Number(request.headers['content-length'] ?? 0) > limits.upstreamBodyBytesMax) throw tooLarge();
     const { hostname, port, host, pathname } = this.#url;
+    const isEncoded = passed.holdBack === undefined;
     const target: RequestOptions = {
       hostname: hostname.replace(/^\[|\]$/g, ''),
       port,
       agent: this.#agent,
       method: request.method,
       path: upstreamPath(request.url ?? '', prefix, pathname.replace(/\/$/, '')),
-      headers: requestHeaders(request, host, id, caller),
+      headers: requestHeaders(request, host, id, { caller, isEncoded }),
       maxHeaderSize: limits.headerBytesMax,
     };
-    const { passed: count, errors } = this.#options;
+    const { passed: count, errors, metrics, workers } = this.#options;
     if (!count.tryIncrement(limits.upstreamRequestsMax))
       throw unavailable('too many requests are passed on, try again');
-    new Exchange(passed, () => this.#http.request(target), errors).start(() => count.add(-1));
+    metrics.countResponder('upstream');
+    const start = performance.now();
+    const keep = () => {
+      if (this.#kept >= limits.keptResponsesMax / workers) return false;
+      this.#kept += 1;
+      count.add(-1);
+      return true;
+    };
+    new Exchange(passed, {
+      send: () => this.#http.request(target),
+      errors,
+      keep,
+      onResponse: (error) => {
+        this.isAvailable = error === undefined;
+        metrics.countUpstream(error?.code ?? 'response', (performance.now() - start) / 1000);
+      },
+      onEnd: (wasKept) => {
+        if (wasKept) this.#kept -= 1;
+        else count.add(-1);
+      },
+    }).start();
+  }
+
+  /** Sends a request of this server. Returns the status of the response. */
+  async send(method: string, path: string, key: string, body: object): Promise<number> {
+    const text = JSON.stringify(body);
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    };
+    const url = new URL(this.#url.pathname.replace(/\/$/, '') + path, this.#url);
+    return new Promise((resolve, reject) => {
+      const fail = () => reject(new ServiceError('bad_gateway', 'the upstream is not available'));
+      const request = this.#http.request(url, { method, headers, agent: this.#agent }, (response) => {
+        response.on('error', fail).on('end', () => resolve(response.statusCode ?? 0));
+        response.resume();
+      });
+      request.setTimeout(limits.upstreamIdleMillisMax, () => request.destroy());
+      request.on('error', fail).end(text);
+    });
   }
 
   close(): void {
     this.#agent.destroy();
   }
 }
-
-/** One request to the upstream and its response. */
-class Exchange {
-  readonly #passed: PassedRequest;
-  readonly #send: () => ClientRequest;
-  readonly #errors: ErrorSender;
-  #outgoing: ClientRequest | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #isRetried = false;
-  #hasFailed = false;
-
-  constructor(passed: PassedRequest, send: () => ClientRequest, errors: ErrorSender) {
-    this.#passed = passed;
-    this.#send = send;
-    this.#errors = errors;
-  }
-
-  start(onEnd: () => void): void {
-    const { request, response } = this.#passed;
-    response.once('close', () => {
-      clearTimeout(this.#timer);
-      this.#outgoing?.destroy();
-      onEnd();
-    });
-    this.#connect();
-    if (hasBody(request)) this.#sendBody();
-    else this.#outgoing?.end();
-  }
-
-  #connect(): void {
-    const outgoing = this.#send();
-    this.#outgoing = outgoing;
-    this.#limit(limits.upstreamConnectMillisMax);
-    outgoing.once('socket', (socket) => {
-      const connected = () => this.#limit(limits.upstreamResponseMillisMax);
-      if (socket.connecting) socket.once('connect', connected);
-      else connected();
-    });
-    outgoing.once('response', (incoming) => this.#sendResponse(incoming));
-    outgoing.once('upgrade', (_incoming, socket) => {
-      socket.destroy();
-      this.#fail(badGateway('the upstream switched to another protocol'));
-    });
-    outgoing.on('error', (error: NodeJS.ErrnoException) => {
-      const { request, response } = this.#passed;
-      const isSafe = !hasBody(request) && (request.method === 'GET' || request.method === 'HEAD');
-      // The upstream may close an idle connection at the moment in which a request is sent on it.
-      if (outgoing.reusedSocket && isSafe && !this.#isRetried && !response.headersSent && !response.closed) {
-        this.#isRetried = true;
-        this.#connect();
-        this.#outgoing?.end();
-        return;
-      }
-      this.#fail(badGateway('the upstream is not available', error));
-    });
-  }
-
-  /** With backpressure, and with a limit also where the length is not known before. */
-  #sendBody(): void {
-    const { request } = this.#passed;
-    const outgoing = this.#outgoing as ClientRequest;
-    let bytes = 0;
-    const idle = setTimeout(
-      () => this.#fail(request.isPaused() ? tooSlow() : clientTooSlow()),
-      limits.bodyIdleMillisMax,
-    );
-    const stop = () => clearTimeout(idle);
-    outgoing.on('drain', () => request.resume()).once('close', stop);
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      idle.refresh();
-      this.#timer?.refresh();
-      if (bytes > limits.upstreamBodyBytesMax) this.#fail(tooLarge());
-      else if (!outgoing.destroyed && !outgoing.write(chunk)) request.pause();
-    });
-    request.once('end', () => outgoing.end()).once('close', stop);
-  }
-
-  #sendResponse(incoming: IncomingMessage): void {
-    const { response, id } = this.#passed;
-    if (response.headersSent || response.closed) return void incoming.destroy();
-    try {
-      response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, responseHeaders(incoming, id));
-    } catch (error) {
-      return this.#fail(badGateway('the response of the upstream is not HTTP', error as Error));
-    }
-    response.flushHeaders();
-    this.#limit(limits.upstreamIdleMillisMax);
-    response.on('drain', () => incoming.resume());
-    incoming.on('data', (chunk: Buffer) => {
-      this.#timer?.refresh();
-      if (!response.write(chunk)) incoming.pause();
-    });
-    incoming.once('end', () => response.end());
-    // A response that breaks off must not look complete: the connection to the client ends, too.
-    incoming.once('error', () => response.destroy());
-  }
-
-  #limit(millis: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#fail(tooSlow()), millis);
-  }
-
-  #fail(error: ServiceError): void {
-    const { request, response, id } = this.#passed;
-    // Destroying the request is an error of it, too, which must not cut off the response.
-    if (this.#hasFailed) return;
-    this.#hasFailed = true;
-    clearTimeout(this.#timer);
-    this.#outgoing?.destroy();
-    if (response.closed) return;
-    if (response.headersSent) return void response.destroy();
-    request.resume();
-    this.#errors.write(response, error, id);
-  }
-}
-
-const badGateway = (message: string, cause?: Error) =>
-  Object.assign(new ServiceError('bad_gateway', message), { cause: cause?.message });
-const tooSlow = () => new ServiceError('gateway_timeout', 'the upstream is too slow');
-const clientTooSlow = () => new ServiceError('request_timeout', 'the body took too long to arrive');
-const tooLarge = () =>
-  new ServiceError('payload_too_large', `the body is larger than ${limits.upstreamBodyBytesMax} bytes`);

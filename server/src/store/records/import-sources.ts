@@ -7,7 +7,7 @@ import {
   type MessageCount,
   type StoredRecord,
 } from '../../domain/store/import-sources.ts';
-import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext } from '../engine.ts';
+import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext, WriteInput } from '../engine.ts';
 import { type Bound, begin, execute, type Statement, type Write } from '../statement.ts';
 import { exportSteps } from './export.ts';
 import { type RowKind, tables } from './tables.ts';
@@ -32,6 +32,10 @@ export class SqlImportSources implements ImportSources {
 
   write(source: string, values: Readonly<Record<string, string | null>>): Promise<void> {
     return this.#change({ source, values });
+  }
+
+  async findSources(name: string): Promise<string[]> {
+    return (await this.#engine.read(findSourcesWith, name)).map(({ source }) => source);
   }
 
   async readFollowTimes(): Promise<FollowTimes[]> {
@@ -126,6 +130,10 @@ export class SqlImportSources implements ImportSources {
     return counts;
   }
 
+  takeLease(name: string, holder: string, expires_at: number, now: number): Promise<boolean> {
+    return this.#engine.write('takeLease', { name, holder, expires_at, now });
+  }
+
   async #readList<R extends object = Row>(
     statement: Statement<R>,
     ids: readonly string[],
@@ -171,7 +179,18 @@ function changeStatements(change: ImportSourceChange, dialect: Dialect): Bound[]
 const findValues: Statement<{ name: string; value: string }> = `
   SELECT name, value FROM import_sources WHERE source = ?`;
 const findValuesOfAll: Statement<{ value: string }> = 'SELECT value FROM import_sources WHERE name LIKE ?';
+const findSourcesWith: Statement<{ source: string }> = 'SELECT source FROM import_sources WHERE name = ?';
 const removeValue = 'DELETE FROM import_sources WHERE source = ? AND name = ?';
 const setValue = `
   INSERT INTO import_sources (source, name, value) VALUES (?, ?, ?)
   ON CONFLICT (source, name) DO UPDATE SET value = excluded.value`;
+
+export function* takeLease({ name, holder, expires_at, now }: WriteInput<'takeLease'>): Write<boolean> {
+  return (yield* execute(setLease, name, holder, expires_at, now)) > 0;
+}
+
+/** Parameters: name, holder, expires_at, now. */
+const setLease = `
+  INSERT INTO leases (name, holder, expires_at) VALUES (?, ?, ?)
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+  WHERE leases.expires_at < ? OR leases.holder = excluded.holder`;

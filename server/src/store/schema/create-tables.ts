@@ -227,9 +227,33 @@ const imports: readonly string[] = [
    )`,
 ];
 
-const common = [...configuration, ...messages, ...knowledge, ...audit, ...imports];
+/**
+ * Objects that another system has changed, and that could not be stored here in time. `scope` is their app or dataset;
+ * `conversation_id` is empty if it is not known.
+ */
+const doubts: readonly string[] = [
+  `CREATE TABLE doubts (
+     scope TEXT NOT NULL,
+     kind TEXT NOT NULL,
+     id TEXT NOT NULL,
+     conversation_id TEXT NOT NULL,
+     at BIGINT NOT NULL,
+     PRIMARY KEY (scope, kind, id)
+   )`,
+];
+
+/** PostgreSQL has this table before any other, since a migration needs a lease. */
+const leases: readonly string[] = [
+  `CREATE TABLE leases (
+     name TEXT NOT NULL PRIMARY KEY,
+     holder TEXT NOT NULL,
+     expires_at BIGINT NOT NULL
+   )`,
+];
+
+const common = [...configuration, ...messages, ...knowledge, ...audit, ...imports, ...doubts];
 
 export const createTables = {
-  sqlite: [...common, ...createChangeTables.sqlite, ...createSearchTables.sqlite],
+  sqlite: [...common, ...leases, ...createChangeTables.sqlite, ...createSearchTables.sqlite],
   postgres: [...common, ...createChangeTables.postgres, ...createSearchTables.postgres],
 } as const;

@@ -12,7 +12,7 @@ type Engine = keyof typeof createTables;
  * Until the first release there is one step: a change of the schema edits it and increments this version, so that databases of
  * unreleased versions are recognized. See decision 0030.
  */
-const firstVersion = 14;
+const firstVersion = 15;
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
 function forSqlite(statement: string): string {
@@ -53,7 +53,7 @@ export const distribution = {
     search_chunks: 'dataset_id',
   },
   /** On one node: positions are one sequence, and only one process imports from a source. */
-  single: ['changes_head', 'changes', 'import_sources', 'import_source_records', 'search_state'],
+  single: ['changes_head', 'changes', 'import_sources', 'import_source_records', 'doubts', 'search_state'],
 } as const;
 
 export type SchemaStatus = {

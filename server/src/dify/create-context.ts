@@ -1,0 +1,72 @@
+import type { DifyConnection } from './connection.ts';
+import { PointReader } from './point.ts';
+import type { RunContext } from './run-context.ts';
+import type { Report } from './source.ts';
+import { SourceState } from './state.ts';
+import { Writer } from './writer.ts';
+
+type Parts = Pick<RunContext, 'store' | 'options' | 'report' | 'warn' | 'signal' | 'clock'> & {
+  source: DifyConnection;
+  /** The id of the installation. */
+  id: string;
+  isDry: boolean;
+  /** What was changed here is not kept. */
+  isForced: boolean;
+  /** Called between batches. */
+  poll: () => Promise<void>;
+};
+
+/** The context of one run. Its writer must be closed. */
+export function createContext({ id, isDry, isForced, poll, ...parts }: Parts): RunContext {
+  const { source, store, options, signal, clock } = parts;
+  const { report, muteReport, isMuted } = withMute(parts.report);
+  const warn = onceEach(parts.warn);
+  const points = new PointReader(source, warn);
+  return {
+    source,
+    store,
+    options,
+    state: new SourceState(store?.imports, id, options, isDry),
+    writer: new Writer(store, id, report, { isForced, isDry, clock }),
+    report,
+    muteReport,
+    listedSkips: new Set(),
+    readPoint: () => points.read(),
+    progress: { phase: '', done: 0, total: undefined },
+    warn,
+    checkpoint: async () => {
+      signal.throwIfAborted();
+      if (!isMuted()) await poll();
+    },
+    signal,
+    clock,
+  };
+}
+
+function withMute(report: Report): Pick<RunContext, 'report' | 'muteReport'> & { isMuted: () => boolean } {
+  let isMuted = false;
+  return {
+    isMuted: () => isMuted,
+    report: {
+      skip: (skip) => void (isMuted || report.skip(skip)),
+      count: (what, n) => void (isMuted || report.count(what, n)),
+    },
+    muteReport: async (work) => {
+      isMuted = true;
+      try {
+        return await work();
+      } finally {
+        isMuted = false;
+      }
+    },
+  };
+}
+
+function onceEach(give: (text: string) => void): (text: string) => void {
+  const given = new Set<string>();
+  return (text) => {
+    if (given.has(text)) return;
+    given.add(text);
+    give(text);
+  };
+}

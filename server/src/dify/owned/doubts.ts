@@ -1,0 +1,45 @@
+import { limits } from '../../contract/limits.ts';
+import type { Doubt } from '../../domain/store/doubts.ts';
+import { applyGone } from '../deletions.ts';
+import type { IdSets } from '../id-set.ts';
+import { importMessages, waitingList } from '../pass.ts';
+import type { RunContext } from '../run-context.ts';
+import type { DifySource } from '../source.ts';
+
+/** Whether the source is a copy of another server: its rows may be old. */
+export async function readIsStandby(source: DifySource): Promise<boolean> {
+  const [row] = await source.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby', []);
+  return row?.standby === true;
+}
+
+/** Objects in doubt are read by the next pass, whether they have changed or not. */
+export async function readDoubts({ store }: RunContext, changed: IdSets): Promise<Doubt[]> {
+  const doubts = (await store?.doubts.list(limits.doubtsMax)) ?? [];
+  for (const { kind, id, conversation_id } of doubts) {
+    if (kind !== 'app') changed.add(kind, [id]);
+    if (conversation_id !== '') changed.add('conversation', [conversation_id]);
+  }
+  return doubts;
+}
+
+/** Ends doubts about objects that a pass has read since then. */
+export async function endDoubts(context: RunContext, doubts: readonly Doubt[]): Promise<void> {
+  if (doubts.length === 0) return;
+  const { source, store, state, clock } = context;
+  const idsOf = (kind: Doubt['kind']) => doubts.filter((doubt) => doubt.kind === kind).map(({ id }) => id);
+  await applyGone(context, 'conversation', idsOf('conversation'));
+  await applyGone(context, 'child_chunk', idsOf('child_chunk'));
+  const messages = idsOf('message');
+  const isStandby = await readIsStandby(source);
+  // Their ends were seen: they are finished, also if they are empty.
+  if (!isStandby && messages.length > 0) await importMessages(context, messages, undefined, true);
+  const rows = await source.query<{ id: string }>('SELECT id FROM messages WHERE id = ANY($1::uuid[])', [messages]);
+  const existing = new Set(rows.map(({ id }) => id));
+  const waiting = await state.findIds(waitingList, messages);
+  const now = clock();
+  const ended = doubts.filter(({ kind, id, at }) => {
+    if (kind === 'message' && (!existing.has(id) || waiting.has(id))) return now >= at + limits.doubtMillisMax;
+    return !isStandby || now >= at + limits.standbyDoubtMillis;
+  });
+  if (ended.length > 0) await store?.doubts.end(ended);
+}

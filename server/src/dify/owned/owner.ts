@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '../../contract/limits.ts';
+import type { ChangedObject, Owner } from '../../domain/owner.ts';
+import type { Store } from '../../domain/store/store.ts';
+import { DifyConnection } from '../connection.ts';
+import { createContext } from '../create-context.ts';
+import { applyGone } from '../deletions.ts';
+import { IdSets } from '../id-set.ts';
+import { importConversations, importMessages, importRows, ratedList, waitingList } from '../pass.ts';
+import type { RunContext } from '../run-context.ts';
+import { allRows } from '../source.ts';
+import { completeName, readSourceId } from '../state.ts';
+import { readIsStandby } from './doubts.ts';
+
+type Waiting = { object: ChangedObject; resolve: (isStored: boolean) => void; reject: (error: Error) => void };
+
+/**
+ * A Dify that owns the data. What a request has changed there is read from its database at once, by the code of an import.
+ * Objects that wait are read together, so that one connection is enough.
+ */
+export class DifyOwner implements Owner {
+  readonly #url: string;
+  readonly #store: Store;
+  readonly #clock: () => number;
+  readonly #changed = new IdSets();
+  readonly #timer: NodeJS.Timeout;
+  readonly #stop = new AbortController();
+  #opening: Promise<RunContext> | undefined;
+  #id: string | undefined;
+  #waiting: Waiting[] = [];
+  #isReading = false;
+  isComplete = false;
+
+  constructor(url: string, store: Store, clock: () => number) {
+    this.#url = url;
+    this.#store = store;
+    this.#clock = clock;
+    const look = () => void this.#lookIfComplete().catch(() => undefined);
+    this.#timer = setInterval(look, limits.completeMillis).unref();
+    look();
+  }
+
+  async store(object: ChangedObject, millis: number): Promise<boolean> {
+    const end = performance.now() + millis;
+    for (;;) {
+      const isStored = await new Promise<boolean>((resolve, reject) => {
+        this.#waiting.push({ object, resolve, reject });
+        if (!this.#isReading) void this.#readWaiting();
+      });
+      if (isStored || performance.now() >= end || this.#stop.signal.aborted) return isStored;
+      await sleep(limits.sourceRetryMillis);
+    }
+  }
+
+  async owns(kind: 'app' | 'dataset', id: string): Promise<boolean> {
+    const sources = this.#id === undefined ? await this.#completeSources() : [this.#id];
+    for (const source of sources) {
+      if ((await this.#store.imports.findIds(source, kind, [id])).has(id)) return true;
+    }
+    return false;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stop.abort();
+    for (const { reject } of this.#waiting.splice(0)) reject(new Error('stopped'));
+    const context = await this.#opening?.catch(() => undefined);
+    context?.writer.close();
+    await context?.source.close();
+    if (!this.#isReading) this.#changed.close();
+  }
+
+  /** The installation is not known while its database does not respond: then it is the one that was followed. */
+  async #lookIfComplete(): Promise<void> {
+    const sources = await this.#completeSources();
+    this.isComplete = this.#id === undefined ? sources.length > 0 : sources.includes(this.#id);
+    if (this.isComplete && this.#id !== undefined) clearInterval(this.#timer);
+    await this.#open();
+  }
+
+  #completeSources(): Promise<string[]> {
+    return this.#store.imports.findSources(completeName(allRows));
+  }
+
+  #open(): Promise<RunContext> {
+    this.#opening ??= this.#connect().catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connect(): Promise<RunContext> {
+    const source = await DifyConnection.open(this.#url);
+    const id = await readSourceId(source);
+    this.#id = id;
+    return createContext({
+      source,
+      store: this.#store,
+      options: allRows,
+      id,
+      report: { skip: () => undefined, count: () => undefined },
+      warn: () => undefined,
+      isDry: false,
+      isForced: true,
+      signal: this.#stop.signal,
+      clock: this.#clock,
+      poll: async () => undefined,
+    });
+  }
+
+  async #readWaiting(): Promise<void> {
+    this.#isReading = true;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, limits.storedTogetherMax);
+      try {
+        const missing = await this.#storeTogether(batch.map(({ object }) => object));
+        for (const { object, resolve } of batch) resolve(!missing.has(object.id));
+      } catch (error) {
+        for (const { reject } of batch) reject(error as Error);
+      }
+    }
+    this.#isReading = false;
+  }
+
+  /** Returns the ids of objects that could not be stored. */
+  async #storeTogether(objects: readonly ChangedObject[]): Promise<Set<string>> {
+    const context = await this.#open();
+    const { source, state } = context;
+    const isStandby = await readIsStandby(source);
+    const others = objects.filter(({ kind }) => kind !== 'message').map(({ id }) => id);
+    // An old row looks like a new one.
+    const missing = new Set(isStandby ? others : []);
+    const requested = objects.filter(({ kind }) => kind === 'message').map(({ id }) => id);
+    const named = objects.map(({ kind, id, conversation_id }) => (kind === 'conversation' ? id : conversation_id));
+    const conversations = new Set(named.filter((id) => id !== ''));
+    // What is in doubt in the same conversations is stored with them: storing anything there makes them undoubted.
+    const doubts = await this.#store.doubts.ofConversations([...conversations]);
+    const messages = [...requested, ...doubts.filter(({ kind }) => kind === 'message').map(({ id }) => id)];
+    const rows = await source.query<{ id: string; conversation_id: string }>(
+      'SELECT id, conversation_id FROM messages WHERE id = ANY($1::uuid[])',
+      [messages],
+    );
+    for (const { conversation_id } of rows) conversations.add(conversation_id);
+    await importConversations(context, [...conversations], this.#changed);
+    await applyGone(context, 'conversation', idsOf(objects, 'conversation'));
+    const found = rows.map(({ id }) => id);
+    const unrated = await importMessages(context, found, this.#changed, !isStandby);
+    await state.removeIds(ratedList, [...(await state.findIds(ratedList, unrated))]);
+    const unfinished = isStandby ? await state.findIds(waitingList, requested) : new Set<string>();
+    for (const id of requested) if (!found.includes(id) || unfinished.has(id)) missing.add(id);
+    const chunks = idsOf(objects, 'child_chunk');
+    if (chunks.length > 0) {
+      await importRows(context, 'child_chunk', chunks, undefined);
+      await applyGone(context, 'child_chunk', chunks);
+    }
+    this.#changed.clear();
+    return missing;
+  }
+}
+
+const idsOf = (objects: readonly ChangedObject[], kind: ChangedObject['kind']): string[] =>
+  objects.filter((object) => object.kind === kind).map(({ id }) => id);

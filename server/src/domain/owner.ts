@@ -1,0 +1,19 @@
+/** Something that the system that owns the data has changed. `scope` is its app or dataset, or empty if that is not known. */
+export type ChangedObject = {
+  kind: 'conversation' | 'message' | 'child_chunk';
+  id: string;
+  scope: string;
+  /** Of a message; empty if it is not known. */
+  conversation_id: string;
+};
+
+/** Another system that owns the data: what it stores is copied here. */
+export interface Owner {
+  /** Whether everything was copied once. */
+  readonly isComplete: boolean;
+  /** Reads an object again and stores it here. False if that was not possible within `millis`. */
+  store(object: ChangedObject, millis: number): Promise<boolean>;
+  /** Whether a record comes from that system. */
+  owns(kind: 'app' | 'dataset', id: string): Promise<boolean>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,220 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import { limits } from '../../contract/limits.ts';
+import type { Caller } from '../../domain/caller.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { hasBody } from '../request/body.ts';
+import type { ErrorSender } from '../request/errors.ts';
+import { responseHeaders } from './headers.ts';
+
+/** One request of a client. */
+export type PassedRequest = {
+  request: IncomingMessage;
+  response: ServerResponse;
+  id: string;
+  /** Whom the upstream is told about. Undefined if it knows its callers itself. */
+  caller: Caller | undefined;
+  /** Returns the bytes of a response as they may be sent, or undefined if none are held back. */
+  holdBack?: (incoming: IncomingMessage, chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer> | undefined;
+  /** Whether the response is read to its end also if the client disconnects. */
+  outlivesClient?: boolean;
+  /** Called, instead of an error response, if the upstream is not available. */
+  orElse?: () => void;
+};
+
+export type ExchangeOptions = {
+  send: () => ClientRequest;
+  errors: ErrorSender;
+  /** Counts a response that is read to its end without its client. False if there are too many. */
+  keep: () => boolean;
+  /** Called with the error, if there is one before the response has begun. */
+  onResponse: (error: ServiceError | undefined) => void;
+  onEnd: (wasKept: boolean) => void;
+};
+
+/** One request to the upstream and its response. */
+export class Exchange {
+  readonly #passed: PassedRequest;
+  readonly #options: ExchangeOptions;
+  #outgoing: ClientRequest | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isRetried = false;
+  #hasFailed = false;
+  #isReading = false;
+  #kept: NodeJS.Timeout | undefined;
+  #hasEnded = false;
+
+  constructor(passed: PassedRequest, options: ExchangeOptions) {
+    this.#passed = passed;
+    this.#options = options;
+  }
+
+  start(): void {
+    const { request, response } = this.#passed;
+    response.once('close', this.#onClose);
+    this.#connect();
+    if (hasBody(request)) this.#sendBody();
+    else this.#outgoing?.end();
+  }
+
+  readonly #onClose = (): void => {
+    const { request, response, outlivesClient } = this.#passed;
+    const isOver = response.writableFinished || this.#hasFailed || this.#hasEnded;
+    if (isOver || !outlivesClient || !request.complete || !this.#options.keep()) return this.#end();
+    this.#kept = setTimeout(() => this.#end(), limits.keptMillisMax);
+  };
+
+  #end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#kept);
+    this.#outgoing?.destroy();
+    this.#options.onEnd(this.#kept !== undefined);
+  }
+
+  #connect(): void {
+    const outgoing = this.#options.send();
+    this.#outgoing = outgoing;
+    this.#limit(limits.upstreamConnectMillisMax);
+    outgoing.once('socket', (socket) => {
+      const connected = () => this.#limit(limits.upstreamResponseMillisMax);
+      if (socket.connecting) socket.once('connect', connected);
+      else connected();
+    });
+    outgoing.once('response', (incoming) => this.#sendResponse(incoming));
+    outgoing.once('upgrade', (_incoming, socket) => {
+      socket.destroy();
+      this.#fail(badGateway('the upstream switched to another protocol'));
+    });
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      const { request, response } = this.#passed;
+      const isSafe = !hasBody(request) && (request.method === 'GET' || request.method === 'HEAD');
+      // The upstream may close an idle connection at the moment in which a request is sent on it.
+      if (outgoing.reusedSocket && isSafe && !this.#isRetried && !response.headersSent && !response.closed) {
+        this.#isRetried = true;
+        this.#connect();
+        this.#outgoing?.end();
+        return;
+      }
+      this.#fail(badGateway('the upstream is not available', error));
+    });
+  }
+
+  /** With backpressure, and with a limit also where the length is not known before. */
+  #sendBody(): void {
+    const { request } = this.#passed;
+    const outgoing = this.#outgoing as ClientRequest;
+    let bytes = 0;
+    const idle = setTimeout(
+      () => this.#fail(request.isPaused() ? tooSlow() : clientTooSlow()),
+      limits.bodyIdleMillisMax,
+    );
+    const stop = () => clearTimeout(idle);
+    outgoing.on('drain', () => request.resume()).once('close', stop);
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      idle.refresh();
+      this.#timer?.refresh();
+      if (bytes > limits.upstreamBodyBytesMax) this.#fail(tooLarge());
+      else if (!outgoing.destroyed && !outgoing.write(chunk)) request.pause();
+    });
+    request.once('end', () => outgoing.end()).once('close', stop);
+  }
+
+  #sendResponse(incoming: IncomingMessage): void {
+    const { response, id, holdBack } = this.#passed;
+    const isKept = this.#kept !== undefined;
+    if (response.headersSent || (response.closed && !isKept)) return void incoming.destroy();
+    try {
+      if (!isKept)
+        response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, responseHeaders(incoming, id));
+    } catch (error) {
+      return this.#fail(badGateway('the response of the upstream is not HTTP', error as Error));
+    }
+    this.#options.onResponse(undefined);
+    this.#limit(limits.upstreamIdleMillisMax);
+    const pieces = holdBack?.(incoming, this.#chunksOf(incoming));
+    if (pieces !== undefined) return void this.#sendPieces(incoming, pieces);
+    if (isKept) return this.#end();
+    response.flushHeaders();
+    response.on('drain', () => incoming.resume());
+    incoming.on('data', (chunk: Buffer) => {
+      this.#timer?.refresh();
+      if (!response.write(chunk)) incoming.pause();
+    });
+    incoming.once('end', () => response.end());
+    // A response that breaks off must not look complete: the connection to the client ends, too.
+    incoming.once('error', () => response.destroy());
+  }
+
+  async *#chunksOf(incoming: IncomingMessage): AsyncGenerator<Buffer> {
+    for await (const chunk of incoming) {
+      this.#timer?.refresh();
+      yield chunk;
+    }
+  }
+
+  /** Also while the client is gone. */
+  async #sendPieces({ headers }: IncomingMessage, pieces: AsyncIterable<Buffer>): Promise<void> {
+    const { response } = this.#passed;
+    this.#isReading = true;
+    // The head of an event stream is sent at once: the first event may take long.
+    if (isEventStream(headers) && !response.closed) response.flushHeaders();
+    try {
+      for await (const piece of pieces) {
+        if (!response.closed && !response.write(piece)) await drained(response);
+      }
+      if (!response.closed) response.end();
+    } catch {
+      response.destroy();
+    }
+    this.#isReading = false;
+    if (response.closed) this.#end();
+  }
+
+  #limit(millis: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#fail(tooSlow()), millis);
+  }
+
+  #fail(error: ServiceError): void {
+    const { request, response, id, orElse } = this.#passed;
+    // Destroying the request is an error of it, too, which must not cut off the response.
+    if (this.#hasFailed || this.#hasEnded) return;
+    this.#hasFailed = true;
+    clearTimeout(this.#timer);
+    this.#outgoing?.destroy();
+    if (response.closed) return this.#isReading ? undefined : this.#end();
+    // Its end is what was read of it.
+    if (response.headersSent) return void (this.#isReading || response.destroy());
+    this.#options.onResponse(error);
+    if (orElse !== undefined && error !== undefined && isUnavailable(error)) {
+      response.off('close', this.#onClose);
+      this.#end();
+      return orElse();
+    }
+    request.resume();
+    this.#options.errors.write(response, error, id);
+  }
+}
+
+export const isEventStream = (headers: IncomingMessage['headers']): boolean =>
+  headers['content-type']?.startsWith('text/event-stream') === true;
+
+const isUnavailable = ({ code }: ServiceError): boolean => code === 'bad_gateway' || code === 'gateway_timeout';
+
+const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.once('drain', done).once('close', done);
+  });
+
+const badGateway = (message: string, cause?: Error) =>
+  Object.assign(new ServiceError('bad_gateway', message), { cause: cause?.message });
+const tooSlow = () => new ServiceError('gateway_timeout', 'the upstream is too slow');
+const clientTooSlow = () => new ServiceError('request_timeout', 'the body took too long to arrive');
+export const tooLarge = () =>
+  new ServiceError('payload_too_large', `the body is larger than ${limits.upstreamBodyBytesMax} bytes`);

@@ -1,0 +1,30 @@
+import type { FastifyRequest } from 'fastify';
+import type { ChangedObject } from '../../domain/owner.ts';
+import type { Asked } from './who-responds.ts';
+
+export const prefix = '/v1';
+/** The route of operations that this server does not have. */
+export const otherUrl = `${prefix}/*`;
+
+/** They have values here that do not come from the owner of the data. */
+const partlyConstant = ['info', 'parameters', 'meta', 'site', 'workspaces/current/models/model-types/:model_type'];
+
+export function operationOf(url: string): Asked['operation'] {
+  if (url === otherUrl) return 'other';
+  return partlyConstant.includes(url.slice(prefix.length + 1)) ? 'partly constant' : 'stored';
+}
+
+const answers = [`${prefix}/chat-messages`, `${prefix}/completion-messages`];
+
+/** Whether a request generates a message. */
+export const isAnswer = ({ method, url }: FastifyRequest): boolean =>
+  method === 'POST' && answers.includes(url.split('?', 1)[0] as string);
+
+/** What a write of one of our routes has changed. `body` is that of its response. */
+export function changedBy({ params }: FastifyRequest, scope: string, body: Record<string, unknown>): ChangedObject {
+  const { conversation_id, message_id, dataset_id, child_chunk_id } = params as Record<string, string | undefined>;
+  if (message_id !== undefined) return { kind: 'message', id: message_id, scope, conversation_id: '' };
+  if (conversation_id !== undefined) return { kind: 'conversation', id: conversation_id, scope, conversation_id };
+  const { id } = (body.data ?? {}) as { id?: string };
+  return { kind: 'child_chunk', id: child_chunk_id ?? id ?? '', scope: dataset_id ?? '', conversation_id: '' };
+}

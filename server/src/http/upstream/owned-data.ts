@@ -1,0 +1,251 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { ChildChunkPath } from '../../contract/child-chunk.ts';
+import { limits } from '../../contract/limits.ts';
+import { canonicalId, uuidPattern } from '../../contract/primitives.ts';
+import type { Caller } from '../../domain/caller.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { locationOf } from '../../domain/knowledge/path.ts';
+import type { Page } from '../../domain/messages/list-messages.ts';
+import type { ChangedObject, Owner } from '../../domain/owner.ts';
+import { type Doubt, isInDoubt } from '../../domain/store/doubts.ts';
+import type { Store } from '../../domain/store/store.ts';
+import { type Bearer, bearerDigest } from '../auth/bearer.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { ErrorSender } from '../request/errors.ts';
+import { parseIfMatch, requireMatch } from '../request/etag.ts';
+import { isEventStream, type PassedRequest } from './exchange.ts';
+import { holdBackBody, holdBackEnd, idsIn } from './hold-back.ts';
+import { changedBy, isAnswer, operationOf, prefix } from './operations.ts';
+import type { Upstream } from './upstream.ts';
+import { type Asked, whoResponds } from './who-responds.ts';
+
+type Options = {
+  owner: Owner;
+  store: Store;
+  bearer: Bearer;
+  upstream: Upstream;
+  metrics: Metrics;
+  errors: ErrorSender;
+  /** A knowledge key of the owner, for edits in the console. */
+  datasetKey: string | undefined;
+  /** A request that is passed on no longer counts as being in flight. */
+  leave: (response: ServerResponse) => void;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+};
+
+/** `request.asked`: set while the routes of this server attempt to respond. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    asked: Asked | null;
+  }
+}
+
+/** Requests under `/v1` when the upstream owns the data. */
+export class OwnedData {
+  readonly #options: Options;
+  readonly #closed = new AbortController();
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Whether everything was copied here once: before, the upstream responds. */
+  get isComplete(): boolean {
+    return this.#options.owner.isComplete;
+  }
+
+  /** Runs before the hooks of a route. It passes the request on, or lets the route respond. */
+  readonly decide: onRequestHookHandler = (request, reply, done) => {
+    if (!request.routeOptions.url?.startsWith(`${prefix}/`)) return done();
+    this.#decide(request, reply, done).catch(done);
+  };
+
+  async #decide(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): Promise<void> {
+    const { bearer, store } = this.#options;
+    const digest = bearerDigest(request.headers.authorization);
+    const caller = digest && (await bearer.authenticate(digest, store.dataVersion()));
+    const asked: Asked = {
+      isRead: request.method === 'GET' || request.method === 'HEAD',
+      operation: operationOf(request.routeOptions.url ?? ''),
+      key: caller ? keyOf(caller) : await this.#keyWithout(digest),
+      isMissing: false,
+    };
+    if (whoResponds(asked, this.isComplete) === 'here') asked.isMissing = await this.#isInDoubt(request, caller);
+    const responder = whoResponds(asked, this.isComplete);
+    if (responder === 'unauthorized') return bearer.reject(request.ip, 'unknown');
+    if (caller) request.caller = caller;
+    if (responder === 'here') {
+      request.asked = asked;
+      return done();
+    }
+    if (caller) bearer.countRequest(caller, request.method, reply.raw);
+    if (responder === 'forbidden') throw new ServiceError('forbidden', 'this key is read-only');
+    await this.#requireMatch(request, caller);
+    const passed = { request: request.raw, response: reply.raw, id: request.id };
+    this.#pass(passed, {
+      ...(responder === 'upstream, then stored' && { holdBack: this.#holdBackWrite(request, caller) }),
+      ...(isAnswer(request) && this.#holdBackAnswer(caller)),
+      ...(asked.operation === 'partly constant' && caller && { orElse: () => done() }),
+    });
+  }
+
+  /** Passes a request on that was found to be missing here, instead of the error response. */
+  takesOver(error: Error, { asked, raw, id }: FastifyRequest, reply: FastifyReply): boolean {
+    if (asked === null || !isMissingError(error)) return false;
+    if (whoResponds({ ...asked, isMissing: true }, this.isComplete) === 'here') return false;
+    reply.hijack();
+    this.passOn(raw, reply.raw, id);
+    return true;
+  }
+
+  /** Whether a page may be served here: links to uploaded files can only be signed by their owner. */
+  isServed(page: Page): boolean {
+    if (isInDoubt(page.tag)) {
+      this.#options.metrics.countResponder('doubt');
+      return false;
+    }
+    const docs = 'docs' in page ? page.docs : undefined;
+    return docs === undefined || !Buffer.from(docs.buffer, docs.byteOffset, docs.byteLength).includes(unsignedLink);
+  }
+
+  /** For a read. Also sends the error if it cannot be passed on. */
+  passOn(request: IncomingMessage, response: ServerResponse, id: string): void {
+    try {
+      this.#pass({ request, response, id }, {});
+    } catch (error) {
+      this.#options.errors.write(response, error as Error, id);
+    }
+  }
+
+  /** Throws if records of an app may only be written at its owner. */
+  async requireOwnApp(app_id: string): Promise<void> {
+    if (await this.#options.owner.owns('app', app_id)) {
+      throw new ServiceError('forbidden', 'Dify owns this app: its messages come from there');
+    }
+  }
+
+  /** Sends an edit of the console to the owner of a child chunk, and stores it. False if the chunk belongs to this server. */
+  async edit(path: ChildChunkPath, content: string): Promise<boolean> {
+    const { owner, upstream, datasetKey } = this.#options;
+    const { dataset_id, document_id, segment_id, child_chunk_id } = path;
+    if (!(await owner.owns('dataset', canonicalId(dataset_id)))) return false;
+    if (datasetKey === undefined) {
+      throw new ServiceError('forbidden', 'Dify owns this text: edit it there, or set DIFY_DATASET_KEY');
+    }
+    const parts = ['datasets', dataset_id, 'documents', document_id, 'segments', segment_id, 'child_chunks'];
+    const url = [...parts, child_chunk_id].map((part) => `/${encodeURIComponent(part)}`).join('');
+    const status = await upstream.send('PATCH', url, datasetKey, { content });
+    if (status < 200 || status > 299) throw new ServiceError('bad_gateway', `Dify rejected the edit with ${status}`);
+    await this.#record({
+      kind: 'child_chunk',
+      id: child_chunk_id,
+      scope: canonicalId(dataset_id),
+      conversation_id: '',
+    });
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#options.owner.close();
+  }
+
+  #pass(
+    { request, response, id }: Pick<PassedRequest, 'request' | 'response' | 'id'>,
+    more: Partial<PassedRequest>,
+  ): void {
+    const { upstream, leave } = this.#options;
+    upstream.pass({ request, response, id, caller: undefined, ...more }, prefix);
+    leave(response);
+  }
+
+  async #keyWithout(digest: string | undefined): Promise<Asked['key']> {
+    if (digest === undefined) return 'unknown';
+    return (await this.#options.store.lookup('digest', [digest])).size > 0 ? 'ended' : 'unknown';
+  }
+
+  /** A page of messages shows it by its tag. */
+  async #isInDoubt({ params, routeOptions }: FastifyRequest, caller: Caller | undefined | ''): Promise<boolean> {
+    if (routeOptions.url === `${prefix}/messages`) return false;
+    const { dataset_id } = params as { dataset_id?: string };
+    const scope = caller && caller.kind === 'app' ? caller.app.id : canonicalId(dataset_id ?? '');
+    const exists = scope !== '' && (await this.#options.store.doubts.exist(scope));
+    if (exists) this.#options.metrics.countResponder('doubt');
+    return exists;
+  }
+
+  /** `If-Match` is about versions that only this server has. */
+  async #requireMatch({ headers, params }: FastifyRequest, caller: Caller | undefined | ''): Promise<void> {
+    const precondition = parseIfMatch(headers['if-match']);
+    const path = params as Parameters<typeof locationOf>[1] & { child_chunk_id?: string };
+    if (precondition === undefined || !caller || caller.kind !== 'knowledge' || !path.child_chunk_id) return;
+    const stored = await this.#options.store.findChildChunk(locationOf(caller, path) as never);
+    if ('version' in stored) requireMatch(precondition, stored.version);
+  }
+
+  #holdBackWrite(request: FastifyRequest, caller: Caller | undefined | ''): NonNullable<PassedRequest['holdBack']> {
+    return ({ statusCode = 0 }, chunks) => {
+      if (statusCode < 200 || statusCode > 299) return undefined;
+      return holdBackBody(chunks, (body) => this.#record(changedBy(request, scopeOf(caller), body)));
+    };
+  }
+
+  #holdBackAnswer(caller: Caller | undefined | ''): Required<Pick<PassedRequest, 'holdBack' | 'outlivesClient'>> {
+    const scope = scopeOf(caller);
+    const record = async ({ message_id, conversation_id = '' }: ReturnType<typeof idsIn>) =>
+      this.#record({ kind: 'message', id: message_id ?? '', scope, conversation_id });
+    return {
+      outlivesClient: true,
+      holdBack: ({ statusCode = 0, headers }, chunks) => {
+        if (statusCode < 200 || statusCode > 299) return undefined;
+        return isEventStream(headers)
+          ? holdBackEnd(chunks, record)
+          : holdBackBody(chunks, (body) => record(idsIn(body)));
+      },
+    };
+  }
+
+  /** Stores what has changed. If that takes too long, it is in doubt. */
+  async #record(given: ChangedObject): Promise<void> {
+    const start = performance.now();
+    const { owner, metrics } = this.#options;
+    const object = { ...given, id: canonicalId(given.id), conversation_id: canonicalId(given.conversation_id) };
+    const isKnown = uuidPattern.test(object.id);
+    if (!uuidPattern.test(object.conversation_id)) object.conversation_id = '';
+    const stored = isKnown && owner.store(object, limits.heldMillisMax).catch(() => false);
+    const isStored = await Promise.race([stored, sleep(limits.heldMillisMax, false, { ref: false })]);
+    if (!isStored) {
+      const doubt = {
+        ...object,
+        at: this.#options.clock(),
+        ...(!isKnown && { kind: 'app' as const, id: object.scope }),
+      };
+      await Promise.race([this.#doubt(doubt), sleep(limits.doubtWriteMillisMax, undefined, { ref: false })]);
+    }
+    metrics.countHeldBack((performance.now() - start) / 1000);
+  }
+
+  async #doubt(doubt: Doubt): Promise<void> {
+    while (!this.#closed.signal.aborted) {
+      try {
+        return await this.#options.store.doubts.add([doubt]);
+      } catch {
+        await sleep(limits.doubtRetryMillis, undefined, { ref: false });
+      }
+    }
+  }
+}
+
+/** What is missing here may exist at the owner. */
+export const isMissingError = (error: Error): boolean => error instanceof ServiceError && error.code === 'not_found';
+
+const unsignedLink = '"url":null';
+const scopeOf = (caller: Caller | undefined | ''): string => (caller && caller.kind === 'app' ? caller.app.id : '');
+
+function keyOf({ kind, read_only }: Caller): Asked['key'] {
+  if (kind !== 'app' && kind !== 'knowledge') return 'foreign';
+  return read_only ? 'read-only' : 'active';
+}

@@ -1,0 +1,32 @@
+/** A request under `/v1`, as far as it decides who responds. */
+export type Asked = {
+  /** GET and HEAD. */
+  isRead: boolean;
+  /** What Backscroll stores, what is partly constant here, or an operation that it does not have. */
+  operation: 'stored' | 'partly constant' | 'other';
+  /** As it is known here: `ended` is revoked or expired, `foreign` is of a kind that only Backscroll has. */
+  key: 'active' | 'read-only' | 'unknown' | 'ended' | 'foreign';
+  /** Whether the object was found to be missing here, or in doubt. */
+  isMissing: boolean;
+};
+
+/** `then stored`: the upstream responds, and what it has changed is stored here before the response ends. */
+export type Responder = 'here' | 'upstream' | 'upstream, then stored' | 'unauthorized' | 'forbidden';
+
+/**
+ * Who responds when Dify owns the data, as the table in docs/run/upstream.md. `isComplete`: everything was copied here once. When
+ * Backscroll owns the data, its routes respond, and `upstreamRoutes` passes the other requests on.
+ */
+export function whoResponds({ isRead, operation, key, isMissing }: Asked, isComplete: boolean): Responder {
+  if (key === 'ended') return 'unauthorized';
+  // Such a key must not leave this server.
+  if (key === 'foreign') return 'unauthorized';
+  if (key === 'read-only' && !isRead) return 'forbidden';
+  if (operation === 'other') return 'upstream';
+  // It may be newer than the last look at the source.
+  if (key === 'unknown') return 'upstream';
+  if (!isRead) return 'upstream, then stored';
+  // Served here only while the upstream is down.
+  if (operation === 'partly constant') return 'upstream';
+  return isComplete && !isMissing ? 'here' : 'upstream';
+}

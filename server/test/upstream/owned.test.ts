@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { whoResponds } from '../../src/http/upstream/who-responds.ts';
+import { difyId, ids, tokens } from '../support/dify-database.ts';
+import { onEveryEngine } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+import { chunked, eventOf, FakeDify, idsIn, json, page, read, send, streamHead } from './fake-dify.ts';
+
+const lists = '/v1/conversations';
+const chunks = `/v1/datasets/${ids.dataset}/documents/${ids.document}/segments/${ids.segment}/child_chunks`;
+
+describe('who responds when Dify owns the data', () => {
+  const asked = { isRead: true, operation: 'stored', key: 'active', isMissing: false } as const;
+  const cases = [
+    ['a read', {}, 'here'],
+    ['a read of something missing or in doubt', { isMissing: true }, 'upstream'],
+    ['a read with an unknown key', { key: 'unknown' }, 'upstream'],
+    ['a read with a key that was revoked here', { key: 'ended' }, 'unauthorized'],
+    ['a read with an admin key', { key: 'foreign' }, 'unauthorized'],
+    ['a read with a read-only key', { key: 'read-only' }, 'here'],
+    ['a write', { isRead: false }, 'upstream, then stored'],
+    ['a write with a read-only key', { isRead: false, key: 'read-only' }, 'forbidden'],
+    ['models and settings', { operation: 'partly constant' }, 'upstream'],
+    ['another operation', { operation: 'other', isRead: false }, 'upstream'],
+    ['another operation with a read-only key', { operation: 'other', isRead: false, key: 'read-only' }, 'forbidden'],
+    ['another operation with a revoked key', { operation: 'other', key: 'ended' }, 'unauthorized'],
+  ] as const;
+  for (const [name, more, responder] of cases) {
+    it(`${name}: ${responder}`, () => assert.equal(whoResponds({ ...asked, ...more }, true), responder));
+  }
+  it('a read before everything was copied: upstream', () => assert.equal(whoResponds(asked, false), 'upstream'));
+});
+
+onEveryEngine('a Dify that owns the data', (engine) => {
+  it('responds until everything was copied, then only for what is missing here', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serve();
+    dify.upstream.script = (socket) => json(socket, { from: 'Dify' });
+    assert.match((await read(service, page())).text, /Dify/);
+    const follower = dify.follow(service);
+    await dify.untilServed(service);
+    await follower.stop();
+    const here = await read(service, page());
+    // The order of Dify's pages.
+    assert.deepEqual(idsIn(here.text), [difyId(23), difyId(22), difyId(21)]);
+    for (const path of [page(difyId(99)), `${page()}&first_id=${difyId(98)}`, `${lists}?last_id=${difyId(97)}`]) {
+      assert.match((await read(service, path)).text, /Dify/, path);
+    }
+    assert.match((await read(service, page(), 'app-unknown')).text, /Dify/);
+    assert.match((await read(service, '/v1/datasets', `dataset-${'x'.repeat(24)}`)).text, /Dify/);
+    assert.equal(dify.upstream.requests.length, 5);
+    for (const { head } of dify.upstream.requests) assert.doesNotMatch(head, /x-backscroll-/i);
+    assert.equal((await read(service, lists)).status, 200);
+    assert.equal((await read(service, `${chunks}/${ids.chunk}`, tokens.dataset)).status, 200);
+    assert.equal(dify.upstream.requests.length, 5);
+  });
+
+  it('has a message here before the client sees its end, for all instances', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serveCopied();
+    const other = await dify.serve();
+    await dify.untilServed(other);
+    assert.equal(idsIn((await read(other, page())).text).length, 3);
+    for (const [nth, conversation] of [
+      [101, ids.conversation],
+      [102, difyId(103)],
+    ] as const) {
+      const id = difyId(nth);
+      dify.upstream.script = async (socket) => {
+        socket.write(streamHead + chunked(eventOf('message', id, conversation, { answer: 'a' })));
+        if (conversation !== ids.conversation)
+          await dify.database.insert('conversations', {
+            id: conversation,
+            app_id: ids.app,
+            from_end_user_id: ids.user,
+          });
+        await dify.message(id, conversation);
+        socket.write(`${chunked(eventOf('message_end', id, conversation))}0\r\n\r\n`);
+      };
+      const { status, body } = await send(service, 'POST', '/v1/chat-messages', { response_mode: 'streaming' });
+      assert.equal(status, 200);
+      assert.match(`${body}`, /message_end/);
+      dify.upstream.script = (socket) => json(socket, { from: 'Dify' });
+      for (const instance of [service, other]) {
+        assert.ok(idsIn((await read(instance, page(conversation))).text).includes(id));
+        assert.ok(idsIn((await read(instance, `${lists}?user=visitor-1`)).text).includes(conversation));
+      }
+    }
+  });
+
+  it('gets renames, deletions, feedback and child chunks first, and they are here with the response', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serveCopied();
+    const chunk = difyId(120);
+    const [rated] = [difyId(21)];
+    const changes: [method: string, path: string, sql: string, body: object][] = [
+      ['POST', `/v1/conversations/${ids.conversation}/name`, `UPDATE conversations SET name = 'Renamed'`, {}],
+      [
+        'POST',
+        `/v1/messages/${rated}/feedbacks`,
+        `INSERT INTO message_feedbacks (message_id, rating, from_source) VALUES ('${rated}', 'like', 'user')`,
+        {},
+      ],
+      [
+        'POST',
+        chunks,
+        `INSERT INTO child_chunks (id, segment_id, position, content) VALUES ('${chunk}', '${ids.segment}', 2, 'New.')`,
+        { data: { id: chunk } },
+      ],
+      ['PATCH', `${chunks}/${ids.chunk}`, `UPDATE child_chunks SET content = 'Edited.' WHERE id = '${ids.chunk}'`, {}],
+      ['DELETE', `${chunks}/${chunk}`, `DELETE FROM child_chunks WHERE id = '${chunk}'`, {}],
+    ];
+    let deleted = false;
+    for (const [method, path, sql, body] of changes) {
+      dify.upstream.script = async (socket, request) => {
+        if (request.head.startsWith('GET')) return json(socket, { from: 'Dify' });
+        await dify.database.run(sql);
+        if (method === 'DELETE') socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+        else json(socket, body);
+      };
+      const secret = path.includes('datasets') ? tokens.dataset : tokens.app;
+      const { status } = await send(service, method, path, { content: 'x', name: 'x' }, secret);
+      assert.equal(status, method === 'DELETE' ? 204 : 200, path);
+      deleted ||= method === 'DELETE';
+      const list = await read(service, chunks, tokens.dataset);
+      if (path.endsWith('/name')) assert.match((await read(service, lists)).text, /"name":"Renamed"/);
+      if (path.endsWith('/feedbacks')) assert.match((await read(service, page())).text, /"rating":"like"/);
+      if (path === chunks) assert.deepEqual(idsIn(list.text), [ids.chunk, chunk]);
+      if (method === 'PATCH') assert.match(list.text, /Edited\./);
+      if (deleted) assert.deepEqual(idsIn(list.text), [ids.chunk]);
+    }
+    dify.upstream.script = async (socket, { head }) => {
+      if (head.startsWith('GET')) return json(socket, { code: 'not_found' }, '404 Not Found');
+      await dify.database.run(`DELETE FROM conversations WHERE id = '${ids.conversation}'`);
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    };
+    assert.equal((await send(service, 'DELETE', `/v1/conversations/${ids.conversation}`, {})).status, 204);
+    assert.equal((await read(service, page())).status, 404);
+    assert.equal(dify.upstream.requests.at(-1)?.head.startsWith('GET /base/v1/messages'), true);
+  });
+
+  it('leaves in doubt what cannot be read in time, until the follower has stored it', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serveCopied();
+    const other = await dify.serve();
+    await dify.untilServed(other);
+    const id = difyId(130);
+    dify.upstream.script = (socket, { head }) => {
+      if (head.startsWith('GET')) return json(socket, { data: [] });
+      socket.write(`${streamHead}${chunked(eventOf('message_end', id, ids.conversation))}0\r\n\r\n`);
+    };
+    // Its row is not there yet.
+    const { body } = await send(service, 'POST', '/v1/chat-messages', {});
+    assert.match(`${body}`, /message_end/);
+    dify.upstream.requests.length = 0;
+    for (const instance of [service, other]) {
+      for (const path of [page(), lists]) assert.deepEqual(idsIn((await read(instance, path)).text), [], path);
+    }
+    assert.equal(dify.upstream.requests.length, 4);
+    assert.equal(await service.store.doubts.count(), 1);
+    await dify.message(id, ids.conversation);
+    dify.follow(service);
+    await until(async () => (await service.store.doubts.count()) === 0);
+    dify.upstream.requests.length = 0;
+    for (const instance of [service, other]) {
+      assert.ok(idsIn((await read(instance, page())).text).includes(id));
+      assert.equal((await read(instance, lists)).status, 200);
+    }
+    assert.equal(dify.upstream.requests.length, 0);
+  });
+});
