@@ -73,9 +73,11 @@ describe('the console, while records change', () => {
   });
 
   it('reads one stream, only while the page is visible, and polls nothing', async () => {
-    const isOpen = tab.page.waitForRequest(stream);
     const { page } = await open(0);
+    const isOpen = page.waitForRequest(stream);
+    await page.reload();
     await isOpen;
+    await page.locator('article').last().waitFor();
     const requests: string[] = [];
     page.on('request', (request) => requests.push(new URL(request.url()).pathname));
     const hide = async (isHidden: boolean) => {
