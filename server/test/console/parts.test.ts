@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { hrefOf, hrefWith, readFilters, readRoute, withFilters } from '../../../web/console/state/address.ts';
 import { relativeText, timeText } from '../../../web/console/state/times.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { accountButton, openBrowser, openTab, signIn, untilItFits } from '../support/browser.ts';
+import { accountButton, type ConsoleTab, openBrowser, openConsole, untilItFits } from '../support/browser.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
 
 describe('addresses of the console', () => {
@@ -41,29 +41,6 @@ describe('times of the console', () => {
   });
 });
 
-describe('tables of the console', () => {
-  const { admin, records } = makeTwoTenants();
-  it('break no word and no time, at every width', async () => {
-    const [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
-    try {
-      const name = 'chat-backend-production-europe';
-      const key = { record: 'api_key', kind: 'admin', name, secret: makeSecret('admin') };
-      await service.load([...records, { ...key, expires_at: 4_102_444_800 }]);
-      const { page } = await openTab(browser, service.base);
-      await signIn(page, admin, '/console#/keys');
-      await page.getByText(name).waitFor();
-      for (const width of [1440, 1024, 820, 720, 390]) {
-        await page.setViewportSize({ width, height: 900 });
-        await untilItFits(page);
-        assert.deepEqual(await page.evaluate(brokenWords), [], `${width}`);
-      }
-    } finally {
-      await browser.close();
-      await service.close();
-    }
-  });
-});
-
 /** Times and words in a table, between spaces and hyphens, that are on more than one line. */
 const brokenWords = `[...document.querySelectorAll('.data td, .data time')].flatMap((box) => {
   const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
@@ -78,22 +55,37 @@ const brokenWords = `[...document.querySelectorAll('.data td, .data time')].flat
   return broken;
 })`;
 
-describe('shortcuts of the console', () => {
+describe('the console, in any view', () => {
   const { admin, records } = makeTwoTenants();
+  const name = 'chat-backend-production-europe';
   let service: Service;
   let browser: Browser;
+  let tab: ConsoleTab;
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
-    await service.load(records);
+    const key = { record: 'api_key', kind: 'admin', name, secret: makeSecret('admin') };
+    await service.load([...records, { ...key, expires_at: 4_102_444_800 }]);
+    tab = await openConsole(browser, service.base, admin);
   });
   after(async () => {
     await browser.close();
     await service.close();
   });
 
-  it('are listed with ?, but not while the user types', async () => {
-    const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin, '/console#/keys');
+  it('breaks no word and no time in a table, at every width', async () => {
+    const { page, visit } = tab;
+    await visit('keys');
+    await page.getByText(name).waitFor();
+    for (const width of [1440, 1024, 820, 720, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      await untilItFits(page);
+      assert.deepEqual(await page.evaluate(brokenWords), [], `${width}`);
+    }
+  });
+
+  it('lists its shortcuts with ?, but not while the user types', async () => {
+    const { page, pageErrors, visit } = tab;
+    await visit('keys');
     await page.getByRole('searchbox').first().fill('why');
     await page.keyboard.press('?');
     assert.equal(await page.getByRole('searchbox').first().inputValue(), 'why?');

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { Secrets } from '../../src/cli/starter.ts';
-import { checkAccessibility, clickCopy, openBrowser, openTab, phone } from '../support/browser.ts';
+import { checkAccessibility, clickCopy, desktop, openBrowser, openTab, phone, type Tab } from '../support/browser.ts';
 import type { Service } from '../support/harness.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 import { startStarter } from '../support/record-examples.ts';
@@ -16,22 +16,25 @@ describe('the reference', () => {
   let service: Service;
   let secrets: Secrets;
   let browser: Browser;
+  let tab: Tab;
   before(async () => {
     [{ service, secrets }, browser] = await Promise.all([startStarter(), openBrowser()]);
+    tab = await openTab(browser, service.base);
   });
   after(async () => {
     await browser.close();
     await service.close();
   });
 
-  /** The page at a place; what it complains about fails the test. */
-  async function open(place: string, use: (page: Page) => Promise<void>, options = {}): Promise<void> {
-    const { page, pageErrors } = await openTab(browser, service.base, options);
+  /** The page, loaded anew at a place; what it complains about fails the test. */
+  async function open(place: string, use: (page: Page) => Promise<void>): Promise<void> {
+    const { page, pageErrors } = tab;
+    pageErrors.length = 0;
+    await page.goto('about:blank');
     await page.goto(`/docs${place}`);
     await page.locator('main h2').first().waitFor();
     await use(page);
     assert.deepEqual(pageErrors, []);
-    await page.close();
   }
   const article = (page: Page, id: string) => page.locator(`article#${id}`);
   const linksOf = (page: Page) => page.getByRole('navigation', { name: 'Reference' }).getByRole('link');
@@ -215,6 +218,7 @@ describe('the reference', () => {
       await page.route('**/health/live', (route) => route.abort());
       await part.getByRole('button', { name: 'Send' }).click();
       await part.getByText('The service cannot be reached.').waitFor();
+      await page.unroute('**/health/live');
       await page.route('**/openapi.json', (route) => route.fulfill({ status: 503, body: '{}' }));
       await page.reload();
       await page.getByText('The OpenAPI document cannot be loaded.').waitFor();
@@ -223,28 +227,32 @@ describe('the reference', () => {
       await article(page, 'live').waitFor();
     }));
 
-  it('works in both themes, on a phone and by keyboard; axe finds nothing serious', async () => {
-    const use = async (page: Page) => {
+  it('works in both themes, on a phone and by keyboard; axe finds nothing serious', () =>
+    open('#updateChildChunk', async (page) => {
       const part = article(page, 'updateChildChunk');
       await part.getByText('Try it').click();
       await part.getByText('Fields of data').click();
       await part.getByRole('button', { name: 'TypeScript' }).click();
-      await checkAccessibility(page);
-      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      assert.ok(Number(overflow) <= 0, `${overflow} pixels too wide`);
-    };
-    await open('#updateChildChunk', use, { colorScheme: 'light' });
-    const useMenu = async (page: Page) => {
-      await use(page);
+      const check = async () => {
+        await checkAccessibility(page);
+        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        assert.ok(Number(overflow) <= 0, `${overflow} pixels too wide`);
+      };
+      await check();
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await page.setViewportSize(phone);
+      await check();
       const menu = page.getByRole('button', { name: 'Menu' });
       await menu.press('Enter');
       await page.getByRole('link', { name: 'Get Available Models GET' }).waitFor();
       await page.keyboard.press('Escape');
       assert.equal(await menu.getAttribute('aria-expanded'), 'false');
-    };
-    await open('', async (page) => void (await checkAccessibility(page)), { colorScheme: 'dark' });
-    await open('#updateChildChunk', useMenu, { colorScheme: 'dark', viewport: phone });
-  });
+      await page.setViewportSize(desktop);
+      await page.goto('/docs#about-keys');
+      await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+      await check();
+      await page.emulateMedia({ colorScheme: 'light' });
+    }));
 
   it('loads less than 40 kB, and 60 kB for the document with its examples and records', async () => {
     const sizeOf = async (path: string) => {

@@ -4,40 +4,42 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { checkInBothThemes, closeTabs, openBrowser, openTab, signIn } from '../support/browser.ts';
+import { checkInBothThemes, openBrowser, openTab, signIn } from '../support/browser.ts';
 import { type Service, startService } from '../support/harness.ts';
 
 describe('the first steps', () => {
   const admin = makeSecret('admin');
   let service: Service;
   let browser: Browser;
+  let page: Page;
+  let pageErrors: string[];
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
     await service.load([{ record: 'api_key', kind: 'admin', name: 'operator', secret: admin }]);
+    ({ page, pageErrors } = await openTab(browser, service.base));
+    await signIn(page, admin);
   });
   after(async () => {
     await browser.close();
     await service.close();
   });
 
-  const step = (page: Page, title: string) => page.getByRole('listitem').filter({ hasText: title });
-  const isDone = (page: Page, title: string) => step(page, title).getByText('done', { exact: true }).waitFor();
+  const step = (title: string) => page.getByRole('listitem').filter({ hasText: title });
+  const isDone = (title: string) => step(title).getByText('done', { exact: true }).waitFor();
   /** Runs a command that the page offers to copy, as a user does in a shell. */
-  const run = async (page: Page, title: string) => {
-    const command = (await step(page, title).locator('code').innerText()).trim();
+  const run = async (title: string) => {
+    const command = (await step(title).locator('code').innerText()).trim();
     return (await promisify(execFile)('sh', ['-c', command])).stdout;
   };
 
   it('lead from an empty database to a message that is read, in four clicks', async () => {
-    const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin);
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await page.getByLabel('Name of the app').waitFor();
     // Only the next step has anything to do.
     assert.equal(await page.locator('.steps-to-do > li:has(> :nth-child(2))').count(), 1);
     await page.getByLabel('Name of the app').fill('Help desk');
     await page.getByRole('button', { name: 'Create the app' }).click();
-    await isDone(page, 'Create an app');
+    await isDone('Create an app');
     for (const [view, text] of [
       ['overview', 'No messages'],
       ['conversations', 'No conversations yet.'],
@@ -52,21 +54,20 @@ describe('the first steps', () => {
     await page.goto('/console');
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await page.getByRole('button', { name: 'Create a writer key' }).click();
-    await isDone(page, 'Create a writer key');
-    assert.equal(await run(page, 'Send the first message'), '{"records":2}');
-    await isDone(page, 'Send the first message');
+    await isDone('Create a writer key');
+    assert.equal(await run('Send the first message'), '{"records":2}');
+    await isDone('Send the first message');
     await page.getByRole('button', { name: 'Create an app key' }).click();
-    assert.match(await run(page, 'Read it'), /Hello! How can I help\?/);
+    assert.match(await run('Read it'), /Hello! How can I help\?/);
     await page.getByRole('link', { name: 'Open the conversation' }).click();
     await page.getByText('Hello! How can I help?').first().waitFor();
     await page.goBack();
-    await isDone(page, 'Read it');
+    await isDone('Read it');
     assert.deepEqual(pageErrors, []);
   });
 
   it('import a file of records, and report its first bad line', async () => {
-    const { page, pageErrors } = await openTab(browser, service.base);
-    await signIn(page, admin, '/console#/start');
+    await page.goto('/console#/start');
     const choose = (text: string) =>
       page
         .getByLabel('File of records')
@@ -82,9 +83,7 @@ describe('the first steps', () => {
   });
 
   it('can be used by everyone, in both themes and at every width', async () => {
-    await closeTabs(browser);
-    const { page } = await openTab(browser, service.base);
-    await signIn(page, admin, '/console#/start');
+    await page.goto('/console#/start');
     await page.getByRole('heading', { name: 'Read it' }).waitFor();
     await checkInBothThemes(page);
   });
