@@ -37,7 +37,7 @@ import type {
   TaggedChildChunk,
   UpdateOptions,
 } from './requests.ts';
-import { type ApiRequest, abortedBy, type CallOptions, Transport } from './transport.ts';
+import { type ApiRequest, abortedBy, type CallOptions, ifMatchHeader, Transport } from './transport.ts';
 import type {
   AppInfo,
   AppParameters,
@@ -296,5 +296,3 @@ export class Backscroll {
     return { ...body.data, etag: (headers.get('etag') ?? '').replace(/^W\//, '') };
   }
 }
-
-const ifMatchHeader = (ifMatch: string | undefined) => (ifMatch === undefined ? undefined : { 'if-match': ifMatch });

@@ -251,3 +251,6 @@ function sleep(millis: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.addEventListener('abort', end);
   });
 }
+
+export const ifMatchHeader = (ifMatch: string | undefined) =>
+  ifMatch === undefined ? undefined : { 'if-match': ifMatch };

@@ -200,6 +200,7 @@ describe('finding a conversation in the console', () => {
     await aside.getByRole('link', { name: 'user-8811' }).click();
     await page.getByRole('link', { name: 'User: user-8811 ×' }).waitFor();
     await page.getByRole('link', { name: 'about User-8812' }).waitFor({ state: 'detached' });
+    await entriesOf(page).first().waitFor();
     assert.deepEqual(await namesOf(page), ['about user-8811']);
     await isAt(page, idAt(0, 299));
     for (const n of [50, 150, 200, 250, 50]) {

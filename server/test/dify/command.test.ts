@@ -64,7 +64,9 @@ onOneEngine('backscroll import --from-dify', (engine) => {
     const second = await importDify();
     assert.equal(second.code, 3);
     assert.match(second.stdout, /: importing changes\n/);
-    const line = JSON.parse(readFileSync(file, 'utf8'));
+    const text = readFileSync(file, 'utf8');
+    assert.equal(text.split('\n').length, 2, text);
+    const line = JSON.parse(text);
     assert.deepEqual([line.kind, line.id, line.part], ['message', difyId(21), 'agent_thoughts[0].tool_labels']);
     assert.equal((await importDify()).code, 0);
   });

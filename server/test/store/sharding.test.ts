@@ -576,6 +576,7 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('changes', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('import_sources', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('import_source_records', NULL, colocate_with => 'changes_head')`,
+    `SELECT create_distributed_table('doubts', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('search_state', NULL, colocate_with => 'changes_head')`,
   ];
 
