@@ -271,10 +271,13 @@ async function assertAlive({ serving }: Installation): Promise<void> {
 
 /** Acknowledged writes that are not stored. */
 async function lostWrites(world: Installation, { acknowledged }: ReturnType<typeof startLoad>): Promise<string[]> {
-  const exported = await fetch(`${world.serving.base}/admin/records`, {
-    headers: { authorization: `Bearer ${world.admin}` },
+  const headers = { authorization: `Bearer ${world.admin}` };
+  // On a busy machine an export may take longer than DATABASE_TIMEOUT, which cuts it off.
+  const exported = await until(async () => {
+    const response = await fetch(`${world.serving.base}/admin/records`, { headers });
+    return response.status === 200 && response.text().catch(() => false as const);
   });
-  const records = (await exported.text())
+  const records = exported
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
