@@ -122,7 +122,7 @@ try {
   const client = new pg.Client(url);
   client.on('error', () => undefined);
   await client.connect();
-  console.log(`filling a Dify with ${messages} messages of ${bytes} bytes`);
+  console.log(`filling a Dify installation with ${messages} messages of ${bytes} bytes`);
   await fill(client);
   const [imported, copied, file] = ['imported.db', 'copied.db', 'records.ndjson'].map((name) => join(folder, name)) as [
     string,

@@ -41,6 +41,14 @@ const onOff = (fallback: 'on' | 'off', help: string): Setting<boolean> => ({
   parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
 });
 
+const secret = (help: string): Setting<string | undefined> => ({
+  fallback: undefined,
+  allowed: 'visible ASCII without spaces',
+  help,
+  parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
+  withoutSecret: () => '…',
+});
+
 /**
  * Every setting, by its name in lower case. The configuration, `backscroll --help`, the table in README.md and
  * .env.example are generated from this table: `npm run settings` writes the two files, and a test compares them.
@@ -82,7 +90,7 @@ export const settings = {
   page_order: choice(
     'newest_first',
     pageOrders,
-    'order of messages in a page when the request gives none (`oldest_first` if a Dify owns the data)',
+    'order of messages in a page when the request gives none (`oldest_first` if a Dify installation owns the data)',
   ),
   log_level: choice('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'log level'),
   rate_limit: integer(0, 0, 1_000_000, 'requests per second for one key; 0 for no limit'),
@@ -105,24 +113,16 @@ export const settings = {
   dify_database_url: {
     fallback: undefined,
     allowed: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE',
-    help: 'the database of a Dify installation, for `backscroll import --from-dify`; with UPSTREAM_URL, that Dify is the upstream and owns the data: `serve` follows it',
+    help: 'the database of a Dify installation, for `backscroll import --from-dify`; with UPSTREAM_URL, that installation is the upstream and owns the data: `serve` follows it',
     parse: (text) => text,
     withoutSecret: () => '…',
   } satisfies Setting<string | undefined>,
-  dify_api_key: {
-    fallback: undefined,
-    allowed: 'visible ASCII without spaces',
-    help: 'knowledge keys of that Dify, one for each workspace, separated by commas, for `--dify-url`',
-    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
-    withoutSecret: () => '…',
-  } satisfies Setting<string | undefined>,
-  dify_dataset_key: {
-    fallback: undefined,
-    allowed: 'visible ASCII without spaces',
-    help: 'a knowledge key of the Dify that owns the data: edits in the console are sent there with it',
-    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
-    withoutSecret: () => '…',
-  } satisfies Setting<string | undefined>,
+  dify_api_key: secret(
+    'knowledge keys of that Dify installation, one for each workspace, separated by commas, for `--dify-url`',
+  ),
+  dify_dataset_key: secret(
+    'a knowledge key of the Dify installation that owns the data: edits in the console are sent there with it',
+  ),
   upstream_url: {
     fallback: undefined,
     allowed: 'http://HOST:PORT/PATH or https://…, without user, query and fragment',
@@ -164,12 +164,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     return [key, value];
   });
   const config: Config = Object.fromEntries(values);
-  // The pages of a Dify have that order, and a client must not see two.
+  // The pages of a Dify installation have that order, and a client must not see two.
   const isOrdered = !difyOwnsData(config) || Boolean(environment.PAGE_ORDER);
   return Object.freeze(isOrdered ? config : { ...config, page_order: 'oldest_first' });
 }
 
-/** Whether the upstream is a Dify whose data is served here. */
+/** Whether the upstream is a Dify installation whose data is served here. */
 export const difyOwnsData = ({ upstream_url, dify_database_url }: Config): boolean =>
   upstream_url !== undefined && dify_database_url !== undefined;
 

@@ -54,7 +54,7 @@ const passesMax = 5;
 const hourlyMillis = 3_600_000;
 const retryMillis = 1_000;
 
-/** Imports from the database of a Dify, and follows its changes if that is wanted. */
+/** Imports from the database of a Dify installation, and follows its changes if that is wanted. */
 export async function importFromDify(
   url: string,
   store: Store | undefined,

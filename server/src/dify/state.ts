@@ -8,7 +8,8 @@ export type PassPosition = { start: SourcePoint; isForced: boolean; stage: strin
 
 /** The installation, by its content: a restored copy has the same oldest workspace. */
 export async function readSourceId(source: DifySource): Promise<string> {
-  if (!source.has('tenants') || !source.has('messages')) throw new Error('this is not the database of a Dify');
+  if (!source.has('tenants') || !source.has('messages'))
+    throw new Error('this is not the database of a Dify installation');
   const order = source.has('tenants', 'created_at') ? 'created_at, id' : 'id';
   const [row] = await source.query<{ id: string }>(`SELECT id FROM tenants ORDER BY ${order} LIMIT 1`, []);
   if (row === undefined) throw new Error('the Dify database has no workspace');

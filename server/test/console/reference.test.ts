@@ -26,7 +26,7 @@ describe('the reference', () => {
     await service.close();
   });
 
-  /** The page, loaded anew at a place; what it complains about fails the test. */
+  /** The page, loaded again at a place; what it complains about fails the test. */
   async function open(place: string, use: (page: Page) => Promise<void>): Promise<void> {
     const { page, pageErrors } = tab;
     pageErrors.length = 0;

@@ -180,7 +180,11 @@ onOneEngine('backscroll import --from-dify', (engine) => {
       [['mysql://u:p@h/dify'], /PostgreSQL only/, 1],
       [['mysql+pymysql://u:p@h/dify'], /PostgreSQL only/, 1],
       [['http://u:p@h/dify'], /the address of the Dify database is wrong/, 1],
-      [[options.env.DATABASE_URL], engine === 'postgres' ? /not the database of a Dify/ : /address .* is wrong/, 1],
+      [
+        [options.env.DATABASE_URL],
+        engine === 'postgres' ? /not the database of a Dify installation/ : /address .* is wrong/,
+        1,
+      ],
     ];
     const { DIFY_DATABASE_URL: _, ...env } = options.env;
     const calls = cases.map(([args]) => ({ args: ['import', '--from-dify', ...args], env }));

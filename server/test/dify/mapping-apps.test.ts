@@ -49,7 +49,7 @@ before(async () => {
 });
 after(() => dify.close());
 
-describe('workspaces and apps of a Dify', () => {
+describe('workspaces and apps of a Dify installation', () => {
   it('are not archived, unless they are requested', async () => {
     assert.deepEqual(idsOf(await read(source, readWorkspaces)), [open, closed, mixed]);
     assert.deepEqual(idsOf(await read(source, readWorkspaces, { archived: true })), [open, closed, mixed, archived]);
@@ -282,7 +282,7 @@ describe('workspaces and apps of a Dify', () => {
   });
 });
 
-describe('keys of a Dify', () => {
+describe('keys of a Dify installation', () => {
   const key = (nth: number, row: Row): Row => ({
     id: difyId(100 + nth),
     token: `${row.type}-token-${nth}`,

@@ -66,7 +66,7 @@ const insertSegment = (row: Row = {}): Promise<string> =>
     ...row,
   });
 
-describe('datasets of a Dify', () => {
+describe('datasets of a Dify installation', () => {
   it('are mapped field by field, without secrets', async () => {
     await dify.insert(
       'tags',
@@ -157,7 +157,7 @@ describe('datasets of a Dify', () => {
   });
 });
 
-describe('documents of a Dify', () => {
+describe('documents of a Dify installation', () => {
   it('are mapped field by field, without credentials', async () => {
     const id = await insert('documents', {
       dataset_id: ids.dataset,
@@ -253,7 +253,7 @@ describe('documents of a Dify', () => {
   });
 });
 
-describe('segments and child chunks of a Dify', () => {
+describe('segments and child chunks of a Dify installation', () => {
   it('are mapped field by field', async () => {
     const id = await insertSegment({
       position: 3,

@@ -40,7 +40,7 @@ async function insertMessage(row: Row = {}): Promise<string> {
 const readById = (id: string, options: Partial<ImportOptions> = {}): Promise<Reading> =>
   read(source, readMessages, options, { messageIds: [id] });
 
-describe('conversations of a Dify', () => {
+describe('conversations of a Dify installation', () => {
   const insertConversation = async (row: Row): Promise<string> => {
     const id = newId();
     await dify.insert('conversations', { id, app_id: ids.app, created_at: at(1793600000.9), inputs: {}, ...row });
@@ -146,7 +146,7 @@ describe('conversations of a Dify', () => {
   });
 });
 
-describe('messages of a Dify', () => {
+describe('messages of a Dify installation', () => {
   it('are mapped field by field', async () => {
     const id = await insertMessage({
       parent_message_id: difyId(21),

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { DifyConnection } from '../../src/dify/connection.ts';
 import { type MessageBatch, readMessages } from '../../src/dify/rows/messages.ts';
+import { allRows } from '../../src/dify/source.ts';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, insertInto } from '../support/dify-database.ts';
-import { defaults, idsOf, read } from './readers.ts';
+import { idsOf, read } from './readers.ts';
 
 let dify: DifyDatabase;
 let source: DifyConnection;
@@ -15,7 +16,7 @@ before(async () => {
 });
 after(() => dify.close());
 
-describe('the order of messages of a Dify', () => {
+describe('the order of messages of a Dify installation', () => {
   it('is by conversation and time, with parents first inside a second', async () => {
     const [early, late] = [difyId(4001), difyId(4002)];
     await dify.insert('conversations', { id: early, app_id: ids.app }, { id: late, app_id: ids.app });
@@ -71,7 +72,7 @@ describe('the order of messages of a Dify', () => {
         assert.fail();
       },
     };
-    for await (const batch of readMessages(source, defaults, report, {
+    for await (const batch of readMessages(source, allRows, report, {
       conversationIds,
     }) as AsyncIterable<MessageBatch>) {
       assert.ok(batch.records.length <= 500);
@@ -107,7 +108,7 @@ describe('the order of messages of a Dify', () => {
       },
     };
     for (const [id, ofConversation] of Object.entries(sizes)) {
-      for await (const { records } of readMessages(source, defaults, report, { conversationIds: [id] }))
+      for await (const { records } of readMessages(source, allRows, report, { conversationIds: [id] }))
         ofConversation.push(records.length);
     }
     assert.deepEqual(sizes, { [conversation]: [4, 4, 4, 4, 4], [ofAgent]: [4, 4, 2] });

@@ -28,7 +28,7 @@ const readById = (id: string, options: Partial<ImportOptions> = {}): Promise<Rea
 
 const reasons = ({ skips }: Reading) => skips.map(({ part, reason }) => [part, reason]);
 
-describe('files of messages of a Dify', () => {
+describe('files of messages of a Dify installation', () => {
   /** The file of a new message with this row. */
   const readFile = async (row: Row, options: Partial<ImportOptions> = {}) => {
     const message_id = await insertMessage();
@@ -189,7 +189,7 @@ describe('files of messages of a Dify', () => {
   });
 });
 
-describe('human input of a Dify', () => {
+describe('human input of a Dify installation', () => {
   const secrets = ['RECIPIENT-TOKEN-1234567890', 'UPLOAD-TOKEN-0987654321', 'LEAKED-TOKEN-5555555555'];
   const definition = {
     form_content: 'Dear {{#$output.name#}}',

@@ -4,11 +4,10 @@ import fc from 'fast-check';
 import { mapApp } from '../../src/dify/map/app.ts';
 import { mapDataset, mapDocument, mapSegment } from '../../src/dify/map/knowledge.ts';
 import { mapMessage } from '../../src/dify/map/message.ts';
-import type { RecordInput, Skip } from '../../src/dify/source.ts';
+import { allRows, type RecordInput, type Skip } from '../../src/dify/source.ts';
 import { prepareRecord } from '../../src/domain/records/prepare-record.ts';
 import { difyId } from '../support/dify-database.ts';
 import { shortOrLong } from '../support/long.ts';
-import { defaults } from './readers.ts';
 
 const [id, other] = [difyId(1), difyId(2)];
 
@@ -72,7 +71,7 @@ const reportTo = (skips: Skip[]) => ({
 });
 const options = { numRuns: shortOrLong(100, 2_000) };
 
-describe('records of any rows of a Dify', () => {
+describe('records of any rows of a Dify installation', () => {
   it('are valid messages', () => {
     fc.assert(
       fc.property(fc.array(cell, { minLength: 6, maxLength: 6 }), fc.string(), fc.boolean(), (cells, text, flag) => {
@@ -128,7 +127,7 @@ describe('records of any rows of a Dify', () => {
           ]),
           feedback: new Map(),
         };
-        requireValid((skips) => mapMessage(row, parts, defaults, reportTo(skips)));
+        requireValid((skips) => mapMessage(row, parts, allRows, reportTo(skips)));
       }),
       options,
     );
@@ -152,7 +151,7 @@ describe('records of any rows of a Dify', () => {
           ...{ text_to_speech: at(5), more_like_this: at(6), user_input_form: at(7), sensitive_word_avoidance: at(8) },
           ...{ retriever_resource: at(9), file_upload: at(0) },
         };
-        requireValid((skips) => mapApp(app, defaults, reportTo(skips)));
+        requireValid((skips) => mapApp(app, allRows, reportTo(skips)));
         const texts = { description: null, indexing_technique: null, embedding_model: null, doc_form: null };
         const dataset = {
           ...{ id, workspace_id: other, name: 'd', ...texts, embedding_model_provider: null, data_source_type: null },
@@ -162,20 +161,20 @@ describe('records of any rows of a Dify', () => {
           ...{ created_by: null, updated_by: null },
         };
         const details = { tags: [], metadata: [], external: undefined };
-        requireValid((skips) => mapDataset(dataset, details, defaults, reportTo(skips)));
+        requireValid((skips) => mapDataset(dataset, details, allRows, reportTo(skips)));
         const document = {
           ...{ id, dataset_id: other, name: 'd', position: 1, created_at: 1, updated_at: 1, enabled: true },
           ...{ archived: false, indexing_status: 'completed', is_paused: null, doc_form: null, doc_language: null },
           ...{ data_source_type: null, data_source_info: at(3), tokens: null, doc_metadata: at(4) },
           ...{ created_by: null, disabled_at: Number.POSITIVE_INFINITY },
         };
-        requireValid((skips) => mapDocument(document, [{ id, name: 'title', type: 'x' }], defaults, reportTo(skips)));
+        requireValid((skips) => mapDocument(document, [{ id, name: 'title', type: 'x' }], allRows, reportTo(skips)));
         const segment = {
           ...{ id, document_id: other, position: 1, content: '', answer: null, keywords: at(5), enabled: true },
           ...{ status: 'completed', tokens: null, hit_count: null, index_node_id: null, index_node_hash: null },
           ...{ created_at: 1, updated_at: 1, created_by: null, disabled_at: null },
         };
-        requireValid((skips) => mapSegment(segment, defaults, reportTo(skips)));
+        requireValid((skips) => mapSegment(segment, allRows, reportTo(skips)));
       }),
       options,
     );

@@ -12,7 +12,7 @@ const parsedValue = (text: string): unknown => {
   return parsed.value;
 };
 
-describe('JSON of a Dify', () => {
+describe('JSON of a Dify installation', () => {
   it('keeps the order of names', () => {
     assert.deepEqual(Object.keys(parsedValue('{"z":1,"a":{"y":1,"b":2},"m":3}') as object), ['z', 'a', 'm']);
   });

@@ -21,7 +21,7 @@ const later = `
   ALTER TABLE documents DROP COLUMN created_by, DROP COLUMN disabled_at, DROP COLUMN doc_language, DROP COLUMN doc_metadata;
   ALTER TABLE document_segments DROP COLUMN updated_at, DROP COLUMN created_by, DROP COLUMN disabled_at;`;
 
-describe('a Dify without later tables and columns', () => {
+describe('a Dify installation without later tables and columns', () => {
   let dify: DifyDatabase;
   let source: DifySource;
   before(async () => {

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import type { DifySource, ImportOptions, RecordInput, Report, Skip } from '../../src/dify/source.ts';
-
-export const defaults: ImportOptions = {
-  console: false,
-  archived: false,
-  allDocuments: false,
-  filesBase: undefined,
-  workspaceIds: undefined,
-  appIds: undefined,
-  since: undefined,
-  keys: true,
-};
+import {
+  allRows,
+  type DifySource,
+  type ImportOptions,
+  type RecordInput,
+  type Report,
+  type Skip,
+} from '../../src/dify/source.ts';
 
 /** Rows and reports of a reader. */
 export type Reading = { records: RecordInput[]; skips: Skip[]; counts: Record<string, number>; waiting: string[] };
@@ -39,7 +35,7 @@ export async function read<A extends unknown[]>(
       reading.counts[what] = (reading.counts[what] ?? 0) + n;
     },
   };
-  const result = reader(source, { ...defaults, ...options }, report, ...args);
+  const result = reader(source, { ...allRows, ...options }, report, ...args);
   if (result instanceof Promise) reading.records = await result;
   else {
     for await (const one of result) {

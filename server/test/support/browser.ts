@@ -92,7 +92,7 @@ export async function signIn(page: Page, key: string, address = '/console'): Pro
 
 export type ConsoleTab = Tab & {
   /**
-   * Shows a place anew, on a desktop in the light theme if nothing else is said. The page is not loaded again, which would take
+   * Shows a place again, on a desktop in the light theme if nothing else is said. The page is not loaded again, which would take
    * several times the processor time: names that it has read and parts that were opened stay.
    */
   visit(place: string, look?: { viewport?: ViewportSize; colorScheme?: Theme }): Promise<void>;
@@ -111,7 +111,7 @@ export async function openConsole(browser: Browser, base: string, key: string): 
   return { page, pageErrors, visit };
 }
 
-/** By another view, because a view that stays is not shown anew. Ends when the other view is gone. */
+/** By another view, because a view that stays is not shown again. Ends when the other view is gone. */
 const leaveAndVisit = (place: string): string => `(async () => {
   const other = '#/${place.startsWith('models') ? 'keys' : 'models'}';
   const isAtOther = () => document.querySelector('nav [aria-current]')?.hash === other;

@@ -342,7 +342,7 @@ export type DifyDatabase = {
   close(): Promise<void>;
 };
 
-/** A database with the tables of a Dify, without rows. */
+/** A database with the tables of a Dify installation, without rows. */
 export async function createDify(): Promise<DifyDatabase> {
   const template = process.env.TEST_DIFY_TEMPLATE;
   const { url, remove } = await newDatabaseUrl('postgres', template);

@@ -81,7 +81,7 @@ export class KnowledgeFixture {
     await this.service.index();
   }
 
-  /** Shows the chunks anew. `choices`: whether to accept each dialog in turn; else dismissed. */
+  /** Shows the chunks again. `choices`: whether to accept each dialog in turn; else dismissed. */
   async atChunks(choices: boolean[] = []) {
     const { page, pageErrors, visit } = this.tab;
     // A text that another test has left is discarded.

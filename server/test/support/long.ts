@@ -1,4 +1,4 @@
-import { describe, it, type TestContext } from 'node:test';
+import { it, type TestContext } from 'node:test';
 
 /** Whether everything is tested, however long it takes: `npm run test:all`. */
 export const isLong = Boolean(process.env.TEST_LONG);
@@ -12,9 +12,4 @@ export const firstOrAll = <T>(all: readonly T[], short = 1): readonly T[] => (is
 /** A test of `npm run test:all`. In `npm test` it does not exist, so it does not count as skipped. */
 export function itLong(name: string, test: (t: TestContext) => void | Promise<void>): void {
   if (isLong) it(name, test);
-}
-
-/** A suite of `npm run test:all`. */
-export function describeLong(name: string, options: { concurrency: number }, tests: () => void): void {
-  if (isLong) describe(name, options, tests);
 }

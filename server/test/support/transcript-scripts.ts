@@ -1,6 +1,6 @@
 import type { ConsoleTab } from './browser.ts';
 
-/** Shows a conversation of an app anew, at a message if the place names one. Resolves when its newest message is shown. */
+/** Shows a conversation of an app again, at a message if the place names one. Resolves when its newest message is shown. */
 export async function visitConversation(
   { page, visit }: ConsoleTab,
   app: string,

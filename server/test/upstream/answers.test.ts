@@ -172,7 +172,7 @@ onOneEngine('an answer', (engine) => {
   });
 });
 
-onOneEngine('what a Dify owns', (engine) => {
+onOneEngine('what a Dify installation owns', (engine) => {
   it('is edited there, and not here', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serveCopied();
@@ -231,7 +231,7 @@ onOneEngine('what a Dify owns', (engine) => {
   });
 });
 
-describe('a service that follows a Dify', () => {
+describe('a service that follows a Dify installation', () => {
   const start = async (t: TestContext, dify: FakeDify) => {
     const database = await newMigratedUrl('sqlite');
     t.after(() => database.remove());

@@ -7,7 +7,7 @@ import { type Engine, newMigratedUrl, type Service, startService } from '../supp
 import { until } from '../support/until.ts';
 import { exchange, type ReceivedRequest, ScriptedUpstream } from './scripted-upstream.ts';
 
-/** A Dify: its database, and its API, which sends what a test wants. Services in front of it, and a follower. */
+/** A Dify installation: its database, and its API, which sends what a test wants. Services in front of it, and a follower. */
 export class FakeDify {
   readonly upstream = new ScriptedUpstream();
   readonly #ends: (() => unknown)[] = [];

@@ -31,7 +31,7 @@ describe('who responds when Dify owns the data', () => {
   it('a read before everything was copied: upstream', () => assert.equal(whoResponds(asked, false), 'upstream'));
 });
 
-onEveryEngine('a Dify that owns the data', (engine) => {
+onEveryEngine('a Dify installation that owns the data', (engine) => {
   it('responds until everything was copied, then only for what is missing here', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serve();

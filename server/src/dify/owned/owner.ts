@@ -15,7 +15,7 @@ import { readIsStandby } from './doubts.ts';
 type Waiting = { object: ChangedObject; resolve: (isStored: boolean) => void; reject: (error: Error) => void };
 
 /**
- * A Dify that owns the data. What a request has changed there is read from its database at once, by the code of an import.
+ * A Dify installation that owns the data. What a request has changed there is read from its database at once, by the code of an import.
  * Objects that wait are read together, so that one connection is enough.
  */
 export class DifyOwner implements Owner {
