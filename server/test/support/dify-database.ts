@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { DifyConnection } from '../../src/dify/connection.ts';
 import { newDatabaseUrl } from './harness.ts';
+import { until } from './until.ts';
 
 /**
  * The tables of Dify 1.16.1 that an import reads, and those with secrets that it must not read. Columns without meaning for
@@ -337,6 +338,8 @@ export type DifyDatabase = {
   /** Runs SQL, as Dify does. */
   run(sql: string): Promise<void>;
   insert(table: string, ...rows: Row[]): Promise<void>;
+  /** Waits until no open transaction of the server, in any database, is older than what was written: then a run compares it. */
+  settle(): Promise<void>;
   /** Opens a connection as the import does: it probes tables and columns now. The database closes it. */
   connect(): Promise<DifyConnection>;
   close(): Promise<void>;
@@ -357,6 +360,11 @@ export async function createDify(): Promise<DifyDatabase> {
     url,
     run,
     insert: (table, ...rows) => run(insertInto(table, ...rows)),
+    settle: async () => {
+      const { rows } = await client.query('SELECT pg_current_xact_id()::text AS xid');
+      const isPast = 'SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 AS "isPast"';
+      await until(async () => (await client.query(isPast, [rows[0].xid])).rows[0].isPast);
+    },
     connect: async () => {
       const connection = await DifyConnection.open(url);
       connections.push(connection);
