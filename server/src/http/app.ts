@@ -198,10 +198,10 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     context,
   );
   const rateLimits = new RateLimits(metrics, settings, shared);
-  const { failedKeys, workers } = shared;
+  const { failedKeys, rejectedKeys, workers } = shared;
   const errors = new ErrorSender(logger, new Outages(shared.outages));
   const passed = new SharedSum(shared.passedOn, worker);
-  const bearer = new Bearer({ store, clock, metrics, limits: rateLimits, uses, failedKeys });
+  const bearer = new Bearer({ store, clock, metrics, limits: rateLimits, uses, failedKeys, rejectedKeys });
   const { upstream_url: url, owner, dify_dataset_key: datasetKey } = settings;
   const upstream = url === undefined ? undefined : new Upstream({ url, errors, metrics, passed, workers });
   if (upstream !== undefined) metrics.addUpstream();

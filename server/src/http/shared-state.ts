@@ -24,6 +24,7 @@ export function createSharedState(
     passedOn: new SharedArrayBuffer(SharedSum.bytes(workers)),
     slowReaders: new SharedArrayBuffer(SlowReaders.bytes(workers)),
     failedKeys: WindowCounter.create(),
+    rejectedKeys: WindowCounter.create(),
     requestLimit: WindowCounter.create(),
     writeLimit: WindowCounter.create(),
     outages: WindowCounter.create(),

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { limits } from '../../src/contract/limits.ts';
 import { whoResponds } from '../../src/http/upstream/who-responds.ts';
 import { difyId, ids, tokens } from '../support/dify-database.ts';
 import { onEveryEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { chunked, eventOf, FakeDify, idsIn, json, page, read, send, streamHead } from './fake-dify.ts';
+import { exchange } from './scripted-upstream.ts';
 
 const lists = '/v1/conversations';
 const chunks = `/v1/datasets/${ids.dataset}/documents/${ids.document}/segments/${ids.segment}/child_chunks`;
@@ -53,6 +55,38 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     assert.equal((await read(service, lists)).status, 200);
     assert.equal((await read(service, `${chunks}/${ids.chunk}`, tokens.dataset)).status, 200);
     assert.equal(dify.upstream.requests.length, 5);
+  });
+
+  it('is not asked again for a key that it has rejected 100 times in a minute', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serveCopied();
+    service.freezeClock();
+    const script = (status: string) => {
+      dify.upstream.script = (socket) => json(socket, { from: 'Dify' }, status);
+    };
+    script('401 Unauthorized');
+    const [one, other] = ['app-one', 'app-other'];
+    for (let times = 0; times < limits.failedKeysPerMinuteMax; times += 1) {
+      assert.equal((await read(service, times % 2 ? lists : '/v1/unknown', one)).status, 401);
+    }
+    assert.equal(dify.upstream.requests.length, limits.failedKeysPerMinuteMax);
+    service.advanceClock(20);
+    for (const path of [page(), '/v1/unknown']) {
+      const { status, headers } = await read(service, path, one);
+      assert.deepEqual([status, headers['retry-after']], [429, '40'], path);
+    }
+    assert.equal((await send(service, 'POST', '/v1/chat-messages', {}, one)).status, 429);
+    assert.equal(dify.upstream.requests.length, limits.failedKeysPerMinuteMax);
+    // From the same address: another unknown key, no key, an unknown key that is not passed on, and a valid key.
+    assert.equal((await read(service, lists, other)).status, 401);
+    assert.equal((await exchange(service.base, 'GET', lists)).status, 401);
+    assert.equal(dify.upstream.requests.length, limits.failedKeysPerMinuteMax + 2);
+    assert.equal((await service.request('GET', '/admin/overview', { key: other })).status, 401);
+    assert.equal((await read(service, page())).status, 200);
+    // It may be a new key.
+    script('200 OK');
+    service.advanceClock(40);
+    assert.equal((await read(service, lists, one)).status, 200);
   });
 
   it('has a message here before the client sees its end, for all instances', async (t) => {

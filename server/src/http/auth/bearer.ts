@@ -11,7 +11,7 @@ import { digestOf } from '../../domain/secret.ts';
 import type { StoredSession } from '../../domain/store/session.ts';
 import type { Store } from '../../domain/store/store.ts';
 import type { FailedKeyReason, Metrics } from '../observe/metrics.ts';
-import { secondsLeft, WindowCounter } from '../workers/window-counter.ts';
+import { secondsLeft, type Window, WindowCounter } from '../workers/window-counter.ts';
 import { type RateLimits, tooMany } from './rate-limits.ts';
 import { sessionDigest } from './session-cookie.ts';
 
@@ -45,6 +45,8 @@ export type BearerOptions = {
   uses: LastUsed;
   /** Shared memory in which failed keys are counted by address. */
   failedKeys: SharedArrayBuffer;
+  /** Shared memory in which keys that the upstream has rejected are counted by digest. */
+  rejectedKeys: SharedArrayBuffer;
 };
 
 /** Authenticates requests by API key or console session. The response is the same for all invalid keys. */
@@ -55,14 +57,16 @@ export class Bearer {
   readonly #limits: RateLimits;
   readonly #uses: LastUsed;
   readonly #failures: WindowCounter;
+  readonly #rejections: WindowCounter;
 
-  constructor({ store, clock, metrics, limits, uses, failedKeys }: BearerOptions) {
+  constructor({ store, clock, metrics, limits, uses, failedKeys, rejectedKeys }: BearerOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#metrics = metrics;
     this.#limits = limits;
     this.#uses = uses;
     this.#failures = new WindowCounter(failedKeys, failureWindowMillis);
+    this.#rejections = new WindowCounter(rejectedKeys, failureWindowMillis);
   }
 
   /** A hook that requires a key of one of these kinds, or the token. It runs before all other checks of a request. */
@@ -168,11 +172,29 @@ export class Bearer {
     const isCounted = reason === 'unknown';
     const window = isCounted ? this.#failures.hit(address, now) : this.#failures.get(address, now);
     if (window.count + (isCounted ? 0 : 1) > limits.failedKeysPerMinuteMax) {
-      this.#metrics.countThrottled('failed_keys');
-      throw tooMany('too many failed keys from this address', secondsLeft(window, now));
+      this.#throttle('too many failed keys from this address', window, now);
     }
     const error = new ServiceError('unauthorized', 'the API key is missing or invalid');
     throw Object.assign(error, { wrongKindKey });
+  }
+
+  /** By key, not by address: all clients behind a proxy have the same one. */
+  countRejection(digest: string): void {
+    this.#rejections.hit(digest, this.#clock());
+  }
+
+  /** Throws if the upstream has rejected this key too often: further requests with it would only load the upstream. */
+  limitRejections(digest: string): void {
+    const now = this.#clock();
+    const window = this.#rejections.get(digest, now);
+    if (window.count < limits.failedKeysPerMinuteMax) return;
+    this.#metrics.countFailedKey('unknown');
+    this.#throttle('this key has failed too often', window, now);
+  }
+
+  #throttle(message: string, window: Window, now: number): never {
+    this.#metrics.countThrottled('failed_keys');
+    throw tooMany(message, secondsLeft(window, now));
   }
 }
 

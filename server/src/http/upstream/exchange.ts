@@ -17,6 +17,8 @@ export type PassedRequest = {
   holdBack?: (incoming: IncomingMessage, chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer> | undefined;
   /** Whether the response is read to its end also if the client disconnects. */
   outlivesClient?: boolean;
+  /** Called if the upstream does not accept the key. */
+  onUnauthorized?: () => void;
   /** Called, instead of an error response, if the upstream is not available. */
   orElse?: () => void;
 };
@@ -122,7 +124,8 @@ export class Exchange {
   }
 
   #sendResponse(incoming: IncomingMessage): void {
-    const { response, id, holdBack } = this.#passed;
+    const { response, id, holdBack, onUnauthorized } = this.#passed;
+    if (incoming.statusCode === 401) onUnauthorized?.();
     const isKept = this.#kept !== undefined;
     if (response.headersSent || (response.closed && !isKept)) return void incoming.destroy();
     try {

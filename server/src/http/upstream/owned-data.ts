@@ -157,8 +157,11 @@ export class OwnedData {
     { request, response, id }: Pick<PassedRequest, 'request' | 'response' | 'id'>,
     more: Partial<PassedRequest>,
   ): void {
-    const { upstream, leave } = this.#options;
-    upstream.pass({ request, response, id, caller: undefined, ...more }, prefix);
+    const { upstream, bearer, leave } = this.#options;
+    const digest = bearerDigest(request.headers.authorization);
+    if (digest !== undefined) bearer.limitRejections(digest);
+    const onUnauthorized = () => void (digest !== undefined && bearer.countRejection(digest));
+    upstream.pass({ request, response, id, caller: undefined, onUnauthorized, ...more }, prefix);
     leave(response);
   }
 

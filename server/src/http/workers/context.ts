@@ -10,6 +10,7 @@ export type SharedState = {
   readonly passedOn: SharedArrayBuffer;
   readonly slowReaders: SharedArrayBuffer;
   readonly failedKeys: SharedArrayBuffer;
+  readonly rejectedKeys: SharedArrayBuffer;
   readonly requestLimit: SharedArrayBuffer;
   readonly writeLimit: SharedArrayBuffer;
   readonly outages: SharedArrayBuffer;
